@@ -13,8 +13,9 @@ use serde::Deserialize;
 use crate::step::{cargo, output, root, run, step};
 use crate::tools;
 
-/// Crates that a driver in Rust may depend on.
-const CRATES: [&str; 4] = ["purlin-sdk", "purlin-sdk-http", "purlin-sdk-net", "purlin-sdk-aws"];
+/// The SDK for drivers in Rust, crate by crate.
+const CRATES: [&str; 5] =
+    ["purlin-sdk", "purlin-sdk-aws", "purlin-sdk-derive", "purlin-sdk-http", "purlin-sdk-net"];
 
 /// What tools leave in a folder, and the contract before this one.
 const LEFT_OUT: [&str; 6] =

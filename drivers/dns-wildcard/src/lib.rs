@@ -7,24 +7,34 @@ use std::sync::Arc;
 use purlin_go_template::Engine;
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Impact,
-    ImpactRequest, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
+    ImpactRequest, Input, Inputs, Outputs, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
 };
-use serde::Deserialize;
 use serde_json::json;
 
 /// A name below a domain that a wildcard record serves.
 pub struct DnsWildcard;
 
 /// What the driver is given.
-#[derive(Deserialize)]
-pub struct Inputs {
+#[derive(Inputs)]
+pub struct WildcardInputs {
     values: Values,
 }
 
-#[derive(Deserialize)]
+#[derive(Input)]
 struct Values {
+    /// The domain with the wildcard record; a leading `*.` is dropped.
     domain: String,
+    /// What stands before it: text, or a Go template with Sprig's functions but those for regular
+    /// expressions, YAML and digests; `.id` is the `guresid`. Without it, the first 12 digits of the
+    /// `guresid`.
     template: Option<String>,
+}
+
+/// What others may read.
+#[derive(Outputs)]
+struct WildcardOutputs {
+    /// The whole name, in small letters.
+    host: String,
 }
 
 impl Driver for DnsWildcard {
@@ -32,39 +42,23 @@ impl Driver for DnsWildcard {
     const DESCRIPTION: &str = "A name below a domain that a wildcard record serves.";
     /// It makes nothing outside itself.
     const REPEAT_CREATE: bool = true;
-    type Inputs = Inputs;
+    type Inputs = WildcardInputs;
 
     fn types() -> Vec<TypeSchema> {
-        let values = json!({
-            "type": "object",
-            "required": ["domain"],
-            "properties": {
-                "domain": {"type": "string", "description": "The domain with the wildcard record."},
-                "template": {"type": ["string", "null"], "description": "A Go template for what stands before it."},
-            },
-            "additionalProperties": false,
-        });
-        let inputs = json!({"type": "object", "required": ["values"], "properties": {"values": values}});
-        let outputs = json!({
-            "type": "object",
-            "required": ["host"],
-            "properties": {"host": {"type": "string"}},
-            "additionalProperties": false,
-        });
-        vec![TypeSchema { type_name: "dns".to_owned(), inputs, outputs }]
+        vec![TypeSchema::of::<WildcardInputs, WildcardOutputs>("dns")]
     }
 
-    fn create(request: CreateRequest<Inputs>) -> Result<State, Failure> {
+    fn create(request: CreateRequest<WildcardInputs>) -> Result<State, Failure> {
         make(&request.resource.guresid, &request.resource.guresid, &request.inputs.values)
     }
 
-    fn delete(_: DeleteRequest<Inputs>) -> Result<(), Failure> {
+    fn delete(_: DeleteRequest<WildcardInputs>) -> Result<(), Failure> {
         Ok(())
     }
 }
 
 impl Check for DnsWildcard {
-    fn check(request: CheckRequest<Inputs>) -> Result<Checked, Failure> {
+    fn check(request: CheckRequest<WildcardInputs>) -> Result<Checked, Failure> {
         if let Some(inputs) = request.inputs.known()? {
             host(&request.resource.guresid, &inputs.values)?;
         }
@@ -73,13 +67,13 @@ impl Check for DnsWildcard {
 }
 
 impl Update for DnsWildcard {
-    fn update(request: UpdateRequest<Inputs>) -> Result<State, Failure> {
+    fn update(request: UpdateRequest<WildcardInputs>) -> Result<State, Failure> {
         make(&request.state.id, &request.resource.guresid, &request.after.values)
     }
 }
 
 impl UpdateImpact for DnsWildcard {
-    fn update_impact(request: ImpactRequest<Inputs>) -> Result<Impact, Failure> {
+    fn update_impact(request: ImpactRequest<WildcardInputs>) -> Result<Impact, Failure> {
         let mut impact = Impact::default();
         if let Some(inputs) = request.after.known()?
             && request.state.outputs.get("host")
@@ -94,7 +88,7 @@ impl UpdateImpact for DnsWildcard {
 purlin_sdk::export!(DnsWildcard);
 
 fn make(id: &str, guresid: &str, values: &Values) -> Result<State, Failure> {
-    State::new(id).outputs(json!({"host": host(guresid, values)?}))
+    State::new(id).told(&WildcardOutputs { host: host(guresid, values)? })
 }
 
 const DOMAIN: &str = "/values/domain";
@@ -215,5 +209,11 @@ mod tests {
             let said = made(values.clone()).expect_err("refused");
             assert!(said.contains(wanted), "{values}: {said}");
         }
+    }
+
+    #[test]
+    fn the_readme_has_the_tables_of_the_schema() {
+        let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+        testing::agrees::<DnsWildcard>(readme).expect("the README agrees");
     }
 }

@@ -1,4 +1,4 @@
-//! What the driver is given: a server, and a zone or a set of records.
+//! What the driver is given: how to reach a server, and a zone or a set of records.
 
 use purlin_sdk::{Failure, Faults, Json, Raw};
 use purlin_sdk_http::{Parts, segment};
@@ -13,30 +13,25 @@ const TTL: u32 = 3600;
 /// A zone or a set of records on a server.
 #[derive(Deserialize)]
 pub struct DnsInputs {
+    pub(crate) connection: Connection,
     pub(crate) values: Values,
-    pub(crate) secrets: Secrets,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Values {
-    pub(crate) server: Server,
     pub(crate) zone: Option<Zone>,
     pub(crate) records: Option<Records>,
 }
 
+/// The server, and who asks.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Secrets {
-    pub(crate) api_key: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Server {
+pub(crate) struct Connection {
     pub(crate) url: String,
     #[serde(default = "localhost")]
     pub(crate) id: String,
+    pub(crate) api_key: String,
 }
 
 fn localhost() -> String {
@@ -105,16 +100,18 @@ impl DnsInputs {
     /// [`Failure::InvalidInputs`] with all that is wrong.
     pub(crate) fn target(&self) -> Result<Target<'_>, Failure> {
         let mut faults = Faults::default();
-        match Parts::of(&self.values.server.url) {
-            Ok(parts) if parts.path.contains('?') => faults.add("/values/server/url", "has no query"),
+        let Connection { url, id, api_key } = &self.connection;
+        match Parts::of(url) {
+            Ok(parts) if parts.path.contains('?') => faults.add("/connection/url", "has no query"),
+            Ok(_) if url.ends_with('/') => faults.add("/connection/url", "has no `/` at its end"),
             Ok(_) => {}
-            Err(message) => faults.add("/values/server/url", message),
+            Err(message) => faults.add("/connection/url", message),
         }
-        if self.values.server.id.is_empty() {
-            faults.add("/values/server/id", "is empty; it is `localhost` nearly always");
+        if id.is_empty() {
+            faults.add("/connection/id", "is empty; it is `localhost` nearly always");
         }
-        if self.secrets.api_key.is_empty() {
-            faults.add("/secrets/api_key", "is empty");
+        if api_key.is_empty() {
+            faults.add("/connection/api_key", "is empty");
         }
         let target = match (&self.values.zone, &self.values.records) {
             (Some(zone), None) => zone_target(zone, &mut faults),
@@ -134,8 +131,8 @@ impl DnsInputs {
 
     /// The URL of the zones of the server.
     pub(crate) fn zones_url(&self) -> String {
-        let url = self.values.server.url.trim_end_matches('/');
-        format!("{url}/api/v1/servers/{}/zones", segment(&self.values.server.id))
+        let Connection { url, id, .. } = &self.connection;
+        format!("{url}/api/v1/servers/{}/zones", segment(id))
     }
 
     /// The URL of a zone.
@@ -285,8 +282,6 @@ pub(crate) fn normalise(inputs: &mut Raw<DnsInputs>) {
         }
     };
     let or = |value: &Json, default: Json| Some(if value.is_null() { default } else { value.clone() });
-    set("/values/server/url", &|value| text(value, &|url| Some(url.trim_end_matches('/').to_owned())));
-    set("/values/server/id", &|value| or(value, json!("localhost")));
     set("/values/zone", &|value| (!value.is_null()).then(|| value.clone()));
     set("/values/records", &|value| (!value.is_null()).then(|| value.clone()));
     set("/values/zone/name", &|value| text(value, &|name| names::absolute(name).ok()));

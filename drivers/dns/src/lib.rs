@@ -10,7 +10,7 @@ mod zone;
 
 use purlin_sdk::{
     Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
-    Json, Name, NameRequest, Observed, Read, ReadRequest, Resource, State, TypeSchema, Update, UpdateImpact,
+    Name, NameRequest, Observed, Read, ReadRequest, Resource, State, TypeSchema, Update, UpdateImpact,
     UpdateRequest, Wish,
 };
 use serde_json::json;
@@ -119,30 +119,18 @@ impl Read for Dns {
         if let Some(recorded) = &request.state {
             state.id.clone_from(&recorded.id);
         }
-        let server = json!({"url": inputs.values.server.url, "id": inputs.values.server.id});
-        Observed::new(state, json!({"server": server, part: values})).map(Some)
+        Observed::new(state, json!({part: values})).map(Some)
     }
 }
 
 impl UpdateImpact for Dns {
     fn update_impact(request: ImpactRequest<DnsInputs>) -> Result<Impact, Failure> {
-        let mut impact = Impact::default();
-        let places =
-            ["/server/url", "/server/id", "/zone/name", "/records/zone", "/records/name", "/records/type"];
-        let places = places.iter().map(|place| format!("/values{place}"));
-        impact.replaces.extend(places.filter(|place| request.changes(place)));
-        let is_zone = |values: Option<&Json>| values.is_some_and(|zone| !zone.is_null());
-        if is_zone(request.before.get("/values/zone")) != is_zone(request.after.get("/values/zone"))
-            && impact.replaces.is_empty()
-        {
-            impact.replaces.push("/values".to_owned());
-        }
+        let replaces = request.switches(["/values/zone", "/values/records"]);
+        let mut impact = Impact { replaces, ..Impact::default() };
         // Where it stays in its place, the new one would be the old one.
         let id = request.after.known()?.and_then(|after| after.target().ok().map(|target| after.id(&target)));
         impact.delete_before_replace = id.as_ref() == Some(&request.state.id);
-        if impact.replaces.is_empty() {
-            impact.stable_outputs = ["name", "fqdn", "zone", "type"].map(str::to_owned).to_vec();
-        }
+        impact.stable_outputs = ["name", "fqdn", "zone", "type"].map(str::to_owned).to_vec();
         Ok(impact)
     }
 }

@@ -74,7 +74,7 @@ impl Api {
     pub(crate) fn new(inputs: &DnsInputs, resource: &Resource, call: &Call) -> Self {
         let client = Client::new(call)
             .reason(format!("to manage {} on the DNS server", resource.urn))
-            .header("x-api-key", &inputs.secrets.api_key)
+            .header("x-api-key", &inputs.connection.api_key)
             .header("accept", "application/json")
             .patience(ATTEMPTS);
         Self { client }
@@ -139,7 +139,7 @@ fn is_busy(answer: &Response) -> bool {
 /// What the server's refusals mean.
 fn passed(answer: Response, place: &str) -> Result<Response, Failure> {
     match answer.status {
-        401 | 403 => Err(Failure::failed(format!("{}; look at `secrets.api_key`", answer.message()))),
+        401 | 403 => Err(Failure::failed(format!("{}; look at `connection.api_key`", answer.message()))),
         500 if is_busy(&answer) => Err(Failure::RetryAfter { after: BUSY, message: answer.message() }),
         // It understands, and says which input is wrong.
         422 => Err(Failure::input(place, answer.message())),

@@ -7,9 +7,7 @@ use serde_json::json;
 use crate::Dns;
 
 fn given(values: Json) -> Json {
-    let mut values = values;
-    values["server"] = json!({"url": "http://127.0.0.1:1/"});
-    json!({"values": values, "secrets": {"api_key": "k"}})
+    json!({"connection": {"url": "http://127.0.0.1:1", "api_key": "k"}, "values": values})
 }
 
 fn records(records: Json) -> Json {
@@ -23,14 +21,13 @@ fn inputs_get_one_spelling_and_their_defaults() {
     );
     let checked = testing::check::<Dns>(inputs(&given), None).expect("valid");
     let wanted = json!({
-        "server": {"url": "http://127.0.0.1:1", "id": "localhost"},
         "records": {
             "zone": "example.org.", "name": "www.example.org.", "type": "A", "ttl": 3600,
             "content": ["192.0.2.1", "192.0.2.2"],
         },
     });
     assert_eq!(checked.values, wanted);
-    let again = json!({"values": checked.values, "secrets": checked.secrets});
+    let again = self::given(checked.values);
     assert_eq!(testing::check::<Dns>(inputs(&again), None).expect("valid").values, wanted);
     let zone =
         self::given(json!({"zone": {"name": "Example.org", "nameservers": ["b.example", "a.example."]}}));
@@ -103,10 +100,28 @@ fn another_place_is_another_resource() {
     let in_place = impact(&|after| after["values"]["records"]["ttl"] = json!(61));
     assert!(in_place.replaces.is_empty() && in_place.delete_before_replace);
     let moved = impact(&|after| after["values"]["records"]["name"] = json!("w.example.org."));
-    assert_eq!(moved.replaces, ["/values/records/name"]);
     assert!(!moved.delete_before_replace);
-    let server = impact(&|after| after["values"]["server"]["url"] = json!("http://other"));
-    assert_eq!(server.replaces, ["/values/server/url"]);
+    let server = impact(&|after| after["connection"]["url"] = json!("http://other"));
+    assert!(!server.delete_before_replace);
+    let zone = impact(&|after| after["values"] = json!({"zone": {"name": "example.org."}}));
+    assert_eq!(zone.replaces, ["/values/zone", "/values/records"]);
+}
+
+#[test]
+fn the_schema_says_what_another_place_is_and_what_is_secret() {
+    let schema = crate::schema::inputs();
+    let of = |place: &str, keyword: &str| {
+        let all = schema.pointer(&format!("/properties/{place}/properties")).and_then(Json::as_object);
+        let all = all.expect("properties").iter().filter(|(_, of)| of[keyword] == true);
+        let mut names: Vec<String> = all.map(|(name, _)| name.clone()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(of("connection", "x-purlin-replaces"), ["id", "url"]);
+    assert_eq!(of("connection", "writeOnly"), ["api_key"]);
+    assert_eq!(of("values/properties/zone", "x-purlin-replaces"), ["name"]);
+    assert_eq!(of("values/properties/records", "x-purlin-replaces"), ["name", "type", "zone"]);
+    assert_eq!(schema["properties"]["connection"]["additionalProperties"], false);
 }
 
 #[test]

@@ -1,30 +1,44 @@
-//! What the driver is given.
+//! What the driver is given, and what it tells.
 
-use purlin_sdk::{Failure, Faults, Json, Raw};
-use serde::Deserialize;
-use serde_json::json;
+use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs, Raw};
 
+// ANCHOR: described
 /// Path, content and mode.
-#[derive(Deserialize)]
+#[derive(Inputs)]
 pub struct FileInputs {
     values: Values,
-    #[serde(default)]
     secrets: Secrets,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Input)]
 struct Values {
+    /// Where the file is, within a granted folder; without `..`.
+    #[input(replaces, reaches = "dir")]
     path: String,
+    /// What is to be in it. Either this or `secrets.content` is required.
     content: Option<String>,
+    /// Permission bits such as `"0640"`. WASI has none, so the sandboxed driver leaves them to the system.
+    #[input(pattern = "^0?[0-7]{3}$")]
     mode: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Input)]
 struct Secrets {
+    /// What is to be in it, if that is a secret.
     content: Option<String>,
 }
+
+/// What others may read of a file.
+#[derive(Outputs)]
+pub(crate) struct FileOutputs {
+    /// Where it is, written in the shortest way.
+    pub(crate) path: String,
+    /// How many bytes it has.
+    pub(crate) size: u64,
+    /// The SHA-256 digest of its content, in hexadecimal.
+    pub(crate) sha256: String,
+}
+// ANCHOR_END: described
 
 impl FileInputs {
     /// The path, written in the one way that there is.
@@ -40,7 +54,7 @@ impl FileInputs {
 
     /// Permission bits, if any are wished.
     pub(crate) fn mode(&self) -> Option<u32> {
-        self.values.mode.as_ref().and_then(|mode| parse_mode(mode))
+        self.values.mode.as_ref().and_then(|mode| u32::from_str_radix(mode, 8).ok())
     }
 
     pub(crate) fn validate(&self) -> Result<(), Failure> {
@@ -53,15 +67,8 @@ impl FileInputs {
             (None, None) => faults.add("/values/content", "is missing, and so is `secrets.content`"),
             _ => {}
         }
-        if self.values.mode.as_ref().is_some_and(|mode| parse_mode(mode).is_none()) {
-            faults.add("/values/mode", "has to be octal digits in quotes, such as \"0640\"");
-        }
         faults.into_result()
     }
-}
-
-fn parse_mode(mode: &str) -> Option<u32> {
-    u32::from_str_radix(mode, 8).ok().filter(|mode| *mode <= 0o777)
 }
 
 /// The path without what says nothing.
@@ -100,40 +107,4 @@ pub(crate) fn check_path(path: &str, faults: &mut Faults) {
         return;
     };
     faults.add("/values/path", fault);
-}
-
-pub(crate) fn input_schema() -> Json {
-    json!({
-        "type": "object",
-        "required": ["values"],
-        "properties": {
-            "values": {
-                "type": "object",
-                "required": ["path"],
-                "additionalProperties": false,
-                "properties": {
-                    "path": {"type": "string", "x-purlin-reaches": "dir", "description": "Where, within a granted folder."},
-                    "content": {"type": ["string", "null"]},
-                    "mode": {"type": ["string", "null"], "pattern": "^0?[0-7]{3}$"},
-                },
-            },
-            "secrets": {
-                "type": "object",
-                "additionalProperties": false,
-                "properties": {"content": {"type": ["string", "null"]}},
-            },
-        },
-    })
-}
-
-pub(crate) fn output_schema() -> Json {
-    json!({
-        "type": "object",
-        "required": ["path", "size", "sha256"],
-        "properties": {
-            "path": {"type": "string"},
-            "size": {"type": "integer", "description": "Bytes."},
-            "sha256": {"type": "string", "description": "Hexadecimal digest of the content."},
-        },
-    })
 }

@@ -8,9 +8,8 @@ use purlin_sdk::{
     ImpactRequest, Json, Name, NameRequest, Object, Observed, Raw, Read, ReadRequest, State, TypeSchema,
     Update, UpdateImpact, UpdateRequest, Wish, operation,
 };
-use serde_json::json;
 
-use inputs::FileInputs;
+use inputs::{FileInputs, FileOutputs};
 use store::Found;
 
 /// Bytes of the largest content that is shown when somebody changed it. As JSON it can be six times
@@ -28,7 +27,7 @@ impl Driver for File {
     type Inputs = FileInputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(inputs::input_schema(), inputs::output_schema())]
+        vec![TypeSchema::of::<FileInputs, FileOutputs>("*")]
     }
 
     fn wishes() -> Vec<Wish> {
@@ -130,10 +129,8 @@ fn ours(path: &str, there: &Found, inputs: &FileInputs) -> Result<(), Failure> {
 impl UpdateImpact for File {
     fn update_impact(request: ImpactRequest<FileInputs>) -> Result<Impact, Failure> {
         let mut impact = Impact::default();
-        let path = request.after.get("/values/path").and_then(|path| path.as_str()).map(inputs::normal);
-        if request.after.is_unknown("/values/path") || path.as_ref() != Some(&request.state.id) {
-            impact.replaces.push("/values/path".to_owned());
-        } else {
+        // Another path replaces the file, as the schema says.
+        if !request.changes("/values/path") {
             impact.stable_outputs.push("path".to_owned());
             // The new one would be the old one.
             impact.delete_before_replace = true;
@@ -162,7 +159,7 @@ fn write(inputs: &FileInputs) -> Result<State, Failure> {
 }
 
 fn state(path: &str, size: u64, sha256: &str) -> Result<State, Failure> {
-    State::new(path).outputs(json!({"path": path, "size": size, "sha256": sha256}))
+    State::new(path).told(&FileOutputs { path: path.to_owned(), size, sha256: sha256.to_owned() })
 }
 
 #[cfg(test)]

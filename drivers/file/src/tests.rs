@@ -55,12 +55,15 @@ fn another_path_is_another_file() {
     let at = |name: &str| format!("{}/{name}", folder.path().display());
     let before = given(&at("a"), "x");
     let state = testing::create::<File>(before.clone()).expect("made");
+    let schema = &testing::describe::<File>().types[0].inputs;
+    let schema: Json = serde_json::from_str(schema).expect("a schema");
+    assert_eq!(schema.pointer("/properties/values/properties/path/x-purlin-replaces"), Some(&true.into()));
     let impact = testing::update_impact::<File>(before.clone(), given(&at("b"), "x"), &state).expect("asked");
-    assert_eq!(impact.replaces, ["/values/path"]);
+    assert!(impact.stable_outputs.is_empty(), "the host replaces it");
     assert!(testing::update::<File>(before.clone(), given(&at("b"), "x"), &state).is_err());
     let unknown = testing::unknown(inputs(&json!({"values": {"path": null}})), &["/values/path"]);
     let impact = testing::update_impact::<File>(before, unknown, &state).expect("asked");
-    assert_eq!(impact.replaces, ["/values/path"]);
+    assert!(impact.stable_outputs.is_empty());
 }
 
 #[test]
@@ -155,13 +158,12 @@ fn links_lead_nowhere() {
 
 #[test]
 fn inputs_that_lead_astray_are_refused() {
-    let cases: [(Json, &str); 8] = [
+    let cases: [(Json, &str); 7] = [
         (json!({"path": "/data/../etc/passwd", "content": ""}), "/values/path: may not have `..`"),
         (json!({"path": "", "content": ""}), "/values/path: names no file"),
         (json!({"path": "/data/", "content": ""}), "/values/path: names a folder"),
         (json!({"path": "a\\b", "content": ""}), "/values/path: may not have a backslash"),
         (json!({"path": "a"}), "/values/content: is missing"),
-        (json!({"path": "a", "content": "", "mode": "abc"}), "/values/mode: has to be octal"),
         (json!({"path": "a", "content": "", "mode": 640}), "/values/mode: invalid type"),
         (json!({"path": "a", "contents": ""}), "unknown field `contents`"),
     ];
@@ -184,4 +186,9 @@ fn what_cannot_be_written_leaves_nothing_behind() {
     fs::create_dir(&path).expect("made");
     assert!(testing::create::<File>(given(&path, "x")).is_err());
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+}
+
+#[test]
+fn the_readme_has_the_tables_of_the_schema() {
+    testing::agrees::<File>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README agrees");
 }

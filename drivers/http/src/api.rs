@@ -50,14 +50,14 @@ impl<'a> Api<'a> {
 
     /// The URL of a path of the API.
     pub(crate) fn url(&self, template: &str, scope: &Scope) -> Result<String, Failure> {
-        let base = self.inputs.values.base_url.trim_end_matches('/');
+        let base = &self.inputs.connection.base_url;
         Ok(format!("{base}{}", template::expand(template, scope).map_err(Failure::failed)?))
     }
 
     /// The URL that an answer names, which has to be one of the same server: credentials go with
     /// the request.
     pub(crate) fn linked(&self, link: &str) -> Result<String, Failure> {
-        let base = Parts::of(&self.inputs.values.base_url).map_err(Failure::failed)?;
+        let base = Parts::of(&self.inputs.connection.base_url).map_err(Failure::failed)?;
         let scheme = if base.secure { "https" } else { "http" };
         if link.starts_with('/') && !link.starts_with("//") {
             return Ok(format!("{scheme}://{}{link}", base.authority));
@@ -150,8 +150,8 @@ impl<'a> Api<'a> {
     }
 
     fn send(&self, mut request: Request) -> Result<Response, purlin_sdk_http::Error> {
-        let secrets = &self.inputs.secrets;
-        for (name, value) in &secrets.headers {
+        let connection = &self.inputs.connection;
+        for (name, value) in &connection.headers {
             request.headers.retain(|(given, _)| !given.eq_ignore_ascii_case(name));
             request = request.header(name, value);
         }
@@ -164,13 +164,13 @@ impl<'a> Api<'a> {
             request = request.header("accept", "application/json");
         }
         if request.get_header("authorization").is_none() {
-            if let Some(token) = &secrets.bearer {
+            if let Some(token) = &connection.bearer {
                 request = request.bearer(token);
-            } else if let Some(basic) = &secrets.basic {
+            } else if let Some(basic) = &connection.basic {
                 request = request.basic(&basic.user, &basic.password);
             }
         }
-        for (name, value) in &secrets.query {
+        for (name, value) in &connection.query {
             request = request.query(name, value);
         }
         self.client.send(request)
@@ -194,7 +194,7 @@ pub(crate) fn refused(answer: &Response) -> Failure {
             answer.message()
         )),
         (401 | 403, _) => {
-            Failure::failed(format!("{}; look at the credentials in `secrets`", answer.message()))
+            Failure::failed(format!("{}; look at the credentials in `connection`", answer.message()))
         }
         _ => answer.failure(),
     }

@@ -15,7 +15,7 @@ impl HttpInputs {
     pub(crate) fn validate(&self, raw: &Raw<Self>) -> Result<(), Failure> {
         let mut faults = Faults::default();
         let values = &self.values;
-        base_url(&values.base_url, &mut faults);
+        base_url(&self.connection.base_url, &mut faults);
         if values.name.as_ref().is_some_and(|name| name.is_empty() || name.len() > 1024) {
             faults.add("/values/name", "has 1 to 1024 bytes");
         }
@@ -83,8 +83,8 @@ impl HttpInputs {
         if let Some(gone) = &values.gone_when {
             condition("/values/gone_when", gone, &mut faults);
         }
-        if self.secrets.bearer.is_some() && self.secrets.basic.is_some() {
-            faults.add("/secrets/basic", "stands beside `bearer`: give one of them");
+        if self.connection.bearer.is_some() && self.connection.basic.is_some() {
+            faults.add("/connection/basic", "stands beside `bearer`: give one of them");
         }
         faults.into_result()
     }
@@ -122,7 +122,7 @@ impl HttpInputs {
             let is_shown = filled.is_some_and(|filled| paths.contains(&filled))
                 || matches!(
                     place.as_str(),
-                    "/values/base_url" | "/values/name" | "/values/create/path" | "/values/read/path"
+                    "/connection/base_url" | "/values/name" | "/values/create/path" | "/values/read/path"
                 );
             if is_shown {
                 let message = "is a secret, and would stand in the resource's URL, which everybody sees";
@@ -161,25 +161,19 @@ impl HttpInputs {
 pub(crate) fn what_is_known(inputs: &Raw<HttpInputs>) -> Result<(), Failure> {
     let mut faults = Faults::default();
     if let (false, Some(url)) =
-        (inputs.is_unknown("/values/base_url"), inputs.get("/values/base_url").and_then(Json::as_str))
+        (inputs.is_unknown("/connection/base_url"), inputs.get("/connection/base_url").and_then(Json::as_str))
     {
         base_url(url, &mut faults);
     }
     faults.into_result()
 }
 
-/// A base without the slashes at its end.
-pub(crate) fn normalise(inputs: &mut Raw<HttpInputs>) {
-    if let Some(Json::String(url)) = inputs.document_mut().pointer_mut("/values/base_url") {
-        url.truncate(url.trim_end_matches('/').len());
-    }
-}
-
 fn base_url(url: &str, faults: &mut Faults) {
     match Parts::of(url) {
-        Ok(parts) if parts.path.contains('?') => faults.add("/values/base_url", "has no query"),
+        Ok(parts) if parts.path.contains('?') => faults.add("/connection/base_url", "has no query"),
+        Ok(_) if url.ends_with('/') => faults.add("/connection/base_url", "has no `/` at its end"),
         Ok(_) => {}
-        Err(message) => faults.add("/values/base_url", message),
+        Err(message) => faults.add("/connection/base_url", message),
     }
 }
 

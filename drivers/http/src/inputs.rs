@@ -8,6 +8,7 @@ use serde::Deserialize;
 /// A declaration of a REST resource.
 #[derive(Deserialize)]
 pub struct HttpInputs {
+    pub(crate) connection: Connection,
     pub(crate) values: Values,
     #[serde(default)]
     pub(crate) secrets: Secrets,
@@ -18,7 +19,6 @@ pub struct HttpInputs {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Values {
-    pub(crate) base_url: String,
     pub(crate) name: Option<String>,
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, String>,
@@ -154,11 +154,20 @@ impl Condition {
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Secrets {
+    pub(crate) body: Option<Json>,
+}
+
+/// Where the API is, and who asks.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Connection {
+    pub(crate) base_url: String,
     pub(crate) bearer: Option<String>,
     pub(crate) basic: Option<Basic>,
+    #[serde(default)]
     pub(crate) headers: BTreeMap<String, String>,
+    #[serde(default)]
     pub(crate) query: BTreeMap<String, String>,
-    pub(crate) body: Option<Json>,
 }
 
 #[derive(Deserialize)]

@@ -87,8 +87,7 @@ impl Driver for Http {
 }
 
 impl Check for Http {
-    fn check(mut request: CheckRequest<HttpInputs>) -> Result<Checked, Failure> {
-        check::normalise(&mut request.inputs);
+    fn check(request: CheckRequest<HttpInputs>) -> Result<Checked, Failure> {
         match request.inputs.known()? {
             Some(inputs) => inputs.validate(&request.inputs)?,
             None => check::what_is_known(&request.inputs)?,
@@ -170,7 +169,7 @@ fn look(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
 impl UpdateImpact for Http {
     fn update_impact(request: ImpactRequest<HttpInputs>) -> Result<Impact, Failure> {
         let mut impact = Impact::default();
-        let mut places = vec!["/base_url", "/name"];
+        let mut places = Vec::new();
         let lists = request.after.get("/values/replaces").and_then(Json::as_array);
         places.extend(lists.into_iter().flatten().filter_map(Json::as_str));
         if request.after.get("/values/update").is_none_or(Json::is_null) {
@@ -192,7 +191,8 @@ impl UpdateImpact for Http {
         // Two cannot have the same name at the same time.
         let named = request.after.get("/values/find").is_some_and(|find| !find.is_null())
             || request.after.get("/values/id/name") == Some(&Json::Bool(true));
-        impact.delete_before_replace = named && !request.changes("/values/name");
+        let elsewhere = ["/values/name", "/connection/base_url"].iter().any(|place| request.changes(place));
+        impact.delete_before_replace = named && !elsewhere;
         if impact.replaces.is_empty() {
             impact.stable_outputs = vec!["id".to_owned(), "url".to_owned()];
         }

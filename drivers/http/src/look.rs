@@ -31,7 +31,7 @@ impl Api<'_> {
             return Ok(given.to_owned());
         }
         let template = self.inputs.read_path();
-        let base = self.inputs.values.base_url.trim_end_matches('/');
+        let base = self.inputs.connection.base_url.as_str();
         let path = given.strip_prefix(base).unwrap_or_default();
         let id = match template.contains("{id}") {
             true => template::id_in(path, &template, &self.scope),

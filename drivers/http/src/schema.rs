@@ -61,32 +61,60 @@ fn condition(what: &str) -> Json {
     })
 }
 
+fn connection() -> Json {
+    let secret = |mut schema: Json| {
+        schema["writeOnly"] = true.into();
+        schema
+    };
+    json!({
+        "type": "object",
+        "required": ["base_url"],
+        "additionalProperties": false,
+        "description": "Where the API is, and who asks.",
+        "properties": {
+            "base_url": {
+                "type": "string",
+                "x-purlin-reaches": "http",
+                "x-purlin-methods": [
+                    {"method": "POST", "at": "/values/create/method", "unless": {"/values/id/name": true}},
+                    {"method": "GET", "at": "/values/read/method", "unless": {"/values/without": "read"}},
+                    {"method": "PUT", "at": "/values/update/method", "if": "/values/update", "later": true},
+                    {"method": "DELETE", "at": "/values/delete/method", "unless": {"/values/without": "delete"}, "later": true},
+                ],
+                "x-purlin-replaces": true,
+                "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://",
+                "description": "What all paths are put behind. A change replaces the resource.",
+            },
+            "bearer": secret(json!({"type": ["string", "null"], "description": "A token for every request."})),
+            "basic": secret(json!({
+                "type": ["object", "null"],
+                "required": ["user", "password"],
+                "additionalProperties": false,
+                "properties": {"user": {"type": "string"}, "password": {"type": "string"}},
+                "description": "A user and a password for every request.",
+            })),
+            "headers": secret(texts("Headers of every request that are secret, such as an API key.")),
+            "query": secret(texts("Parameters of the query of every request.")),
+        },
+    })
+}
+
 pub(crate) fn inputs() -> Json {
     let time = |what: &str| json!({"type": ["integer", "null"], "minimum": 20, "description": what});
     json!({
         "type": "object",
-        "required": ["values"],
+        "required": ["values", "connection"],
         "properties": {
+            "connection": connection(),
             "values": {
                 "type": "object",
-                "required": ["base_url", "create"],
+                "required": ["create"],
                 "additionalProperties": false,
                 "properties": {
-                    "base_url": {
-                        "type": "string",
-                        "x-purlin-reaches": "http",
-                        "x-purlin-methods": [
-                            {"method": "POST", "at": "/values/create/method", "unless": {"/values/id/name": true}},
-                            {"method": "GET", "at": "/values/read/method", "unless": {"/values/without": "read"}},
-                            {"method": "PUT", "at": "/values/update/method", "if": "/values/update", "later": true},
-                            {"method": "DELETE", "at": "/values/delete/method", "unless": {"/values/without": "delete"}, "later": true},
-                        ],
-                        "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://",
-                        "description": "What all paths are put behind. A change of it replaces.",
-                    },
                     "name": {
                         "type": ["string", "null"],
                         "minLength": 1,
+                        "x-purlin-replaces": true,
                         "description": "The resource's name in the API; the guresid where none is given. A change of it replaces.",
                     },
                     "headers": texts("Headers of every request."),
@@ -185,15 +213,6 @@ pub(crate) fn inputs() -> Json {
                 "type": "object",
                 "additionalProperties": false,
                 "properties": {
-                    "bearer": {"type": ["string", "null"], "description": "A token for every request."},
-                    "basic": {
-                        "type": ["object", "null"],
-                        "required": ["user", "password"],
-                        "additionalProperties": false,
-                        "properties": {"user": {"type": "string"}, "password": {"type": "string"}},
-                    },
-                    "headers": texts("Headers of every request, such as an API key."),
-                    "query": texts("Parameters of the query of every request."),
                     "body": {"description": "Laid over the body of `create` and `update`."},
                 },
             },

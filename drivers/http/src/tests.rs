@@ -9,8 +9,8 @@ use crate::inputs::HttpInputs;
 
 fn declaration() -> Json {
     json!({
+        "connection": {"base_url": "http://127.0.0.1:1/v1"},
         "values": {
-            "base_url": "http://127.0.0.1:1/v1//",
             "name": "n",
             "create": {"path": "/things", "body": {"size": 1}},
             "update": {},
@@ -40,12 +40,12 @@ fn faults(declaration: &Json) -> String {
 #[test]
 fn a_declaration_is_judged_before_anything_is_sent() {
     let checked = testing::check::<Http>(inputs(&declaration()), None).expect("valid");
-    assert_eq!(checked.values["base_url"], "http://127.0.0.1:1/v1");
     assert!(checked.warnings.is_empty(), "{:?}", checked.warnings);
     for (place, value, said) in [
-        ("/values/base_url", json!("ftp://a"), "/values/base_url"),
-        ("/values/base_url", json!("http://u:p@a"), "/values/base_url"),
-        ("/values/base_url", json!("http://a/?x=1"), "has no query"),
+        ("/connection/base_url", json!("ftp://a"), "/connection/base_url"),
+        ("/connection/base_url", json!("http://u:p@a"), "/connection/base_url"),
+        ("/connection/base_url", json!("http://a/?x=1"), "has no query"),
+        ("/connection/base_url", json!("http://a/"), "has no `/` at its end"),
         ("/values/create/path", json!("/things/{id}"), "there is none yet"),
         ("/values/create/method", json!("get"), "/values/create/method"),
         ("/values/read", json!({"path": "/things/1"}), "has no `{id}`"),
@@ -60,7 +60,11 @@ fn a_declaration_is_judged_before_anything_is_sent() {
         ("/values/wait", json!({"until": {"pointer": "/a", "equals": 1}, "every_ms": 0}), "every_ms"),
         ("/values/find", json!({"path": "things", "name": "/name"}), "/values/find/path"),
         ("/values/without", json!(["create"]), "/values/without/0"),
-        ("/secrets", json!({"bearer": "t", "basic": {"user": "u", "password": "p"}}), "/secrets/basic"),
+        (
+            "/connection",
+            json!({"base_url": "http://a", "bearer": "t", "basic": {"user": "u", "password": "p"}}),
+            "/connection/basic",
+        ),
     ] {
         let text = faults(&with(place, value));
         assert!(text.contains(said), "{place}: {text:?} does not say {said:?}");
@@ -73,7 +77,7 @@ fn a_declaration_is_judged_before_anything_is_sent() {
 fn what_is_not_known_yet_is_no_fault() {
     let given = testing::unknown(inputs(&with("/values/name", Json::Null)), &["/values/name"]);
     assert!(testing::check::<Http>(given, None).is_ok());
-    let wrong = with("/values/base_url", json!("nowhere"));
+    let wrong = with("/connection/base_url", json!("nowhere"));
     let given = testing::unknown(inputs(&wrong), &["/values/create/body/size"]);
     assert!(testing::check::<Http>(given, None).is_err());
 }
@@ -88,8 +92,6 @@ fn a_change_replaces_where_it_leads_elsewhere_or_is_said_to() {
             .replaces
     };
     assert!(impact(with("/values/create/body/size", json!(2))).is_empty());
-    assert_eq!(impact(with("/values/base_url", json!("http://other"))), ["/values/base_url"]);
-    assert_eq!(impact(with("/values/name", json!("m"))), ["/values/name"]);
     assert_eq!(impact(with("/values/read", json!({"path": "/other/{id}"}))), ["/values/read/path"]);
     let mut after = with("/values/create/body/size", json!(2));
     after["values"]["replaces"] = json!(["/create/body/size"]);
@@ -128,4 +130,20 @@ fn no_secret_becomes_part_of_a_url() {
     given.sensitive = vec!["/params/key".to_owned()];
     let said = testing::check::<Http>(given, None).err().map(|failure| failure.to_string());
     assert!(said.as_ref().is_some_and(|said| said.contains("/params/key: is a secret")), "{said:?}");
+}
+
+#[test]
+fn the_schema_says_what_another_api_is_and_what_is_secret() {
+    let schema = crate::schema::inputs();
+    let of = |place: &str, keyword: &str| {
+        let all = schema["properties"][place]["properties"].as_object().expect("properties");
+        let mut names: Vec<&String> =
+            all.iter().filter(|(_, of)| of[keyword] == true).map(|(name, _)| name).collect();
+        names.sort();
+        names.into_iter().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(of("connection", "x-purlin-replaces"), ["base_url"]);
+    assert_eq!(of("connection", "writeOnly"), ["basic", "bearer", "headers", "query"]);
+    assert_eq!(of("values", "x-purlin-replaces"), ["name"]);
+    assert_eq!(schema["properties"]["connection"]["additionalProperties"], false);
 }

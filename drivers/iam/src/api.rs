@@ -5,7 +5,7 @@ use percent_encoding::percent_decode_str;
 use purlin_sdk::{Call, Failure, Json};
 use purlin_sdk_aws::tags::Tags;
 use purlin_sdk_aws::xml::Element;
-use purlin_sdk_aws::{Aws, Credentials, Effect, Endpoint, Fault, encode};
+use purlin_sdk_aws::{Aws, Connection, Effect, Fault, encode};
 use purlin_sdk_http::Request;
 
 /// IAM, for one call of the driver.
@@ -15,8 +15,9 @@ pub(crate) struct Iam {
 }
 
 impl Iam {
-    pub(crate) fn new(call: &Call, endpoint: &Endpoint, credentials: &Credentials) -> Result<Self, Failure> {
-        let aws = Aws::new(call, "iam", endpoint.partition().iam_region, credentials)?;
+    pub(crate) fn new(call: &Call, connection: &Connection) -> Result<Self, Failure> {
+        let endpoint = &connection.endpoint;
+        let aws = Aws::new(call, "iam", endpoint.partition().iam_region, &connection.credentials())?;
         Ok(Self { aws, server: endpoint.iam() })
     }
 

@@ -1,7 +1,7 @@
 //! Inputs written in the one way in which reality can be compared with them, and what is refused.
 
 use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Raw};
-use purlin_sdk_aws::inputs::{drop_nulls, normalise_endpoint};
+use purlin_sdk_aws::inputs;
 use purlin_sdk_aws::policy::{self as documents, Kind};
 use purlin_sdk_aws::tags::{self, Tags};
 use serde_json::json;
@@ -19,24 +19,7 @@ const DOCUMENTS: [(&str, Kind); 3] = [
 ];
 
 pub(crate) fn check(request: CheckRequest<IamInputs>) -> Result<Checked, Failure> {
-    let mut inputs = request.inputs;
-    let mut faults = Faults::default();
-    let given = |kind: &&str| {
-        let place = format!("/values/{kind}");
-        inputs.is_unknown(&place) || inputs.get(&place).is_some_and(|value| !value.is_null())
-    };
-    if KINDS.iter().filter(|kind| given(kind)).count() != 1 {
-        faults.add("/values", ONE_OF);
-    }
-    normalise(&mut inputs, &request.resource.guresid, &mut faults);
-    match faults.take(inputs.known())? {
-        Some(Some(known)) => known.validate(&mut faults),
-        // What is known can be judged before the rest is.
-        Some(None) => known_parts(&inputs, &mut faults),
-        None => {}
-    }
-    faults.into_result()?;
-    Ok(Checked::unchanged(inputs))
+    inputs::check(request, &KINDS, ONE_OF, normalise, IamInputs::validate, known_parts)
 }
 
 fn known_parts(inputs: &Raw<IamInputs>, faults: &mut Faults) {
@@ -56,10 +39,8 @@ fn known_parts(inputs: &Raw<IamInputs>, faults: &mut Faults) {
 
 /// Fills in defaults and leaves out what says nothing.
 fn normalise(inputs: &mut Raw<IamInputs>, guresid: &str, faults: &mut Faults) {
-    drop_nulls(inputs);
     let document = inputs.document_mut();
     let Some(values) = document.get_mut("values").and_then(Json::as_object_mut) else { return };
-    normalise_endpoint(values);
     for kind in ["policy", "role", "user"] {
         let Some(thing) = values.get_mut(kind).and_then(Json::as_object_mut) else { continue };
         thing.entry("name").or_insert_with(|| json!(format!("purlin-{guresid}")));

@@ -1,27 +1,26 @@
 //! What the driver is given, once it is checked.
 
 use purlin_sdk::{Failure, Faults, Json};
+use purlin_sdk_aws::Connection;
 use purlin_sdk_aws::tags::Tags;
-use purlin_sdk_aws::{Credentials, Endpoint};
 use serde::Deserialize;
 
 use crate::check;
 
 /// The things that the driver provisions; inputs name exactly one.
-pub(crate) const KINDS: [&str; 5] = ["policy", "role", "user", "role_policy", "attachment"];
+pub(crate) const KINDS: [&str; 5] =
+    ["/values/policy", "/values/role", "/values/user", "/values/role_policy", "/values/attachment"];
 
 /// Where it is to be, what, and with whose rights.
 #[derive(Deserialize)]
 pub struct IamInputs {
+    pub(crate) connection: Connection,
     values: Values,
-    #[serde(default)]
-    secrets: Credentials,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Values {
-    endpoint: Option<Endpoint>,
     policy: Option<Policy>,
     role: Option<Role>,
     user: Option<User>,
@@ -105,7 +104,7 @@ impl IamInputs {
         let mut faults = Faults::default();
         self.validate(&mut faults);
         faults.into_result()?;
-        let Values { policy, role, user, role_policy, attachment, .. } = &self.values;
+        let Values { policy, role, user, role_policy, attachment } = &self.values;
         match (policy, role, user, role_policy, attachment) {
             (Some(it), None, None, None, None) => Ok(Thing::Policy(it.clone())),
             (None, Some(it), None, None, None) => Ok(Thing::Role(it.clone())),
@@ -116,19 +115,10 @@ impl IamInputs {
         }
     }
 
-    pub(crate) fn endpoint(&self) -> Endpoint {
-        self.values.endpoint.clone().unwrap_or_default()
-    }
-
-    pub(crate) fn credentials(&self) -> &Credentials {
-        &self.secrets
-    }
-
     /// All that can only be said once nothing is unknown.
     pub(crate) fn validate(&self, faults: &mut Faults) {
-        self.endpoint().validate(faults);
-        self.secrets.validate(faults);
-        let Values { policy, role, user, role_policy, attachment, .. } = &self.values;
+        self.connection.validate(faults);
+        let Values { policy, role, user, role_policy, attachment } = &self.values;
         if let Some(it) = policy {
             check::policy(it, faults);
         }

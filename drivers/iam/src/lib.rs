@@ -18,7 +18,7 @@ use purlin_sdk::{
     Json, Name, NameRequest, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact,
     UpdateRequest, Wish,
 };
-use purlin_sdk_aws::inputs::access;
+use purlin_sdk_aws::Connection;
 use purlin_sdk_aws::tags::{MARK, not_another_s};
 
 use api::Iam;
@@ -44,7 +44,7 @@ impl Driver for Driven {
         vec![Wish {
             capability: "http".to_owned(),
             pattern: "https://*.amazonaws.com".to_owned(),
-            reason: "IAM itself; with an `endpoint.url`, that server in its place".to_owned(),
+            reason: "IAM itself; with `connection.endpoint.url`, that server in its place".to_owned(),
         }]
     }
 
@@ -129,45 +129,15 @@ impl Read for Driven {
     }
 }
 
-/// Places that say which thing it is, and that cannot change.
-const FIXED: [&str; 13] = [
-    "/values/endpoint/url",
-    "/values/policy/name",
-    "/values/policy/path",
-    "/values/policy/description",
-    "/values/role/name",
-    "/values/role/path",
-    "/values/user/name",
-    "/values/user/path",
-    "/values/role_policy/role",
-    "/values/role_policy/name",
-    "/values/attachment/role",
-    "/values/attachment/user",
-    "/values/attachment/policy_arn",
-];
-
 impl UpdateImpact for Driven {
     fn update_impact(request: ImpactRequest<IamInputs>) -> Result<Impact, Failure> {
-        let mut impact = Impact::default();
-        let is_given = |inputs: &Raw<IamInputs>, place: &str| {
-            inputs.is_unknown(place) || inputs.get(place).is_some_and(|it| !it.is_null())
-        };
-        for kind in KINDS.map(|kind| format!("/values/{kind}")) {
-            if is_given(&request.before, &kind) != is_given(&request.after, &kind) {
-                impact.replaces.push(kind);
-            }
-        }
-        let fixed = FIXED.iter().filter(|place| request.changes(place));
-        impact.replaces.extend(fixed.map(|place| (*place).to_owned()));
-        // A name can be given once.
-        let names =
+        let mut impact = Impact { replaces: request.switches(KINDS), ..Impact::default() };
+        // A name can be given once. Another URL may be of the same server.
+        let places =
             ["/values/policy/name", "/values/role/name", "/values/user/name", "/values/role_policy/name"];
-        let renamed = names.iter().any(|place| request.changes(place));
-        impact.delete_before_replace = !renamed;
-        if impact.replaces.is_empty() {
-            let stable = ["arn", "name", "id", "role", "user", "policy_arn"];
-            impact.stable_outputs = stable.map(str::to_owned).to_vec();
-        }
+        impact.delete_before_replace = !places.iter().any(|place| request.changes(place));
+        let stable = ["arn", "name", "id", "role", "user", "policy_arn"];
+        impact.stable_outputs = stable.map(str::to_owned).to_vec();
         Ok(impact)
     }
 }
@@ -224,12 +194,11 @@ fn named_kind(text: &str) -> Option<(Named, &str)> {
 }
 
 fn iam(call: &Call, inputs: &IamInputs) -> Result<Iam, Failure> {
-    Iam::new(call, &inputs.endpoint(), inputs.credentials())
+    Iam::new(call, &inputs.connection)
 }
 
 fn from_raw(call: &Call, raw: &Raw<IamInputs>) -> Result<Iam, Failure> {
-    let (endpoint, credentials) = access(raw)?;
-    Iam::new(call, &endpoint, &credentials)
+    Iam::new(call, &Connection::of(raw)?)
 }
 
 #[cfg(test)]

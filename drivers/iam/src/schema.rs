@@ -1,11 +1,18 @@
 //! The JSON Schemas of inputs and outputs.
 
 use purlin_sdk::Json;
-use purlin_sdk_aws::{credentials_schema, endpoint_schema};
+use purlin_sdk_aws::connection_schema;
 use serde_json::json;
 
 fn text(description: &str) -> Json {
     json!({"type": ["string", "null"], "description": description})
+}
+
+/// The same, a change of which replaces the resource.
+fn fixed(description: &str) -> Json {
+    let mut schema = text(description);
+    schema["x-purlin-replaces"] = true.into();
+    schema
 }
 
 fn document(description: &str) -> Json {
@@ -40,22 +47,22 @@ fn object(description: &str, required: &[&str], properties: Json) -> Json {
 }
 
 pub(crate) fn inputs() -> Json {
-    let name = || text("Its name, `purlin-` and the resource's `guresid` when left out.");
-    let path = || text("A path before the name, such as `/teams/blue/`; `/` when left out.");
+    let name = || fixed("Its name, `purlin-` and the resource's `guresid` when left out.");
+    let path = || fixed("A path before the name, such as `/teams/blue/`; `/` when left out.");
     json!({
         "type": "object",
-        "required": ["values"],
+        "required": ["values", "connection"],
         "properties": {
+            "connection": connection_schema(false),
             "values": {
                 "type": "object",
                 "additionalProperties": false,
                 "properties": {
-                    "endpoint": endpoint_schema(true),
                     "policy": object("A policy that can be attached.", &["document"], json!({
                         "name": name(),
                         "document": document("The policy document"),
                         "path": path(),
-                        "description": text("What it is for; a change of it replaces the policy."),
+                        "description": fixed("What it is for. A change replaces the policy."),
                         "tags": tags(),
                     })),
                     "role": object("A role.", &["assume_role_policy"], json!({
@@ -75,18 +82,17 @@ pub(crate) fn inputs() -> Json {
                         "access_key": {"type": ["boolean", "null"], "description": "Whether it gets an access key, told in the secret outputs."},
                     })),
                     "role_policy": object("A policy that is part of a role.", &["role", "name", "document"], json!({
-                        "role": text("The role's name."),
-                        "name": text("Its name within the role."),
+                        "role": fixed("The role's name."),
+                        "name": fixed("Its name within the role."),
                         "document": document("The policy document"),
                     })),
                     "attachment": object("A policy attached to a role or a user.", &["policy_arn"], json!({
-                        "role": text("The role's name."),
-                        "user": text("Or the user's name."),
-                        "policy_arn": text("The policy's ARN."),
+                        "role": fixed("The role's name."),
+                        "user": fixed("Or the user's name."),
+                        "policy_arn": fixed("The policy's ARN."),
                     })),
                 },
             },
-            "secrets": {"type": "object", "additionalProperties": false, "properties": credentials_schema()},
         },
     })
 }

@@ -3,11 +3,12 @@ use serde_json::json;
 
 use crate::Driven;
 
+fn connection(endpoint: Json) -> Json {
+    json!({"endpoint": endpoint, "access_key_id": "AKID", "secret_access_key": "key"})
+}
+
 fn given(values: &Json) -> testing::GivenInputs {
-    testing::inputs(&json!({
-        "values": values,
-        "secrets": {"access_key_id": "AKID", "secret_access_key": "key"},
-    }))
+    testing::inputs(&json!({"connection": connection(json!({})), "values": values}))
 }
 
 fn checked(values: &Json) -> Json {
@@ -108,4 +109,32 @@ fn ids_say_what_they_are_of() {
     assert!(said.contains("is no id of this driver"), "{said}");
     let said = read("arn:aws:s3:::bucket").expect_err("no id").to_string();
     assert!(said.contains("is no id of this driver"), "{said}");
+}
+
+#[test]
+fn what_cannot_change_replaces() {
+    let schema = crate::schema::inputs();
+    for (kind, fixed) in [
+        ("policy", &["description", "name", "path"][..]),
+        ("role", &["name", "path"]),
+        ("user", &["name", "path"]),
+        ("role_policy", &["name", "role"]),
+        ("attachment", &["policy_arn", "role", "user"]),
+    ] {
+        let properties = &schema["properties"]["values"]["properties"][kind]["properties"];
+        let all = properties.as_object().expect("properties");
+        let mut found: Vec<&String> =
+            all.iter().filter(|(_, of)| of["x-purlin-replaces"] == true).map(|(name, _)| name).collect();
+        found.sort();
+        assert_eq!(found, fixed, "{kind}");
+    }
+    let state = purlin_sdk::State::new("x");
+    let impact = |after: Json| {
+        let (before, after) = (given(&checked(&json!({"user": {"name": "a"}}))), given(&checked(&after)));
+        testing::update_impact::<Driven>(before, after, &state).expect("told")
+    };
+    let other = impact(json!({"policy": {"document": document()}}));
+    assert_eq!(other.replaces, ["/values/policy", "/values/user"]);
+    assert!(!impact(json!({"user": {"name": "b"}})).delete_before_replace);
+    assert!(impact(json!({"user": {"name": "a"}})).delete_before_replace);
 }

@@ -65,17 +65,17 @@ impl Api {
             .largest(LARGEST)
             .reason("to manage the objects of the inputs")
             .header("accept", "application/json");
-        let secrets = &inputs.secrets;
-        if let Some(token) = &secrets.token {
+        let connection = &inputs.connection;
+        if let Some(token) = &connection.token {
             client = client.header("authorization", format!("Bearer {token}"));
-        } else if let (Some(user), Some(password)) = (&secrets.username, &secrets.password) {
+        } else if let (Some(user), Some(password)) = (&connection.username, &connection.password) {
             let basic = Request::get("").basic(user, password);
             client = client.header("authorization", basic.get_header("authorization").unwrap_or_default());
         }
         Self {
             client,
-            server: inputs.values.cluster.server.trim_end_matches('/').to_owned(),
-            manager: inputs.values.cluster.manager().to_owned(),
+            server: connection.server.clone(),
+            manager: inputs.values.manager().to_owned(),
             known: RefCell::default(),
         }
     }
@@ -166,7 +166,7 @@ fn refused(answer: &Response) -> Trouble {
             (401 | 403, _) => Failure::failed(format!("{}; are the credentials right?", answer.message())),
             // Nothing is said about the object by someone who is no API server.
             (_, Failure::NotFound(text)) => {
-                Failure::failed(format!("{text}; is `cluster.server` the API server?"))
+                Failure::failed(format!("{text}; is `connection.server` the API server?"))
             }
             (_, failure) => failure,
         };
@@ -211,7 +211,7 @@ impl Refusal {
                 self.owners()
             )),
             401 => Failure::failed(format!(
-                "the API server does not know who asks (401 {message}): `secrets.token` is wrong, out of date or \
+                "the API server does not know who asks (401 {message}): `connection.token` is wrong, out of date or \
                  missing"
             )),
             // A namespace of this name can be made anew once it is gone.

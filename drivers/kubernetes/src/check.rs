@@ -13,18 +13,18 @@ pub(crate) fn validate(inputs: &Raw<KubernetesInputs>) -> Result<(), Failure> {
         return faults.into_result();
     }
     let text = |place: &str| inputs.get(place).and_then(Json::as_str);
-    if let Some(server) = text("/values/cluster/server") {
+    if let Some(server) = text("/connection/server") {
         let rest = server.strip_prefix("https://").or_else(|| server.strip_prefix("http://"));
         let bad = rest.is_none_or(|rest| rest.starts_with('/') || rest.is_empty());
-        if bad || server.contains(['?', '#', '@', ' ']) {
+        if bad || server.ends_with('/') || server.contains(['?', '#', '@', ' ']) {
             faults.add(
-                "/values/cluster/server",
-                "has to be the API server's URL, such as `https://k8s.internal:6443`, without user and query",
+                "/connection/server",
+                "has to be the API server's URL, such as `https://k8s.internal:6443`, without user, query and `/` at \
+                 its end",
             );
         }
     }
-    for (place, what) in
-        [("/values/cluster/namespace", "a namespace"), ("/values/cluster/field_manager", "a field manager")]
+    for (place, what) in [("/values/namespace", "a namespace"), ("/values/field_manager", "a field manager")]
     {
         let bad = |name: &str| name.is_empty() || name.len() > 128 || name.contains(['/', ' ', '\n']);
         if text(place).is_some_and(bad) {
@@ -57,17 +57,17 @@ pub(crate) fn validate(inputs: &Raw<KubernetesInputs>) -> Result<(), Failure> {
 
 fn credentials(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
     let has = |name: &str| {
-        let place = format!("/secrets/{name}");
+        let place = format!("/connection/{name}");
         inputs.is_unknown(&place) || inputs.get(&place).is_some_and(|value| !value.is_null())
     };
     if has("token") && (has("username") || has("password")) {
-        faults.add("/secrets/token", "stands beside `username`: give a token, or a user with a password");
+        faults.add("/connection/token", "stands beside `username`: give a token, or a user with a password");
     }
     if has("username") != has("password") {
-        faults.add("/secrets/username", "and `password` belong together");
+        faults.add("/connection/username", "and `password` belong together");
     }
     for name in ["token", "username", "password"] {
-        let place = format!("/secrets/{name}");
+        let place = format!("/connection/{name}");
         let text = inputs.get(&place).and_then(Json::as_str).unwrap_or_default();
         if text.trim() != text || text.contains(['\n', '\r', '\0']) {
             faults.add(place, "has blanks around it or a line break in it, as a file often leaves them");
@@ -185,10 +185,11 @@ pub(crate) fn fleeting(inputs: &Raw<KubernetesInputs>) -> Vec<String> {
     jobs.filter(|(_, job)| job.pointer(place).is_some()).map(|(at, _)| format!("{at}{place}")).collect()
 }
 
-/// Inputs with their defaults, and the server's URL in its one spelling.
+/// Inputs with their defaults.
 pub(crate) fn normalise(inputs: &mut Raw<KubernetesInputs>) {
     let defaults = json!({
-        "cluster": {"namespace": NAMESPACE, "field_manager": MANAGER},
+        "namespace": NAMESPACE,
+        "field_manager": MANAGER,
         "wait": {"for": "ready", "timeout": PATIENCE},
         "prune": true,
         "force_conflicts": false,
@@ -203,9 +204,6 @@ pub(crate) fn normalise(inputs: &mut Raw<KubernetesInputs>) {
         if values.get(name).is_some_and(Json::is_null) && !unknown.contains(&format!("/values/{name}")) {
             values.shift_remove(name);
         }
-    }
-    if let Some(Json::String(server)) = values.get_mut("cluster").and_then(|it| it.get_mut("server")) {
-        server.truncate(server.trim_end_matches('/').len());
     }
 }
 

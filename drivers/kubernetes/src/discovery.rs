@@ -85,7 +85,7 @@ impl Api {
             Ok(None) => Ok(None),
             // What is not known to be missing must not be taken for gone.
             Ok(Some(_)) => Err(Trouble::strange(&format!(
-                "what answers at `{}` lists no kinds; is `cluster.server` the API server?",
+                "what answers at `{}` lists no kinds; is `connection.server` the API server?",
                 root(version)
             ))),
             // Only an API server can tell that there is no such API.

@@ -10,14 +10,14 @@ use crate::object::Identity;
 /// change in place: what is new is applied, and what left it is pruned.
 pub(crate) fn of(request: &ImpactRequest<KubernetesInputs>) -> Impact {
     let mut impact = Impact::default();
-    if request.changes("/values/cluster/server") && !is_same_cluster(request) {
-        impact.replaces.push("/values/cluster/server".to_owned());
+    // In another cluster both have room.
+    if request.changes("/connection/server") {
         return impact;
     }
     let single = |document: &Json| document.pointer("/values/manifest").is_some_and(Json::is_object);
     if single(request.before.document()) && single(request.after.document()) {
         let mut places = vec!["/values/manifest/kind", "/values/manifest/metadata/name"];
-        let places_of_it = ["/values/manifest/metadata/namespace", "/values/cluster/namespace"];
+        let places_of_it = ["/values/manifest/metadata/namespace", "/values/namespace"];
         if request.after.get(places_of_it[0]).is_some() || request.before.get(places_of_it[0]).is_some() {
             places.push(places_of_it[0]);
         } else {
@@ -55,14 +55,6 @@ pub(crate) fn of(request: &ImpactRequest<KubernetesInputs>) -> Impact {
     // It keeps its name, and two cannot have it, whoever wants a replacement.
     impact.delete_before_replace = true;
     impact
-}
-
-/// Whether the inputs call the cluster the same, by whatever URL it is reached. Whether it is so is
-/// seen when it is changed.
-fn is_same_cluster(request: &ImpactRequest<KubernetesInputs>) -> bool {
-    let place = "/values/cluster/id";
-    let named = request.after.get(place).is_some_and(Json::is_string);
-    named && !request.changes(place)
 }
 
 /// Manifests, each with its place.

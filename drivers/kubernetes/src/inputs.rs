@@ -1,4 +1,4 @@
-//! What the driver is given: the cluster, the manifests, and how patient to be.
+//! What the driver is given: how to reach the cluster, the manifests, and how patient to be.
 //!
 //! It knows the shape of inputs and nothing of any cluster.
 
@@ -18,6 +18,7 @@ pub(crate) const PATIENCE: &str = "25s";
 /// All inputs.
 #[derive(Deserialize, Serialize)]
 pub struct KubernetesInputs {
+    pub(crate) connection: Connection,
     pub(crate) values: Values,
     #[serde(default)]
     pub(crate) secrets: Secrets,
@@ -26,7 +27,8 @@ pub struct KubernetesInputs {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Values {
-    pub(crate) cluster: Cluster,
+    namespace: Option<String>,
+    field_manager: Option<String>,
     manifest: Option<Object>,
     manifests: Option<Vec<Object>>,
     #[serde(default)]
@@ -49,19 +51,17 @@ fn yes() -> bool {
     true
 }
 
-/// Where the API server is.
+/// Where the API server is, and who asks.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Cluster {
+pub(crate) struct Connection {
     pub(crate) server: String,
-    /// What people call it; the same cluster may be reached by several URLs.
-    #[serde(default, rename = "id")]
-    _id: Option<String>,
-    namespace: Option<String>,
-    field_manager: Option<String>,
+    pub(crate) token: Option<String>,
+    pub(crate) username: Option<String>,
+    pub(crate) password: Option<String>,
 }
 
-impl Cluster {
+impl Values {
     /// Namespace of objects that name none.
     pub(crate) fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or(NAMESPACE)
@@ -137,9 +137,6 @@ impl Deletion {
 #[derive(Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Secrets {
-    pub(crate) token: Option<String>,
-    pub(crate) username: Option<String>,
-    pub(crate) password: Option<String>,
     manifest: Option<Object>,
     manifests: Option<Map<String, Json>>,
 }

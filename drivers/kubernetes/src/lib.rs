@@ -47,8 +47,9 @@ impl Driver for Kubernetes {
         vec![Wish {
             capability: "http".to_owned(),
             pattern: String::new(),
-            reason: "the API server of the cluster, `cluster.server`, with the methods GET, PATCH and DELETE"
-                .to_owned(),
+            reason:
+                "the API server of the cluster, `connection.server`, with the methods GET, PATCH and DELETE"
+                    .to_owned(),
         }]
     }
 
@@ -70,7 +71,7 @@ impl Driver for Kubernetes {
         let inputs = request.inputs.parse()?;
         let known = Known::recorded(&request.state)?;
         let api = Api::new(&inputs, &request.call);
-        let namespace = inputs.values.cluster.namespace();
+        let namespace = inputs.values.namespace();
         let cookie = Cookie::of(&request.state);
         let owner = Owner { guresid: &request.resource.guresid, cookie: &cookie };
         remove::all(&api, &known, owner, namespace, &inputs.values.delete)

@@ -51,7 +51,6 @@ impl Task<'_> {
         for item in &mut items {
             self.look(&api, item)?;
         }
-        self.is_same_cluster(&items)?;
         let live: Vec<Option<Json>> = items.iter().map(|item| item.live.clone()).collect();
         let digest = live::digest(&self.inputs.manifests(), &live);
         self.secrets_seen.set(self.digest.is_some_and(|seen| seen == digest));
@@ -112,32 +111,13 @@ impl Task<'_> {
         )))
     }
 
-    /// By another URL the same objects have to be there: else those of the former cluster would be
-    /// nobody's.
-    fn is_same_cluster(&self, items: &[Item<'_>]) -> Result<(), Failure> {
-        let server = |before: &Json| before.pointer("/values/cluster/server")?.as_str().map(str::to_owned);
-        let former = self.before.and_then(server);
-        if former.is_none_or(|former| former.trim_end_matches('/') == self.inputs.values.cluster.server) {
-            return Ok(());
-        }
-        let mut live = items.iter().filter_map(|item| item.live.as_ref());
-        if live.any(|live| self.recorded().iter().any(|known| known.uid == object::uid(live))) {
-            return Ok(());
-        }
-        Err(Failure::Conflict(
-            "`cluster.id` says that this is the same cluster as before, and none of the objects is there: give another \
-             id, to have them made anew, or look first whether they are gone"
-                .to_owned(),
-        ))
-    }
-
     /// An earlier attempt at the same creation made it.
     fn is_of_this_life(&self, live: &Json) -> bool {
         object::life(live) == self.cookie.life.as_deref()
     }
 
     fn namespace(&self) -> &str {
-        self.inputs.values.cluster.namespace()
+        self.inputs.values.namespace()
     }
 
     fn recorded(&self) -> &[Known] {
@@ -365,8 +345,8 @@ impl Task<'_> {
 
     /// Fields under another manager's name would stay for ever: that manager applies nothing.
     fn leave_former_manager(&self, api: &Api, items: &[Item<'_>]) -> Result<(), Failure> {
-        let former = self.before.and_then(|before| before.pointer("/values/cluster/field_manager")?.as_str());
-        let manager = self.inputs.values.cluster.manager();
+        let former = self.before.and_then(|before| before.pointer("/values/field_manager")?.as_str());
+        let manager = self.inputs.values.manager();
         let Some(former) = former.filter(|former| *former != manager) else { return Ok(()) };
         for item in items {
             let Identity { api_version, kind, name, .. } = &item.place.identity;

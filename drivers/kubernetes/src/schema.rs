@@ -37,24 +37,26 @@ pub(crate) fn inputs() -> Json {
     };
     json!({
         "type": "object",
-        "required": ["values"],
+        "required": ["values", "connection"],
         "properties": {
+            "connection": {
+                "type": "object",
+                "required": ["server"],
+                "additionalProperties": false,
+                "description": "The API server, and who asks: a `token`, or a `username` with its `password`.",
+                "properties": {
+                    "server": {"type": "string", "format": "uri", "x-purlin-reaches": "http", "x-purlin-replaces": true, "description": "URL of the API server. A change replaces the resource."},
+                    "token": {"type": ["string", "null"], "writeOnly": true, "description": "Token of a user or a service account."},
+                    "username": {"type": ["string", "null"], "writeOnly": true, "description": "A user."},
+                    "password": {"type": ["string", "null"], "writeOnly": true, "description": "The user's password."},
+                },
+            },
             "values": {
                 "type": "object",
-                "required": ["cluster"],
                 "additionalProperties": false,
                 "properties": {
-                    "cluster": {
-                        "type": "object",
-                        "required": ["server"],
-                        "additionalProperties": false,
-                        "properties": {
-                            "server": {"type": "string", "format": "uri", "x-purlin-reaches": "http", "description": "URL of the API server."},
-                            "id": {"type": ["string", "null"], "description": "A name for the cluster: with the same one another `server` is another way to it."},
-                            "namespace": {"type": ["string", "null"], "default": "default", "description": "Namespace of objects that name none."},
-                            "field_manager": {"type": ["string", "null"], "default": "purlin", "description": "Who owns what is applied."},
-                        },
-                    },
+                    "namespace": {"type": ["string", "null"], "default": "default", "description": "Namespace of objects that name none."},
+                    "field_manager": {"type": ["string", "null"], "default": "purlin", "description": "Who owns what is applied."},
                     "manifest": described(&manifest, "The object."),
                     "manifests": {"type": "array", "items": manifest, "description": "Objects that are one resource."},
                     "wait": {
@@ -84,9 +86,6 @@ pub(crate) fn inputs() -> Json {
                 "type": "object",
                 "additionalProperties": false,
                 "properties": {
-                    "token": {"type": ["string", "null"], "description": "Bearer token, such as that of a service account."},
-                    "username": {"type": ["string", "null"]},
-                    "password": {"type": ["string", "null"]},
                     "manifest": {"type": ["object", "null"], "description": "Secret part of `values.manifest`, laid over it."},
                     "manifests": {"type": ["object", "null"], "description": "Secret parts of `values.manifests`, by `KIND/NAME`."},
                 },

@@ -9,11 +9,11 @@ fn config_map(name: &str, data: &Json) -> Json {
 }
 
 fn given(manifest: Json) -> testing::GivenInputs {
-    inputs(&json!({"values": {"cluster": {"server": "http://127.0.0.1:1"}, "manifest": manifest}}))
+    inputs(&json!({"connection": {"server": "http://127.0.0.1:1"}, "values": {"manifest": manifest}}))
 }
 
 fn checked(values: Json) -> Result<Json, String> {
-    let given = inputs(&json!({"values": values}));
+    let given = inputs(&json!({"connection": {"server": "https://k"}, "values": values}));
     testing::check::<Kubernetes>(given, None)
         .map(|checked| checked.values)
         .map_err(|failure| failure.to_string())
@@ -22,16 +22,9 @@ fn checked(values: Json) -> Result<Json, String> {
 #[test]
 fn defaults_are_filled_in_once() {
     let manifest = config_map("a", &json!({"k": null}));
-    let values = json!({
-        "cluster": {"server": "https://k8s.example:6443/", "namespace": null}, "manifest": manifest, "manifests": null,
-    });
+    let values = json!({"namespace": null, "manifest": manifest, "manifests": null});
     let once = checked(values).expect("valid");
-    assert_eq!(
-        once["cluster"],
-        json!({
-            "server": "https://k8s.example:6443", "namespace": "default", "field_manager": "purlin",
-        })
-    );
+    assert_eq!((&once["namespace"], &once["field_manager"]), (&json!("default"), &json!("purlin")));
     assert_eq!(once["wait"], json!({"for": "ready", "timeout": "25s"}));
     assert_eq!((once["prune"].clone(), once.get("manifests")), (json!(true), None));
     assert_eq!(checked(once.clone()).expect("valid"), once);
@@ -45,35 +38,16 @@ fn faults_are_found_without_a_cluster() {
         map[path] = value;
         map
     };
-    let at = |manifest: Json| json!({"cluster": {"server": "https://k"}, "manifest": manifest});
+    let at = |manifest: Json| json!({"manifest": manifest});
     let cases = [
-        (json!({"cluster": {"server": "k8s:6443"}, "manifest": map()}), "/values/cluster/server: has to be"),
-        (json!({"cluster": {"server": "https://k"}}), "/values/manifest: is missing"),
-        (json!({"cluster": {"server": "https://k"}, "manifests": []}), "/values/manifests: is empty"),
-        (
-            json!({"cluster": {"server": "https://k"}, "manifests": [map(), map()]}),
-            "stands in the list twice",
-        ),
-        (
-            json!({"cluster": {"server": "https://k"}, "manifest": map(), "manifests": [map()]}),
-            "stands beside",
-        ),
-        (
-            json!({"cluster": {"server": "https://k"}, "manifest": map(), "wait": {"timeout": "soon"}}),
-            "/values/wait/timeout",
-        ),
-        (
-            json!({"cluster": {"server": "https://k"}, "manifest": map(), "wait": {"for": "luck"}}),
-            "unknown variant `luck`",
-        ),
-        (
-            json!({"cluster": {"server": "https://k"}, "manifest": map(), "outputs": {"uid": "/a"}}),
-            "/values/outputs/uid",
-        ),
-        (
-            json!({"cluster": {"server": "https://k"}, "manifest": map(), "outputs": {"ip": "status"}}),
-            "has to be a JSON pointer",
-        ),
+        (json!({}), "/values/manifest: is missing"),
+        (json!({"manifests": []}), "/values/manifests: is empty"),
+        (json!({"manifests": [map(), map()]}), "stands in the list twice"),
+        (json!({"manifest": map(), "manifests": [map()]}), "stands beside"),
+        (json!({"manifest": map(), "wait": {"timeout": "soon"}}), "/values/wait/timeout"),
+        (json!({"manifest": map(), "wait": {"for": "luck"}}), "unknown variant `luck`"),
+        (json!({"manifest": map(), "outputs": {"uid": "/a"}}), "/values/outputs/uid"),
+        (json!({"manifest": map(), "outputs": {"ip": "status"}}), "has to be a JSON pointer"),
         (at(with("status", json!({}))), "/values/manifest/status: is written by the cluster"),
         (at(with("kind", json!("List"))), "is a list"),
         (at(with("metadata", json!({"generateName": "a-"}))), "/values/manifest/metadata/name: is missing"),
@@ -87,20 +61,19 @@ fn faults_are_found_without_a_cluster() {
 
 #[test]
 fn secrets_belong_to_manifests() {
-    let values = json!({"cluster": {"server": "https://k"}, "manifests": [config_map("a", &json!({}))]});
+    let values = json!({"manifests": [config_map("a", &json!({}))]});
     let check = |secrets: Json| {
-        let given = inputs(&json!({"values": values, "secrets": secrets}));
+        let given =
+            inputs(&json!({"connection": {"server": "https://k"}, "values": values, "secrets": secrets}));
         testing::check::<Kubernetes>(given, None).map(drop).map_err(|failure| failure.to_string())
     };
-    assert_eq!(check(json!({"token": "t", "manifests": {"ConfigMap/a": {"data": {"x": "y"}}}})), Ok(()));
+    assert_eq!(check(json!({"manifests": {"ConfigMap/a": {"data": {"x": "y"}}}})), Ok(()));
     for (secrets, wanted) in [
         (
             json!({"manifests": {"ConfigMap/b": {}}}),
             "/secrets/manifests/ConfigMap~1b: belongs to no manifest",
         ),
         (json!({"manifest": {}}), "/secrets/manifest: belongs to `values.manifest`"),
-        (json!({"token": "t\n"}), "/secrets/token: has blanks"),
-        (json!({"username": "u"}), "belong together"),
     ] {
         let said = check(secrets).expect_err("refused");
         assert!(said.contains(wanted), "{said}");
@@ -108,21 +81,43 @@ fn secrets_belong_to_manifests() {
 }
 
 #[test]
+fn a_connection_is_whole() {
+    for (connection, wanted) in [
+        (json!({"server": "k8s:6443"}), "/connection/server: has to be"),
+        (json!({"server": "https://k/"}), "/connection/server: has to be"),
+        (json!({"server": "https://k", "token": "t\n"}), "/connection/token: has blanks"),
+        (json!({"server": "https://k", "token": "t", "username": "u", "password": "p"}), "stands beside"),
+        (json!({"server": "https://k", "username": "u"}), "belong together"),
+    ] {
+        let given =
+            inputs(&json!({"connection": connection, "values": {"manifest": config_map("a", &json!({}))}}));
+        let said = testing::check::<Kubernetes>(given, None).map(drop).expect_err("refused").to_string();
+        assert!(said.contains(wanted), "{connection}: {said}");
+    }
+    let schema = crate::schema::inputs();
+    let of = |keyword: &str| {
+        let all = schema["properties"]["connection"]["properties"].as_object().expect("properties");
+        all.iter().filter(|(_, of)| of[keyword] == true).map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("x-purlin-replaces"), ["server"]);
+    assert_eq!(of("writeOnly"), ["token", "username", "password"]);
+    assert_eq!(schema["properties"]["connection"]["additionalProperties"], false);
+}
+
+#[test]
 fn what_is_not_known_yet_is_no_fault() {
-    let values = json!({"cluster": {"server": null}, "manifest": {
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": null},
-    }});
-    let unknown = &["/values/cluster/server", "/values/manifest/metadata/name"];
-    let given = testing::unknown(inputs(&json!({"values": values})), unknown);
-    let checked = testing::check::<Kubernetes>(given, None).expect("valid");
-    assert_eq!(checked.values["cluster"]["server"], Json::Null);
+    let values = json!({"manifest": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": null}}});
+    let unknown = &["/connection/server", "/values/manifest/metadata/name"];
+    let given = json!({"connection": {"server": null}, "values": values});
+    let given = testing::unknown(inputs(&given), unknown);
+    testing::check::<Kubernetes>(given, None).expect("valid");
     let given = testing::unknown(
-        inputs(&json!({"values": {"cluster": {"server": "x"}, "manifest": null}})),
+        inputs(&json!({"connection": {"server": "x"}, "values": {"manifest": null}})),
         &["/values/manifest"],
     );
     let said =
         testing::check::<Kubernetes>(given, None).map(drop).expect_err("the server is known").to_string();
-    assert!(said.contains("/values/cluster/server"), "{said}");
+    assert!(said.contains("/connection/server"), "{said}");
 }
 
 #[test]
@@ -137,6 +132,9 @@ fn what_makes_another_object_replaces() {
         (other.replaces, other.delete_before_replace),
         (vec!["/values/manifest/metadata/name".to_owned()], false)
     );
+    let at = |server: &str| inputs(&json!({"connection": {"server": server}, "values": {"manifest": map}}));
+    let moved = testing::update_impact::<Kubernetes>(at("http://a"), at("http://b"), &State::new("x"));
+    assert!(!moved.expect("judged").delete_before_replace, "another cluster has room");
     let deployment = |app: &str| {
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
             "spec": {"selector": {"matchLabels": {"app": app}}}})

@@ -13,7 +13,7 @@ use purlin_sdk_net::{Deadline, Error as NetError, Stream, Tls};
 use serde::de::DeserializeOwned;
 
 use crate::fault::{Fault, SqlError};
-use crate::inputs::{PgServer, Secrets};
+use crate::inputs::Connection;
 
 /// Bytes of the longest message that is read. What is asked for here is short.
 const LONGEST: i32 = 8 << 20;
@@ -27,20 +27,15 @@ pub(crate) struct Client {
 
 impl Client {
     /// Connects, agrees on TLS, and proves who asks.
-    pub(crate) fn connect(
-        server: &PgServer,
-        secrets: &Secrets,
-        database: &str,
-        until: Deadline,
-    ) -> Result<Self, Fault> {
-        let place = server.place();
+    pub(crate) fn connect(connection: &Connection, database: &str, until: Deadline) -> Result<Self, Fault> {
+        let place = connection.place();
         let mut stream = purlin_sdk_net::connect(&place, until)?;
         let name = place.to_string();
         if place.tls != Tls::Disable {
             stream = agree(stream, &place)?;
         }
         let mut client = Self { stream, input: BytesMut::new(), server: name };
-        client.start(server, secrets, database)?;
+        client.start(connection, database)?;
         client.stream.wait_until(until);
         Ok(client)
     }
@@ -168,7 +163,7 @@ fn agree(mut stream: Stream, place: &purlin_sdk_net::Server) -> Result<Stream, F
         [b'N'] => Err(Fault::Nonsense {
             server: place.to_string(),
             message: format!(
-                "it has TLS switched off, and `values.server.tls` is `{}`; `disable` would go without",
+                "it has TLS switched off, and `connection.tls` is `{}`; `disable` would go without",
                 place.tls
             ),
         }),

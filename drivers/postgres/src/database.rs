@@ -15,8 +15,9 @@ use serde_json::json;
 use crate::client::Client;
 use crate::contents;
 use crate::fault::Fault;
-use crate::identity::{Candidate, Identity, Kept, Located, locate, taken};
+use crate::identity::{Candidate, Identity, Kept, Located, taken};
 use crate::inputs::{Database, PgInputs};
+use crate::seen::Seen;
 use crate::session::{Session, name, text, texts};
 
 /// A database that is there.
@@ -54,22 +55,6 @@ pub(crate) struct Work<'a> {
     pub(crate) until: Deadline,
 }
 
-/// A database that was looked for, and the connection over which it was.
-struct Seen {
-    session: Session,
-    rows: Vec<Row>,
-    located: Located,
-}
-
-impl Seen {
-    fn row(&self) -> Option<&Row> {
-        match self.located {
-            Located::There(index) | Located::Unfinished(index) => self.rows.get(index),
-            Located::Nowhere => None,
-        }
-    }
-}
-
 impl<'a> Work<'a> {
     pub(crate) fn new(
         inputs: &'a PgInputs,
@@ -86,21 +71,14 @@ impl<'a> Work<'a> {
     }
 
     fn open(&self) -> Result<Session, Fault> {
-        Session::open(self.inputs, &self.inputs.values.server.database, &self.identity, self.until)
+        Session::open(self.inputs, &self.inputs.connection.database, &self.identity, self.until)
     }
 
-    fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Seen, Failure> {
+    fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Seen<Row>, Failure> {
         let failure = |fault: Fault| fault.failure(&self.what(doing));
         let mut session = self.open().map_err(failure)?;
         let rows = self.rows(&mut session, recorded).map_err(failure)?;
-        let located = locate(&self.identity, &rows, recorded)?;
-        if located == Located::Nowhere && !session.is_same_server(&self.identity) {
-            return Err(Failure::Conflict(format!(
-                "{}: this server is another one than the one it was made on",
-                self.what(doing)
-            )));
-        }
-        Ok(Seen { session, rows, located })
+        Seen::among(session, rows, &self.identity, recorded, &self.what(doing))
     }
 
     fn rows(&self, session: &mut Session, recorded: Option<u32>) -> Result<Vec<Row>, Fault> {
@@ -120,15 +98,13 @@ impl<'a> Work<'a> {
         ))
     }
 
-    /// Makes it.
-    pub(crate) fn create(&self) -> Result<State, Failure> {
+    /// Makes it. `old` is what it replaces.
+    pub(crate) fn create(&self, old: Option<&Identity>) -> Result<State, Failure> {
         let doing = self.what("making");
         let seen = self.look(None, "making")?;
-        if let Some(taken_by) = seen.rows.iter().find(|row| row.name == self.wanted.name) {
-            return Err(taken(&self.identity, taken_by));
-        }
-        if let (Located::There(_), Some(row)) = (&seen.located, seen.row()) {
-            return Err(taken(&self.identity, row));
+        let finished = seen.row().filter(|_| matches!(seen.located, Located::There(_)));
+        if let Some(row) = seen.rows.iter().find(|row| row.name == self.wanted.name).or(finished) {
+            return Err(seen.in_the_way(&self.identity, row, old));
         }
         let id = self.identity.id(seen.session.facts.system.as_deref());
         operation::checkpoint(&id);
@@ -178,8 +154,7 @@ impl<'a> Work<'a> {
         if self.wanted.extensions.is_empty() {
             return Ok(());
         }
-        let PgInputs { values, secrets } = self.inputs;
-        let mut client = Client::connect(&values.server, secrets, database, self.until)?;
+        let mut client = Client::connect(&self.inputs.connection, database, self.until)?;
         let create = |extension: &String| format!("CREATE EXTENSION IF NOT EXISTS {}", name(extension));
         client.transaction(&self.wanted.extensions.iter().map(create).collect::<Vec<_>>())
     }
@@ -278,8 +253,7 @@ impl<'a> Work<'a> {
         struct Extension {
             name: String,
         }
-        let PgInputs { values, secrets } = self.inputs;
-        let there = Client::connect(&values.server, secrets, database, self.until).and_then(|mut client| {
+        let there = Client::connect(&self.inputs.connection, database, self.until).and_then(|mut client| {
             client.select::<Extension>("SELECT extname AS name FROM pg_catalog.pg_extension")
         });
         let there = there.map_err(|fault| fault.failure(&self.what("looking at the extensions of")))?;
@@ -300,9 +274,7 @@ impl<'a> Work<'a> {
                 message: format!("{doing}: {fault}; whether it was changed is not known"),
             },
         };
-        let taken_by =
-            |row: &&Row| row.name == self.wanted.name && Some(row.oid) != seen.row().map(|row| row.oid);
-        if let Some(row) = seen.rows.iter().find(taken_by) {
+        if let Some(row) = seen.other_called(&self.wanted.name) {
             return Err(taken(&self.identity, row));
         }
         match (&seen.located, seen.row()) {
@@ -354,8 +326,7 @@ impl<'a> Work<'a> {
         const WAY: &str = "set `database.force_destroy: true` and run `up`, so that all that is in it is \
                            deleted with it";
         let doing = self.what("deleting");
-        let PgInputs { values, secrets } = self.inputs;
-        let contents = Client::connect(&values.server, secrets, database, self.until)
+        let contents = Client::connect(&self.inputs.connection, database, self.until)
             .and_then(|mut client| contents::look(&mut client));
         let contents = match contents {
             Err(fault) if fault.code() == Some("3D000") => return Ok(()),
@@ -377,7 +348,7 @@ impl<'a> Work<'a> {
     }
 
     fn state(&self, id: String, database: &str, oid: Option<u32>) -> Result<State, Failure> {
-        let server = &self.inputs.values.server;
+        let server = &self.inputs.connection;
         State::new(id)
             .outputs(json!({"host": server.host, "port": server.port(), "name": database}))?
             .cookie(Kept { oid })

@@ -53,10 +53,10 @@ impl Fault {
             |seconds| Failure::RetryAfter { after: Duration::from_secs(seconds), message: text.clone() };
         match error.code.as_str() {
             "28P01" | "28000" => Failure::failed(format!(
-                "{text}; `secrets.password` and `values.server.user` have to be those of a role that the server lets in"
+                "{text}; `connection.password` and `connection.user` have to be those of a role that the server lets in"
             )),
             "42501" => Failure::failed(format!(
-                "{text}; the role `values.server.user` is not allowed to do this: it needs CREATEDB for databases, \
+                "{text}; the role `connection.user` is not allowed to do this: it needs CREATEDB for databases, \
                  CREATEROLE for roles, and to own what it changes or grants"
             )),
             "3D000" | "42704" | "3F000" | "42883" => Failure::NotFound(text),

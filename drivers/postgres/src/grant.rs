@@ -47,20 +47,26 @@ impl<'a> Work<'a> {
     /// Privileges on what a database holds are granted from within.
     fn open(&self) -> Result<Session, Fault> {
         let database = match self.wanted.on {
-            On::Database => &self.inputs.values.server.database,
+            On::Database => &self.inputs.connection.database,
             _ => &self.wanted.database,
         };
         Session::open(self.inputs, database, &self.identity, self.until)
     }
 
-    /// Grants them.
-    pub(crate) fn create(&self) -> Result<State, Failure> {
+    /// Grants them. `old` is what they replace.
+    pub(crate) fn create(&self, old: Option<&Identity>) -> Result<State, Failure> {
         let doing = self.what("granting");
         let mut session = self.open().map_err(|fault| fault.failure(&doing))?;
         let held = self.held(&mut session).map_err(|fault| fault.failure(&doing))?;
         let there: Vec<&str> =
             held.iter().filter(|held| held.held > 0).map(|held| held.privilege.as_str()).collect();
         if !there.is_empty() {
+            if old.is_some_and(|old| session.is_same_server(old)) {
+                return Err(Failure::NeedsDeleteBefore(format!(
+                    "{doing}: it holds {} from the grant that is to be replaced",
+                    there.join(", ")
+                )));
+            }
             return Err(Failure::Conflict(format!(
                 "{doing}: it holds {} already; who takes a grant over revokes it one day. Revoke it, or import this resource",
                 there.join(", ")
@@ -310,7 +316,7 @@ impl<'a> Work<'a> {
     }
 
     fn state(&self, id: String) -> Result<State, Failure> {
-        let server = &self.inputs.values.server;
+        let server = &self.inputs.connection;
         State::new(id)
             .outputs(json!({
                 "host": server.host,

@@ -77,6 +77,11 @@ impl Identity {
         format!("{UNFINISHED}{}", self.guresid)
     }
 
+    /// Whether it is certain to be this resource.
+    pub(crate) fn is(&self, candidate: &impl Candidate) -> bool {
+        self.is_mine(candidate.comment()) || self.named.as_deref() == Some(candidate.name())
+    }
+
     fn is_mine(&self, comment: Option<&str>) -> bool {
         comment.and_then(|comment| comment.strip_prefix(MARK)).and_then(|rest| rest.get(..40))
             == Some(self.guresid.as_str())

@@ -1,4 +1,4 @@
-//! What the driver is given: a server, and one thing on it.
+//! What the driver is given: how to reach a server, and one thing on it.
 
 mod normalise;
 mod schema;
@@ -15,6 +15,7 @@ pub(crate) use validate::{objects, shape};
 /// A server and one thing on it.
 #[derive(Deserialize)]
 pub struct PgInputs {
+    pub(crate) connection: Connection,
     pub(crate) values: Values,
     #[serde(default)]
     pub(crate) secrets: Secrets,
@@ -23,7 +24,6 @@ pub struct PgInputs {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Values {
-    pub(crate) server: PgServer,
     pub(crate) database: Option<Database>,
     pub(crate) role: Option<Role>,
     pub(crate) grant: Option<Grant>,
@@ -32,20 +32,20 @@ pub(crate) struct Values {
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Secrets {
-    /// Of the role that the driver works as.
-    pub(crate) password: Option<String>,
     /// Of the role that is made.
     pub(crate) role_password: Option<String>,
 }
 
 /// Where the server is, and as whom the driver works there.
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PgServer {
+pub(crate) struct Connection {
     pub(crate) host: String,
     port: Option<u16>,
     #[serde(default = "postgres")]
     pub(crate) user: String,
+    pub(crate) password: Option<String>,
+    /// The database that it connects to for work on others.
     #[serde(default = "postgres")]
     pub(crate) database: String,
     tls: Option<Tls>,
@@ -57,7 +57,7 @@ fn postgres() -> String {
     "postgres".to_owned()
 }
 
-impl PgServer {
+impl Connection {
     /// Port of a server that names none.
     pub(crate) const PORT: u16 = 5432;
 
@@ -171,6 +171,9 @@ pub(crate) enum Thing<'a> {
     Role(&'a Role),
     Grant(&'a Grant),
 }
+
+/// The kinds of things, of which inputs name just one.
+pub(crate) const KINDS: [&str; 3] = ["/values/database", "/values/role", "/values/grant"];
 
 impl PgInputs {
     pub(crate) fn thing(&self) -> Result<Thing<'_>, Failure> {

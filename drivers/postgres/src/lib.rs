@@ -8,6 +8,7 @@ mod grant;
 mod identity;
 mod inputs;
 mod role;
+mod seen;
 mod session;
 
 use purlin_sdk::{
@@ -17,8 +18,8 @@ use purlin_sdk::{
 };
 use purlin_sdk_net::Deadline;
 
-use identity::Kept;
-use inputs::{PgInputs, Thing};
+use identity::{Identity, Kept};
+use inputs::{KINDS, PgInputs, Thing};
 
 /// Databases, roles and privileges of a PostgreSQL server.
 pub struct Postgres;
@@ -36,7 +37,7 @@ impl Driver for Postgres {
         vec![Wish {
             capability: "tcp".to_owned(),
             pattern: String::new(),
-            reason: "the PostgreSQL server, at `values.server.host` and `values.server.port`".to_owned(),
+            reason: "the PostgreSQL server, at `connection.host` and `connection.port`".to_owned(),
         }]
     }
 
@@ -44,10 +45,17 @@ impl Driver for Postgres {
         let (inputs, resource) = (&request.inputs.given, &request.resource);
         inputs.validate()?;
         let until = Deadline::of_call(request.call.deadline);
+        let old = |kind| request.replaces.as_deref().map(|id| Identity::of(kind, resource, Some(id)));
         match inputs.thing()? {
-            Thing::Database(wanted) => database::Work::new(inputs, wanted, resource, None, until).create(),
-            Thing::Role(wanted) => role::Work::new(inputs, wanted, resource, None, until).create(),
-            Thing::Grant(wanted) => grant::Work::new(inputs, wanted, resource, None, until).create(),
+            Thing::Database(wanted) => {
+                database::Work::new(inputs, wanted, resource, None, until).create(old("database").as_ref())
+            }
+            Thing::Role(wanted) => {
+                role::Work::new(inputs, wanted, resource, None, until).create(old("role").as_ref())
+            }
+            Thing::Grant(wanted) => {
+                grant::Work::new(inputs, wanted, resource, None, until).create(old("grant").as_ref())
+            }
         }
     }
 
@@ -122,37 +130,16 @@ fn without_nulls(mut value: Json) -> Json {
     value
 }
 
-/// What cannot be changed while it is there.
-const FIXED: [&str; 5] = [
-    "/values/database/encoding",
-    "/values/database/template",
-    "/values/database",
-    "/values/role",
-    "/values/grant",
-];
-
 impl UpdateImpact for Postgres {
     fn update_impact(request: ImpactRequest<PgInputs>) -> Result<Impact, Failure> {
-        let mut impact = Impact::default();
-        for pointer in FIXED {
-            // A kind is another thing only where it was not wanted before, or is not any more.
-            let whole = pointer.matches('/').count() == 2;
-            let there = |place: Option<&Json>| place.is_some_and(|value| !value.is_null());
-            let (before, after) = (request.before.get(pointer), request.after.get(pointer));
-            let changes = match whole {
-                true => there(before) != there(after) && !request.after.is_unknown(pointer),
-                false => request.changes(pointer) && there(request.before.get(&parent(pointer))),
-            };
-            if changes {
-                impact.replaces.push(pointer.to_owned());
-            }
-        }
+        let mut impact = Impact { replaces: request.switches(KINDS), ..Impact::default() };
+        let moves = ["/connection/host", "/connection/port"].iter().any(|place| request.changes(place));
         // The new one has the old one's mark, and often its name, whoever wants a replacement.
-        impact.delete_before_replace = true;
+        impact.delete_before_replace = !moves;
         let stays = |pointers: &[&str]| pointers.iter().all(|pointer| !request.changes(pointer));
         let stable = [
-            ("host", stays(&["/values/server/host"])),
-            ("port", stays(&["/values/server/port"])),
+            ("host", stays(&["/connection/host"])),
+            ("port", stays(&["/connection/port"])),
             ("name", stays(&["/values/database/name", "/values/role/database", "/values/grant/database"])),
             ("username", stays(&["/values/role/name", "/values/grant/role"])),
             ("password", stays(&["/secrets/role_password"])),
@@ -166,10 +153,6 @@ impl UpdateImpact for Postgres {
         }
         Ok(impact)
     }
-}
-
-fn parent(pointer: &str) -> String {
-    pointer.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned()
 }
 
 impl Update for Postgres {

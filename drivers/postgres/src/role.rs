@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::fault::Fault;
-use crate::identity::{Candidate, Identity, Kept, Located, locate, taken};
+use crate::identity::{Candidate, Identity, Kept, taken};
 use crate::inputs::{PgInputs, Role};
+use crate::seen::Seen;
 use crate::session::{Session, name, text, texts};
 
 /// A role that is there.
@@ -75,21 +76,6 @@ pub(crate) struct Work<'a> {
     pub(crate) until: Deadline,
 }
 
-struct Seen {
-    session: Session,
-    rows: Vec<Row>,
-    located: Located,
-}
-
-impl Seen {
-    fn row(&self) -> Option<&Row> {
-        match self.located {
-            Located::There(index) | Located::Unfinished(index) => self.rows.get(index),
-            Located::Nowhere => None,
-        }
-    }
-}
-
 impl<'a> Work<'a> {
     pub(crate) fn new(
         inputs: &'a PgInputs,
@@ -105,9 +91,9 @@ impl<'a> Work<'a> {
         format!("{doing} the role `{}`", self.wanted.name)
     }
 
-    fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Seen, Failure> {
+    fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Seen<Row>, Failure> {
         let failure = |fault: Fault| fault.failure(&self.what(doing));
-        let database = &self.inputs.values.server.database;
+        let database = &self.inputs.connection.database;
         let mut session =
             Session::open(self.inputs, database, &self.identity, self.until).map_err(failure)?;
         let names = texts([self.wanted.name.clone()].iter().chain(&self.identity.named));
@@ -127,23 +113,16 @@ impl<'a> Work<'a> {
             oid = recorded.map_or(-1, i64::from),
         ));
         let rows: Vec<Row> = rows.map_err(failure)?;
-        let located = locate(&self.identity, &rows, recorded)?;
-        if located == Located::Nowhere && !session.is_same_server(&self.identity) {
-            return Err(Failure::Conflict(format!(
-                "{}: this server is another one than the one it was made on",
-                self.what(doing)
-            )));
-        }
-        Ok(Seen { session, rows, located })
+        Seen::among(session, rows, &self.identity, recorded, &self.what(doing))
     }
 
-    /// Makes it.
-    pub(crate) fn create(&self) -> Result<State, Failure> {
+    /// Makes it. `old` is what it replaces.
+    pub(crate) fn create(&self, old: Option<&Identity>) -> Result<State, Failure> {
         let doing = self.what("making");
         let seen = self.look(None, "making")?;
         let other = seen.rows.iter().find(|row| row.name == self.wanted.name).or(seen.row());
         if let Some(row) = other {
-            return Err(taken(&self.identity, row));
+            return Err(seen.in_the_way(&self.identity, row, old));
         }
         let id = self.identity.id(seen.session.facts.system.as_deref());
         operation::checkpoint(&id);
@@ -289,9 +268,7 @@ impl<'a> Work<'a> {
     pub(crate) fn update(&self, id: &str, kept: &Kept, before: Option<&str>) -> Result<State, Failure> {
         let doing = self.what("changing");
         let mut seen = self.look(kept.oid, "changing")?;
-        let taken_by =
-            |row: &&Row| row.name == self.wanted.name && Some(row.oid) != seen.row().map(|row| row.oid);
-        if let Some(row) = seen.rows.iter().find(taken_by) {
+        if let Some(row) = seen.other_called(&self.wanted.name) {
             return Err(taken(&self.identity, row));
         }
         let Some(row) = seen.row() else {
@@ -355,7 +332,7 @@ impl<'a> Work<'a> {
         oid: Option<u32>,
         password_is: Password,
     ) -> Result<State, Failure> {
-        let server = &self.inputs.values.server;
+        let server = &self.inputs.connection;
         let mut outputs = json!({
             "host": server.host,
             "port": server.port(),
@@ -375,7 +352,7 @@ impl<'a> Work<'a> {
 
     /// As `libpq` reads it.
     fn url(&self, role: &str, password: &str) -> String {
-        let place = self.inputs.values.server.place();
+        let place = self.inputs.connection.place();
         let database = self.wanted.database.as_deref().map(percent_encoded).unwrap_or_default();
         let mode = place.tls;
         format!(

@@ -52,7 +52,7 @@ impl Session {
         identity: &Identity,
         until: Deadline,
     ) -> Result<Self, Fault> {
-        let mut client = Client::connect(&inputs.values.server, &inputs.secrets, database, until)?;
+        let mut client = Client::connect(&inputs.connection, database, until)?;
         let lock = lock_number(&identity.guresid);
         let begin = |system: &str| {
             format!(
@@ -75,7 +75,7 @@ impl Session {
         let facts = rows.into_iter().flatten().flatten().next_back();
         let facts: Option<Vec<Facts>> = facts.and_then(|json| serde_json::from_str(&json).ok());
         let facts = facts.and_then(|facts| facts.into_iter().next()).ok_or_else(|| Fault::Nonsense {
-            server: inputs.values.server.place().to_string(),
+            server: inputs.connection.place().to_string(),
             message: "it does not say who asks".to_owned(),
         })?;
         Ok(Self { client, facts })

@@ -1,8 +1,7 @@
 //! What is to be drawn.
 
-use purlin_sdk::{Failure, Faults, Json, Object};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Object, Outputs};
+use serde::Serialize;
 
 /// The signs of a password. They mean nothing in a URL, so that a password can stand in one as it is.
 pub(crate) const SPECIAL: &str = "-_.~";
@@ -11,14 +10,13 @@ pub(crate) const SPECIAL: &str = "-_.~";
 pub(crate) const FORMER_SPECIAL: &str = "!#$%&*()-_=+[]{}<>:?";
 
 /// What the driver is given.
-#[derive(Deserialize)]
-pub struct Inputs {
-    #[serde(default)]
+#[derive(Inputs)]
+pub struct RandomInputs {
     pub(crate) values: Values,
 }
 
 /// What kind of thing is drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Input, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
     /// Letters, digits and signs; secret.
@@ -36,58 +34,79 @@ pub(crate) enum Kind {
     Bytes,
 }
 
-/// The shape of it, and what it is kept for.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
+/// The shape of it, and what it is kept for. Most of it matters to one kind only, so it is assumed: a plan
+/// for a password need not show the words of a pet.
+#[derive(Clone, Debug, Input, Serialize)]
 pub(crate) struct Values {
+    /// What is drawn.
+    #[input(default)]
     pub(crate) kind: Kind,
-    /// Characters of a password or an id, bytes of bytes, words of a pet.
+    /// How long it is: characters of a password or an id, bytes, or words of a pet, 10 at most. By default
+    /// 24, 8, 32 and 2.
+    #[input(min = 1, max = LONGEST)]
     pub(crate) length: Option<usize>,
+    /// Whether a password has small letters.
+    #[input(assumed = true)]
     pub(crate) lower: bool,
+    /// Whether a password has capital letters.
+    #[input(assumed = true)]
     pub(crate) upper: bool,
+    /// Whether a password has digits.
+    #[input(assumed = true)]
     pub(crate) digits: bool,
+    /// Whether a password has signs.
+    #[input(assumed = true)]
     pub(crate) special: bool,
-    /// The signs to choose from.
+    /// Which signs. Those of the default need no encoding in a URL.
+    #[input(assumed = SPECIAL.to_owned())]
     pub(crate) special_characters: String,
+    /// How many small letters a password has at least.
+    #[input(assumed = 0)]
     pub(crate) min_lower: usize,
+    /// How many capital letters a password has at least.
+    #[input(assumed = 0)]
     pub(crate) min_upper: usize,
+    /// How many digits a password has at least.
+    #[input(assumed = 0)]
     pub(crate) min_digits: usize,
+    /// How many signs a password has at least.
+    #[input(assumed = 0)]
     pub(crate) min_special: usize,
-    /// Lowest and highest integer.
+    /// The lowest integer.
+    #[input(assumed = 0)]
     pub(crate) min: i64,
+    /// The highest integer.
+    #[input(assumed = 2_147_483_647)]
     pub(crate) max: i64,
-    /// Between the words of a pet.
+    /// What stands between the words of a pet.
+    #[input(assumed = "-")]
     pub(crate) separator: String,
-    /// Before the words of a pet, or an id.
+    /// What stands before the words of a pet, or before an id.
+    #[input(assumed)]
     pub(crate) prefix: String,
-    /// Whether it is a secret output; passwords and bytes are by default.
+    /// Whether `value` is a secret output. By default those of the kinds `password` and `bytes` are.
     pub(crate) secret: Option<bool>,
-    /// Any values: when one changes, a new value is drawn.
+    /// Any values. When one of them changes, a new value is drawn.
+    #[input(assumed)]
     pub(crate) keepers: Object,
 }
 
-impl Default for Values {
-    fn default() -> Self {
-        Self {
-            kind: Kind::default(),
-            length: None,
-            lower: true,
-            upper: true,
-            digits: true,
-            special: true,
-            special_characters: SPECIAL.to_owned(),
-            min_lower: 0,
-            min_upper: 0,
-            min_digits: 0,
-            min_special: 0,
-            min: 0,
-            max: 2_147_483_647,
-            separator: "-".to_owned(),
-            prefix: String::new(),
-            secret: None,
-            keepers: Object::new(),
-        }
-    }
+/// The longest value, in characters or bytes.
+const LONGEST: usize = 1024;
+
+/// Words of the longest pet.
+const MOST_WORDS: usize = 10;
+
+/// What others may read.
+#[derive(Outputs)]
+pub(crate) struct RandomOutputs {
+    /// What was drawn. It is secret for passwords and bytes, or as the input `secret` says.
+    #[schemars(extend("type" = ["string", "integer"]))]
+    pub(crate) value: Json,
+    /// The same, of a password.
+    #[output(secret)]
+    #[schemars(extend("type" = "string"))]
+    pub(crate) password: Option<Json>,
 }
 
 /// A set of characters of which a password has some, and how many at least.
@@ -130,12 +149,8 @@ impl Values {
     /// Refuses shapes that nothing has.
     pub(crate) fn validate(&self) -> Result<(), Failure> {
         let mut faults = Faults::default();
-        let most = match self.kind {
-            Kind::Pet => 10,
-            _ => 1024,
-        };
-        if self.length == Some(0) || self.length() > most {
-            faults.add("/values/length", format!("has to be from 1 to {most}"));
+        if self.kind == Kind::Pet && self.length() > MOST_WORDS {
+            faults.add("/values/length", format!("is more than the {MOST_WORDS} words of the longest pet"));
         }
         if self.kind == Kind::Password {
             let classes = self.classes();
@@ -168,34 +183,4 @@ impl Values {
         }
         faults.into_result()
     }
-}
-
-pub(crate) fn input_schema() -> Json {
-    let (truth, count) = (json!({"type": "boolean"}), json!({"type": "integer", "minimum": 0}));
-    let (text, whole) = (json!({"type": "string"}), json!({"type": "integer"}));
-    let values = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "kind": {"enum": ["password", "id", "pet", "integer", "uuid", "bytes"]},
-            "length": {"type": ["integer", "null"], "minimum": 1, "maximum": 1024},
-            "lower": truth, "upper": truth, "digits": truth, "special": truth, "special_characters": text,
-            "min_lower": count, "min_upper": count, "min_digits": count, "min_special": count,
-            "min": whole, "max": whole, "separator": text, "prefix": text,
-            "secret": {"type": ["boolean", "null"]},
-            "keepers": {"type": "object"},
-        },
-    });
-    json!({"type": "object", "properties": {"values": values}})
-}
-
-pub(crate) fn output_schema() -> Json {
-    json!({
-        "type": "object",
-        "required": ["value"],
-        "properties": {
-            "value": {"type": ["string", "integer"], "description": "What was drawn; secret for passwords and bytes."},
-            "password": {"type": "string", "writeOnly": true, "description": "The same, for passwords."},
-        },
-    })
 }

@@ -9,11 +9,10 @@ use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Json,
     State, TypeSchema, Update, UpdateImpact, UpdateRequest,
 };
-use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use draw::System;
-use inputs::{Inputs, Kind, Values};
+use inputs::{Kind, RandomInputs, RandomOutputs, Values};
 
 /// Passwords, ids, names and numbers that stay until their keepers or their shape change.
 pub struct Random;
@@ -23,25 +22,25 @@ impl Driver for Random {
     const DESCRIPTION: &str = "Passwords, ids, names and numbers, stable until their keepers change.";
     /// It makes nothing outside itself.
     const REPEAT_CREATE: bool = true;
-    type Inputs = Inputs;
+    type Inputs = RandomInputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(inputs::input_schema(), inputs::output_schema())]
+        vec![TypeSchema::of::<RandomInputs, RandomOutputs>("*")]
     }
 
-    fn create(request: CreateRequest<Inputs>) -> Result<State, Failure> {
+    fn create(request: CreateRequest<RandomInputs>) -> Result<State, Failure> {
         let (id, values) = (request.resource.guresid, &request.inputs.values);
         values.validate()?;
         state(&id, values, draw::draw(values, &mut System)?)
     }
 
-    fn delete(_: DeleteRequest<Inputs>) -> Result<(), Failure> {
+    fn delete(_: DeleteRequest<RandomInputs>) -> Result<(), Failure> {
         Ok(())
     }
 }
 
 impl Check for Random {
-    fn check(request: CheckRequest<Inputs>) -> Result<Checked, Failure> {
+    fn check(request: CheckRequest<RandomInputs>) -> Result<Checked, Failure> {
         if let Some(inputs) = request.inputs.known()? {
             inputs.values.validate()?;
         }
@@ -68,7 +67,7 @@ fn is_kept(cookie: Option<&str>, values: &Values) -> Result<bool, Failure> {
 }
 
 impl UpdateImpact for Random {
-    fn update_impact(request: ImpactRequest<Inputs>) -> Result<Impact, Failure> {
+    fn update_impact(request: ImpactRequest<RandomInputs>) -> Result<Impact, Failure> {
         let mut impact = Impact::default();
         let kept = request.state.read_cookie::<String>()?;
         if let Some(after) = request.after.known()?
@@ -82,7 +81,7 @@ impl UpdateImpact for Random {
 }
 
 impl Update for Random {
-    fn update(request: UpdateRequest<Inputs>) -> Result<State, Failure> {
+    fn update(request: UpdateRequest<RandomInputs>) -> Result<State, Failure> {
         let values = &request.after.values;
         values.validate()?;
         if is_kept(request.state.read_cookie::<String>()?.as_deref(), values)? {
@@ -95,12 +94,10 @@ impl Update for Random {
 purlin_sdk::export!(Random);
 
 fn state(id: &str, values: &Values, drawn: Json) -> Result<State, Failure> {
-    let mut outputs = json!({"value": drawn});
-    if let (Kind::Password, Some(map)) = (values.kind, outputs.as_object_mut()) {
-        map.insert("password".to_owned(), drawn);
-    }
+    let password = (values.kind == Kind::Password).then(|| drawn.clone());
+    let outputs = RandomOutputs { value: drawn, password };
     let state = State::new(id).cookie(purpose(values)?)?;
-    if values.is_secret() { state.secrets(outputs) } else { state.outputs(outputs) }
+    if values.is_secret() { state.secrets(outputs) } else { state.told(&outputs) }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use purlin_sdk::Failure;
 use purlin_sdk_net::{Deadline, Error as NetError, Stream, Tls};
 
-use crate::inputs::{RedisServer, Secrets};
+use crate::inputs::Connection;
 
 /// Bytes of the longest answer that is read.
 const LONGEST: usize = 16 << 20;
@@ -72,13 +72,13 @@ impl Fault {
         let text = format!("{what}: {self}");
         match refused.split(' ').next().unwrap_or_default() {
             "WRONGPASS" => Failure::failed(format!(
-                "{text}; `secrets.password` has to be the password of `values.server.user`"
+                "{text}; `connection.password` has to be the password of `connection.user`"
             )),
             "NOAUTH" => {
-                Failure::failed(format!("{text}; the server wants a password: give `secrets.password`"))
+                Failure::failed(format!("{text}; the server wants a password: give `connection.password`"))
             }
             "NOPERM" => Failure::failed(format!(
-                "{text}; the user `values.server.user` needs the commands `+ping +acl +multi +exec`"
+                "{text}; the user `connection.user` needs the commands `+ping +acl +multi +exec`"
             )),
             "LOADING" | "BUSY" | "TRYAGAIN" | "MASTERDOWN" | "CLUSTERDOWN" => {
                 Failure::RetryAfter { after: Duration::from_secs(2), message: text }
@@ -125,14 +125,14 @@ pub(crate) struct Client {
 
 impl Client {
     /// Connects, agrees on TLS, and proves who asks.
-    pub(crate) fn connect(server: &RedisServer, secrets: &Secrets, until: Deadline) -> Result<Self, Fault> {
-        let place = server.place();
+    pub(crate) fn connect(connection: &Connection, until: Deadline) -> Result<Self, Fault> {
+        let place = connection.place();
         let mut stream = purlin_sdk_net::connect(&place, until).map_err(Fault::Net)?;
         if place.tls != Tls::Disable {
             stream = stream.secure(&place).map_err(Fault::Net)?;
         }
         let mut client = Self { stream, input: Vec::new(), read: 0, server: place.to_string() };
-        match (&secrets.password, server.user.as_str()) {
+        match (&connection.password, connection.user.as_str()) {
             (Some(password), user) => client.run(&["AUTH", user, password])?,
             // Nothing to prove: the server says whether it minds.
             (None, _) => client.run(&["PING"])?,

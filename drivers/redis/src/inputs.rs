@@ -1,13 +1,14 @@
-//! What the driver is given: a server, and a user on it.
+//! What the driver is given: how to reach a server, and a user on it.
 
 use purlin_sdk::{Failure, Faults, Json, Object, Raw, Resource};
-use purlin_sdk_net::{Server, Tls, tls_schema};
+use purlin_sdk_net::{Server, Tls, connection_schema};
 use serde::Deserialize;
 use serde_json::json;
 
 /// A server and a user.
 #[derive(Deserialize)]
 pub struct RedisInputs {
+    pub(crate) connection: Connection,
     pub(crate) values: Values,
     #[serde(default)]
     pub(crate) secrets: Secrets,
@@ -16,27 +17,25 @@ pub struct RedisInputs {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Values {
-    pub(crate) server: RedisServer,
     pub(crate) user: User,
 }
 
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Secrets {
-    /// Of the user that the driver works as.
-    pub(crate) password: Option<String>,
     /// Of the user that is made.
     pub(crate) user_password: Option<String>,
 }
 
 /// Where the server is, and as whom the driver works there.
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RedisServer {
+pub(crate) struct Connection {
     pub(crate) host: String,
     port: Option<u16>,
     #[serde(default = "default_user")]
     pub(crate) user: String,
+    pub(crate) password: Option<String>,
     tls: Option<Tls>,
     ca: Option<String>,
     connect_timeout: Option<u64>,
@@ -46,7 +45,7 @@ fn default_user() -> String {
     "default".to_owned()
 }
 
-impl RedisServer {
+impl Connection {
     /// Port of a server that names none.
     const PORT: u16 = 6379;
 
@@ -104,15 +103,15 @@ impl RedisInputs {
     /// Everything that is wrong.
     pub(crate) fn validate(&self) -> Result<(), Failure> {
         let mut faults = Faults::default();
-        let Self { values: Values { server, user }, secrets } = self;
-        server.place().validate(&mut faults);
-        check_name(&mut faults, "/values/server/user", &server.user);
+        let Self { connection, values: Values { user }, secrets } = self;
+        connection.place().validate(&mut faults);
+        check_name(&mut faults, "/connection/user", &connection.user);
         check_name(&mut faults, "/values/user/name", &user.name);
         if user.name == "default" {
             faults
                 .add("/values/user/name", "is the user that every server has; it cannot be made or deleted");
         }
-        if user.name == server.user {
+        if user.name == connection.user {
             faults.add("/values/user/name", "is the user that the driver works as");
         }
         match &secrets.user_password {
@@ -145,10 +144,10 @@ impl RedisInputs {
 /// What can be judged before everything is known: the server, and the name.
 pub(crate) fn shape(inputs: &Raw<RedisInputs>) -> Result<(), Failure> {
     let mut faults = Faults::default();
-    if let Some(server) = inputs.get("/values/server").filter(|_| !inputs.is_unknown("/values/server"))
-        && let Ok(server) = RedisServer::deserialize(server)
+    if let Some(connection) = inputs.get("/connection").filter(|_| !inputs.is_unknown("/connection"))
+        && let Ok(connection) = Connection::deserialize(connection)
     {
-        server.place().validate(&mut faults);
+        connection.place().validate(&mut faults);
     }
     if let Some(name) = inputs.get("/values/user/name").and_then(Json::as_str) {
         check_name(&mut faults, "/values/user/name", name);
@@ -181,12 +180,12 @@ fn check_name(faults: &mut Faults, place: &str, name: &str) {
 /// names.
 pub(crate) fn objects(inputs: &Raw<RedisInputs>) -> Result<(), Failure> {
     let mut faults = Faults::default();
-    for place in ["/values", "/secrets", "/values/server", "/values/user"] {
+    for place in ["/values", "/secrets", "/connection", "/values/user"] {
         if inputs.get(place).is_some_and(Json::is_array) {
             faults.add(place, "has to be an object");
         }
     }
-    for place in ["/values/server", "/values/user"] {
+    for place in ["/connection", "/values/user"] {
         if inputs.get(place).is_none_or(Json::is_null) && !inputs.is_unknown(place) {
             faults.add(place, "is missing");
         }
@@ -198,13 +197,10 @@ pub(crate) fn objects(inputs: &Raw<RedisInputs>) -> Result<(), Failure> {
 pub(crate) fn normalise(inputs: &mut Raw<RedisInputs>, resource: &Resource) {
     let open: Vec<String> = inputs.unknown.clone();
     let is_open = |pointer: &str| open.iter().any(|open| open == pointer);
-    for (part, defaults) in [("server", server_defaults()), ("user", user_defaults(resource))] {
-        let place = format!("/values/{part}");
-        if let Some(Json::Object(object)) = inputs.document_mut().pointer_mut(&place) {
-            object.retain(|name, value| !value.is_null() || is_open(&format!("{place}/{name}")));
-            for (name, value) in defaults {
-                object.entry(name).or_insert(value);
-            }
+    if let Some(Json::Object(user)) = inputs.document_mut().pointer_mut("/values/user") {
+        user.retain(|name, value| !value.is_null() || is_open(&format!("/values/user/{name}")));
+        for (name, value) in user_defaults(resource) {
+            user.entry(name).or_insert(value);
         }
     }
     if let Some(Json::Array(rules)) = inputs.document_mut().pointer_mut("/values/user/commands") {
@@ -214,16 +210,6 @@ pub(crate) fn normalise(inputs: &mut Raw<RedisInputs>, resource: &Resource) {
             }
         }
     }
-}
-
-fn server_defaults() -> Object {
-    let defaults = json!({
-        "port": RedisServer::PORT,
-        "user": "default",
-        "tls": Tls::default().to_string(),
-        "connect_timeout": Server::CONNECT_TIMEOUT,
-    });
-    defaults.as_object().cloned().unwrap_or_default()
 }
 
 fn user_defaults(resource: &Resource) -> Object {
@@ -237,39 +223,22 @@ fn user_defaults(resource: &Resource) -> Object {
 
 pub(crate) fn input_schema() -> Json {
     let list = |description: &str| json!({"type": ["array", "null"], "items": {"type": "string", "minLength": 1}, "description": description});
-    let mut server = json!({
-        "type": "object",
-        "x-purlin-reaches": "tcp",
-        "x-purlin-port": RedisServer::PORT,
-        "required": ["host"],
-        "additionalProperties": false,
-        "description": "The server, and as whom the driver works there.",
-        "properties": {
-            "host": {"type": "string", "description": "Name or address."},
-            "port": {"type": ["integer", "null"], "minimum": 1, "maximum": 65535, "description": "6379 by default."},
-            "user": {"type": ["string", "null"], "description": "The user that the driver works as; `default` by default. `secrets.password` is its password."},
-        }
-    });
-    if let (Some(Json::Object(properties)), Json::Object(tls)) = (server.get_mut("properties"), tls_schema())
-    {
-        properties.extend(tls);
-    }
     json!({
         "type": "object",
-        "required": ["values", "secrets"],
+        "required": ["values", "secrets", "connection"],
         "properties": {
+            "connection": connection_schema(Connection::PORT, "default"),
             "values": {
                 "type": "object",
-                "required": ["server", "user"],
+                "required": ["user"],
                 "additionalProperties": false,
                 "properties": {
-                    "server": server,
                     "user": {
                         "type": "object",
                         "additionalProperties": false,
                         "description": "A user, with `secrets.user_password`.",
                         "properties": {
-                            "name": {"type": ["string", "null"], "description": "Its name; one that no other resource has by default. A change replaces the user."},
+                            "name": {"type": ["string", "null"], "x-purlin-replaces": true, "description": "Its name; one that no other resource has by default. A change replaces the user."},
                             "enabled": {"type": ["boolean", "null"], "description": "Whether it may log in; true by default."},
                             "keys": list("Patterns of the keys it may touch, such as `app:*`, or `%R~app:*` for reading only; none by default."),
                             "channels": list("Patterns of the channels it may use; none by default."),
@@ -283,7 +252,6 @@ pub(crate) fn input_schema() -> Json {
                 "required": ["user_password"],
                 "additionalProperties": false,
                 "properties": {
-                    "password": {"type": ["string", "null"], "description": "The password of `values.server.user`."},
                     "user_password": {"type": "string", "description": "The password of the user that is made. The server gets its SHA-256, not the password."},
                 }
             }

@@ -32,7 +32,7 @@ impl Driver for Redis {
         vec![Wish {
             capability: "tcp".to_owned(),
             pattern: String::new(),
-            reason: "the Redis server, at `values.server.host` and `values.server.port`".to_owned(),
+            reason: "the Redis server, at `connection.host` and `connection.port`".to_owned(),
         }]
     }
 
@@ -40,7 +40,8 @@ impl Driver for Redis {
         let inputs = &request.inputs.given;
         inputs.validate()?;
         let identity = Identity::of(&request.resource, None);
-        Work { inputs, identity, until: Deadline::of_call(request.call.deadline) }.create()
+        let old = request.replaces.as_deref().map(|id| Identity::of(&request.resource, Some(id)));
+        Work { inputs, identity, until: Deadline::of_call(request.call.deadline) }.create(old.as_ref())
     }
 
     fn delete(request: DeleteRequest<RedisInputs>) -> Result<(), Failure> {
@@ -85,18 +86,12 @@ impl Read for Redis {
 impl UpdateImpact for Redis {
     fn update_impact(request: ImpactRequest<RedisInputs>) -> Result<Impact, Failure> {
         let mut impact = Impact::default();
-        let moves = ["/values/server/host", "/values/server/port"];
-        let fixed = moves.iter().chain(&["/values/user/name"]);
-        let fixed = fixed.filter(|pointer| request.changes(pointer));
-        impact.replaces = fixed.map(|pointer| (*pointer).to_owned()).collect();
-        // The new place may be the old one by another name, and a name can be given once.
-        let is_renamed = request.changes("/values/user/name");
-        impact.delete_before_replace = !is_renamed || moves.iter().any(|pointer| request.changes(pointer));
-        if impact.replaces.is_empty() {
-            impact.stable_outputs = ["host", "port", "username"].map(str::to_owned).to_vec();
-            if !request.changes("/secrets/user_password") {
-                impact.stable_outputs.push("password".to_owned());
-            }
+        // A name can be given once on a server.
+        let places = ["/values/user/name", "/connection/host", "/connection/port"];
+        impact.delete_before_replace = !places.iter().any(|place| request.changes(place));
+        impact.stable_outputs = ["host", "port", "username"].map(str::to_owned).to_vec();
+        if !request.changes("/secrets/user_password") {
+            impact.stable_outputs.push("password".to_owned());
         }
         Ok(impact)
     }

@@ -11,7 +11,7 @@ use crate::Redis;
 use crate::identity::{Identity, is_mark};
 
 fn document(server: Json, user: Json) -> Json {
-    json!({"values": {"server": server, "user": user}, "secrets": {"user_password": "x"}})
+    json!({"connection": server, "values": {"user": user}, "secrets": {"user_password": "x"}})
 }
 
 #[test]
@@ -21,7 +21,8 @@ fn defaults_are_filled_in_and_stay() {
     let values = testing::check::<Redis>(inputs(&given), None).expect("values").values;
     assert_eq!(values["user"]["name"], json!(format!("demo-{}", &resource().guresid[..12])));
     assert_eq!(values["user"]["commands"], json!(["+@read"]));
-    let again = json!({"values": values, "secrets": {"user_password": "x"}});
+    let again =
+        json!({"connection": given["connection"], "values": values, "secrets": {"user_password": "x"}});
     let again = testing::check::<Redis>(inputs(&again), None).expect("values").values;
     assert_eq!(again, values);
 }
@@ -76,9 +77,40 @@ fn any_answer_is_borne() {
             }
         });
         let given = document(json!({"host": "127.0.0.1", "port": port, "tls": "disable"}), json!({}));
-        let given = testing::check::<Redis>(inputs(&given), None).expect("values").values;
-        let given = json!({"values": given, "secrets": {"user_password": "x"}});
+        let values = testing::check::<Redis>(inputs(&given), None).expect("values").values;
+        let given =
+            json!({"connection": given["connection"], "values": values, "secrets": {"user_password": "x"}});
         assert!(testing::create::<Redis>(inputs(&given)).is_err(), "{answer:?}");
         server.join().expect("the server ends");
     }
+}
+
+#[test]
+fn the_schema_says_what_replaces_a_user_and_what_is_secret() {
+    let schema = crate::inputs::input_schema();
+    let of = |place: &str, keyword: &str| {
+        let all = schema.pointer(place).and_then(Json::as_object).expect("properties");
+        all.iter().filter(|(_, of)| of[keyword] == true).map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    };
+    let (connection, user) =
+        ("/properties/connection/properties", "/properties/values/properties/user/properties");
+    assert_eq!(of(connection, "x-purlin-replaces"), ["host", "port"]);
+    assert_eq!(of(connection, "writeOnly"), ["password"]);
+    assert_eq!(of(user, "x-purlin-replaces"), ["name"]);
+    assert_eq!(schema["properties"]["connection"]["additionalProperties"], false);
+}
+
+/// What keeps its name has to go first, unless it is on another server.
+#[test]
+fn a_name_is_given_once_on_a_server() {
+    let first = |host: &str, name: &str| {
+        let of = |host: &str, name: &str| {
+            inputs(&document(json!({"host": host, "tls": "require"}), json!({"name": name})))
+        };
+        let state = purlin_sdk::State::new("x");
+        testing::update_impact::<Redis>(of("a", "n"), of(host, name), &state)
+            .expect("an impact")
+            .delete_before_replace
+    };
+    assert!(first("a", "n") && !first("b", "n") && !first("a", "m"));
 }

@@ -62,7 +62,7 @@ impl Work<'_> {
     }
 
     fn connect(&self) -> Result<Client, Fault> {
-        Client::connect(&self.inputs.values.server, &self.inputs.secrets, self.until)
+        Client::connect(&self.inputs.connection, self.until)
     }
 
     fn look(&self, client: &mut Client) -> Result<Option<There>, Fault> {
@@ -105,11 +105,18 @@ impl Work<'_> {
         }))
     }
 
-    /// Makes it.
-    pub(crate) fn create(&self) -> Result<State, Failure> {
+    /// Makes it. `old` is what it replaces.
+    pub(crate) fn create(&self, old: Option<&Identity>) -> Result<State, Failure> {
         let doing = self.what("making");
         let mut client = self.connect().map_err(|fault| fault.failure(&doing))?;
         if let Some(there) = self.look(&mut client).map_err(|fault| fault.failure(&doing))? {
+            let is_old = |old: &Identity| there.marks().any(|digest| *digest == old.mark());
+            if old.is_some_and(is_old) {
+                return Err(Failure::NeedsDeleteBefore(format!(
+                    "the user `{}` is the one that is to be replaced",
+                    self.name()
+                )));
+            }
             self.ours(&there, false)?;
             return Err(Failure::Conflict(format!(
                 "the user `{}` is this resource's already, from an earlier life; import it, or delete it",
@@ -269,7 +276,7 @@ impl Work<'_> {
         kept: Option<Rules>,
         persistent: Option<bool>,
     ) -> Result<State, Failure> {
-        let server = self.inputs.values.server.place();
+        let server = self.inputs.connection.place();
         let mut expected = vec![self.digest(), self.identity.mark()];
         let mut passwords = there.passwords.clone();
         expected.sort_unstable();

@@ -5,7 +5,7 @@ use md5::{Digest, Md5};
 use purlin_sdk::{Call, Failure};
 use purlin_sdk_aws::tags::Tags;
 use purlin_sdk_aws::xml::Element;
-use purlin_sdk_aws::{Aws, Credentials, Effect, Endpoint, Fault, encode};
+use purlin_sdk_aws::{Aws, Connection, Effect, Endpoint, Fault, encode};
 use purlin_sdk_http::{Request, Response};
 
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
@@ -17,8 +17,9 @@ pub(crate) struct S3 {
 }
 
 impl S3 {
-    pub(crate) fn new(call: &Call, endpoint: Endpoint, credentials: &Credentials) -> Result<Self, Failure> {
-        let aws = Aws::new(call, "s3", endpoint.region(), credentials)?;
+    pub(crate) fn new(call: &Call, connection: &Connection) -> Result<Self, Failure> {
+        let endpoint = connection.endpoint.clone();
+        let aws = Aws::new(call, "s3", endpoint.region(), &connection.credentials())?;
         Ok(Self { aws, endpoint })
     }
 

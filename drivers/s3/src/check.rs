@@ -1,7 +1,7 @@
 //! Inputs written in the one way in which reality can be compared with them, and what is refused.
 
 use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Object as JsonObject, Raw};
-use purlin_sdk_aws::inputs::{drop_nulls, normalise_endpoint};
+use purlin_sdk_aws::inputs;
 use purlin_sdk_aws::{policy as documents, tags};
 use serde_json::json;
 
@@ -14,24 +14,7 @@ const CLASSES: [&str; 6] =
     ["STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"];
 
 pub(crate) fn check(request: CheckRequest<S3Inputs>) -> Result<Checked, Failure> {
-    let mut inputs = request.inputs;
-    let mut faults = Faults::default();
-    let given = |kind: &&str| {
-        let place = format!("/values/{kind}");
-        inputs.is_unknown(&place) || inputs.get(&place).is_some_and(|value| !value.is_null())
-    };
-    if KINDS.iter().filter(|kind| given(kind)).count() != 1 {
-        faults.add("/values", ONE_OF);
-    }
-    normalise(&mut inputs, &request.resource.guresid, &mut faults);
-    match faults.take(inputs.known())? {
-        Some(Some(known)) => known.validate(&mut faults),
-        // What is known can be judged before the rest is.
-        Some(None) => known_parts(&inputs, &mut faults),
-        None => {}
-    }
-    faults.into_result()?;
-    Ok(Checked::unchanged(inputs))
+    inputs::check(request, &KINDS, ONE_OF, normalise, S3Inputs::validate, known_parts)
 }
 
 fn known_parts(inputs: &Raw<S3Inputs>, faults: &mut Faults) {
@@ -48,10 +31,9 @@ fn known_parts(inputs: &Raw<S3Inputs>, faults: &mut Faults) {
 
 /// Fills in defaults and leaves out what says nothing.
 fn normalise(inputs: &mut Raw<S3Inputs>, guresid: &str, faults: &mut Faults) {
-    drop_nulls(inputs);
-    let elsewhere = inputs.is_unknown("/values/endpoint") || inputs.get("/values/endpoint/url").is_some();
+    let elsewhere = inputs.is_unknown("/connection/endpoint/url")
+        || inputs.get("/connection/endpoint/url").is_some_and(|url| !url.is_null());
     let Some(values) = inputs.document_mut().get_mut("values").and_then(Json::as_object_mut) else { return };
-    normalise_endpoint(values);
     if let Some(bucket) = values.get_mut("bucket").and_then(Json::as_object_mut) {
         bucket.entry("name").or_insert_with(|| json!(format!("purlin-{guresid}")));
         for name in ["versioning", "force_destroy"] {

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 
 use purlin_sdk::{Failure, Faults, Json};
+use purlin_sdk_aws::Connection;
 use purlin_sdk_aws::tags::Tags;
-use purlin_sdk_aws::{Credentials, Endpoint};
 use serde::{Deserialize, Serialize};
 
 use crate::check;
 
 /// The things that the driver provisions; inputs name exactly one.
-pub(crate) const KINDS: [&str; 3] = ["bucket", "bucket_policy", "object"];
+pub(crate) const KINDS: [&str; 3] = ["/values/bucket", "/values/bucket_policy", "/values/object"];
 
 /// Where it is to be, what, and with whose rights.
 #[derive(Deserialize)]
 pub struct S3Inputs {
+    pub(crate) connection: Connection,
     values: Values,
     #[serde(default)]
     secrets: Secrets,
@@ -23,7 +24,6 @@ pub struct S3Inputs {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Values {
-    endpoint: Option<Endpoint>,
     bucket: Option<Bucket>,
     bucket_policy: Option<BucketPolicy>,
     object: Option<Object>,
@@ -32,9 +32,6 @@ struct Values {
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Secrets {
-    access_key_id: String,
-    secret_access_key: String,
-    session_token: Option<String>,
     content: Option<String>,
     outputs: Option<BTreeMap<String, String>>,
 }
@@ -151,7 +148,7 @@ impl S3Inputs {
         let mut faults = Faults::default();
         self.validate(&mut faults);
         faults.into_result()?;
-        let Values { bucket, bucket_policy, object, .. } = &self.values;
+        let Values { bucket, bucket_policy, object } = &self.values;
         match (bucket, bucket_policy, object) {
             (Some(bucket), None, None) => Ok(Thing::Bucket(bucket.clone())),
             (None, Some(policy), None) => Ok(Thing::Policy(policy.clone())),
@@ -163,19 +160,6 @@ impl S3Inputs {
         }
     }
 
-    pub(crate) fn endpoint(&self) -> Endpoint {
-        self.values.endpoint.clone().unwrap_or_default()
-    }
-
-    pub(crate) fn credentials(&self) -> Credentials {
-        let Secrets { access_key_id, secret_access_key, session_token, .. } = &self.secrets;
-        Credentials {
-            access_key_id: access_key_id.clone(),
-            secret_access_key: secret_access_key.clone(),
-            session_token: session_token.clone(),
-        }
-    }
-
     /// Secrets that are handed on as they are.
     pub(crate) fn handed_on(&self) -> BTreeMap<String, String> {
         self.secrets.outputs.clone().unwrap_or_default()
@@ -183,8 +167,7 @@ impl S3Inputs {
 
     /// All that can only be said once nothing is unknown.
     pub(crate) fn validate(&self, faults: &mut Faults) {
-        self.endpoint().validate(faults);
-        self.credentials().validate(faults);
+        self.connection.validate(faults);
         if let Some(bucket) = &self.values.bucket {
             check::bucket(bucket, faults);
         }

@@ -16,7 +16,7 @@ use purlin_sdk::{
     ImpactRequest, Name, NameRequest, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update,
     UpdateImpact, UpdateRequest, Wish,
 };
-use purlin_sdk_aws::inputs::access;
+use purlin_sdk_aws::Connection;
 
 use api::S3;
 use bucket::Known;
@@ -40,7 +40,7 @@ impl Driver for Driven {
         vec![Wish {
             capability: "http".to_owned(),
             pattern: "https://*.amazonaws.com".to_owned(),
-            reason: "S3 itself; with an `endpoint.url`, that server in its place".to_owned(),
+            reason: "S3 itself; with `connection.endpoint.url`, that server in its place".to_owned(),
         }]
     }
 
@@ -106,34 +106,17 @@ impl Read for Driven {
 
 impl UpdateImpact for Driven {
     fn update_impact(request: ImpactRequest<S3Inputs>) -> Result<Impact, Failure> {
-        let mut impact = Impact::default();
-        // Where it is, what it is, and what it is called.
+        let mut impact = Impact { replaces: request.switches(KINDS), ..Impact::default() };
+        // A name can be given once: in a region, and among all buckets. Another URL may be of the same server.
         let places = [
-            "/values/endpoint/url",
-            "/values/endpoint/region",
             "/values/bucket/name",
             "/values/bucket_policy/bucket",
             "/values/object/bucket",
             "/values/object/key",
         ];
-        let kinds = KINDS.map(|kind| format!("/values/{kind}"));
-        let is_given = |inputs: &Raw<S3Inputs>, place: &str| {
-            inputs.is_unknown(place) || inputs.get(place).is_some_and(|it| !it.is_null())
-        };
-        for kind in &kinds {
-            if is_given(&request.before, kind) != is_given(&request.after, kind) {
-                impact.replaces.push(kind.clone());
-            }
-        }
-        impact.replaces.extend(places.iter().filter(|it| request.changes(it)).map(|it| (*it).to_owned()));
-        let named = |place: &&&str| !place.starts_with("/values/endpoint");
-        let renamed = places.iter().filter(named).any(|place| request.changes(place));
-        // A name can be given once: in a region, and among all buckets.
-        impact.delete_before_replace = !renamed;
-        if impact.replaces.is_empty() {
-            let stable = ["bucket", "region", "arn", "url", "domain", "key"];
-            impact.stable_outputs = stable.map(str::to_owned).to_vec();
-        }
+        impact.delete_before_replace = !places.iter().any(|place| request.changes(place));
+        let stable = ["bucket", "region", "arn", "url", "domain", "key"];
+        impact.stable_outputs = stable.map(str::to_owned).to_vec();
         Ok(impact)
     }
 }
@@ -188,12 +171,11 @@ impl<'a> Id<'a> {
 }
 
 fn s3(call: &Call, inputs: &S3Inputs) -> Result<S3, Failure> {
-    S3::new(call, inputs.endpoint(), &inputs.credentials())
+    S3::new(call, &inputs.connection)
 }
 
 fn from_raw(call: &Call, raw: &Raw<S3Inputs>) -> Result<S3, Failure> {
-    let (endpoint, credentials) = access(raw)?;
-    S3::new(call, endpoint, &credentials)
+    S3::new(call, &Connection::of(raw)?)
 }
 
 #[cfg(test)]

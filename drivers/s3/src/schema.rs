@@ -1,12 +1,18 @@
 //! The JSON Schemas of inputs and outputs.
 
-use purlin_sdk_aws::{credentials_schema, endpoint_schema};
+use purlin_sdk_aws::connection_schema;
 use serde_json::json;
 
 use purlin_sdk::Json as Schema;
 
 fn text(description: &str) -> Schema {
     json!({"type": ["string", "null"], "description": description})
+}
+
+/// The same, a change of which replaces the resource.
+fn fixed(mut schema: Schema) -> Schema {
+    schema["x-purlin-replaces"] = true.into();
+    schema
 }
 
 fn flag(description: &str) -> Schema {
@@ -29,33 +35,31 @@ fn object(description: &str, required: &[&str], properties: Schema) -> Schema {
 }
 
 pub(crate) fn inputs() -> Schema {
-    let mut secrets = credentials_schema();
-    if let Some(secrets) = secrets.as_object_mut() {
-        secrets.insert("content".to_owned(), text("Content of an object that is secret."));
-        let outputs = json!({
+    let secrets = json!({
+        "content": text("Content of an object that is secret."),
+        "outputs": {
             "type": ["object", "null"],
             "description": "Secrets to hand on as outputs, such as keys that a workload may use.",
             "additionalProperties": {"type": "string"},
-        });
-        secrets.insert("outputs".to_owned(), outputs);
-    }
+        },
+    });
     json!({
         "type": "object",
-        "required": ["values"],
+        "required": ["values", "connection"],
         "properties": {
+            "connection": connection_schema(true),
             "values": {
                 "type": "object",
                 "additionalProperties": false,
                 "properties": {
-                    "endpoint": endpoint_schema(true),
                     "bucket": holding("the bucket, and with `force_destroy` every object in it", bucket()),
                     "bucket_policy": object("The policy of a bucket.", &["bucket", "policy"], json!({
-                        "bucket": {"type": ["string", "null"], "description": "The bucket's name."},
+                        "bucket": fixed(text("The bucket's name. A change replaces the resource.")),
                         "policy": {"description": "The policy document, as JSON or as a text with JSON."},
                     })),
                     "object": holding("the object's content", object("An object.", &["bucket", "key"], json!({
-                        "bucket": {"type": ["string", "null"], "description": "The bucket's name."},
-                        "key": {"type": ["string", "null"], "description": "Its key."},
+                        "bucket": fixed(text("The bucket's name. A change replaces the resource.")),
+                        "key": fixed(text("Its key. A change replaces the object.")),
                         "content": text("What is in it, unless `secrets.content` says that."),
                         "content_type": text("Media type, `application/octet-stream` when left out."),
                     }))),
@@ -97,7 +101,7 @@ fn bucket() -> Schema {
         "A bucket.",
         &[],
         json!({
-            "name": text("Its name, unique among all buckets of AWS. `purlin-` and the resource's `guresid` when left out."),
+            "name": fixed(text("Its name, unique among all buckets of AWS. `purlin-` and the resource's `guresid` when left out. A change replaces the bucket.")),
             "versioning": flag("Whether old versions of objects are kept."),
             "tags": {"type": ["object", "null"], "description": "Tags. Others than these are taken away.", "additionalProperties": {"type": ["string", "null"]}},
             "public_access_block": object("Which doors to the public stay shut. All of them in AWS itself when left out; left alone in another server.", &[], json!({

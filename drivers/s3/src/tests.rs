@@ -3,11 +3,12 @@ use serde_json::json;
 
 use crate::Driven;
 
+fn connection(endpoint: Json) -> Json {
+    json!({"endpoint": endpoint, "access_key_id": "AKID", "secret_access_key": "key"})
+}
+
 fn given(values: &Json) -> testing::GivenInputs {
-    testing::inputs(&json!({
-        "values": values,
-        "secrets": {"access_key_id": "AKID", "secret_access_key": "key"},
-    }))
+    testing::inputs(&json!({"connection": connection(json!({})), "values": values}))
 }
 
 fn checked(values: &Json) -> Json {
@@ -37,12 +38,12 @@ fn defaults_are_filled_in_and_checking_again_changes_nothing() {
             {"id": "b", "expire_after_days": 1, "enabled": true, "prefix": ""},
         ])
     );
-    assert_eq!(once["endpoint"], json!({"region": "us-east-1"}));
     assert_eq!(checked(&once), once);
     // Another server may not know the doors that AWS has.
-    let elsewhere = checked(&json!({"endpoint": {"url": "http://127.0.0.1:9000//"}, "bucket": {}}));
+    let url = json!({"url": "http://127.0.0.1:9000"});
+    let elsewhere = testing::inputs(&json!({"connection": connection(url), "values": {"bucket": {}}}));
+    let elsewhere = testing::check::<Driven>(elsewhere, None).expect("checked").values;
     assert_eq!(elsewhere["bucket"].get("public_access_block"), None);
-    assert_eq!(elsewhere["endpoint"]["url"], "http://127.0.0.1:9000");
 }
 
 #[test]
@@ -98,8 +99,6 @@ fn wrong_inputs_are_told_with_their_places() {
             "/values/bucket/lifecycle_rules/0/other: unknown field",
         ),
         (json!({"bucket": {"encryption": {"kms_key_id": "k"}}}), "/values/bucket/encryption/kms_key_id"),
-        (json!({"endpoint": {"url": "ftp://x"}, "bucket": {}}), "/values/endpoint/url"),
-        (json!({"endpoint": {"region": "EU"}, "bucket": {}}), "/values/endpoint/region"),
         (
             json!({"object": {"bucket": "abc", "key": "a/../b", "content": ""}}),
             "/values/object/key: may not have `.`",
@@ -113,9 +112,23 @@ fn wrong_inputs_are_told_with_their_places() {
         let told = refused(&values);
         assert!(told.contains(said), "{values}: {told}");
     }
-    let nobody = testing::inputs(&json!({"values": {"bucket": {}}}));
-    let said = testing::check::<Driven>(nobody, None).map(drop).expect_err("refused").to_string();
-    assert!(said.contains("/secrets/access_key_id") && said.contains("/secrets/secret_access_key"), "{said}");
+    let with = |connection: Json| {
+        let given = testing::inputs(&json!({"connection": connection, "values": {"bucket": {}}}));
+        testing::check::<Driven>(given, None).map(drop).expect_err("refused").to_string()
+    };
+    let said = with(json!({}));
+    assert!(
+        said.contains("/connection/access_key_id") && said.contains("/connection/secret_access_key"),
+        "{said}"
+    );
+    for (endpoint, place) in [
+        (json!({"url": "ftp://x"}), "/connection/endpoint/url"),
+        (json!({"url": "http://x/"}), "/connection/endpoint/url: names a server, so it has no `/`"),
+        (json!({"region": "EU"}), "/connection/endpoint/region"),
+    ] {
+        let said = with(connection(endpoint));
+        assert!(said.contains(place), "{said}");
+    }
 }
 
 #[test]
@@ -126,24 +139,29 @@ fn what_cannot_change_replaces() {
             .expect("told")
     };
     let renamed = impact(json!({"bucket": {"name": "abc"}}), json!({"bucket": {"name": "abd"}}));
-    assert_eq!(
-        (renamed.replaces, renamed.delete_before_replace),
-        (vec!["/values/bucket/name".to_owned()], false)
-    );
-    let moved = |region: &str| json!({"endpoint": {"region": region}, "bucket": {"name": "abc"}});
-    let moved = impact(moved("eu-west-1"), moved("eu-west-2"));
-    assert_eq!(
-        (moved.replaces, moved.delete_before_replace),
-        (vec!["/values/endpoint/region".to_owned()], true)
-    );
+    assert!(!renamed.delete_before_replace);
     let set =
         impact(json!({"bucket": {"name": "abc"}}), json!({"bucket": {"name": "abc", "versioning": true}}));
-    assert!(set.replaces.is_empty() && set.stable_outputs.contains(&"arn".to_owned()));
+    assert!(
+        set.replaces.is_empty()
+            && set.delete_before_replace
+            && set.stable_outputs.contains(&"arn".to_owned())
+    );
     let other = impact(
         json!({"bucket": {"name": "abc"}}),
         json!({"object": {"bucket": "abc", "key": "k", "content": "x"}}),
     );
-    assert!(other.replaces.contains(&"/values/bucket".to_owned()), "{other:?}");
+    assert_eq!(other.replaces, ["/values/bucket", "/values/object"]);
+    let schema = crate::schema::inputs();
+    for fixed in [
+        "bucket/properties/name",
+        "bucket_policy/properties/bucket",
+        "object/properties/bucket",
+        "object/properties/key",
+    ] {
+        let property = schema.pointer(&format!("/properties/values/properties/{fixed}")).expect("a property");
+        assert_eq!(property["x-purlin-replaces"], true, "{fixed}");
+    }
 }
 
 #[test]

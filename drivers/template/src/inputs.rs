@@ -2,16 +2,14 @@
 
 use std::fmt;
 
-use purlin_sdk::{Json, Object};
+use purlin_sdk::{Input, Inputs, Json, Object};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::json;
 
 /// Values, secrets and params, as templates see them. Templates are `values.templates`, or
 /// `secrets.templates` for what is itself a secret.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Default, Inputs)]
 pub struct TemplateInputs {
     /// `.driver.values`
     pub values: Holder,
@@ -29,11 +27,10 @@ impl TemplateInputs {
 }
 
 /// A map that may hold templates.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Default, Input)]
 pub struct Holder {
-    /// The templates.
-    #[serde(deserialize_with = "map")]
+    /// The templates. Templates in `secrets` make secret outputs only.
+    #[serde(default, deserialize_with = "map")]
     pub templates: Templates,
     /// Everything else.
     #[serde(flatten)]
@@ -41,18 +38,29 @@ pub struct Holder {
 }
 
 /// The templates, each a text or a map whose leaves are templates.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Default, Input)]
 pub struct Templates {
-    /// Made first, and seen by all others as `.init`.
+    /// Rendered first, and `.init` for all others.
+    #[schemars(extend("type" = ["string", "object", "array", "null"]))]
     pub init: Option<Json>,
-    /// What others may read.
+    /// The outputs, and `.outputs` for those after it. It has to render a map.
+    #[schemars(extend("type" = ["string", "object", "array", "null"]))]
     pub outputs: Option<Json>,
-    /// Outputs that are secret.
+    /// The secret outputs, and `.secrets` for those after it. It has to render a map.
+    #[schemars(extend("type" = ["string", "object", "array", "null"]))]
     pub secrets: Option<Json>,
-    /// Manifests to deliver, by name.
+    /// Manifests to deliver, by name: a map of `{location, data}`.
+    #[schemars(extend(
+        "type" = ["string", "object", "null"],
+        "additionalProperties" = {
+            "type": "object",
+            "required": ["location", "data"],
+            "properties": {"location": {"type": "string"}, "data": {"type": ["string", "object"]}},
+        },
+    ))]
     pub manifests: Option<Json>,
-    /// Given back as `.cookie` at the next call.
+    /// Up to 10 KiB, given back as `.cookie` at the next call.
+    #[schemars(extend("type" = ["string", "object", "array", "null"]))]
     pub cookie: Option<Json>,
 }
 
@@ -83,31 +91,4 @@ impl Templates {
         ];
         all.into_iter().filter_map(|(name, template)| Some((name, template.as_ref()?)))
     }
-}
-
-/// JSON Schema of the inputs.
-pub(crate) fn schema() -> Json {
-    let template = json!({"type": ["string", "object", "array", "null"]});
-    let templates = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "init": template, "outputs": template, "secrets": template, "cookie": template,
-            "manifests": {
-                "type": ["string", "object", "null"],
-                "additionalProperties": {
-                    "type": "object",
-                    "required": ["location", "data"],
-                    "properties": {"location": {"type": "string"}, "data": {"type": ["string", "object"]}},
-                },
-            },
-        },
-    });
-    json!({
-        "type": "object",
-        "properties": {
-            "values": {"type": "object", "properties": {"templates": templates}},
-            "secrets": {"type": "object", "properties": {"templates": templates}},
-        },
-    })
 }

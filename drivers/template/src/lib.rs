@@ -11,9 +11,8 @@ use std::sync::Arc;
 use purlin_go_template::{Engine, Host};
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
-    Inputs, Json, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
+    Inputs, Json, Object, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
 };
-use serde_json::json;
 
 use inputs::TemplateInputs;
 use render::{Call, Parsed};
@@ -30,7 +29,7 @@ impl Driver for Template {
     type Inputs = TemplateInputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(inputs::schema(), json!({"type": "object"}))]
+        vec![TypeSchema::of::<TemplateInputs, Object>("*")]
     }
 
     fn create(request: CreateRequest<TemplateInputs>) -> Result<State, Failure> {

@@ -234,3 +234,9 @@ fn the_name_and_place_of_a_manifest_are_no_secrets() {
         assert!(said.contains("a secret decides about the manifest's name or location"), "{said}");
     }
 }
+
+#[test]
+fn the_readme_has_the_table_of_the_schema() {
+    testing::agrees::<Template>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))
+        .expect("the README agrees");
+}

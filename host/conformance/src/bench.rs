@@ -10,6 +10,7 @@ use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver, Look};
 use serde_json::{Value as Json, json};
 
 use crate::book::Book;
+use crate::held;
 use crate::report::{Finding, Left};
 use crate::shown::{self, Shown};
 use crate::trial::Trial;
@@ -35,6 +36,8 @@ pub(crate) struct How {
     pub(crate) time: Option<Duration>,
     /// The operator wants it to end.
     pub(crate) cancelled: bool,
+    /// The resource that a new one replaces.
+    pub(crate) replaces: Option<Label>,
     /// The rule that a call without an answer breaks; none where the host may end it.
     pub(crate) blame: Blame,
 }
@@ -170,10 +173,15 @@ impl Bench {
             "function": "update-impact", "id": change.state.id.to_string(),
             "before": change.before.shown(), "after": change.after.shown(),
         });
-        self.quiet(trial, How::default(), request, async |driver, context| {
-            driver.update_impact(context, change).await
-        })
-        .await
+        let mut done = self
+            .quiet(trial, How::default(), request, async |driver, context| {
+                driver.update_impact(context, change).await
+            })
+            .await;
+        if let Ok(impact) = &mut done.answer {
+            held::judge(&trial.schema, &change, impact);
+        }
+        done
     }
 
     pub(crate) async fn create(
@@ -183,11 +191,15 @@ impl Bench {
         inputs: &Inputs,
         name: &str,
     ) -> Done<ResourceState> {
-        let request = json!({"function": "create", "name": name, "inputs": inputs.shown()});
+        let mut request = json!({"function": "create", "name": name, "inputs": inputs.shown()});
+        let replaces = how.replaces.clone();
+        if let Some(replaces) = &replaces {
+            request["replaces"] = replaces.to_string().into();
+        }
         let looks_itself = how.cut.is_some() || (how.time.is_some() && !how.cancelled);
         let done = self
             .patient(trial, how, request, async |driver, context| {
-                driver.create(context, inputs, name, None).await
+                driver.create(context, inputs, name, replaces.as_ref()).await
             })
             .await;
         let made = match &done.answer {
@@ -218,10 +230,15 @@ impl Bench {
             "function": "read", "id": id, "name": name, "inputs": inputs.shown(),
             "state": state.map(Shown::shown),
         });
-        self.patient(trial, How::default(), request, async |driver, context| {
-            driver.read(context, Look { id, name, inputs, state, known: &[] }).await
-        })
-        .await
+        let mut done = self
+            .patient(trial, How::default(), request, async |driver, context| {
+                driver.read(context, Look { id, name, inputs, state, known: &[] }).await
+            })
+            .await;
+        if let (Ok(Some(observed)), Some(state)) = (&mut done.answer, state) {
+            held::keep(&trial.schema, &state.outputs, &mut observed.state.outputs);
+        }
+        done
     }
 
     pub(crate) async fn update(
@@ -234,9 +251,12 @@ impl Bench {
             "function": "update", "id": change.state.id.to_string(),
             "before": change.before.shown(), "after": change.after.shown(),
         });
-        let done = self
+        let mut done = self
             .patient(trial, how, request, async |driver, context| driver.update(context, change).await)
             .await;
+        if let Ok(state) = &mut done.answer {
+            held::keep(&trial.schema, &change.state.outputs, &mut state.outputs);
+        }
         if let Ok(state) = &done.answer
             && let Some(made) = self.alive.iter_mut().find(|made| made.state.id.expose() == state.id.expose())
         {
@@ -246,11 +266,19 @@ impl Bench {
     }
 
     pub(crate) async fn delete(&mut self, trial: &Trial, state: &ResourceState, inputs: &Inputs) -> Done<()> {
+        self.delete_with(trial, How::default(), state, inputs).await
+    }
+
+    pub(crate) async fn delete_with(
+        &mut self,
+        trial: &Trial,
+        how: How,
+        state: &ResourceState,
+        inputs: &Inputs,
+    ) -> Done<()> {
         let request = json!({"function": "delete", "id": state.id.to_string(), "inputs": inputs.shown()});
         let done = self
-            .patient(trial, How::default(), request, async |driver, context| {
-                driver.delete(context, state, inputs).await
-            })
+            .patient(trial, how, request, async |driver, context| driver.delete(context, state, inputs).await)
             .await;
         if done.answer.is_ok() {
             self.alive.retain(|made| made.state.id.expose() != state.id.expose());

@@ -53,6 +53,11 @@ impl Book {
         keep(&mut self.page(rule).failed, finding);
     }
 
+    /// Whether a rule is known to be broken.
+    pub(crate) fn is_broken(&self, rule: &str) -> bool {
+        self.pages.get(rule).is_some_and(|page| !page.failed.is_empty())
+    }
+
     pub(crate) fn advise(&mut self, rule: &'static str, finding: Finding) {
         keep(&mut self.page(rule).advice, finding);
     }

@@ -88,6 +88,9 @@ async fn case(bench: &mut Bench, trial: &Trial, small: &[purlin_sandbox::Driver]
     rules::denied::run(bench, trial, &inputs, &name).await;
     let Some(life) = rules::life::run(bench, trial, inputs, name).await else { return };
     rules::cut::create(bench, trial, &life).await;
+    rules::lost::create(bench, trial, &life).await;
+    rules::lost::delete(bench, trial, &life).await;
+    rules::connection::run(bench, trial, &life).await;
     rules::clean::run(bench, trial, &life).await;
     rules::cancel::run(bench, trial, &life).await;
     rules::change::run(bench, trial, &life).await;

@@ -8,6 +8,7 @@
 mod bench;
 mod book;
 mod examine;
+mod held;
 mod merge;
 mod report;
 mod rule;

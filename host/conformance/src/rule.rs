@@ -85,7 +85,7 @@ pub static RULES: &[Rule] = &[
     new(
         "check.faults",
         "check names every fault with its place",
-        "Wrong inputs are refused as `invalid-inputs`, with every fault at once, each with a pointer to its place or to what holds it. Tried are the case's `invalid` and values of another type than the schema says.",
+        "Wrong inputs are refused as `invalid-inputs`, with every fault at once, each with a pointer to its place or to what holds it. Tried are the case's `invalid`, of which the driver has to name what its schema does not refuse, and values of another type than the schema says.",
         "People mend all of it in one go, and are shown the line.",
     ),
     new(
@@ -137,6 +137,12 @@ pub static RULES: &[Rule] = &[
         "Plans tell from the schema which outputs there will be, and people which are secret.",
     ),
     new(
+        "outputs.once",
+        "what is told once does not change",
+        "Outputs that the schema marks with `x-purlin-write-once` come with `create`. `read` gives the same value or leaves it out.",
+        "The host keeps what was told. Nothing else knows it.",
+    ),
+    new(
         "create.checkpoint",
         "create reports a checkpoint",
         "A driver with `read` reports the id with `checkpoint` before `create` ends, and the id is the one it returns. A missing checkpoint is advice.",
@@ -167,15 +173,27 @@ pub static RULES: &[Rule] = &[
         "Hosts are killed, and the next run has to go on.",
     ),
     new(
+        "create.lost",
+        "a lost answer is undecided",
+        "If any answer of a server to `create` is lost, `create` succeeds all the same, fails with `partial` or `undecided`, or has made nothing. After `undecided`, the checkpoint, the name or the same key lead to exactly one resource.",
+        "Connections break. The host forgets a resource that `create` says it did not make.",
+    ),
+    new(
         "create.clean",
         "a create that fails leaves nothing",
         "After a `create` that failed, with anything but `partial`, there is nothing.",
         "The host forgets it; nobody would delete what is left.",
     ),
     new(
+        "connection.rotated",
+        "another connection is no other resource",
+        "With another `connection` to the same system, `check` and `name` answer as before, `update-impact` replaces nothing, `read` finds the resource as it is, and `delete` deletes it. The case gives the other connection as `rotate`. Without it, only `check` and `name` are tried, with other secrets.",
+        "Credentials are rotated. Calls always get the current connection, also for resources that were made with an earlier one.",
+    ),
+    new(
         "cancel",
         "a cancelled call ends",
-        "A `create` whose operator wants it to end does so within ten seconds, by an answer or a failure.",
+        "A `create` whose operator wants it to end does so within ten seconds, by an answer or a failure. Where a whole `create` takes longer than a second, ten times as long.",
         "Whoever presses Ctrl-C waits for that.",
     ),
     new(
@@ -209,10 +227,28 @@ pub static RULES: &[Rule] = &[
         "Hosts are killed, and the next run has to go on.",
     ),
     new(
+        "update.lost",
+        "an update can be repeated after a lost answer",
+        "If any answer of a server to `update` is lost, `update` succeeds all the same, or the same update once more succeeds, and what is there is as it was asked for.",
+        "Connections break, and the host asks again.",
+    ),
+    new(
+        "replace.beside",
+        "the old one and the new one do not touch each other",
+        "For the change of the case that replaces, `create` is told which resource the new one replaces. It makes the new one beside the old one, with another id, and each is left as it is when the other is made or deleted. Where both cannot exist, it fails with `needs-delete-before`, and succeeds once the old one is gone.",
+        "By default the old one is deleted last, and is recorded until then.",
+    ),
+    new(
         "delete.gone",
         "what is deleted is gone",
         "`delete` succeeds, and `read` then finds nothing, by id and by name.",
         "What is left is nobody's.",
+    ),
+    new(
+        "delete.lost",
+        "a delete can be repeated after a lost answer",
+        "If any answer of a server to `delete` is lost, `delete` succeeds all the same, or deleting once more succeeds. Then nothing is left.",
+        "Connections break, and the host asks again.",
     ),
     new(
         "delete.repeat",

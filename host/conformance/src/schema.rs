@@ -36,6 +36,11 @@ pub(crate) fn misfit(validator: &Validator, document: &Json) -> Option<String> {
     Some(if place.is_empty() { masked } else { format!("`{place}`: {masked}") })
 }
 
+/// Where a document does not fit, as pointers.
+pub(crate) fn misfits(validator: &Validator, document: &Json) -> Vec<String> {
+    validator.iter_errors(document).map(|error| error.instance_path().to_string()).collect()
+}
+
 /// `examples` and `default`s that do not fit where they stand, as place and reason.
 pub(crate) fn bad_examples(schema: &Json) -> Vec<String> {
     let mut faults = Vec::new();
@@ -242,28 +247,6 @@ pub(crate) fn refused(schema: &Json, validator: &Validator, good: &Inputs) -> Ve
         }
     }
     all
-}
-
-/// Places that a change of inputs touches and that the schema marks with `x-purlin-replaces`. The host adds
-/// them to what `update-impact` says.
-pub(crate) fn replaces(schema: &Json, before: &Inputs, after: &Inputs) -> Vec<String> {
-    let mut found = Vec::new();
-    marked(schema, &merge::document(before), &merge::document(after), "", &mut found);
-    found
-}
-
-fn marked(schema: &Json, before: &Json, after: &Json, at: &str, found: &mut Vec<String>) {
-    if before == after {
-        return;
-    }
-    if schema["x-purlin-replaces"] == true {
-        found.push(at.to_owned());
-        return;
-    }
-    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-        let at = format!("{at}/{}", merge::escaped(name));
-        marked(schema, &before[name], &after[name], &at, found);
-    }
 }
 
 #[cfg(test)]

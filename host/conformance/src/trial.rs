@@ -9,7 +9,7 @@ use purlin_model::{
 };
 
 use crate::report::CasesFrom;
-use crate::{Error, merge, rule, schema};
+use crate::{Error, held, merge, rule, schema};
 
 /// Secrets shorter than this stand in many texts by chance.
 const SHORTEST_CANARY: usize = 6;
@@ -22,6 +22,8 @@ pub(crate) struct Trial {
     pub(crate) inputs: Inputs,
     pub(crate) update: Option<Inputs>,
     pub(crate) replace: Option<Inputs>,
+    /// With another connection to the same system.
+    pub(crate) rotate: Option<Inputs>,
     /// Inputs to be refused, and what has to be named.
     pub(crate) invalid: Vec<(Inputs, Vec<String>)>,
     pub(crate) skip: Vec<SkippedRule>,
@@ -104,10 +106,12 @@ fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
         namespace: "check".into(),
         deployment: "driver-check-1".into(),
     };
-    let inputs = merge::inputs(&case.inputs);
-    let rules = purlin_schema::Schema::new(&schema.inputs).ok();
-    let prepared = |inputs: Inputs| as_the_host_does(rules.as_ref(), inputs);
-    let change = |change: &_| prepared(merge::changed(&inputs, change));
+    let filled = |mut inputs: Inputs| {
+        held::fill(schema, &mut inputs);
+        inputs
+    };
+    let inputs = filled(merge::inputs(&case.inputs));
+    let change = |change: &_| filled(merge::changed(&inputs, change));
     let refused = |one: &InvalidCase| {
         let base = one.inputs.as_ref().map_or_else(|| inputs.clone(), merge::inputs);
         (merge::changed(&base, &one.change), one.at.clone())
@@ -118,18 +122,19 @@ fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
         schema: schema.clone(),
         update: case.update.as_ref().map(change),
         replace: case.replace.as_ref().map(change),
+        rotate: case.rotate.as_ref().map(change),
         invalid: case.invalid.iter().map(refused).collect(),
         skip: Vec::new(),
         canaries: Vec::new(),
-        inputs: prepared(inputs.clone()),
+        inputs: inputs.clone(),
     };
-    let all = [Some(&trial.inputs), trial.update.as_ref(), trial.replace.as_ref()];
+    let all = [Some(&trial.inputs), trial.update.as_ref(), trial.replace.as_ref(), trial.rotate.as_ref()];
     let mut canaries = Vec::new();
     for inputs in all.into_iter().flatten() {
         leaves(&inputs.secrets, &mut canaries);
-        sealed(&inputs.connection, &mut canaries);
+        secrets(&inputs.connection, &mut canaries);
     }
-    let open: Vec<String> = [Some(&trial.inputs), trial.update.as_ref(), trial.replace.as_ref()]
+    let open: Vec<String> = all
         .into_iter()
         .flatten()
         .map(|inputs| format!("{}{}", inputs.values.redact(), inputs.params.redact()))
@@ -143,31 +148,21 @@ fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
     Ok(trial)
 }
 
-/// Inputs with the defaults that the schema gives, and what it calls secret in a connection sealed: a driver
-/// without `check` never sees others.
-fn as_the_host_does(rules: Option<&purlin_schema::Schema>, mut inputs: Inputs) -> Inputs {
-    let Some(rules) = rules else { return inputs };
-    rules.fill(&["values"], &mut inputs.values, &|_| true);
-    rules.fill(&["connection"], &mut inputs.connection, &|_| true);
-    inputs.connection = rules.seal_at(["connection"], inputs.connection);
-    inputs
-}
-
-/// What is sealed in a value.
-fn sealed(value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::Secret(_) => leaves(value, found),
-        Value::List(items) => items.iter().for_each(|item| sealed(item, found)),
-        Value::Map(map) => map.values().for_each(|item| sealed(item, found)),
-        _ => {}
-    }
-}
-
 fn leaves(value: &Value, found: &mut Vec<String>) {
     match value.exposed() {
         Value::String(text) => found.push(text.to_string()),
         Value::List(items) => items.iter().for_each(|item| leaves(item, found)),
         Value::Map(map) => map.values().for_each(|item| leaves(item, found)),
+        _ => {}
+    }
+}
+
+/// The texts in what is secret of a value.
+fn secrets(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Secret(_) => leaves(value, found),
+        Value::List(items) => items.iter().for_each(|item| secrets(item, found)),
+        Value::Map(map) => map.values().for_each(|item| secrets(item, found)),
         _ => {}
     }
 }

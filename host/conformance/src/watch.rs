@@ -22,6 +22,8 @@ pub(crate) struct Seen {
     kept: usize,
     /// Ids that it reported, in order.
     pub(crate) checkpoints: Vec<Label>,
+    /// Answers of servers that arrived.
+    pub(crate) answers: usize,
 }
 
 /// Where a call is cut off.
@@ -33,6 +35,8 @@ pub(crate) enum Cut {
     BeforeCheckpoint,
     /// While it waits for its checkpoint, which is kept.
     AfterCheckpoint,
+    /// The n-th answer of a server is lost, from 1 on. The call itself goes on.
+    Answer(usize),
 }
 
 /// A witness that is a place for checkpoints too.
@@ -83,6 +87,12 @@ impl Witness for Watch {
             Deed::Answers { part, text } => seen.keep(part, text),
             _ => {}
         }
+    }
+
+    fn loses_answer(&self) -> bool {
+        let mut seen = self.seen();
+        seen.answers += 1;
+        self.cut == Some(Cut::Answer(seen.answers))
     }
 }
 

@@ -9,6 +9,7 @@
 //!     inputs: {values: {text: hello}, secrets: {signature: s3cr3t}, params: {}, account: a}
 //!     update: {values: {text: good bye}}  # a merge patch; made in place
 //!     replace: {values: {title: other}}   # a merge patch; replaces
+//!     rotate: {connection: {token: next}} # a merge patch; reaches the same system
 //!     invalid:
 //!       - {values: {text: null}, at: [/values/text]}          # a merge patch
 //!       - {inputs: {values: {title: 7}}, at: [/values/title]} # or other inputs altogether
@@ -105,6 +106,7 @@ fn case(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<DriverCase> {
     }
     case.update = fields.get(reader, "update").and_then(|node| inputs(reader, node, "`update`"));
     case.replace = fields.get(reader, "replace").and_then(|node| inputs(reader, node, "`replace`"));
+    case.rotate = fields.get(reader, "rotate").and_then(|node| rotation(reader, node));
     if let Some(node) = fields.get(reader, "invalid") {
         let items = reader.list(node, "`invalid`").unwrap_or_default();
         case.invalid = items.iter().filter_map(|node| invalid(reader, node)).collect();
@@ -119,6 +121,16 @@ fn inputs(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<CaseIn
     let inputs = parts(reader, &mut fields);
     fields.done(reader);
     Some(inputs)
+}
+
+/// A change of the connection alone.
+fn rotation(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<CaseInputs> {
+    let mut fields = reader.fields(node, "`rotate`")?;
+    let connection = fields.need(reader, "connection", "{token: another-one}");
+    fields.done(reader);
+    let connection = connection?;
+    reader.map(connection, "`connection`")?;
+    Some(CaseInputs { connection: constant(connection), ..CaseInputs::default() })
 }
 
 fn parts(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> CaseInputs {

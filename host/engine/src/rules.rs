@@ -7,7 +7,6 @@
 
 pub(crate) mod connection;
 mod held;
-mod keywords;
 mod sealing;
 
 use std::collections::{HashMap, HashSet};
@@ -190,6 +189,10 @@ impl Rules {
         };
         let fault = |misfit: &Misfit| {
             let fault = worded("invalid-inputs", Subject::Inputs(driver.known_as()), misfit);
+            let fault = match connection::moved(driver, type_name, inputs, misfit) {
+                Some(help) => fault.help(help),
+                None => fault,
+            };
             let (within, pointer) = place_of(&misfit.at, definition, params);
             self.at(fault, within, pointer, is_about_a_name(&misfit.fault))
         };

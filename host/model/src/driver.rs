@@ -2,6 +2,8 @@
 //!
 //! The sandbox turns these into calls of a component; the engine sees nothing else.
 
+pub mod keywords;
+
 use std::time::Duration;
 
 use crate::{Context, Key, Label, Urn, Value};

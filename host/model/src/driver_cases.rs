@@ -31,6 +31,8 @@ pub struct DriverCase {
     pub update: Option<CaseInputs>,
     /// A change that is expected to replace.
     pub replace: Option<CaseInputs>,
+    /// A change of the connection that leads to the same system, as a rotated credential does.
+    pub rotate: Option<CaseInputs>,
     /// Changes that make inputs which the driver has to refuse.
     pub invalid: Vec<InvalidCase>,
     /// Rules that are left out for this case.

@@ -178,6 +178,11 @@ fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Lost> {
     match (&requirement.version, version) {
         (Some(range), Some(version)) if range.matches(&version) => Ok(()),
         (Some(_), _) => Err(Lost::OutOfRange),
+        // A digest names one content: a tag, even the same, may stand for another.
+        (None, _) if asked.digest.is_some() => match asked.digest == one.reference.digest {
+            true => Ok(()),
+            false => Err(Lost::OtherVersion),
+        },
         (None, version) if asked.tag.is_none() || version == asked.version() => Ok(()),
         (None, _) => Err(Lost::OtherVersion),
     }

@@ -7,8 +7,8 @@ mod support;
 use std::sync::Arc;
 
 use purlin_model::{Existing, Offered, Said, Share, Urn, Use, User};
-use purlin_requirements::{Resolution, Why};
-use support::{after, bundle, catalog, deployed, errors, resolved};
+use purlin_requirements::{CatalogError, Resolution, Why};
+use support::{after, bundle, catalog, deployed, errors, tried};
 
 /// An installation of another environment: its namespace, name, bundle, group and outputs.
 fn there(id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]) -> Existing {
@@ -59,12 +59,16 @@ fn used(requirement: &str, said: &Said) -> Option<String> {
 
 /// The resolution of an application in the namespace `dev` that reads `connstr`.
 fn app(requirement: &str, said: &Said) -> Resolution {
+    tried_app(requirement, said).expect("answers")
+}
+
+fn tried_app(requirement: &str, said: &Said) -> Result<Resolution, CatalogError> {
     let mut all = bundles();
     let spec = format!(
         "requires:\n- {requirement}\nparameters: [{{name: url, default: ''}}]\ndriver: purlin/echo\ninputs: {{values: {{url: '${{bundle.dependencies.db.outputs.connstr}}'}}}}"
     );
     all.push(bundle("app", "1.0.0", &spec));
-    resolved(&catalog(&all), "acme/app:v1.0.0", said)
+    tried(&catalog(&all), "acme/app:v1.0.0", said)
 }
 
 const PLAIN: &str = "{name: db, bundle: acme/db:v1.0.0, sharing: {group: {name: app-db}}}";
@@ -145,6 +149,17 @@ fn an_installation_that_fits_is_used() {
     ] {
         assert_eq!(used(requirement, &said).as_deref(), expected, "{row}");
     }
+}
+
+/// INST-15. Bundles in folders have no digests, so what is not there already is an error.
+#[test]
+fn a_digest_names_one_content() {
+    let pinned = format!("acme/db@sha256:{}", "a".repeat(64));
+    let requirement = format!("{{name: db, bundle: '{pinned}'}}");
+    let one = |bundle: &str| seeing(vec![there("/db", bundle, Some(""), &["connstr"])]);
+    assert_eq!(used(&requirement, &one(&pinned)).as_deref(), Some("/db"));
+    let error = tried_app(&requirement, &one("acme/db:v1.0.0")).expect_err("another content");
+    assert!(error.to_string().contains("names a digest"), "{error}");
 }
 
 #[test]

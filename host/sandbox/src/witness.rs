@@ -43,6 +43,13 @@ pub enum Asked {
 pub trait Witness: Send + Sync {
     /// Something is done.
     fn sees(&self, deed: Deed<'_>);
+
+    /// Asked once for each answer of a server that has arrived, before the driver has any of it:
+    /// whether it is lost on its way, as when a connection breaks. An answer is the response to a
+    /// request of `wasi:http`, or what comes over a connection after something was sent.
+    fn loses_answer(&self) -> bool {
+        false
+    }
 }
 
 /// A witness, if there is any.

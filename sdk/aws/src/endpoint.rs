@@ -1,10 +1,10 @@
 //! Where requests go and who signs them: what the inputs say, and what follows from it.
 
-use purlin_sdk::{Failure, Faults};
+use purlin_sdk::{Failure, Faults, Raw};
 use purlin_sdk_http::Parts;
 use serde::Deserialize;
 
-/// `values.endpoint` of a driver for AWS.
+/// `connection.endpoint` of a driver for AWS.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
@@ -17,9 +17,19 @@ pub struct Endpoint {
     pub path_style: Option<bool>,
 }
 
-/// `secrets` of a driver for AWS.
+/// `connection` of a driver for AWS.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+pub struct Connection {
+    /// Where requests go.
+    pub endpoint: Endpoint,
+    access_key_id: String,
+    secret_access_key: String,
+    session_token: Option<String>,
+}
+
+/// Who signs requests.
+#[derive(Clone, Default)]
 pub struct Credentials {
     /// The access key's id.
     pub access_key_id: String,
@@ -102,18 +112,45 @@ impl Endpoint {
             let plain =
                 region.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
             if region.is_empty() || region.len() > 64 || !plain {
-                faults.add("/values/endpoint/region", "has to be a region such as `eu-west-1`");
+                faults.add("/connection/endpoint/region", "has to be a region such as `eu-west-1`");
             }
         }
         if let Some(url) = &self.url {
             match Parts::of(url) {
-                Err(message) => faults.add("/values/endpoint/url", message),
+                Err(message) => faults.add("/connection/endpoint/url", message),
+                Ok(_) if url.ends_with('/') => {
+                    faults.add("/connection/endpoint/url", "names a server, so it has no `/` at its end");
+                }
                 Ok(_) if url.contains('?') => {
-                    faults.add("/values/endpoint/url", "names a server, so it has no query");
+                    faults.add("/connection/endpoint/url", "names a server, so it has no query");
                 }
                 Ok(_) => {}
             }
         }
+    }
+}
+
+impl Connection {
+    /// Who signs requests.
+    pub fn credentials(&self) -> Credentials {
+        let Self { access_key_id, secret_access_key, session_token, .. } = self.clone();
+        Credentials { access_key_id, secret_access_key, session_token }
+    }
+
+    /// Everything that is wrong with it.
+    pub fn validate(&self, faults: &mut Faults) {
+        self.endpoint.validate(faults);
+        self.credentials().validate(faults);
+    }
+
+    /// The same from inputs of whichever version.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidInputs`] where it cannot be read.
+    pub fn of<I>(inputs: &Raw<I>) -> Result<Self, Failure> {
+        let connection =
+            inputs.get("/connection").ok_or_else(|| Failure::input("/connection", "is missing"))?;
+        Self::deserialize(connection).map_err(|error| Failure::input("/connection", error.to_string()))
     }
 }
 
@@ -132,10 +169,10 @@ impl Credentials {
             } else {
                 continue;
             };
-            faults.add(format!("/secrets/{name}"), fault);
+            faults.add(format!("/connection/{name}"), fault);
         }
         if self.session_token.as_ref().is_some_and(|token| token.chars().any(|c| !c.is_ascii_graphic())) {
-            faults.add("/secrets/session_token", "has a blank or another character that no token has");
+            faults.add("/connection/session_token", "has a blank or another character that no token has");
         }
     }
 
@@ -150,39 +187,40 @@ impl Credentials {
     }
 }
 
-/// JSON Schema of `values.endpoint`.
-pub fn endpoint_schema(path_style: bool) -> purlin_sdk::Json {
-    let mut schema = serde_json::json!({
-        "type": ["object", "null"],
-        "description": "Where requests go; AWS itself in `us-east-1` when left out.",
-        "additionalProperties": false,
-        "properties": {
-            "region": {"type": ["string", "null"], "description": "Region, `us-east-1` when left out."},
-            "url": {"type": ["string", "null"], "description": "Another server than AWS's own, such as `http://127.0.0.1:9000`."},
-        },
+/// JSON Schema of the connection of a driver for AWS. `s3` is whether it is for S3, whose servers know the
+/// region and may have the bucket's name in theirs.
+pub fn connection_schema(s3: bool) -> purlin_sdk::Json {
+    let mut endpoint = serde_json::json!({
+        "region": {"type": "string", "default": "us-east-1", "description": "The region."},
+        "url": {"type": ["string", "null"], "x-purlin-replaces": true, "description": "Another server than AWS's own, such as `http://127.0.0.1:9000`. A change replaces the resource."},
     });
-    if path_style
-        && let Some(properties) = schema.pointer_mut("/properties").and_then(|it| it.as_object_mut())
-    {
-        properties.insert(
-            "path_style".to_owned(),
-            serde_json::json!({"type": ["boolean", "null"], "description": "Whether the bucket's name stands in the path; so by default with a `url`."}),
-        );
+    if s3 {
+        endpoint["region"]["x-purlin-replaces"] = true.into();
+        endpoint["path_style"] = serde_json::json!({"type": ["boolean", "null"], "description": "Whether the bucket's name is in the path; the default with a `url`."});
+    } else {
+        // Where the bucket's name is in the host, the URL does not say all of where requests go.
+        endpoint["url"]["x-purlin-reaches"] = "http".into();
     }
-    // Where the bucket's name stands in the host, the URL does not say all of where requests go.
-    if !path_style && let Some(url) = schema.pointer_mut("/properties/url").and_then(|it| it.as_object_mut())
-    {
-        url.insert("x-purlin-reaches".to_owned(), "http".into());
-    }
-    schema
-}
-
-/// JSON Schema of the properties of `secrets` that credentials are made of.
-pub fn credentials_schema() -> purlin_sdk::Json {
+    let secret = |description: &str| serde_json::json!({"type": "string", "writeOnly": true, "description": description});
+    let mut session_token = secret("With temporary credentials only.");
+    session_token["type"] = serde_json::json!(["string", "null"]);
     serde_json::json!({
-        "access_key_id": {"type": "string", "description": "Access key that requests are signed with."},
-        "secret_access_key": {"type": "string", "description": "Its secret."},
-        "session_token": {"type": ["string", "null"], "description": "With temporary credentials only."},
+        "type": "object",
+        "required": ["access_key_id", "secret_access_key"],
+        "additionalProperties": false,
+        "description": "Where requests go, and who signs them.",
+        "properties": {
+            "endpoint": {
+                "type": "object",
+                "default": {},
+                "additionalProperties": false,
+                "description": "Where requests go; AWS itself by default.",
+                "properties": endpoint,
+            },
+            "access_key_id": secret("The access key that signs requests."),
+            "secret_access_key": secret("Its secret."),
+            "session_token": session_token,
+        },
     })
 }
 
@@ -192,6 +230,26 @@ mod tests {
 
     fn endpoint(region: Option<&str>, url: Option<&str>) -> Endpoint {
         Endpoint { region: region.map(str::to_owned), url: url.map(str::to_owned), path_style: None }
+    }
+
+    #[test]
+    fn a_schema_says_what_another_server_is_and_what_is_secret() {
+        for (s3, wanted) in [(true, &["region", "url"][..]), (false, &["url"])] {
+            let schema = connection_schema(s3);
+            let of = |place: &str, keyword: &str| {
+                let all = schema.pointer(place).and_then(purlin_sdk::Json::as_object).expect("properties");
+                all.iter()
+                    .filter(|(_, of)| of[keyword] == true)
+                    .map(|(name, _)| name.clone())
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(of("/properties/endpoint/properties", "x-purlin-replaces"), wanted);
+            assert_eq!(of("/properties", "x-purlin-replaces"), Vec::<String>::new());
+            assert_eq!(
+                of("/properties", "writeOnly"),
+                ["access_key_id", "secret_access_key", "session_token"]
+            );
+        }
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl AwsError {
     fn failure(self) -> Failure {
         let said = self.said();
         let secret = |name: &str, advice: &str| {
-            Failure::input(format!("/secrets/{name}"), format!("{advice} ({said})"))
+            Failure::input(format!("/connection/{name}"), format!("{advice} ({said})"))
         };
         match self.code.as_str() {
             "InvalidAccessKeyId" | "InvalidClientTokenId" | "UnrecognizedClientException" => {
@@ -144,7 +144,7 @@ impl AwsError {
             "PermanentRedirect" | "AuthorizationHeaderMalformed" | "IllegalLocationConstraintException" => {
                 let there = self.region.map(|region| format!(", `{region}`")).unwrap_or_default();
                 Failure::input(
-                    "/values/endpoint/region",
+                    "/connection/endpoint/region",
                     format!("is not the one where this is{there} ({said})"),
                 )
             }
@@ -241,9 +241,9 @@ mod tests {
             Failure::from(Fault::Aws(Box::new(error(status, &body)))).to_string()
         };
         for (status, code, said) in [
-            (403, "SignatureDoesNotMatch", "invalid inputs: /secrets/secret_access_key: does not belong"),
-            (403, "InvalidClientTokenId", "invalid inputs: /secrets/access_key_id: is not known"),
-            (400, "ExpiredToken", "invalid inputs: /secrets/session_token: has expired"),
+            (403, "SignatureDoesNotMatch", "invalid inputs: /connection/secret_access_key: does not belong"),
+            (403, "InvalidClientTokenId", "invalid inputs: /connection/access_key_id: is not known"),
+            (400, "ExpiredToken", "invalid inputs: /connection/session_token: has expired"),
             (403, "RequestTimeTooSkewed", "this machine's clock"),
             (403, "AccessDenied", "the credentials may not do `s3:Try`"),
             (409, "BucketAlreadyExists", "conflict: "),
@@ -253,7 +253,7 @@ mod tests {
             (500, "InternalError", "busy for 2000 ms"),
             (404, "NoSuchEntity", "not found: "),
             (501, "NotImplemented", "this server does not know `s3:Try`: leave out"),
-            (301, "PermanentRedirect", "invalid inputs: /values/endpoint/region: is not the one"),
+            (301, "PermanentRedirect", "invalid inputs: /connection/endpoint/region: is not the one"),
             (400, "MalformedPolicy", "s3:Try: MalformedPolicy: m"),
         ] {
             let text = told(status, code);

@@ -1,14 +1,11 @@
 //! What inputs of drivers for AWS have in common, as JSON: with holes, or of an older version.
 
-use purlin_sdk::{Failure, Json, Object, Raw};
-use serde::Deserialize;
-use serde_json::json;
-
-use crate::{Credentials, Endpoint};
+use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Raw};
+use serde::de::DeserializeOwned;
 
 /// Leaves out fields of `values` and `secrets` that are `null` and not unknown: they say nothing,
 /// and what is found never has them.
-pub fn drop_nulls<I>(inputs: &mut Raw<I>) {
+fn drop_nulls<I>(inputs: &mut Raw<I>) {
     let mut document = inputs.document_mut().take();
     for part in ["values", "secrets"] {
         if let Some(value) = document.get_mut(part) {
@@ -34,51 +31,43 @@ fn strip<I>(value: &mut Json, place: &str, inputs: &Raw<I>) {
     }
 }
 
-/// Writes `endpoint` in the one way that there is, with the default region.
-pub fn normalise_endpoint(values: &mut Object) {
-    if let Some(endpoint) = values.entry("endpoint").or_insert_with(|| json!({})).as_object_mut() {
-        endpoint.entry("region").or_insert_with(|| json!("us-east-1"));
-        if let Some(Json::String(url)) = endpoint.get_mut("url") {
-            url.truncate(url.trim_end_matches('/').len());
-        }
-    }
-}
-
-/// Where things are and with whose rights, from inputs of whichever version.
+/// What `check` does for a driver whose inputs name exactly one of several kinds of things: writes them in the
+/// one way in which reality can be compared with them, and judges all that is known. `one_of` is what to say
+/// where there is not exactly one.
 ///
 /// # Errors
-/// [`Failure::Failed`] where even these cannot be read.
-pub fn access<I>(inputs: &Raw<I>) -> Result<(Endpoint, Credentials), Failure> {
-    let Access { values, secrets } = Access::deserialize(inputs.document())?;
-    let Secrets { access_key_id, secret_access_key, session_token } = secrets;
-    let credentials = Credentials { access_key_id, secret_access_key, session_token };
-    Ok((values.endpoint.unwrap_or_default(), credentials))
-}
-
-#[derive(Deserialize)]
-struct Access {
-    #[serde(default)]
-    values: Values,
-    #[serde(default)]
-    secrets: Secrets,
-}
-
-#[derive(Default, Deserialize)]
-struct Values {
-    endpoint: Option<Endpoint>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Secrets {
-    access_key_id: String,
-    secret_access_key: String,
-    session_token: Option<String>,
+/// [`Failure::InvalidInputs`] with everything that is wrong.
+pub fn check<I: DeserializeOwned>(
+    request: CheckRequest<I>,
+    kinds: &[&str],
+    one_of: &str,
+    normalise: impl FnOnce(&mut Raw<I>, &str, &mut Faults),
+    whole: impl FnOnce(&I, &mut Faults),
+    parts: impl FnOnce(&Raw<I>, &mut Faults),
+) -> Result<Checked, Failure> {
+    let mut inputs = request.inputs;
+    let mut faults = Faults::default();
+    let is_given =
+        |kind: &&&str| inputs.is_unknown(kind) || inputs.get(kind).is_some_and(|value| !value.is_null());
+    if kinds.iter().filter(is_given).count() != 1 {
+        faults.add("/values", one_of);
+    }
+    drop_nulls(&mut inputs);
+    normalise(&mut inputs, &request.resource.guresid, &mut faults);
+    match faults.take(inputs.known())? {
+        Some(Some(known)) => whole(&known, &mut faults),
+        // What is known can be judged before the rest is.
+        Some(None) => parts(&inputs, &mut faults),
+        None => {}
+    }
+    faults.into_result()?;
+    Ok(Checked::unchanged(inputs))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn what_says_nothing_goes_and_what_is_unknown_stays() {

@@ -11,5 +11,5 @@ pub mod tags;
 pub mod xml;
 
 pub use client::{Aws, Effect};
-pub use endpoint::{Credentials, Endpoint, Partition, credentials_schema, endpoint_schema};
+pub use endpoint::{Connection, Credentials, Endpoint, Partition, connection_schema};
 pub use error::{AwsError, Fault};

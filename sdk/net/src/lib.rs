@@ -10,7 +10,7 @@ mod tls;
 
 pub use deadline::Deadline;
 pub use error::{Error, Trouble};
-pub use server::{Server, tls_schema};
+pub use server::{Server, connection_schema};
 pub use stream::Stream;
 pub use tls::{Tls, certificates};
 

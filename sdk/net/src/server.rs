@@ -33,9 +33,9 @@ impl Server {
         Duration::from_secs(self.connect_timeout)
     }
 
-    /// Everything that is wrong with it, below `/values/server`.
+    /// Everything that is wrong with it, below `/connection`.
     pub fn validate(&self, faults: &mut Faults) {
-        let place = |name: &str| format!("/values/server/{name}");
+        let place = |name: &str| format!("/connection/{name}");
         let ascii = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         let is_name = !self.host.is_empty() && self.host.len() <= 253 && self.host.chars().all(ascii);
         if self.host.parse::<IpAddr>().is_err() && !is_name {
@@ -72,14 +72,28 @@ impl fmt::Display for Server {
     }
 }
 
-/// JSON Schema of the properties `tls`, `ca` and `connect_timeout`.
-pub fn tls_schema() -> Json {
+/// JSON Schema of a connection to a server: where it is, as whom the driver works there, and TLS. `port` and
+/// `user` are the defaults.
+pub fn connection_schema(port: u16, user: &str) -> Json {
     json!({
-        "tls": {
-            "enum": ["disable", "require", "verify-ca", "verify-full", null],
-            "description": "Whether the connection is encrypted (TLS 1.3) and the server proves who it is: `verify-full` (the default) wants a certificate from `ca` with the host's name, `verify-ca` one from `ca`, `require` any, `disable` no TLS."
-        },
-        "ca": {"type": ["string", "null"], "description": "Certificates (PEM) that the server's has to come from; `verify-full` and `verify-ca` need them."},
-        "connect_timeout": {"type": ["integer", "null"], "minimum": 1, "maximum": 300, "description": "Seconds for a connection, 10 by default."}
+        "type": "object",
+        "x-purlin-reaches": "tcp",
+        "x-purlin-port": port,
+        "required": ["host"],
+        "additionalProperties": false,
+        "description": "The server, and as whom the driver works there.",
+        "properties": {
+            "host": {"type": "string", "x-purlin-replaces": true, "description": "Name or address of the server. A change replaces the resource."},
+            "port": {"type": "integer", "minimum": 1, "maximum": 65535, "default": port, "x-purlin-replaces": true, "description": "Port of the server. A change replaces the resource."},
+            "user": {"type": "string", "default": user, "description": "Whom the driver works as."},
+            "password": {"type": ["string", "null"], "writeOnly": true, "description": "The password of `user`."},
+            "tls": {
+                "enum": ["disable", "require", "verify-ca", "verify-full"],
+                "default": Tls::default().to_string(),
+                "description": "Whether the connection is encrypted (TLS 1.3) and the server proves who it is: `verify-full` wants a certificate from `ca` with the host's name, `verify-ca` one from `ca`, `require` any, `disable` no TLS."
+            },
+            "ca": {"type": ["string", "null"], "description": "Certificates (PEM) of the authorities that the server's certificate has to come from; `verify-full` and `verify-ca` need them."},
+            "connect_timeout": {"type": "integer", "minimum": 1, "maximum": 300, "default": Server::CONNECT_TIMEOUT, "description": "Seconds for opening a connection."},
+        }
     })
 }

@@ -1,7 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+// The derive macros name this crate as drivers do.
+#[cfg(test)]
+extern crate self as purlin_sdk;
+
 #[doc(hidden)]
 pub mod bindings;
+pub mod described;
 mod driver;
 mod failure;
 #[doc(hidden)]
@@ -10,6 +15,7 @@ mod host;
 mod inputs;
 mod request;
 mod state;
+mod table;
 pub mod testing;
 
 pub use bindings::exports::purlin::driver::lifecycle::Wish;
@@ -18,6 +24,7 @@ pub use driver::{Check, Driver, Name, Read, TypeSchema, Update, UpdateImpact};
 pub use failure::{Failure, Faults};
 pub use host::{log, metrics, operation};
 pub use inputs::{Anything, Inputs, Raw};
+pub use purlin_sdk_derive::{Input, Inputs, Outputs};
 pub use request::{
     CheckRequest, Checked, CreateRequest, DeleteRequest, Impact, ImpactRequest, NameRequest, Observed,
     ReadRequest, UpdateRequest,

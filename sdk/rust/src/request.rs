@@ -131,6 +131,16 @@ impl<I> ImpactRequest<I> {
     pub fn changes(&self, pointer: &str) -> bool {
         self.after.is_unknown(pointer) || self.before.get(pointer) != self.after.get(pointer)
     }
+
+    /// Those of the pointers at which something stands either before or after, and not both. What is not
+    /// known yet counts as something. A resource that is one of several kinds becomes another kind there.
+    pub fn switches(&self, pointers: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
+        let is_given = |inputs: &Raw<I>, pointer: &str| {
+            inputs.is_unknown(pointer) || inputs.get(pointer).is_some_and(|value| !value.is_null())
+        };
+        let pointers = pointers.into_iter().map(Into::into);
+        pointers.filter(|it| is_given(&self.before, it) != is_given(&self.after, it)).collect()
+    }
 }
 
 /// What a change would do. The default is an update in place that may change every output.

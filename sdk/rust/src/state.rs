@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::described::DescribedOutputs;
 use crate::{Failure, Object};
 
 /// A manifest that the driver wants delivered with the workloads.
@@ -61,6 +62,19 @@ impl State {
     /// When they do not serialise as a JSON object.
     pub fn secrets(mut self, secrets: impl Serialize) -> Result<Self, Failure> {
         self.secrets = object(secrets, "secret outputs")?;
+        Ok(self)
+    }
+
+    /// The same with outputs that describe themselves: those that are secret as secret outputs, and
+    /// those that are `None` left out.
+    ///
+    /// # Errors
+    /// When they do not serialise as a JSON object.
+    pub fn told<O: DescribedOutputs>(mut self, outputs: &O) -> Result<Self, Failure> {
+        for (name, value) in object(outputs, "outputs")? {
+            let all = if O::SECRETS.contains(&name.as_str()) { &mut self.secrets } else { &mut self.outputs };
+            all.insert(name, value);
+        }
         Ok(self)
     }
 

@@ -4,13 +4,14 @@
 //! the same JSON and the same defaults, for any type that was given to [`crate::export!`].
 
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::bindings::exports::purlin::driver::lifecycle as raw;
 use crate::bindings::purlin::driver::types;
 use crate::glue::failure;
-use crate::{Checked, Failure, Impact, Observed, Raw, State, log::Level};
+use crate::{Checked, Failure, Impact, Observed, Raw, State, log::Level, table};
 
 pub use raw::Guest as Exported;
 pub use types::Inputs as GivenInputs;
@@ -225,4 +226,25 @@ pub fn unknown(mut inputs: types::Inputs, pointers: &[&str]) -> types::Inputs {
 /// When the inputs are not JSON.
 pub fn raw<I>(inputs: types::Inputs) -> Result<Raw<I>, Failure> {
     crate::glue::raw_inputs(inputs)
+}
+
+/// Checks that a README has the tables of a driver's inputs and outputs, each below its line
+/// `<!-- inputs -->` or `<!-- outputs -->`. A driver of several resource types names the type:
+/// `<!-- inputs of bucket -->`. With `PURLIN_BLESS=1` in the environment it writes the tables.
+///
+/// # Errors
+/// When the README cannot be read or written, has no such line, or has other tables.
+pub fn agrees<D: Exported>(readme: impl AsRef<Path>) -> Result<(), String> {
+    let readme = readme.as_ref();
+    let failed = |verb: &str, error: std::io::Error| format!("cannot {verb} {}: {error}", readme.display());
+    let before = std::fs::read_to_string(readme).map_err(|error| failed("read", error))?;
+    let after = table::written(&before, &describe::<D>().types)?;
+    if after == before {
+        return Ok(());
+    }
+    if std::env::var_os("PURLIN_BLESS").is_none() {
+        let shown = readme.display();
+        return Err(format!("{shown} has other tables than the schemas; PURLIN_BLESS=1 writes:\n{after}"));
+    }
+    std::fs::write(readme, after).map_err(|error| failed("write", error))
 }

@@ -21,6 +21,7 @@ mod bindings {
     export!(Faulty);
 }
 
+mod announce;
 mod store;
 
 use bindings::exports::purlin::driver::lifecycle::{
@@ -52,6 +53,8 @@ struct Wanted {
     title: String,
     text: String,
     secret: Option<String>,
+    /// Where each effect is announced, if anywhere.
+    announce: Option<String>,
 }
 
 fn wanted(inputs: &Inputs) -> Wanted {
@@ -61,6 +64,7 @@ fn wanted(inputs: &Inputs) -> Wanted {
         title: text(&values, "title").unwrap_or_default(),
         text: text(&values, "text").unwrap_or_default(),
         secret: text(&secrets, "secret"),
+        announce: text(&values, "announce"),
     }
 }
 
@@ -101,8 +105,12 @@ impl Guest for Faulty {
             "properties": {
                 "values": {
                     "type": "object", "required": ["text"], "additionalProperties": false,
-                    "properties": {"text": text, "title": {"type": "string", "pattern": title}},
+                    "properties": {
+                        "text": text, "title": {"type": "string", "pattern": title},
+                        "announce": {"type": "string"},
+                    },
                 },
+                "connection": {"type": "object", "properties": {"key": {"type": "string", "writeOnly": true}}},
                 "secrets": {"type": "object", "properties": {"secret": {"type": "string"}}},
             },
         });
@@ -111,6 +119,7 @@ impl Guest for Faulty {
             "properties": {
                 "title": {"type": "string"}, "bytes": {"type": "integer"},
                 "mark": {"type": "string"},
+                "receipt": {"type": "string", "x-purlin-write-once": true},
             },
         });
         Manifest {
@@ -128,11 +137,10 @@ impl Guest for Faulty {
                 inputs: inputs.to_string(),
                 outputs: outputs.to_string(),
             }],
-            wishes: vec![Wish {
-                capability: "dirs".into(),
-                pattern: String::new(),
-                reason: "to keep them".into(),
-            }],
+            wishes: vec![
+                Wish { capability: "dirs".into(), pattern: String::new(), reason: "to keep them".into() },
+                Wish { capability: "tcp".into(), pattern: String::new(), reason: "to announce".into() },
+            ],
         }
     }
 
@@ -160,6 +168,9 @@ impl Guest for Faulty {
         }
         if !unknown("/secrets/secret") && !secrets.get("secret").is_none_or(Value::is_string) {
             faults.push(invalid("/secrets/secret", "has to be a text"));
+        }
+        if !unknown("/values/announce") && !values.get("announce").is_none_or(Value::is_string) {
+            faults.push(invalid("/values/announce", "has to be a text"));
         }
         if fault("check.unknown") && unknown("/values/text") {
             faults.push(invalid("/values/text", "has to be a text"));
@@ -200,6 +211,11 @@ impl Guest for Faulty {
 
     fn name(request: NameRequest) -> Result<String, Failure> {
         let name = wanted(&request.inputs).title;
+        if fault("connection.rotated") {
+            let key = object(&request.inputs.connection);
+            let length = key.get("key").and_then(Value::as_str).map_or(0, str::len);
+            return Ok(format!("{name}.{length}"));
+        }
         if fault("name.same") {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
             return Ok(format!("{name}.{}", now.as_nanos()));
@@ -241,8 +257,15 @@ impl Guest for Faulty {
             operation::checkpoint(checkpoint);
             store::write(&wanted)?;
         }
+        if let Some(old) = request.replaces.filter(|_| fault("replace.beside")) {
+            store::remove(&old)?;
+        }
+        announce::effect(wanted.announce.as_deref()).map_err(|lost| match fault("create.lost") {
+            true => Failure::Failed(lost),
+            false => Failure::Undecided(lost),
+        })?;
         operation::progress("kept", Some(100));
-        Ok(state(&wanted))
+        Ok(told(state(&wanted), "first"))
     }
 
     fn read(request: ReadRequest) -> Result<Option<Observed>, Failure> {
@@ -262,7 +285,8 @@ impl Guest for Faulty {
         }
         let values = json!({"title": title, "text": text}).to_string();
         text.truncate(text.trim_end().len());
-        let state = state(&Wanted { title, text, secret: wants.secret });
+        let state = state(&Wanted { title, text, ..wants });
+        let state = if fault("outputs.once") { told(state, "second") } else { state };
         Ok(Some(Observed { state, values: Some(values) }))
     }
 
@@ -285,6 +309,9 @@ impl Guest for Faulty {
         if fault("update.works") {
             return Ok(state(&wanted));
         }
+        if fault("update.lost") && store::is_marked("lost", &request.call.idempotency_key) {
+            return Err(Failure::Conflict("an earlier attempt got no answer".into()));
+        }
         if fault("update.cut") {
             // Whoever finds the mark of an attempt gives up.
             store::only("mark", &request.call.idempotency_key)?;
@@ -293,19 +320,41 @@ impl Guest for Faulty {
         if fault("update.cut") {
             store::remove("mark")?;
         }
+        announce::effect(wanted.announce.as_deref()).map_err(|lost| {
+            let key = &request.call.idempotency_key;
+            let kept = if fault("update.lost") { store::only("lost", key) } else { Ok(()) };
+            kept.err().unwrap_or(Failure::Undecided(lost))
+        })?;
         Ok(state(&wanted))
     }
 
     fn delete(request: DeleteRequest) -> Result<(), Failure> {
         let id = &request.state.id;
-        if !store::there(id) && fault("delete.repeat") {
+        if !store::there(id) && fault("delete.repeat") && !store::there("lost") {
             return Err(Failure::Failed("there is none".into()));
         }
         if fault("delete.gone") && store::first_time(id)? {
             return Ok(());
         }
-        store::remove(id)
+        let wanted = wanted(&request.inputs);
+        if fault("delete.lost") && wanted.announce.is_some() && !store::there(id) && store::there("lost") {
+            return Err(Failure::Failed("there is none any more".into()));
+        }
+        store::remove(id)?;
+        announce::effect(wanted.announce.as_deref()).map_err(|lost| {
+            let is_marked = fault("delete.lost") || fault("delete.repeat");
+            let kept = if is_marked { store::mark("lost") } else { Ok(()) };
+            kept.err().unwrap_or(Failure::Undecided(lost))
+        })
     }
+}
+
+/// With the output that only `create` tells.
+fn told(mut state: State, receipt: &str) -> State {
+    let mut outputs = object(&state.outputs);
+    outputs.insert("receipt".into(), receipt.into());
+    state.outputs = Value::Object(outputs).to_string();
+    state
 }
 
 fn invalid(pointer: &str, message: &str) -> InvalidInput {

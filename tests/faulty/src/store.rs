@@ -68,10 +68,20 @@ pub(crate) fn remove(title: &str) -> Result<(), Failure> {
 
 /// Makes a mark; fails where one was left with the same words.
 pub(crate) fn only(mark: &str, words: &str) -> Result<(), Failure> {
-    if fs::read_to_string(path(mark)).is_ok_and(|left| left == words) {
+    if is_marked(mark, words) {
         return Err(Failure::Conflict("an earlier attempt is not finished".into()));
     }
     fs::write(path(mark), words).map_err(failed)
+}
+
+/// Whether a mark was left with these words.
+pub(crate) fn is_marked(mark: &str, words: &str) -> bool {
+    fs::read_to_string(path(mark)).is_ok_and(|left| left == words)
+}
+
+/// Makes a mark.
+pub(crate) fn mark(mark: &str) -> Result<(), Failure> {
+    fs::write(path(mark), "").map_err(failed)
 }
 
 /// Whether this was not asked before.

@@ -101,7 +101,8 @@ impl Moto {
     }
 
     /// A workspace with a driver on its way to a port of loopback, which is this server's or a
-    /// wire's before it. The key lies in a secret store.
+    /// wire's before it. The key lies in a secret store. `SIGNED` in the documents becomes what a
+    /// connection has.
     pub fn workspace(&self, drivers: &[&str], port: u16, env: &str, documents: &str) -> crate::Workspace {
         let mut text = String::from("apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n");
         let _ = write!(
@@ -116,12 +117,11 @@ impl Moto {
                 source.display()
             );
         }
-        let documents = documents
-            .replace("ENDPOINT", &format!("{{url: \"http://127.0.0.1:{port}\", region: eu-west-1}}"));
-        let documents = documents.replace(
-            "SECRETS",
-            "{access_key_id: {store: keys, ref: id}, secret_access_key: {store: keys, ref: key}}",
+        let signed = format!(
+            "endpoint: {{url: \"http://127.0.0.1:{port}\", region: eu-west-1}}, \
+             access_key_id: {{store: keys, ref: id}}, secret_access_key: {{store: keys, ref: key}}"
         );
+        let documents = documents.replace("SIGNED", &signed);
         crate::Workspace::with(&[
             ("purlin.yaml", &text),
             ("documents.yaml", &documents),

@@ -68,8 +68,6 @@ struct Data {
     key: Option<String>,
     /// Fields that answers call otherwise.
     renamed: HashMap<String, String>,
-    /// Whether it hangs up on everybody.
-    gone: bool,
 }
 
 /// A service that runs until the test ends.
@@ -149,18 +147,6 @@ impl Service {
         self.data().key = Some(key.to_owned());
     }
 
-    /// The same service at another port. Nothing answers at the first one any more.
-    ///
-    /// # Panics
-    /// When there is no port.
-    #[must_use]
-    pub fn moved(self) -> Self {
-        let moved = Self::start();
-        std::mem::swap(&mut *self.data(), &mut *moved.data());
-        self.data().gone = true;
-        moved
-    }
-
     /// What there is in a collection, by id.
     pub fn all(&self, collection: &str) -> BTreeMap<String, Value> {
         self.data().things.get(collection).cloned().unwrap_or_default()
@@ -185,10 +171,6 @@ impl Service {
         let Some(asked) = read(stream) else { return };
         let fault = {
             let mut data = self.data();
-            if data.gone {
-                let _ = stream.shutdown(Shutdown::Both);
-                return;
-            }
             data.asked.push(asked.clone());
             let at = data.faults.iter().position(|(method, _)| *method == asked.method);
             at.and_then(|at| data.faults.remove(at)).map(|(_, fault)| fault)

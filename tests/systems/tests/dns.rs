@@ -15,10 +15,9 @@ spec:
   type: dns-zone
   driver: purlin/dns
   inputs:
+    connection: {url: "URL", api_key: "KEY"}
     values:
-      server: {url: "URL"}
       zone: {name: "${params.name}", kind: "${params.kind}", nameservers: [ns1.example.net]}
-    secrets: {api_key: "KEY"}
   criteria: [{}]
 ---
 apiVersion: purlin.dev/v1
@@ -28,15 +27,14 @@ spec:
   type: dns-record
   driver: purlin/dns
   inputs:
+    connection: {url: "URL", api_key: "KEY"}
     values:
-      server: {url: "URL"}
       records:
         zone: "${params.zone}"
         name: "${params.name}"
         type: "${params.type}"
         ttl: "${params.ttl}"
         content: "${params.content}"
-    secrets: {api_key: "KEY"}
   criteria: [{}]
 "#;
 
@@ -271,7 +269,7 @@ fn what_is_wrong_is_said() {
     let Some(dns) = PowerDns::start() else { return };
     let wrong_key = workspace(dns.port(), "dev", "wrong-key-0815");
     wanted(&wrong_key, &zone("a.example"), &[]);
-    let done = wrong_key.run(&["up", "--yes"]).expect(1).says("status 401").says("secrets.api_key");
+    let done = wrong_key.run(&["up", "--yes"]).expect(1).says("status 401").says("connection.api_key");
     assert!(!done.to_string().contains("wrong-key-0815"), "{done}");
     let denied = workspace(dns.port(), "dev", KEY);
     wanted(&denied, &zone("a.example"), &[]);

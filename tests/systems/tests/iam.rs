@@ -15,10 +15,9 @@ spec:
   type: policy
   driver: purlin/iam
   inputs:
+    connection: {SIGNED}
     values:
-      endpoint: ENDPOINT
       policy: {path: /blue/, description: "reads pictures & more", tags: {team: "grün + b"}, document: {Version: "2012-10-17", Statement: {Effect: Allow, Action: [ACTIONS], Resource: ["arn:aws:s3:::pics/*", "arn:aws:s3:::pics"]}}}
-    secret_refs: SECRETS
   criteria: [{}]
 ---
 apiVersion: purlin.dev/v1
@@ -28,8 +27,8 @@ spec:
   type: role
   driver: purlin/iam
   inputs:
+    connection: {SIGNED}
     values:
-      endpoint: ENDPOINT
       role:
         path: /blue/
         description: "DESCRIPTION"
@@ -37,7 +36,6 @@ spec:
         tags: {team: blue}
         attached_policies: ["${resources['policy.default#shared.read'].outputs.arn}"]
         assume_role_policy: '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": ["sts:AssumeRole"], "Principal": {"AWS": "123456789012", "Service": ["ec2.amazonaws.com"]}}]}'
-    secret_refs: SECRETS
   criteria: [{}]
 ---
 apiVersion: purlin.dev/v1
@@ -315,10 +313,9 @@ spec:
   type: user
   driver: purlin/iam
   inputs:
+    connection: {SIGNED}
     values:
-      endpoint: ENDPOINT
       user: {tags: {a: b}, access_key: true, attached_policies: ["arn:aws:iam::aws:policy/ReadOnlyAccess"]}
-    secret_refs: SECRETS
   criteria: [{}]
 ---
 apiVersion: purlin.dev/v1
@@ -424,10 +421,9 @@ spec:
   type: inline
   driver: purlin/iam
   inputs:
+    connection: {SIGNED}
     values:
-      endpoint: ENDPOINT
       role_policy: {role: host, name: part, document: {Version: "2012-10-17", Statement: [{Effect: Allow, Action: "ACTION", Resource: "*"}]}}
-    secret_refs: SECRETS
   criteria: [{}]
 ---
 apiVersion: purlin.dev/v1
@@ -437,8 +433,8 @@ spec:
   type: attachment
   driver: purlin/iam
   inputs:
-    values: {endpoint: ENDPOINT, attachment: {role: host, policy_arn: "arn:aws:iam::aws:policy/job-function/ViewOnlyAccess"}}
-    secret_refs: SECRETS
+    connection: {SIGNED}
+    values: {attachment: {role: host, policy_arn: "arn:aws:iam::aws:policy/job-function/ViewOnlyAccess"}}
   criteria: [{}]
 ---
 apiVersion: purlin.dev/v1

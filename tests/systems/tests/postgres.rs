@@ -1,6 +1,9 @@
 //! `purlin/postgres` against a real PostgreSQL server.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use purlin_systems::certificates::{Authority, Key};
 use purlin_systems::cut::Wire;
 use purlin_systems::interrupt::When;
@@ -38,30 +41,22 @@ fn workspace(environment: &str, server: &Value, password: &str) -> Workspace {
 
 /// One definition for each kind of thing.
 fn definitions(workspace: &Workspace, server: &Value, password: &str) {
-    let definition = |kind: &str, values: Value, secrets: Value| {
+    let mut connection = server.clone();
+    connection["password"] = password.into();
+    let definition = |kind: &str, secrets: Value| {
+        let values = json!({kind: format!("${{params.{kind}}}")});
         json!({
             "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": format!("pg-{kind}")},
             "spec": {
                 "type": format!("pg-{kind}"), "driver": "purlin/postgres",
-                "inputs": {"values": values, "secrets": secrets}, "criteria": [{}],
+                "inputs": {"connection": connection, "values": values, "secrets": secrets}, "criteria": [{}],
             },
         })
     };
-    let with = |secret: Value| {
-        let mut secrets = json!({"password": password});
-        if let (Value::Object(secrets), Value::Object(secret)) = (&mut secrets, secret) {
-            secrets.extend(secret);
-        }
-        secrets
-    };
     let all = [
-        definition(
-            "role",
-            json!({"server": server, "role": "${params.role}"}),
-            with(json!({"role_password": "${params.password}"})),
-        ),
-        definition("database", json!({"server": server, "database": "${params.database}"}), with(json!({}))),
-        definition("grant", json!({"server": server, "grant": "${params.grant}"}), with(json!({}))),
+        definition("role", json!({"role_password": "${params.password}"})),
+        definition("database", json!({})),
+        definition("grant", json!({})),
     ];
     let texts: Vec<String> = all.iter().map(Value::to_string).collect();
     workspace.write("definitions.yaml", &texts.join("\n---\n"));
@@ -415,28 +410,45 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
     eprintln!("killed {made} times while made, {changed} while changed, {deleted} while deleted");
 }
 
-/// `CREATE DATABASE` goes on when whoever asked for it is killed; the next run may not take the
-/// database for missing meanwhile.
+/// `CREATE DATABASE` goes on after the client that sent it was killed. The next run may not take the database
+/// for missing meanwhile. A lock on the template keeps the server busy until the test has seen it at work,
+/// and one second longer.
 #[test]
 fn what_the_server_still_does_for_a_killed_attempt_is_waited_for() {
     let Some(postgres) = Postgres::start() else { return };
     postgres.ask("CREATE DATABASE mould");
     let proxy = Proxy::to(postgres.port);
     let name = |attempt: usize| format!("shop_{attempt}");
+    let is_busy = || {
+        let busy =
+            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE DATABASE%' AND state = 'active'";
+        postgres.ask(busy) != "0"
+    };
     let mut slow = 0;
     for at in 1.. {
         let workspace = workspace(&format!("env-{at}"), &server(proxy.port()), PASSWORD);
         wanted(&workspace, &json!({"db": database(&name(at), json!({"template": "mould"}))}));
-        // As long as somebody is in the template the server waits, though not for ever.
+        let observed = AtomicBool::new(false);
         let done = std::thread::scope(|scope| {
-            scope.spawn(|| postgres.try_as("postgres", PASSWORD, "mould", "SELECT pg_sleep(3)"));
-            while postgres.ask("SELECT count(*) FROM pg_stat_activity WHERE datname = 'mould'") == "0" {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
+            let lock = "COMMENT ON DATABASE mould IS 'locked'; SELECT pg_sleep(600)";
+            scope.spawn(|| postgres.try_as("postgres", PASSWORD, "postgres", lock));
+            let held = "FROM pg_stat_activity WHERE query LIKE 'COMMENT%' AND wait_event = 'PgSleep'";
+            wait_until(|| postgres.ask(&format!("SELECT count(*) {held}")) == "1");
+            let (is_busy, observed, postgres) = (&is_busy, &observed, &postgres);
+            scope.spawn(move || {
+                // An attempt that is not killed at this statement waits for it, and so cannot be observed.
+                let mut patience = 50;
+                wait_until(|| {
+                    patience -= i32::from(is_busy());
+                    observed.load(Ordering::Acquire) || patience == 0
+                });
+                std::thread::sleep(Duration::from_secs(1));
+                postgres.ask(&format!("SELECT pg_terminate_backend(pid) {held}"));
+            });
             let done = proxy.run(&workspace, &["up", "--yes"], at, When::After);
-            let busy = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE DATABASE%' AND state = 'active'";
-            slow += postgres.ask(busy).parse::<usize>().expect("a number");
-            // At once, and with another wish: nothing is to be left behind.
+            slow += usize::from(is_busy());
+            observed.store(true, Ordering::Release);
+            // Immediately, and with another intent: nothing may be left behind.
             if at % 2 == 0 {
                 workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
                 assert_eq!(postgres.databases(), ["mould"]);
@@ -452,6 +464,12 @@ fn what_the_server_still_does_for_a_killed_attempt_is_waited_for() {
         }
     }
     assert!(slow > 0, "the server was never caught at it");
+}
+
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]
@@ -641,7 +659,7 @@ fn who_is_connected_stands_in_the_way_of_a_deletion_unless_it_is_forced() {
     std::thread::scope(|scope| {
         scope.spawn(|| postgres.try_as("postgres", PASSWORD, "shop", "SELECT pg_sleep(60)"));
         while postgres.ask("SELECT count(*) FROM pg_stat_activity WHERE datname = 'shop'") == "0" {
-            std::thread::sleep(std::time::Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(50));
         }
         let refused = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1);
         refused.says("is being accessed by other users").says("values.database.force: true");
@@ -697,7 +715,7 @@ fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
         wanted(&workspace, &json!({"db": database("shop", json!({}))}));
         let begun = std::time::Instant::now();
         workspace.run(&["up", "--yes"]).expect(1).says(words);
-        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{words}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(60), "{words}: {:?}", begun.elapsed());
     }
     // Nobody there at all.
     let port = purlin_systems::free_port();

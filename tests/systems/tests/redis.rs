@@ -35,13 +35,16 @@ fn workspace(environment: &str, server: &Value, password: &str) -> Workspace {
 }
 
 fn definition(workspace: &Workspace, server: &Value, password: &str) {
+    let mut connection = server.clone();
+    connection["password"] = password.into();
     let definition = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "redis"},
         "spec": {
             "type": "redis", "driver": "purlin/redis", "criteria": [{}],
             "inputs": {
-                "values": {"server": server, "user": "${params.user}"},
-                "secrets": {"password": password, "user_password": "${params.password}"},
+                "connection": connection,
+                "values": {"user": "${params.user}"},
+                "secrets": {"user_password": "${params.password}"},
             },
         },
     });

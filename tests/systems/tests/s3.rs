@@ -15,8 +15,8 @@ spec:
   type: s3
   driver: purlin/s3
   inputs:
-    values: {endpoint: ENDPOINT, bucket: BUCKET}
-    secret_refs: SECRETS
+    connection: {SIGNED}
+    values: {bucket: BUCKET}
   criteria: [{}]
 ---
 apiVersion: purlin.dev/v1
@@ -325,8 +325,8 @@ spec:
   type: s3
   driver: purlin/s3
   inputs:
-    values: {endpoint: ENDPOINT, bucket: {name: guarded}}
-    secret_refs: SECRETS
+    connection: {SIGNED}
+    values: {bucket: {name: guarded}}
   criteria: [{}]
 ---
 apiVersion: purlin.dev/v1
@@ -336,8 +336,8 @@ spec:
   type: s3-policy
   driver: purlin/s3
   inputs:
+    connection: {SIGNED}
     values:
-      endpoint: ENDPOINT
       bucket_policy:
         bucket: "${resources['s3.default#shared.pics'].outputs.bucket}"
         policy:
@@ -348,7 +348,6 @@ spec:
             Action: [ACTIONS]
             Resource: ["${resources['s3.default#shared.pics'].outputs.arn}/*", "${resources['s3.default#shared.pics'].outputs.arn}"]
             Condition: {Bool: {"aws:SecureTransport": true}}
-    secret_refs: SECRETS
   criteria: [{}]
 ---
 apiVersion: purlin.dev/v1
@@ -424,10 +423,9 @@ spec:
   type: object
   driver: purlin/s3
   inputs:
+    connection: {SIGNED}
     values:
-      endpoint: ENDPOINT
       object: {bucket: keys, key: "${params.key}", content: "${params.content}", content_type: "text/plain; charset=utf-8"}
-    secret_refs: SECRETS
   criteria: [{}]
 "#;
     let workspace = moto.workspace(&["s3"], moto.port(), "dev", definition);
@@ -488,8 +486,9 @@ spec:
   type: object
   driver: purlin/s3
   inputs:
-    values: {endpoint: ENDPOINT, object: {bucket: safe, key: token}}
-    secret_refs: {access_key_id: {store: keys, ref: id}, secret_access_key: {store: keys, ref: key}, content: {store: keys, ref: content}}
+    connection: {SIGNED}
+    values: {object: {bucket: safe, key: token}}
+    secret_refs: {content: {store: keys, ref: content}}
   criteria: [{}]
 ---
 apiVersion: purlin.dev/v1
@@ -528,10 +527,8 @@ fn temporary_credentials_come_with_their_token() {
     let asked = json!({"RoleArn": role["Role"]["Arn"], "RoleSessionName": "test"});
     let session = moto.ask("sts", "assume_role", asked)["Credentials"].clone();
     let text = |name: &str| session[name].as_str().expect("a text").to_owned();
-    let documents = documents("{name: by-token}").replace(
-        "SECRETS",
-        "{access_key_id: {store: keys, ref: id}, secret_access_key: {store: keys, ref: key}, session_token: {store: keys, ref: token}}",
-    );
+    let documents =
+        documents("{name: by-token}").replace("SIGNED", "SIGNED, session_token: {store: keys, ref: token}");
     let workspace = moto.workspace(&["s3"], moto.port(), "dev", &documents);
     workspace.write("secrets/id", &text("AccessKeyId"));
     workspace.write("secrets/key", &text("SecretAccessKey"));

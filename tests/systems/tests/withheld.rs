@@ -142,12 +142,12 @@ fn through_an_api() {
     sent.as_object_mut().expect("a map").extend(body);
     let inputs = json!({
         "values": {
-            "base_url": service.url(), "name": "thing", "id": {"name": true},
+            "name": "thing", "id": {"name": true},
             "create": {"path": "/things/{name}", "body": sent}, "update": {},
             "outputs": outputs,
             "headers": {"x-note": read("named")},
         },
-        "secrets": {"bearer": "bearer-of-the-test-0815"},
+        "connection": {"base_url": service.url(), "bearer": "bearer-of-the-test-0815"},
     });
     let grants = json!({"http": [format!("{}/*", service.url())]});
     let workspace = workspace("http", &grants, &inputs, &[("thing", json!({}))]);
@@ -163,11 +163,11 @@ fn through_an_api() {
 fn through_postgresql() {
     let Some(postgres) = Postgres::start() else { return };
     let inputs = json!({
-        "values": {
-            "server": {"host": "127.0.0.1", "port": postgres.port, "tls": "disable"},
-            "role": {"name": "${params.name}"},
+        "connection": {
+            "host": "127.0.0.1", "port": postgres.port, "tls": "disable", "password": postgres::PASSWORD,
         },
-        "secrets": {"password": postgres::PASSWORD, "role_password": "${params.password}"},
+        "values": {"role": {"name": "${params.name}"}},
+        "secrets": {"role_password": "${params.password}"},
     });
     let grants = json!({"tcp": [format!("127.0.0.1:{}", postgres.port)], "addresses": ["127.0.0.1"]});
     let texts = texts(&["empty", "long", "control", "lines", "pem"]);
@@ -187,11 +187,11 @@ fn through_postgresql() {
 fn through_redis() {
     let Some(server) = Redis::start(false, None) else { return };
     let inputs = json!({
-        "values": {
-            "server": {"host": "127.0.0.1", "port": server.port, "tls": "disable"},
-            "user": {"name": "${params.name}", "keys": ["*"], "channels": [], "commands": ["+ping"]},
+        "connection": {
+            "host": "127.0.0.1", "port": server.port, "tls": "disable", "password": redis::PASSWORD,
         },
-        "secrets": {"password": redis::PASSWORD, "user_password": "${params.password}"},
+        "values": {"user": {"name": "${params.name}", "keys": ["*"], "channels": [], "commands": ["+ping"]}},
+        "secrets": {"user_password": "${params.password}"},
     });
     let grants = json!({"tcp": [format!("127.0.0.1:{}", server.port)], "addresses": ["127.0.0.1"]});
     let texts = texts(&["empty", "long", "control", "lines", "pem"]);
@@ -213,14 +213,13 @@ fn through_dns() {
     let zone = json!({"name": "shop.example.", "kind": "Native", "nameservers": ["ns1.example.net."]});
     assert_eq!(dns.api("POST", "/zones", &zone).0, 201);
     let inputs = json!({
+        "connection": {"url": dns.url(), "api_key": powerdns::KEY},
         "values": {
-            "server": {"url": dns.url()},
             "records": {
                 "zone": "shop.example", "name": "${params.name}", "type": "TXT", "ttl": 60,
                 "content": ["${params.content}"],
             },
         },
-        "secrets": {"api_key": powerdns::KEY},
     });
     let grants = json!({"http": [format!("{}/*", dns.url())]});
     // Blanks around a text are no part of a record.
@@ -239,8 +238,8 @@ fn through_dns() {
 /// A workspace for a driver of AWS, with the key in a secret store.
 fn aws(moto: &Moto, driver: &str, mut inputs: Value, shared: &[(&str, Value)]) -> Workspace {
     let url = format!("http://127.0.0.1:{}", moto.port());
-    inputs["values"]["endpoint"] = json!({"url": url, "region": "eu-west-1"});
-    inputs["secret_refs"] = json!({
+    inputs["connection"] = json!({
+        "endpoint": {"url": url, "region": "eu-west-1"},
         "access_key_id": {"store": "keys", "ref": "id"},
         "secret_access_key": {"store": "keys", "ref": "key"},
     });
@@ -298,12 +297,11 @@ fn through_kubernetes() {
         texts.iter().map(|(name, _)| ((*name).to_owned(), json!(read(name)))).collect();
     let manifest = |kind: &str, name: &str, field: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, field: data});
     let inputs = json!({
+        "connection": {"server": k8s.url(), "token": TOKEN},
         "values": {
-            "cluster": {"server": k8s.url()},
             "manifests": [manifest("Secret", "given", "stringData"), manifest("ConfigMap", "plain", "data")],
             "outputs": {"plain": "/1/data/text"},
         },
-        "secrets": {"token": TOKEN},
     });
     let grants = json!({"http": [format!("{}/*", k8s.url())], "addresses": ["127.0.0.1"], "ca": ["ca.pem"]});
     let workspace = workspace("kubernetes", &grants, &inputs, &[("it", json!({}))]);

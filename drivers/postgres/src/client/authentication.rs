@@ -13,34 +13,29 @@ use purlin_sdk_net::Tls;
 
 use super::{Client, sql_error};
 use crate::fault::Fault;
-use crate::inputs::{PgServer, Secrets};
+use crate::inputs::Connection;
 
 impl Client {
-    pub(super) fn start(
-        &mut self,
-        server: &PgServer,
-        secrets: &Secrets,
-        database: &str,
-    ) -> Result<(), Fault> {
+    pub(super) fn start(&mut self, connection: &Connection, database: &str) -> Result<(), Fault> {
         let parameters = [
-            ("user", server.user.as_str()),
+            ("user", connection.user.as_str()),
             ("database", database),
             ("client_encoding", "UTF8"),
             ("application_name", "purlin"),
         ];
         self.say(|message| frontend::startup_message(parameters, message))?;
-        let password = secrets.password.as_deref();
+        let password = connection.password.as_deref();
         loop {
             match self.receive()? {
                 Message::AuthenticationOk | Message::BackendKeyData(_) => {}
                 Message::AuthenticationSasl(body) => self.scram(&body, self.password(password)?)?,
                 Message::AuthenticationMd5Password(body) => {
                     let password = self.password(password)?;
-                    let hash = md5_hash(server.user.as_bytes(), password.as_bytes(), body.salt());
+                    let hash = md5_hash(connection.user.as_bytes(), password.as_bytes(), body.salt());
                     self.say(|message| frontend::password_message(hash.as_bytes(), message))?;
                 }
                 Message::AuthenticationCleartextPassword
-                    if matches!(server.tls(), Tls::VerifyCa | Tls::VerifyFull) =>
+                    if matches!(connection.tls(), Tls::VerifyCa | Tls::VerifyFull) =>
                 {
                     let password = self.password(password)?.to_owned();
                     self.say(|message| frontend::password_message(password.as_bytes(), message))?;
@@ -64,7 +59,8 @@ impl Client {
     }
 
     fn password<'a>(&self, password: Option<&'a str>) -> Result<&'a str, Fault> {
-        password.ok_or_else(|| self.nonsense("it asks for a password, and `secrets.password` is not given"))
+        password
+            .ok_or_else(|| self.nonsense("it asks for a password, and `connection.password` is not given"))
     }
 
     fn say(&mut self, words: impl FnOnce(&mut BytesMut) -> std::io::Result<()>) -> Result<(), Fault> {

@@ -2,23 +2,16 @@
 //! compared with them.
 
 use purlin_sdk::{Json, Object, Raw, Resource};
-use purlin_sdk_net::{Server, Tls};
 use serde_json::json;
 
-use super::{PgInputs, PgServer};
+use super::PgInputs;
 
 /// Fills in defaults, and writes what has several spellings in one. What is not known stays open.
 pub(crate) fn normalise(inputs: &mut Raw<PgInputs>, resource: &Resource) {
     let unknown = inputs.unknown.clone();
     let is_open = |pointer: &str| unknown.iter().any(|open| open == pointer);
     let name = default_name(resource);
-    let tls = Tls::default().to_string();
-    let (port, timeout) = (PgServer::PORT, Server::CONNECT_TIMEOUT);
     let defaults = [
-        (
-            "server",
-            json!({"port": port, "user": "postgres", "database": "postgres", "tls": tls, "connect_timeout": timeout}),
-        ),
         ("database", json!({"name": name, "connection_limit": -1, "extensions": [], "force": false})),
         (
             "role",

@@ -1,8 +1,10 @@
 //! Inputs and outputs as JSON Schema.
 
 use purlin_sdk::Json;
-use purlin_sdk_net::tls_schema;
+use purlin_sdk_net::connection_schema;
 use serde_json::json;
+
+use super::Connection;
 
 /// What the driver takes.
 pub(crate) fn inputs() -> Json {
@@ -13,31 +15,21 @@ pub(crate) fn inputs() -> Json {
         "type": ["integer", "null"], "minimum": -1,
         "description": "Connections at the same time; -1, the default, for no limit."
     });
-    let mut server = json!({
-        "type": "object",
-        "x-purlin-reaches": "tcp",
-        "x-purlin-port": 5432,
-        "required": ["host"],
-        "additionalProperties": false,
-        "description": "The server, and as whom the driver works there.",
-        "properties": {
-            "host": {"type": "string", "description": "Name or address."},
-            "port": {"type": ["integer", "null"], "minimum": 1, "maximum": 65535, "description": "5432 by default."},
-            "user": name("The role that the driver works as; `postgres` by default. `secrets.password` is its password."),
-            "database": name("The database that it connects to for work on others; `postgres` by default."),
-        }
+    let fixed = |description: &str| {
+        let mut schema = name(description);
+        schema["x-purlin-replaces"] = true.into();
+        schema
+    };
+    let mut connection = connection_schema(Connection::PORT, "postgres");
+    connection["properties"]["database"] = json!({
+        "type": "string", "minLength": 1, "maxLength": 63, "default": "postgres",
+        "description": "The database that the driver connects to for work on others."
     });
-    if let (Some(Json::Object(properties)), Json::Object(tls)) = (server.get_mut("properties"), tls_schema())
-    {
-        properties.extend(tls);
-    }
     let values = json!({
         "type": "object",
-        "required": ["server"],
         "additionalProperties": false,
-        "description": "A server, and just one of `database`, `role` and `grant`.",
+        "description": "Just one of `database`, `role` and `grant`.",
         "properties": {
-            "server": server,
             "database": {
                 "type": ["object", "null"],
                 "additionalProperties": false,
@@ -46,8 +38,8 @@ pub(crate) fn inputs() -> Json {
                 "properties": {
                     "name": name("Its name; one that no other resource has by default. A change renames it."),
                     "owner": name("The role that owns it; the driver's own where none is named."),
-                    "encoding": name("Such as `UTF8`; the template's by default. A change replaces the database."),
-                    "template": name("The database that it begins as a copy of. A change replaces the database."),
+                    "encoding": fixed("Such as `UTF8`; the template's by default. A change replaces the database."),
+                    "template": fixed("The database that it begins as a copy of. A change replaces the database."),
                     "connection_limit": limit,
                     "extensions": names("Extensions that it has. One that is taken from here stays in the database."),
                     "force_destroy": truth("Whether a database that is not empty is deleted with all that is in it; false by default."),
@@ -93,14 +85,14 @@ pub(crate) fn inputs() -> Json {
     });
     json!({
         "type": "object",
-        "required": ["values"],
+        "required": ["values", "connection"],
         "properties": {
+            "connection": connection,
             "values": values,
             "secrets": {
                 "type": "object",
                 "additionalProperties": false,
                 "properties": {
-                    "password": {"type": ["string", "null"], "description": "The password of `values.server.user`."},
                     "role_password": {"type": ["string", "null"], "description": "The password of the role that is made. The server gets a SCRAM verifier of it, not the password."},
                 }
             }

@@ -3,7 +3,7 @@
 use purlin_sdk::{Failure, Faults, Json, Raw};
 use serde::Deserialize;
 
-use super::{Database, Grant, On, PgInputs, PgServer, Role, Thing};
+use super::{Connection, Database, Grant, KINDS, On, PgInputs, Role, Thing};
 use crate::identity;
 
 /// Bytes of the longest name; PostgreSQL would cut a longer one off in silence.
@@ -12,14 +12,15 @@ const LONGEST: usize = 63;
 impl PgInputs {
     pub(crate) fn validate(&self) -> Result<(), Failure> {
         let mut faults = Faults::default();
-        self.values.server.place().validate(&mut faults);
-        check_name(&mut faults, "/values/server/user", &self.values.server.user);
-        check_name(&mut faults, "/values/server/database", &self.values.server.database);
-        for (name, secret) in
-            [("password", &self.secrets.password), ("role_password", &self.secrets.role_password)]
-        {
+        self.connection.place().validate(&mut faults);
+        check_name(&mut faults, "/connection/user", &self.connection.user);
+        check_name(&mut faults, "/connection/database", &self.connection.database);
+        for (place, secret) in [
+            ("/connection/password", &self.connection.password),
+            ("/secrets/role_password", &self.secrets.role_password),
+        ] {
             if secret.as_ref().is_some_and(|secret| secret.is_empty() || secret.contains('\0')) {
-                faults.add(format!("/secrets/{name}"), "may be neither empty nor have a NUL in it");
+                faults.add(place, "may be neither empty nor have a NUL in it");
             }
         }
         let is_role = matches!(self.thing()?, Thing::Role(_));
@@ -39,15 +40,13 @@ impl PgInputs {
 /// names.
 pub(crate) fn objects(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
     let mut faults = Faults::default();
-    for place in
-        ["/values", "/secrets", "/values/server", "/values/database", "/values/role", "/values/grant"]
-    {
+    for place in ["/values", "/secrets", "/connection"].iter().chain(&KINDS) {
         if inputs.get(place).is_some_and(Json::is_array) {
-            faults.add(place, "has to be an object");
+            faults.add(*place, "has to be an object");
         }
     }
-    if inputs.get("/values/server").is_none_or(Json::is_null) && !inputs.is_unknown("/values/server") {
-        faults.add("/values/server", "is missing");
+    if inputs.get("/connection").is_none_or(Json::is_null) && !inputs.is_unknown("/connection") {
+        faults.add("/connection", "is missing");
     }
     faults.into_result()
 }
@@ -55,21 +54,20 @@ pub(crate) fn objects(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
 /// What can be judged before everything is known: the server, names, and that just one thing is
 /// wanted.
 pub(crate) fn shape(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
-    let kinds = ["database", "role", "grant"];
-    let open = kinds.iter().any(|kind| inputs.unknown.contains(&format!("/values/{kind}")));
-    let given = |kind: &&&str| inputs.get(&format!("/values/{kind}")).is_some_and(|given| !given.is_null());
-    let count = kinds.iter().filter(given).count();
+    let open = KINDS.iter().any(|kind| inputs.unknown.iter().any(|unknown| unknown == kind));
+    let given = |kind: &&&str| inputs.get(kind).is_some_and(|given| !given.is_null());
+    let count = KINDS.iter().filter(given).count();
     if count > 1 || (count == 0 && !open && !inputs.unknown.contains(&"/values".to_owned())) {
         return Err(Failure::input("/values", "has to have just one of `database`, `role` and `grant`"));
     }
     let mut faults = Faults::default();
-    if let Some(server) = inputs.get("/values/server").filter(|_| !inputs.is_unknown("/values/server"))
-        && let Ok(server) = PgServer::deserialize(server)
+    if let Some(connection) = inputs.get("/connection").filter(|_| !inputs.is_unknown("/connection"))
+        && let Ok(connection) = Connection::deserialize(connection)
     {
-        server.place().validate(&mut faults);
+        connection.place().validate(&mut faults);
     }
-    for kind in kinds {
-        let place = format!("/values/{kind}/name");
+    for kind in KINDS {
+        let place = format!("{kind}/name");
         if let Some(name) = inputs.get(&place).and_then(Json::as_str) {
             check_name(&mut faults, &place, name);
         }

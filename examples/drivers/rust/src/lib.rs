@@ -10,9 +10,8 @@ use purlin_sdk::{
     ImpactRequest, Name, NameRequest, Observed, Read, ReadRequest, State, TypeSchema, Update,
     UpdateImpact, UpdateRequest, Wish, log, operation,
 };
-use serde_json::json;
 
-use inputs::NoteInputs;
+use inputs::{NoteInputs, NoteOutputs};
 
 /// A note in a folder that the operator granted.
 pub struct Note;
@@ -25,11 +24,7 @@ impl Driver for Note {
     type Inputs = NoteInputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema {
-            type_name: "note".into(),
-            inputs: inputs::input_schema(),
-            outputs: inputs::output_schema(),
-        }]
+        vec![TypeSchema::of::<NoteInputs, NoteOutputs>("note")]
     }
 
     fn wishes() -> Vec<Wish> {
@@ -55,7 +50,7 @@ impl Driver for Note {
         operation::progress("writing the note", None);
         notes::write(&request.name, &inputs.content())?;
         log::info(format!("wrote the note `{}`", request.name));
-        state(&request.name, inputs)
+        state(&request.name, &inputs.content(), inputs)
     }
 
     fn delete(request: DeleteRequest<NoteInputs>) -> Result<(), Failure> {
@@ -65,15 +60,17 @@ impl Driver for Note {
 
 impl Check for Note {
     fn check(mut request: CheckRequest<NoteInputs>) -> Result<Checked, Failure> {
-        inputs::faults(&request.inputs).into_result()?;
-        inputs::set_defaults(&mut request.inputs, &request.resource.guresid);
+        // What does not fit, as far as it is known already.
+        request.inputs.known()?;
+        inputs::set_title(&mut request.inputs, &request.resource.guresid);
         Ok(Checked::unchanged(request.inputs))
     }
 }
 
 impl Name for Note {
     fn name(request: NameRequest<NoteInputs>) -> Result<String, Failure> {
-        Ok(request.inputs.values.title.clone())
+        let title = request.inputs.values.title.clone();
+        Ok(title.unwrap_or(request.resource.guresid))
     }
 }
 
@@ -89,22 +86,17 @@ impl Read for Note {
                 "the note `{title}` is not this resource's"
             )));
         }
-        given.values.title.clone_from(title);
+        given.values.title = Some(title.clone());
         given.values.text = notes::text(&content, given.secrets.signature.is_some()).to_owned();
-        let state = State {
-            outputs: outputs(title, &content),
-            ..state(title, &given)?
-        };
-        Observed::new(state, &given.values).map(Some)
+        Observed::new(state(title, &content, &given)?, &given.values).map(Some)
     }
 }
 
 impl UpdateImpact for Note {
     fn update_impact(request: ImpactRequest<NoteInputs>) -> Result<Impact, Failure> {
         let mut impact = Impact::default();
-        if request.changes("/values/title") {
-            impact.replaces.push("/values/title".into());
-        } else {
+        // Another title replaces the note, as the schema says.
+        if !request.changes("/values/title") {
             impact
                 .stable_outputs
                 .extend(["title".into(), "path".into()]);
@@ -116,35 +108,25 @@ impl UpdateImpact for Note {
 impl Update for Note {
     fn update(request: UpdateRequest<NoteInputs>) -> Result<State, Failure> {
         let inputs = &request.after.given;
-        if inputs.values.title != request.state.id {
+        if inputs.values.title.as_ref() != Some(&request.state.id) {
             return Err(Failure::input(
                 "/values/title",
                 "a note keeps its title; another is another note",
             ));
         }
         notes::write(&request.state.id, &inputs.content())?;
-        state(&request.state.id, inputs)
+        state(&request.state.id, &inputs.content(), inputs)
     }
 }
 
 purlin_sdk::export!(Note);
 
-fn state(title: &str, inputs: &NoteInputs) -> Result<State, Failure> {
-    let state = State {
-        outputs: outputs(title, &inputs.content()),
-        ..State::new(title)
-    };
-    match &inputs.secrets.signature {
-        Some(signature) => state.secrets(json!({"mark": format!("{title}:{signature}")})),
-        None => Ok(state),
-    }
-}
-
-fn outputs(title: &str, content: &str) -> purlin_sdk::Object {
-    let path = notes::path(title).display().to_string();
-    purlin_sdk::Object::from_iter([
-        ("title".to_owned(), title.into()),
-        ("path".to_owned(), path.into()),
-        ("bytes".to_owned(), content.len().into()),
-    ])
+fn state(title: &str, content: &str, inputs: &NoteInputs) -> Result<State, Failure> {
+    let signature = inputs.secrets.signature.as_ref();
+    State::new(title).told(&NoteOutputs {
+        title: title.to_owned(),
+        path: notes::path(title).display().to_string(),
+        bytes: content.len(),
+        mark: signature.map(|signature| format!("{title}:{signature}")),
+    })
 }

@@ -57,12 +57,17 @@ fn a_note_lives() {
 
 #[test]
 fn every_fault_is_told() {
-    let wrong = inputs(&json!({"values": {"title": "No Title", "color": "red"}}));
+    let wrong = inputs(&json!({"values": {"title": 7, "color": "red"}}));
     let Err(Failure::InvalidInputs(faults)) = testing::check::<Note>(wrong, None) else {
         panic!("this is not valid");
     };
-    let places: Vec<_> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
-    assert_eq!(places, ["/values/color", "/values/text", "/values/title"]);
+    let mut places: Vec<_> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+    places.sort();
+    assert_eq!(
+        places,
+        ["/values", "/values/color", "/values/title"],
+        "`text` is missing in `values`"
+    );
 }
 
 #[test]
@@ -87,4 +92,10 @@ fn the_signature_stays_secret() {
         .expect("read")
         .expect("there");
     assert_eq!(seen.values.expect("values")["text"], "x");
+}
+
+#[test]
+fn the_readme_has_the_tables_of_the_schema() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    testing::agrees::<Note>(readme).expect("`PURLIN_BLESS=1 cargo test` writes them");
 }

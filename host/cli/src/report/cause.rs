@@ -224,7 +224,7 @@ fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diag
     })
 }
 
-/// What a failure means of which its driver does not know what it did.
+/// What it means that the driver does not know whether its request was carried out.
 const UNDECIDED: &str = "the request may have been carried out; Purlin finds out in the next run, before it calls the driver again";
 
 /// What the driver reports, or what ended it.

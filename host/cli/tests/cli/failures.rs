@@ -52,7 +52,7 @@ fn bucket(base_url: &str, grants: &str) -> Project {
         (
             "bucket.yaml",
             &format!(
-                "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata:\n  id: bucket\nspec:\n  type: bucket\n  driver: purlin/http\n  inputs:\n    values:\n      base_url: {base_url}\n      create: {{path: /api/x}}\n  criteria: [{{}}]\n"
+                "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata:\n  id: bucket\nspec:\n  type: bucket\n  driver: purlin/http\n  inputs:\n    connection:\n      base_url: {base_url}\n    values:\n      create: {{path: /api/x}}\n  criteria: [{{}}]\n"
             ),
         ),
         (
@@ -138,7 +138,7 @@ fn a_server_that_is_down() {
         (&error["places"][0]["of"], &error["places"][0]["name"], &error["places"][0]["file"]),
         (&"definition".into(), &"bucket".into(), &"bucket.yaml".into())
     );
-    assert_eq!(error["places"][1]["name"], "/values/base_url");
+    assert_eq!(error["places"][1]["name"], "/connection/base_url");
     assert_eq!(project.recorded(), ["base-env.default#base-env"]);
 }
 
@@ -199,7 +199,7 @@ fn a_database_server_that_is_down() {
         (
             "db.yaml",
             &format!(
-                "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: db}}\nspec:\n  type: db\n  driver: purlin/postgres\n  inputs: {{values: {{server: {{host: 127.0.0.1, port: {}, tls: disable}}, database: {{name: shop}}}}}}\n  criteria: [{{}}]\n",
+                "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: db}}\nspec:\n  type: db\n  driver: purlin/postgres\n  inputs: {{connection: {{host: 127.0.0.1, port: {}, tls: disable}}, values: {{database: {{name: shop}}}}}}\n  criteria: [{{}}]\n",
                 address.port()
             ),
         ),
@@ -211,7 +211,7 @@ fn a_database_server_that_is_down() {
     );
     assert_eq!(error["kind"], "connection-refused", "{error}");
     assert_eq!(error["server"]["address"], address.to_string());
-    assert_eq!(error["places"][1]["name"], "/values/server/host");
+    assert_eq!(error["places"][1]["name"], "/connection/host");
 }
 
 #[test]
@@ -417,7 +417,7 @@ fn a_server_that_is_down_keeps_only_its_own_resource_undecided() {
     project.write(
         "bucket.yaml",
         format!(
-            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata:\n  id: bucket\nspec:\n  type: bucket\n  driver: purlin/http\n  inputs:\n    values:\n      base_url: {base_url}\n      name: files\n      id: {{name: true}}\n      create: {{path: '/things/{{name}}', body: {{size: 1}}}}\n  criteria: [{{}}]\n"
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata:\n  id: bucket\nspec:\n  type: bucket\n  driver: purlin/http\n  inputs:\n    connection:\n      base_url: {base_url}\n    values:\n      name: files\n      id: {{name: true}}\n      create: {{path: '/things/{{name}}', body: {{size: 1}}}}\n  criteria: [{{}}]\n"
         ),
     );
     project.write(

@@ -1,7 +1,7 @@
 //! Changes: what is done in place, and what replaces.
 
 use purlin_model::Value;
-use purlin_model::driver::{Impact, Inputs, Observed, ResourceState};
+use purlin_model::driver::{Failure, Impact, Inputs, Observed, ResourceState};
 use purlin_sandbox::{CallError, Change};
 
 use super::cut::Updated;
@@ -10,12 +10,22 @@ use crate::bench::{Bench, How, is_broken};
 use crate::merge::{self, same};
 use crate::trial::Trial;
 
-const UPDATING: [&str; 4] = ["impact.stable", "update.works", "update.repeat", "update.cut"];
+const BESIDE: &str = "replace.beside";
+const UPDATING: [&str; 5] = ["impact.stable", "update.works", "update.repeat", "update.cut", "update.lost"];
 
 pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
+    if trial.replace.is_none() {
+        bench.book.skip(BESIDE, format!("{}: the case has no `replace`", trial.name));
+    }
     if !bench.driver.manifest().implements.update {
         for rule in UPDATING.into_iter().chain(["impact.agrees"]) {
             bench.book.skip(rule, "the driver does not implement `update`: every change replaces");
+        }
+        if let Some(wanted) = &trial.replace
+            && let Some(after) = checked(bench, trial, life, wanted, BESIDE).await
+        {
+            beside(bench, trial, life, &after, false).await;
+            bench.clear(trial).await;
         }
         return;
     }
@@ -24,6 +34,7 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
         && let Some(updated) = update(bench, trial, life, &after).await
     {
         super::cut::update(bench, trial, life, &after, &updated).await;
+        super::lost::update(bench, trial, life, &after, &updated).await;
     }
     if trial.update.is_none() {
         for rule in UPDATING {
@@ -72,13 +83,10 @@ async fn checked(
     }
 }
 
+/// What the change would do: what the driver says, and what its schema says.
 async fn impact(bench: &mut Bench, trial: &Trial, change: Change<'_>) -> Option<Impact> {
     match bench.impact(trial, change).await.answer {
-        Ok(mut impact) => {
-            let declared = crate::schema::replaces(&trial.schema.inputs, change.before, change.after);
-            impact.replaces.extend(declared);
-            Some(impact)
-        }
+        Ok(impact) => Some(impact),
         Err(error) => {
             if !is_broken(&error) {
                 bench.fail(trial, "impact.agrees", "`update-impact` fails", "what the change would do");
@@ -129,7 +137,8 @@ async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) -
         repeat(bench, trial, life, how, change, (&updated, seen.as_ref())).await;
     }
     bench.clear(trial).await;
-    Some(Updated { asked: done.seen.asked, told: seen.and_then(|seen| seen.values) })
+    let (asked, answers) = (done.seen.asked, done.seen.answers);
+    Some(Updated { asked, answers, told: seen.and_then(|seen| seen.values) })
 }
 
 fn stable(bench: &mut Bench, trial: &Trial, impact: &Impact, before: &ResourceState, after: &ResourceState) {
@@ -175,7 +184,8 @@ async fn shows(
     }
     match &answer {
         Ok(Some(observed)) => {
-            if let Some(name) = life::differing(&observed.state.outputs, &state.outputs) {
+            if let Some(name) = life::differing_output(&trial.schema, &observed.state.outputs, &state.outputs)
+            {
                 let what = format!("after `update`, `read` finds another output `{name}`");
                 bench.fail(trial, RULE, what, "the outputs that `update` returned");
             }
@@ -223,14 +233,14 @@ async fn repeat(
     };
     // What is drawn at random may be drawn anew, unless it can be looked at.
     let Some(seen) = seen else { return };
-    if let Some(name) = life::differing(&again.outputs, &updated.outputs) {
+    if let Some(name) = life::differing_output(&trial.schema, &again.outputs, &updated.outputs) {
         let what = format!("the same update once more gives another output `{name}`");
         bench.fail(trial, RULE, what, "the outputs of the first");
     }
     let answer =
         bench.read(trial, Some(again.id.expose()), &life.name, change.after, Some(&again)).await.answer;
     if let Ok(Some(observed)) = &answer {
-        let output = life::differing(&observed.state.outputs, &seen.state.outputs);
+        let output = life::differing_output(&trial.schema, &observed.state.outputs, &seen.state.outputs);
         if let Some(name) = output.or_else(|| life::changed(observed, seen.values.as_ref())) {
             let what = format!("the same update once more changes `{name}`");
             bench.fail(trial, RULE, what, "what the first made");
@@ -246,31 +256,99 @@ async fn replace(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) 
         return;
     };
     let change = Change { state: &state, before: &life.inputs, after, name: &life.name };
-    if let Some(impact) = impact(bench, trial, change).await
-        && bench.wants(trial, RULE)
-    {
+    let impact = impact(bench, trial, change).await;
+    bench.clear(trial).await;
+    let Some(impact) = impact else { return };
+    if bench.wants(trial, RULE) {
         bench.book.tried(RULE);
         if impact.replaces.is_empty() {
             let what = "the case calls this a replacement, and it would be done in place";
-            bench.fail_with(
-                trial,
-                RULE,
-                what,
-                "the places that replace",
-                Some("mend the case, or `update-impact`"),
-            );
+            let hint =
+                Some("mend the case, put `x-purlin-replaces` into the schema, or mend `update-impact`");
+            bench.fail_with(trial, RULE, what, "the places that replace", hint);
+            return;
         }
         let (before, after) = (merge::document(&life.inputs), merge::document(after));
         for pointer in &impact.replaces {
             if before.pointer(pointer).is_none() && after.pointer(pointer).is_none() {
-                bench.fail(
-                    trial,
-                    RULE,
-                    format!("`{pointer}` is no place of the inputs"),
-                    "a pointer to an input",
-                );
+                let what = format!("`{pointer}` is no place of the inputs");
+                bench.fail(trial, RULE, what, "a pointer to an input");
             }
         }
     }
+    beside(bench, trial, life, after, impact.delete_before_replace).await;
     bench.clear(trial).await;
+}
+
+/// The new one is made beside the old one, or the driver says that this cannot be.
+async fn beside(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs, old_goes_first: bool) {
+    if !bench.wants(trial, BESIDE) {
+        return;
+    }
+    let (Ok(old), Ok(name)) = (
+        bench.create(trial, How::default(), &life.inputs, &life.name).await.answer,
+        bench.name(trial, How::default(), after).await.answer,
+    ) else {
+        return;
+    };
+    bench.book.tried(BESIDE);
+    let how = || How { replaces: Some(old.id.clone()), ..How::default() };
+    if old_goes_first {
+        bench.delete(trial, &old, &life.inputs).await;
+    }
+    let mut answer = bench.create(trial, how(), after, name.expose()).await.answer;
+    let needs_room = matches!(answer, Err(CallError::Failure(Failure::NeedsDeleteBefore(_))));
+    if needs_room && !old_goes_first {
+        bench.delete(trial, &old, &life.inputs).await;
+        answer = bench.create(trial, how(), after, name.expose()).await.answer;
+    }
+    let new = match answer {
+        Ok(new) => new,
+        Err(CallError::Failure(failure)) => {
+            let what = match needs_room || old_goes_first {
+                true => format!("after the old one was deleted, the new one cannot be made: {failure}"),
+                false => format!("beside the old one, the new one cannot be made: {failure}"),
+            };
+            let hint = "where both cannot be, fail with `needs-delete-before`";
+            bench.fail_with(trial, BESIDE, what, "the new one, or `needs-delete-before`", Some(hint));
+            return;
+        }
+        Err(_) => return,
+    };
+    if needs_room || old_goes_first {
+        return;
+    }
+    if new.id.expose() == old.id.expose() {
+        let hint =
+            "an id that `replaces` names is the old one: make another, or fail with `needs-delete-before`";
+        bench.fail_with(trial, BESIDE, "the new one has the id of the old one", "another id", Some(hint));
+        return;
+    }
+    stands(bench, trial, (&old, &life.inputs, &life.name), "making the new one").await;
+    bench.delete(trial, &old, &life.inputs).await;
+    stands(bench, trial, (&new, after, name.expose()), "deleting the old one").await;
+}
+
+/// One of the two is still there, and as it was.
+async fn stands(
+    bench: &mut Bench,
+    trial: &Trial,
+    (state, inputs, name): (&ResourceState, &Inputs, &str),
+    after: &str,
+) {
+    if !bench.driver.manifest().implements.read {
+        return;
+    }
+    let what = match bench.read(trial, Some(state.id.expose()), name, inputs, Some(state)).await.answer {
+        Ok(Some(found)) => {
+            match life::differing_output(&trial.schema, &found.state.outputs, &state.outputs) {
+                Some(output) => format!("{after} changes the output `{output}` of the other one"),
+                None => return,
+            }
+        }
+        Ok(None) => format!("{after} removes the other one"),
+        Err(CallError::Failure(_)) => format!("after {after}, `read` of the other one fails"),
+        Err(_) => return,
+    };
+    bench.fail(trial, BESIDE, what, "two resources that do not touch each other");
 }

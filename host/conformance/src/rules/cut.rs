@@ -18,6 +18,10 @@ const ENOUGH: Duration = Duration::from_secs(30);
 const FEWEST: usize = 6;
 /// What the outside is given to come to rest, at most.
 const LONGEST_SETTLE: Duration = Duration::from_secs(1);
+/// Between a run that did not get on and the next.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// No run begins later than this after the first.
+const LAST_RUN: Duration = Duration::from_secs(5);
 
 /// Instants of a call that calls the host so often, all of them or evenly chosen.
 pub(crate) fn instants(asked: usize) -> Vec<Cut> {
@@ -31,9 +35,10 @@ pub(crate) fn instants(asked: usize) -> Vec<Cut> {
 /// Words for an instant.
 pub(crate) fn when(cut: Cut, asked: usize) -> String {
     match cut {
-        Cut::At(n) => format!("at its call {n} of {asked} to the host"),
-        Cut::BeforeCheckpoint => "before its checkpoint was kept".to_owned(),
-        Cut::AfterCheckpoint => "after its checkpoint was kept".to_owned(),
+        Cut::At(n) => format!("cut off at its call {n} of {asked} to the host"),
+        Cut::BeforeCheckpoint => "cut off before its checkpoint was kept".to_owned(),
+        Cut::AfterCheckpoint => "cut off after its checkpoint was kept".to_owned(),
+        Cut::Answer(n) => format!("with the answer {n} of {asked} lost"),
     }
 }
 
@@ -51,27 +56,11 @@ pub(crate) async fn create(bench: &mut Bench, trial: &Trial, life: &Life) {
     if life.reports_checkpoint {
         all.extend([Cut::BeforeCheckpoint, Cut::AfterCheckpoint]);
     }
-    let begun = Instant::now();
-    let mut tried = 0;
-    for cut in spread(all) {
-        if bench.stop.is_requested() || (tried >= FEWEST && begun.elapsed() > ENOUGH) {
-            break;
-        }
-        tried += 1;
-        let how = How { cut: Some(cut), ..How::default() };
-        once(bench, trial, life, how, &when(cut, life.asked)).await;
-    }
-    for quarter in 1..4u32 {
-        if bench.stop.is_requested() || begun.elapsed() > ENOUGH {
-            break;
-        }
-        let time = (life.took * quarter / 4).max(Duration::from_micros(50));
-        let how = How { time: Some(time), ..How::default() };
-        once(bench, trial, life, how, &format!("after {quarter} quarters of its time")).await;
-    }
-    if tried == 0 {
-        bench.book.tried(RULE);
-    }
+    each(bench, trial, RULE, all, async |bench, cut| {
+        once(bench, trial, life, cut, &when(cut, life.asked)).await;
+        true
+    })
+    .await;
 }
 
 /// The same in an order in which the first few are spread over the whole.
@@ -80,84 +69,117 @@ fn spread(all: Vec<Cut>) -> Vec<Cut> {
     (0..step).flat_map(|first| all.iter().skip(first).step_by(step).copied().collect::<Vec<_>>()).collect()
 }
 
-async fn once(bench: &mut Bench, trial: &Trial, life: &Life, how: How, when: &str) {
+async fn once(bench: &mut Bench, trial: &Trial, life: &Life, cut: Cut, when: &str) {
     const RULE: &str = "create.cut";
     let key = bench.key();
-    let how = How { key: Some(key.clone()), blame: Blame::Nobody, ..how };
+    let how = How { key: Some(key.clone()), cut: Some(cut), blame: Blame::Nobody, ..How::default() };
     let done = bench.create(trial, how, &life.inputs, &life.name).await;
     bench.book.tried(RULE);
-    if matches!(done.answer, Err(CallError::Cancelled | CallError::TimeLimit { .. })) {
+    if matches!(done.answer, Err(CallError::Cancelled)) {
         // A server goes on with what it was asked: after a crash, too, somebody else's turn is later.
         tokio::time::sleep(life.took.min(LONGEST_SETTLE)).await;
         let checkpoint = done.seen.checkpoints.last().cloned();
-        recovered(bench, trial, life, key, checkpoint, when).await;
+        Recovery { rule: RULE, when, key, checkpoint }.run(bench, trial, life).await;
     }
-    // What is there is deleted; then there is nothing more of it.
+    one_at_most(bench, trial, life, RULE, when).await;
+}
+
+/// Deletes what was found; then there is nothing more of it.
+pub(crate) async fn one_at_most(
+    bench: &mut Bench,
+    trial: &Trial,
+    life: &Life,
+    rule: &'static str,
+    when: &str,
+) {
     for Made { state, inputs } in bench.alive.clone() {
         bench.delete(trial, &state, &inputs).await;
     }
     if bench.driver.manifest().implements.read {
         let more = bench.read(trial, None, &life.name, &life.inputs, None).await.answer;
         if let Ok(Some(observed)) = more {
-            let what = format!(
-                "cut off {when} and found again, there is another one beside it: `{}`",
-                observed.state.id
-            );
-            bench.fail(trial, RULE, what, "exactly one");
+            let what =
+                format!("{when} and found again, there is another one beside it: `{}`", observed.state.id);
+            bench.fail(trial, rule, what, "exactly one");
             bench.alive.push(Made { state: observed.state, inputs: life.inputs.clone() });
         } else if more.is_err_and(|error| !is_broken(&error)) {
-            bench.fail(
-                trial,
-                RULE,
-                format!("cut off {when}, found again and deleted, something is left in its way"),
-                "none",
-            );
+            let what = format!("{when}, found again and deleted, something is left in its way");
+            bench.fail(trial, rule, what, "none");
         }
     }
     bench.clear(trial).await;
 }
 
-/// Does what the host does after a crash.
-async fn recovered(
-    bench: &mut Bench,
-    trial: &Trial,
-    life: &Life,
-    key: String,
-    checkpoint: Option<Label>,
-    when: &str,
-) {
-    const RULE: &str = "create.cut";
-    let implements = bench.driver.manifest().implements;
-    if implements.read {
-        let id = checkpoint.as_ref().map(Label::expose);
-        match bench.read(trial, id, &life.name, &life.inputs, None).await.answer {
-            Ok(Some(observed)) => {
-                bench.alive.push(Made { state: observed.state.clone(), inputs: life.inputs.clone() });
-                if let Some(key) = life::changed(&observed, life.told.as_ref()) {
-                    let what =
-                        format!("cut off {when}, half of it is there: `values.{key}` is not as it should be");
-                    let hint = "write beside and rename, or use a transaction";
-                    bench.fail_with(trial, RULE, what, "the whole of it, or nothing", Some(hint));
-                }
+/// What the host does about a create of which nobody knows the outcome.
+pub(crate) struct Recovery<'a> {
+    pub(crate) rule: &'static str,
+    /// Words for what happened.
+    pub(crate) when: &'a str,
+    pub(crate) key: String,
+    pub(crate) checkpoint: Option<Label>,
+}
+
+/// Why a run did not get on.
+struct Stuck {
+    what: String,
+    right: &'static str,
+    hint: &'static str,
+}
+
+impl Recovery<'_> {
+    /// One run after another, as operators start them. A server that is slow today may still be at work
+    /// for the call that was cut off, so only what stays is the driver's fault. Once the rule is broken, more
+    /// examples are not worth waiting for.
+    pub(crate) async fn run(&self, bench: &mut Bench, trial: &Trial, life: &Life) {
+        let mut pause = life.took.clamp(FIRST_PAUSE, LONGEST_SETTLE);
+        let begun = Instant::now();
+        loop {
+            let Some(stuck) = self.once(bench, trial, life).await else { return };
+            let is_known = bench.book.is_broken(self.rule);
+            if is_known || begun.elapsed() > LAST_RUN || bench.stop.is_requested() {
+                bench.fail_with(trial, self.rule, stuck.what, stuck.right, Some(stuck.hint));
                 return;
             }
-            Ok(None) => {}
-            Err(error) => {
-                if !is_broken(&error) {
-                    let what = format!("cut off {when}, nobody finds out what became of it: `read` fails");
-                    let hint = "half of a thing has to look like none, or like the thing";
-                    bench.fail_with(trial, RULE, what, "what is there, or none", Some(hint));
-                }
-                return;
-            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
         }
     }
-    let how = How { key: Some(key), ..How::default() };
-    let answer = bench.create(trial, how, &life.inputs, &life.name).await.answer;
-    if answer.is_err_and(|error| !is_broken(&error)) {
-        let what = format!("cut off {when}, it cannot be made any more");
-        let hint = "what an earlier attempt left must not stand in the way of the next";
-        bench.fail_with(trial, RULE, what, "the resource", Some(hint));
+
+    async fn once(&self, bench: &mut Bench, trial: &Trial, life: &Life) -> Option<Stuck> {
+        let when = self.when;
+        if bench.driver.manifest().implements.read {
+            let id = self.checkpoint.as_ref().map(Label::expose);
+            match bench.read(trial, id, &life.name, &life.inputs, None).await.answer {
+                Ok(Some(observed)) => {
+                    let half = life::changed(&observed, life.told.as_ref());
+                    let made = Made { state: observed.state, inputs: life.inputs.clone() };
+                    if !bench.alive.iter().any(|known| known.state.id.expose() == made.state.id.expose()) {
+                        bench.alive.push(made);
+                    }
+                    let key = half?;
+                    let what = format!("{when}, half of it is there: `values.{key}` is not as it should be");
+                    let hint = "write beside and rename, or use a transaction";
+                    return Some(Stuck { what, right: "the whole of it, or nothing", hint });
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    let what = format!("{when}, nobody finds out what became of it: `read` fails");
+                    let hint = "half of a thing has to look like none, or like the thing";
+                    return (!is_broken(&error)).then_some(Stuck {
+                        what,
+                        right: "what is there, or none",
+                        hint,
+                    });
+                }
+            }
+        }
+        let how = How { key: Some(self.key.clone()), ..How::default() };
+        let answer = bench.create(trial, how, &life.inputs, &life.name).await.answer;
+        answer.is_err_and(|error| !is_broken(&error)).then(|| Stuck {
+            what: format!("{when}, it cannot be made any more"),
+            right: "the resource",
+            hint: "what an earlier attempt left must not stand in the way of the next",
+        })
     }
 }
 
@@ -165,6 +187,8 @@ async fn recovered(
 pub(crate) struct Updated {
     /// How often it called the host.
     pub(crate) asked: usize,
+    /// How many answers of servers it got.
+    pub(crate) answers: usize,
     /// The values that `read` told afterwards.
     pub(crate) told: Option<Value>,
 }
@@ -175,30 +199,56 @@ pub(crate) async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after:
     if !bench.wants(trial, RULE) {
         return;
     }
+    each(bench, trial, RULE, instants(updated.asked), async |bench, cut| {
+        interrupted(bench, trial, (life, after, updated), RULE, cut).await
+    })
+    .await;
+}
+
+/// Tries some of the ways to interrupt a call, as many as there is time for. `once` says whether it is
+/// worth going on.
+pub(crate) async fn each(
+    bench: &mut Bench,
+    trial: &Trial,
+    rule: &'static str,
+    all: Vec<Cut>,
+    once: impl AsyncFn(&mut Bench, Cut) -> bool,
+) {
+    bench.book.tried(rule);
     let begun = Instant::now();
-    let mut tried = 0;
-    for cut in spread(instants(updated.asked)) {
+    for (tried, cut) in spread(all).into_iter().enumerate() {
         if bench.stop.is_requested() || (tried >= FEWEST && begun.elapsed() > ENOUGH) {
             break;
         }
-        tried += 1;
-        let Ok(state) = bench.create(trial, How::default(), &life.inputs, &life.name).await.answer else {
-            break;
-        };
-        let when = when(cut, updated.asked);
-        let key = bench.key();
-        let change = Change { state: &state, before: &life.inputs, after, name: &life.name };
-        let how = How { key: Some(key.clone()), cut: Some(cut), blame: Blame::Nobody, ..How::default() };
-        let first = bench.update(trial, how, change).await.answer;
-        bench.book.tried(RULE);
-        if matches!(first, Err(CallError::Cancelled)) {
-            again(bench, trial, life, change, key, (&when, updated.told.as_ref())).await;
-        }
+        let goes_on = once(bench, cut).await;
         bench.clear(trial).await;
+        if !goes_on {
+            break;
+        }
     }
-    if tried == 0 {
-        bench.book.tried(RULE);
+}
+
+/// An update that is interrupted, and the same once more.
+pub(crate) async fn interrupted(
+    bench: &mut Bench,
+    trial: &Trial,
+    (life, after, updated): (&Life, &Inputs, &Updated),
+    rule: &'static str,
+    cut: Cut,
+) -> bool {
+    let Ok(state) = bench.create(trial, How::default(), &life.inputs, &life.name).await.answer else {
+        return false;
+    };
+    let when = when(cut, if matches!(cut, Cut::Answer(_)) { updated.answers } else { updated.asked });
+    let key = bench.key();
+    let change = Change { state: &state, before: &life.inputs, after, name: &life.name };
+    let blame = if matches!(cut, Cut::Answer(_)) { Blame::Rule(rule) } else { Blame::Nobody };
+    let how = How { key: Some(key.clone()), cut: Some(cut), blame, ..How::default() };
+    let first = bench.update(trial, how, change).await.answer;
+    if matches!(first, Err(CallError::Cancelled | CallError::Failure(_))) {
+        again(bench, trial, life, change, key, (rule, &when, updated.told.as_ref())).await;
     }
+    true
 }
 
 async fn again(
@@ -207,15 +257,14 @@ async fn again(
     life: &Life,
     change: Change<'_>,
     key: String,
-    (when, told): (&str, Option<&Value>),
+    (rule, when, told): (&'static str, &str, Option<&Value>),
 ) {
-    const RULE: &str = "update.cut";
     let how = How { key: Some(key), ..How::default() };
     let state: ResourceState = match bench.update(trial, how, change).await.answer {
         Ok(state) => state,
         Err(error) => {
             if !is_broken(&error) {
-                bench.fail(trial, RULE, format!("cut off {when}, the same update fails"), "done");
+                bench.fail(trial, rule, format!("{when}, the same update fails"), "done");
             }
             return;
         }
@@ -228,12 +277,12 @@ async fn again(
     match &answer {
         Ok(Some(observed)) => {
             if let Some(key) = life::changed(observed, told) {
-                let what = format!("cut off {when} and repeated, `values.{key}` is not as it should be");
-                bench.fail(trial, RULE, what, "what the update makes when nobody cuts it off");
+                let what = format!("{when} and repeated, `values.{key}` is not as it should be");
+                bench.fail(trial, rule, what, "what the update makes when nobody cuts it off");
             }
         }
         Ok(None) => {
-            bench.fail(trial, RULE, format!("cut off {when} and repeated, it is gone"), "what was asked for");
+            bench.fail(trial, rule, format!("{when} and repeated, it is gone"), "what was asked for");
         }
         Err(_) => {}
     }

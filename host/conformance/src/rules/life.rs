@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use purlin_model::driver::{Inputs, Observed, ResourceState};
+use purlin_model::driver::{Inputs, Observed, ResourceState, TypeSchema, keywords};
 use purlin_model::{Label, Value};
 use serde_json::Value as Json;
 
@@ -11,6 +11,9 @@ use crate::merge::same;
 use crate::schema;
 use crate::trial::Trial;
 
+/// What is told once stays as it was told.
+const ONCE: &str = "outputs.once";
+
 /// What a life showed.
 pub(crate) struct Life {
     pub(crate) inputs: Inputs,
@@ -18,6 +21,10 @@ pub(crate) struct Life {
     /// How often `create` called the host.
     pub(crate) asked: usize,
     pub(crate) took: Duration,
+    /// How many answers of servers `create` got.
+    pub(crate) answers: usize,
+    /// How many `delete` got.
+    pub(crate) last_answers: usize,
     pub(crate) reports_checkpoint: bool,
     /// The values that `read` told when all was well.
     pub(crate) told: Option<Value>,
@@ -53,16 +60,19 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: Inputs, name: 
     let mut life = Life {
         asked: done.seen.asked,
         took: done.took,
+        answers: done.seen.answers,
+        last_answers: 0,
         reports_checkpoint: !done.seen.checkpoints.is_empty(),
         inputs,
         name,
         told: None,
     };
     outputs(bench, trial, &state);
+    told_once(bench, trial, &state);
     checkpoint(bench, trial, &state, done.seen.checkpoints.last());
     life.told = found(bench, trial, &life, &state).await;
     repeat(bench, trial, &life, how, &state).await;
-    gone(bench, trial, &life, &state).await;
+    life.last_answers = gone(bench, trial, &life, &state).await;
     Some(life)
 }
 
@@ -87,6 +97,26 @@ pub(crate) fn outputs(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
         if there.is_some_and(|value| !matches!(value, Value::Secret(_))) {
             let what = format!("the output `{name}` is secret by its schema, and comes in clear");
             bench.fail(trial, RULE, what, "in the state's `secrets`");
+        }
+    }
+}
+
+/// What only `create` tells is told by it.
+fn told_once(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
+    let names: Vec<&str> = keywords::told_once(&trial.schema.outputs).collect();
+    if names.is_empty() {
+        bench.book.skip(ONCE, format!("{}: the schema of outputs has no `x-purlin-write-once`", trial.name));
+        return;
+    }
+    if !bench.wants(trial, ONCE) {
+        return;
+    }
+    bench.book.tried(ONCE);
+    for name in names {
+        let told = state.outputs.as_map().and_then(|map| map.get(name));
+        if told.is_none_or(|value| matches!(value.exposed(), Value::Null)) {
+            let what = format!("`create` does not tell the output `{name}`, which nothing else tells");
+            bench.fail(trial, ONCE, what, "the output");
         }
     }
 }
@@ -178,7 +208,7 @@ pub(crate) fn compare(
                 );
             }
             Ok(Some(observed)) => {
-                if let Some(name) = differing(&observed.state.outputs, &state.outputs) {
+                if let Some(name) = differing_output(&trial.schema, &observed.state.outputs, &state.outputs) {
                     let what = format!("looked for {how}, its output `{name}` is another");
                     bench.fail(trial, FINDS, what, "the outputs that `create` or `update` returned");
                 }
@@ -187,6 +217,18 @@ pub(crate) fn compare(
                 bench.fail(trial, FINDS, format!("looked for {how}, it fails"), "what is there");
             }
             Err(_) => {}
+        }
+    }
+    if bench.wants(trial, ONCE)
+        && let Ok(Some(observed)) = &answer
+    {
+        for name in keywords::told_once(&trial.schema.outputs) {
+            let of = |outputs: &Value| outputs.as_map().and_then(|map| map.get(name).cloned());
+            let told = of(&observed.state.outputs).filter(|told| !matches!(told.exposed(), Value::Null));
+            if told.is_some_and(|told| !of(&state.outputs).is_some_and(|first| same(&told, &first))) {
+                let what = format!("looked for {how}, the output `{name}` is not what `create` told");
+                bench.fail(trial, ONCE, what, "the same, or nothing");
+            }
         }
     }
     if bench.wants(trial, "read.values")
@@ -217,8 +259,21 @@ fn drift(bench: &mut Bench, trial: &Trial, how: &str, observed: &Observed, value
     }
 }
 
-/// The first output that differs.
-pub(crate) fn differing(a: &Value, b: &Value) -> Option<String> {
+/// The first output that differs. `outputs.once` is the rule for those that only `create` returns.
+pub(crate) fn differing_output(schema: &TypeSchema, observed: &Value, told: &Value) -> Option<String> {
+    let (mut observed, mut told) = (observed.clone(), told.clone());
+    for outputs in [&mut observed, &mut told] {
+        if let Value::Map(map) = outputs {
+            for name in keywords::told_once(&schema.outputs) {
+                map.remove(name);
+            }
+        }
+    }
+    differing(&observed, &told)
+}
+
+/// The first entry that differs.
+fn differing(a: &Value, b: &Value) -> Option<String> {
     let (a, b) = (a.as_map()?, b.as_map()?);
     let differs = |key: &&std::sync::Arc<str>| match (a.get(*key), b.get(*key)) {
         (Some(a), Some(b)) => !same(a, b),
@@ -252,10 +307,11 @@ async fn repeat(bench: &mut Bench, trial: &Trial, life: &Life, how: How, state: 
     }
 }
 
-/// Deletes it; then it is gone.
-async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceState) {
+/// Deletes it; then it is gone. How many answers of servers that took.
+async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceState) -> usize {
     const GONE: &str = "delete.gone";
-    let deleted = bench.delete(trial, state, &life.inputs).await.answer;
+    let done = bench.delete(trial, state, &life.inputs).await;
+    let (deleted, answers) = (done.answer, done.seen.answers);
     if bench.wants(trial, GONE) {
         bench.book.tried(GONE);
         if let Err(error) = &deleted
@@ -265,7 +321,7 @@ async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceSta
         }
     }
     if deleted.is_err() {
-        return;
+        return answers;
     }
     if bench.driver.manifest().implements.read && bench.wants(trial, GONE) {
         for (how, id, recorded) in [("id", Some(state.id.expose()), Some(state)), ("name", None, None)] {
@@ -286,4 +342,5 @@ async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceSta
         }
     }
     bench.clear(trial).await;
+    answers
 }

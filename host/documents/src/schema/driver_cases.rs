@@ -38,6 +38,9 @@ pub(super) fn schema() -> Value {
         "inputs": closed("What the resource is made from.", &[], parts()),
         "update": closed("A merge patch of the inputs that is made in place.", &[], parts()),
         "replace": closed("A merge patch of the inputs that replaces.", &[], parts()),
+        "rotate": closed("Another connection that reaches the same system.", &["connection"], json!({
+            "connection": {"description": "A merge patch of the connection.", "type": "object"},
+        })),
         "invalid": {
             "description": "Merge patches of the inputs that the driver has to refuse.",
             "type": "array",

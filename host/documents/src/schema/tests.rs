@@ -543,6 +543,7 @@ fn cases_of_drivers() {
             "name": "a", "type": "acme/db", "class": "big",
             "inputs": {"values": {"a": 1}, "secrets": {"p": "x"}, "params": {}, "account": "me"},
             "update": {"values": {"a": null}}, "replace": {},
+            "rotate": {"connection": {"token": "next"}},
             "invalid": [
                 {"values": {"a": "x"}, "at": ["/values/a", "/secrets"]},
                 {"inputs": {"values": {}}, "at": ["/values/a"]},
@@ -554,13 +555,15 @@ fn cases_of_drivers() {
     let kind = SchemaKind::DriverCases;
     let without = |field: &str| with(&good, &format!("/cases/0/{field}"), Value::Null);
     agree(kind, true, [good.clone(), with(&good, "/skip", Value::Null)]);
-    agree(kind, true, ["type", "class", "update", "replace", "invalid", "skip"].map(without));
+    agree(kind, true, ["type", "class", "update", "replace", "rotate", "invalid", "skip"].map(without));
     agree(
         kind,
         false,
         [
             json!({}),
             json!([]),
+            with(&good, "/cases/0/rotate", json!({})),
+            with(&good, "/cases/0/rotate", json!({"connection": {}, "values": {}})),
             with(&good, "/cases", json!([])),
             with(&good, "/kind", json!("DriverCases")),
             with(&good, "/cases/0/name", Value::Null),

@@ -2,11 +2,12 @@
 //! change of the resource, unless the driver's schema says that it tells one system from another.
 
 use purlin_model::Value;
+use purlin_model::driver::keywords::{property, replacing_part};
 use purlin_model::driver::{Inputs, Manifest};
+use purlin_schema::{Fault, Misfit};
 use purlin_state::Record;
 
 use super::Rules;
-use super::keywords::{property, replacing_part};
 use crate::driver::Driver;
 
 impl Rules {
@@ -29,6 +30,36 @@ impl Rules {
             None => {}
         }
     }
+}
+
+/// What to write instead of values or secrets that a driver does not take, where it takes them, or what is in
+/// them, as its connection.
+pub(super) fn moved(
+    driver: &dyn Driver,
+    type_name: &str,
+    inputs: &Inputs,
+    misfit: &Misfit,
+) -> Option<String> {
+    let Fault::Unknown { name, .. } = &misfit.fault else { return None };
+    let rules = &driver.manifest().schema(type_name)?.inputs;
+    let connection = property(rules, rules, "connection")?;
+    let is_taken = |name: &str| property(rules, connection, name).is_some();
+    let given = match misfit.at.strip_suffix(&**name)? {
+        "/values/" => inputs.values.get(name),
+        "/secrets/" => inputs.secrets.get(name),
+        _ => return None,
+    };
+    let within = given.as_ref().map(Value::exposed).and_then(Value::as_map);
+    let names: Vec<&str> = match is_taken(name) {
+        true => vec![name],
+        false => within?.keys().map(|name| &**name).filter(|name| is_taken(name)).collect(),
+    };
+    let (last, first) = names.split_last()?;
+    let first = first.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    Some(match first.is_empty() {
+        true => format!("`{last}` belongs to `inputs.connection`"),
+        false => format!("{first} and `{last}` belong to `inputs.connection`"),
+    })
 }
 
 /// What of a connection tells one system from another; null where nothing does.

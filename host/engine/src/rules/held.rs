@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use purlin_model::driver::keywords::{judge, keep_told, speaks_of_changes, speaks_of_telling_once};
 use purlin_model::driver::{Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState};
 use purlin_model::{Grants, Label};
 use purlin_sandbox::{CallError, Change};
 
 use super::Rules;
-use super::keywords::{Changed, changed, keep_told, speaks_of_changes, speaks_of_telling_once};
 use crate::driver::{Call, Driver, Look};
 
 /// A driver of which a schema says more than what its inputs look like.
@@ -118,14 +118,7 @@ impl Driver for Held {
     async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError> {
         let mut impact = self.driver.update_impact(call, change).await?;
         let Some(schema) = self.manifest.schema(call.subject.key.type_name()) else { return Ok(impact) };
-        let Changed { replaces, immutable } = changed(&schema.inputs, change.before, change.after);
-        impact.immutable = immutable;
-        for pointer in replaces {
-            // Of a driver that replaces all, nothing more is to be said.
-            if !impact.replaces.iter().any(|known| known.is_empty() || *known == pointer) {
-                impact.replaces.push(pointer);
-            }
-        }
+        judge(&schema.inputs, change.before, change.after, &mut impact);
         Ok(impact)
     }
 

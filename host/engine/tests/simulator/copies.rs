@@ -144,6 +144,14 @@ impl World {
         }
     }
 
+    /// Whether a resource may need another without a record of it: the reference was made after the copy that
+    /// was put back. Reading the resource then shows the value, but not what the value refers to.
+    pub(crate) fn needs_unrecorded(&self, record: &Record, needed: Option<&str>) -> bool {
+        let is_restored = self.doubts.restored.contains(place_of(record.urn.as_str()));
+        is_restored
+            && needed.is_some_and(|urn| !record.dependencies.iter().any(|other| other.as_str() == urn))
+    }
+
     /// In an environment this is recorded now, whatever was.
     pub(crate) fn restored(&mut self, prefix: &str, copy: &Snapshot) {
         self.doubts.restored.insert(prefix.to_owned());

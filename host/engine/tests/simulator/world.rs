@@ -377,6 +377,7 @@ impl World {
     fn is_needed_by_none(&mut self, id: &str, urn: Option<String>) {
         let mut wrong = Vec::new();
         let inside = self.inside(id);
+        let deleted = urn.clone();
         let first = urn.is_some_and(|urn| self.has_to_go_first(urn));
         for (other, thing) in &self.things {
             let urn = self.recorded_as(other).unwrap_or(&thing.urn);
@@ -393,7 +394,12 @@ impl World {
             // What others manage from now on follows nobody, nor does what is retained: it is forgotten
             // but for what it lives in, which may take it along.
             let is_forgotten = |record: &Record| record.superseded.is_some() && record.retain;
-            let is_ours = |record: &Record| is_there(record) && !record.external && !is_forgotten(record);
+            let is_ours = |record: &Record| {
+                is_there(record)
+                    && !record.external
+                    && !is_forgotten(record)
+                    && !self.needs_unrecorded(record, deleted.as_deref())
+            };
             let recorded = self.view.values().any(|record| record.state.id == *other && is_ours(record));
             if recorded && !may_follow {
                 wrong.push(format!("{id} was deleted, and {other} of {} still needs it", thing.urn));

@@ -11,7 +11,7 @@ use wasmtime_wasi::sockets::WasiSocketsView as _;
 
 use purlin_model::trouble::Problem;
 
-use super::Guest;
+use super::{Guest, answers};
 
 /// The interface as wasmtime links it. A test sees a refused connection, and so notices another name.
 const TCP: &str = "wasi:sockets/tcp@0.2.12";
@@ -37,10 +37,12 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         "[method]tcp-socket.finish-connect",
         |mut store: StoreContextMut<'_, Guest>, (socket,): Finishing| {
             let guest = store.data_mut();
+            let of = Resource::<TcpSocket>::new_borrow(socket.rep());
             let finished = guest.sockets().finish_connect(socket);
-            let finished = guest.noted(finished)?;
-            if finished.is_ok() {
+            let mut finished = guest.noted(finished)?;
+            if let Ok(streams) = finished {
                 guest.reach().notes("", None, None);
+                finished = Ok(guest.watched(&of, streams)?);
             }
             wasmtime::Result::<Finished>::Ok((finished,))
         },
@@ -48,6 +50,16 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 }
 
 impl Guest {
+    /// The streams of a connection, seen by whoever looks on.
+    fn watched(&mut self, socket: &Resource<TcpSocket>, streams: Streams) -> wasmtime::Result<Streams> {
+        if !self.log.is_watched() {
+            return Ok(streams);
+        }
+        let (input, output) = (self.table.delete(streams.0)?, self.table.delete(streams.1)?);
+        let (input, output) = answers::watched(&self.log, input, output);
+        Ok((self.table.push_child(input, socket)?, self.table.push_child(output, socket)?))
+    }
+
     fn noted<T>(
         &mut self,
         result: Result<T, wasmtime_wasi::p2::SocketError>,

@@ -132,7 +132,10 @@ async fn send(
         },
     };
     let notes = reach.clone();
-    let answer = exchange(reach, trust, request, options, (scheme, host, port)).await;
+    let mut answer = exchange(reach, trust, request, options, (scheme, host, port)).await;
+    if answer.is_ok() && notes.loses_answer() {
+        answer = Err(Error::ConnectionTerminated);
+    }
     match &answer {
         Ok((response, _)) => notes.notes(&server, Some(made), status(response.status())),
         Err(error) => {

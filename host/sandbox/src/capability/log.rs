@@ -117,6 +117,16 @@ impl Log {
         }
     }
 
+    /// Whether anybody looks on.
+    pub(super) fn is_watched(&self) -> bool {
+        self.0.witness.is_some()
+    }
+
+    /// Whether an answer that has arrived is lost on its way to the driver.
+    pub(super) fn loses_answer(&self) -> bool {
+        self.0.witness.as_ref().is_some_and(|witness| witness.loses_answer())
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,6 +3,7 @@
 //! Each has three phases: it is linked once for all drivers, its grants are validated once for
 //! each driver, and it is built anew for each call.
 
+mod answers;
 mod connect;
 mod dirs;
 mod env;

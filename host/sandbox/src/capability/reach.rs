@@ -299,6 +299,11 @@ impl Reach {
         Ok(open)
     }
 
+    /// Whether an answer that has arrived is lost on its way to the driver.
+    pub(super) fn loses_answer(&self) -> bool {
+        self.0.log.loses_answer()
+    }
+
     /// Notes what came of talking to a server.
     pub(super) fn notes(&self, server: &str, request: Option<Request>, problem: Option<Problem>) {
         match problem {

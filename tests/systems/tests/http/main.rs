@@ -39,12 +39,24 @@ impl Scene {
         );
     }
 
+    /// `values` has the URL as well, and `secrets` the credentials: both are parts of the connection.
     fn wants(&self, values: &Value, secrets: &Value, params: &Value) {
+        let (mut values, mut secrets, mut connection) = (values.clone(), secrets.clone(), json!({}));
+        for part in [&mut values, &mut secrets] {
+            for name in ["base_url", "bearer", "basic"] {
+                if let Some(value) = part.as_object_mut().and_then(|part| part.remove(name)) {
+                    connection[name] = value;
+                }
+            }
+        }
+        if let Some(headers) = secrets.as_object_mut().and_then(|secrets| secrets.remove("headers")) {
+            connection["headers"] = headers;
+        }
         let definition = json!({
             "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "thing"},
             "spec": {
                 "type": "thing", "driver": "purlin/http", "criteria": [{}],
-                "inputs": {"values": values, "secrets": secrets},
+                "inputs": {"connection": connection, "values": values, "secrets": secrets},
             },
         });
         let shared = json!({"thing": {"type": "thing", "params": params}});

@@ -10,34 +10,28 @@ use crate::scene::{
 };
 
 #[test]
-fn another_name_of_a_cluster_is_not_another_cluster() {
+fn another_name_of_a_cluster_loses_nothing_and_another_cluster_gets_the_objects() {
     let (Some(k8s), Some(other)) = (Kubernetes::start(), Kubernetes::start()) else { return };
     let alias = format!("https://localhost:{}", Proxy::to(k8s.port()).port());
-    let at = |url: &str, id: &str, value: &str| {
-        let mut inputs = one(url, &map("a", &json!({"k": value})));
-        inputs["values"]["cluster"]["id"] = id.into();
-        inputs
-    };
+    let at = |url: &str, value: &str| one(url, &map("a", &json!({"k": value})));
     let authorities = k8s.authority() + &other.authority();
     let urls = [k8s.url(), alias.clone(), other.url()];
-    let workspace = workspace_at(&urls, &authorities, &at(&k8s.url(), "here", "1"));
+    let workspace = workspace_at(&urls, &authorities, &at(&k8s.url(), "1"));
     up(&workspace);
     let before = k8s.get("configmaps", "default", "a").expect("made");
-    give(&workspace, &at(&alias, "here", "2"));
-    up(&workspace).says("updated");
+    // The same cluster by another name: the new one would be the old one.
+    give(&workspace, &at(&alias, "2"));
+    refused(&workspace).says("from an earlier life of this resource");
+    assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "1");
+    // So the resource is forgotten, and its objects are imported.
+    workspace.purlin(&["state", "forget", "k8s#shared.it", "--yes"]);
+    workspace.purlin(&["import", "--yes", "k8s#shared.it", "v1/ConfigMap/default/a"]);
+    up(&workspace);
     let after = k8s.get("configmaps", "default", "a").expect("there");
     assert_eq!((&after["metadata"]["uid"], &after["data"]["k"]), (&before["metadata"]["uid"], &json!("2")));
-    // What is called the same and is not leaves nothing behind anywhere.
-    give(&workspace, &at(&other.url(), "here", "3"));
-    refused(&workspace).says("none of the objects is there");
-    assert_eq!(other.get("configmaps", "default", "a"), None);
-    // The same cluster under another id: the new one would be the old one.
-    give(&workspace, &at(&k8s.url(), "elsewhere", "3"));
-    refused(&workspace).says("from an earlier life of this resource");
-    assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "2");
     // Another one is another: it moves.
-    give(&workspace, &at(&other.url(), "there", "3"));
-    workspace.purlin(&["plan"]).says("`/values/cluster/server` cannot be changed in place");
+    give(&workspace, &at(&other.url(), "3"));
+    workspace.purlin(&["plan"]).says("`/connection/server` cannot be changed in place");
     up(&workspace).says("replaced");
     assert_eq!(k8s.get("configmaps", "default", "a"), None);
     assert!(other.get("configmaps", "default", "a").is_some());
@@ -96,7 +90,7 @@ fn who_is_no_api_server_is_not_an_empty_cluster() {
     let cases = [
         (
             "HTTP/1.1 404 Not Found\r\ncontent-length: 12\r\nconnection: close\r\n\r\n<html></html",
-            "is `cluster.server` the API server?",
+            "is `connection.server` the API server?",
         ),
         (
             "HTTP/1.1 200 OK\r\ncontent-length: 12\r\nconnection: close\r\n\r\n<html></html",
@@ -104,11 +98,11 @@ fn who_is_no_api_server_is_not_an_empty_cluster() {
         ),
         (
             "HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nnull",
-            "lists no kinds; is `cluster.server` the API server?",
+            "lists no kinds; is `connection.server` the API server?",
         ),
         (
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n[]",
-            "lists no kinds; is `cluster.server` the API server?",
+            "lists no kinds; is `connection.server` the API server?",
         ),
         ("HTTP/1.1 401 No\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno", "are the credentials right?"),
         (

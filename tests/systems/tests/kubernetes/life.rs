@@ -115,7 +115,7 @@ fn a_renamed_resource_keeps_its_objects() {
     workspace.write("deployment.yaml", &requested("that"));
     unchanged(&workspace);
     let mut inputs = one(&k8s.url(), &map("a", &json!({"k": "2"})));
-    inputs["values"]["cluster"]["field_manager"] = "platform".into();
+    inputs["values"]["field_manager"] = "platform".into();
     give(&workspace, &inputs);
     up(&workspace);
     let after = k8s.get("configmaps", "default", "a").expect("there");
@@ -165,11 +165,10 @@ spec:
   type: k8s
   driver: purlin/kubernetes
   inputs:
+    connection: {{server: '{}', token: {TOKEN}}}
     values:
-      cluster: {{server: '{}'}}
       manifests:
         - {{apiVersion: v1, kind: ConfigMap, metadata: {{name: '${{resources[\"name#shared.n\"].outputs.value}}'}}, data: {{a: '1'}}}}
-    secrets: {{token: {TOKEN}}}
   criteria: [{{}}]
 ---
 apiVersion: purlin.dev/v1

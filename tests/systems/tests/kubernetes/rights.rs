@@ -31,7 +31,7 @@ fn allow(k8s: &Kubernetes, verbs: &Value) {
 
 fn as_reader(inputs: &Value) -> Value {
     let mut inputs = inputs.clone();
-    inputs["secrets"] = json!({"token": READER});
+    inputs["connection"]["token"] = READER.into();
     inputs
 }
 
@@ -47,7 +47,7 @@ fn who_may_not_is_told_why() {
         .says(&k8s.url());
     let workspace = workspace(&k8s, &inputs);
     let mut wrong = inputs.clone();
-    wrong["secrets"] = json!({"token": "wrong-token-of-nobody"});
+    wrong["connection"]["token"] = "wrong-token-of-nobody".into();
     give(&workspace, &wrong);
     let done = refused(&workspace).says("does not know who asks (401").says("`secrets.token`");
     assert!(!done.to_string().contains("wrong-token-of-nobody"), "{done}");

@@ -52,15 +52,16 @@ pub(crate) fn requested(name: &str) -> String {
 
 /// Gives the resource these inputs: `values`, and `secrets` over the token.
 pub(crate) fn give(workspace: &Workspace, inputs: &Value) {
-    let mut secrets = json!({"token": TOKEN});
-    for (name, secret) in inputs["secrets"].as_object().into_iter().flatten() {
-        secrets[name] = secret.clone();
+    let mut inputs = inputs.clone();
+    let token = &mut inputs["connection"]["token"];
+    if token.is_null() {
+        *token = TOKEN.into();
     }
     let definition = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "k8s"},
         "spec": {
             "type": "k8s", "driver": "purlin/kubernetes", "criteria": [{}],
-            "inputs": {"values": inputs["values"], "secrets": secrets},
+            "inputs": inputs,
         },
     });
     workspace.write("k8s.yaml", &definition.to_string());
@@ -82,7 +83,7 @@ pub(crate) fn several(url: &str, manifests: &[Value]) -> Value {
 
 fn inputs(url: &str) -> Value {
     let patience = json!({"timeout": PATIENCE});
-    json!({"values": {"cluster": {"server": url}, "wait": patience, "delete": patience}})
+    json!({"connection": {"server": url}, "values": {"wait": patience, "delete": patience}})
 }
 
 pub(crate) fn map(name: &str, data: &Value) -> Value {

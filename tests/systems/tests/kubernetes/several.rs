@@ -26,7 +26,7 @@ fn shop() -> Vec<Value> {
 /// Several objects in the namespace that is one of them, with a secret part.
 fn shop_inputs(k8s: &Kubernetes, manifests: &[Value]) -> Value {
     let mut inputs = several(&k8s.url(), manifests);
-    inputs["values"]["cluster"]["namespace"] = "shop".into();
+    inputs["values"]["namespace"] = "shop".into();
     inputs["secrets"] = json!({"manifests": {"Secret/db": {"stringData": {"password": "hush-hush"}}}});
     inputs
 }

@@ -2,12 +2,11 @@
 //! about your API belongs here.
 
 use purlin_sdk::{Call, Failure};
-use purlin_sdk_http::{Client, Request, Response, segment};
+use purlin_sdk_http::{Client, Request, segment};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::schema::{Connection, Values};
+use crate::schema::{Connection, Region, Values};
 
 /// How often a request is sent that may be repeated. Between attempts the client waits as long as the
 /// server says, or 200 ms, 400 ms and so on.
@@ -25,7 +24,7 @@ pub(crate) struct Api {
 pub(crate) struct Found {
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) region: String,
+    pub(crate) region: Region,
     pub(crate) size: u32,
     /// Which resource it belongs to. Names are not unique.
     #[serde(default)]
@@ -68,7 +67,7 @@ impl Api {
             "name": wanted.name, "region": wanted.region, "size": wanted.size, "owner": owner,
         });
         let request = self.keyed(Request::post(self.url("/projects"))).json(&body)?;
-        decoded(&self.client.send(request)?.success()?)
+        self.client.send(request)?.success()?.json()
     }
 
     pub(crate) fn get(&self, id: &str) -> Result<Option<Found>, Failure> {
@@ -78,12 +77,7 @@ impl Api {
 
     /// Looks for a project of this resource by its name, in all pages of the list. What is in `known`
     /// belongs to others.
-    pub(crate) fn find(
-        &self,
-        name: &str,
-        owner: &str,
-        known: &[String],
-    ) -> Result<Option<Found>, Failure> {
+    pub(crate) fn find(&self, name: &str, owner: &str, known: &[String]) -> Result<Option<Found>, Failure> {
         let mut after = None::<String>;
         loop {
             let mut request = Request::get(self.url("/projects")).query("name", name);
@@ -91,9 +85,8 @@ impl Api {
                 request = request.query("after", after);
             }
             let page: Page = self.client.send(request)?.success()?.json()?;
-            let own = |found: &Found| {
-                found.name == name && found.owner == owner && !known.contains(&found.id)
-            };
+            let own =
+                |found: &Found| found.name == name && found.owner == owner && !known.contains(&found.id);
             if let Some(found) = page.items.into_iter().find(own) {
                 return Ok(Some(found));
             }
@@ -108,7 +101,7 @@ impl Api {
     pub(crate) fn update(&self, id: &str, wanted: &Values) -> Result<Found, Failure> {
         let body = json!({"size": wanted.size});
         let request = self.keyed(Request::patch(self.project(id))).json(&body)?;
-        decoded(&self.client.send(request)?.success()?)
+        self.client.send(request)?.success()?.json()
     }
 
     /// Deletes a project. What is gone already is a success.
@@ -129,10 +122,4 @@ impl Api {
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.server)
     }
-}
-
-/// The answer to a request with effects. If it cannot be read, the request was still carried out, so
-/// Purlin has to find out what exists.
-fn decoded<T: DeserializeOwned>(answer: &Response) -> Result<T, Failure> {
-    answer.json().map_err(|failure| Failure::undecided(failure.to_string()))
 }

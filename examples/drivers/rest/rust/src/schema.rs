@@ -1,103 +1,61 @@
-//! What the driver is given, and what it returns. Purlin does what the schemas say: it validates inputs,
-//! fills in defaults, keeps secrets, and decides which changes replace. So there is no `check`, and no
+//! The inputs and outputs of the driver. The schemas of both come from these types. Purlin validates inputs,
+//! fills in defaults, keeps secrets, and decides which changes replace, so the driver needs no `check` and no
 //! `update_impact`.
 
-use purlin_sdk::Json;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use purlin_sdk::{Input, Inputs, Outputs};
+use serde::Serialize;
 
 /// A project's inputs.
-#[derive(Deserialize)]
-pub struct Inputs {
+#[derive(Inputs)]
+pub struct ProjectInputs {
     pub(crate) values: Values,
     pub(crate) connection: Connection,
 }
 
-#[derive(Deserialize, Serialize)]
+#[derive(Input, Serialize)]
 pub(crate) struct Values {
+    /// The project's name. Another name is another project.
+    #[input(replaces, pattern = "^[a-z0-9][a-z0-9-]{0,62}$")]
     pub(crate) name: String,
-    pub(crate) region: String,
+    /// Where the project is. It cannot move.
+    #[input(default, immutable)]
+    pub(crate) region: Region,
+    /// How many seats it has.
+    #[input(default = 1, min = 1, max = 1000)]
     pub(crate) size: u32,
 }
 
-/// How to reach the API: always the current way, also in `read` and `delete`.
-#[derive(Deserialize)]
+/// A region of the API.
+#[derive(Clone, Copy, Debug, Default, Input, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Region {
+    #[default]
+    Eu,
+    Us,
+}
+
+/// How to reach the API. It is always the current connection, in `read` and `delete` too.
+#[derive(Input)]
 pub(crate) struct Connection {
+    /// Where the API is, such as `https://api.example/v1`.
+    #[input(replaces, pattern = "^https?://[^/?#]+(/[^?#]*)?$")]
     pub(crate) server: String,
+    /// The token that the API asks for.
+    #[input(secret, min_length = 1)]
     pub(crate) token: String,
 }
 
-pub(crate) fn inputs() -> Json {
-    json!({
-        "type": "object",
-        "required": ["values", "connection"],
-        "properties": {
-            "values": {
-                "type": "object",
-                "required": ["name"],
-                "additionalProperties": false,
-                "properties": {
-                    "name": {
-                        "type": "string",
-                        "pattern": "^[a-z0-9][a-z0-9-]{0,62}$",
-                        "description": "The project's name. Another name is another project.",
-                        "x-purlin-replaces": true,
-                    },
-                    "region": {
-                        "type": "string",
-                        "enum": ["eu", "us"],
-                        "default": "eu",
-                        "description": "Where the project is. It cannot move.",
-                        "x-purlin-immutable": true,
-                    },
-                    "size": {
-                        "type": "integer",
-                        "minimum": 1,
-                        "maximum": 1000,
-                        "default": 1,
-                        "description": "How many seats it has.",
-                    },
-                },
-            },
-            "connection": {
-                "type": "object",
-                "required": ["server", "token"],
-                "additionalProperties": false,
-                "properties": {
-                    "server": {
-                        "type": "string",
-                        "pattern": "^https?://[^/?#]+(/[^?#]*)?$",
-                        "description": "Where the API is, such as `https://api.example/v1`.",
-                        "x-purlin-replaces": true,
-                    },
-                    "token": {
-                        "type": "string",
-                        "minLength": 1,
-                        "writeOnly": true,
-                        "description": "The token that the API asks for.",
-                    },
-                },
-            },
-        },
-    })
-}
-
-pub(crate) fn outputs() -> Json {
-    json!({
-        "type": "object",
-        "required": ["id", "name", "region", "size"],
-        "additionalProperties": false,
-        "properties": {
-            "id": {"type": "string", "description": "The project's id in the API."},
-            "name": {"type": "string"},
-            "region": {"type": "string"},
-            "size": {"type": "integer"},
-            "token": {
-                "type": "string",
-                "writeOnly": true,
-                "description": "The project's own token, which the API shows only once.",
-                "x-purlin-write-once": true,
-            },
-        },
-    })
+#[derive(Outputs)]
+pub(crate) struct ProjectOutputs {
+    /// The project's id in the API.
+    pub(crate) id: String,
+    /// The project's name.
+    pub(crate) name: String,
+    /// Where the project is.
+    pub(crate) region: Region,
+    /// How many seats it has.
+    pub(crate) size: u32,
+    /// The project's own token, which the API shows only once.
+    #[output(secret, write_once)]
+    pub(crate) token: Option<String>,
 }

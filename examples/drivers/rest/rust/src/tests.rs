@@ -9,7 +9,7 @@ use purlin_sdk_http::{Client, Error, Limits, Request, Response};
 use serde_json::json;
 
 use crate::api::Api;
-use crate::schema::{Connection, Values};
+use crate::schema::{Connection, Region, Values};
 
 /// What a request is answered with: a status and a body, or a lost answer.
 type Answer = Option<(u16, Json)>;
@@ -36,16 +36,13 @@ fn api(answers: Vec<Answer>) -> (Api, Rc<RefCell<Vec<Request>>>) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time");
     let deadline = (now + Duration::from_secs(60)).as_millis() as u64;
     let call = Call { idempotency_key: "key-1".to_owned(), deadline };
-    let connection = Connection {
-        server: "https://api.example/v1/".to_owned(),
-        token: "secret".to_owned(),
-    };
+    let connection = Connection { server: "https://api.example/v1/".to_owned(), token: "secret".to_owned() };
     let client = Client::new(&call).with_transport(transport);
     (Api::with_client(client, &connection, &call), asked)
 }
 
 fn wanted() -> Values {
-    Values { name: "hello".to_owned(), region: "eu".to_owned(), size: 2 }
+    Values { name: "hello".to_owned(), region: Region::Eu, size: 2 }
 }
 
 fn project(id: &str, owner: &str) -> Json {

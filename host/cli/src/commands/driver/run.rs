@@ -39,9 +39,8 @@ Examples:
   purlin driver run note.wasm delete made.json
 
 A request is an object with: key, context, inputs (values, secrets, params, connection, account,
-unknown),
-before (inputs that it was made with), previous, name, id, state, idempotency_key. All can be left out
-where the function does not need them.
+unknown), before (inputs that it was made with), previous, name, id, state, idempotency_key. All can
+be left out where the function does not need them.
 
 Exit status: 0 done; 1 the driver failed; 2 the request is wrong.")]
 pub(crate) struct Args {

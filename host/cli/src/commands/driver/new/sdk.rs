@@ -31,6 +31,7 @@ const RUST: &[(&str, &str)] = folder! {
     "sdk/rust":
     "README.md",
     "src/bindings.rs",
+    "src/described.rs",
     "src/driver.rs",
     "src/failure.rs",
     "src/glue.rs",
@@ -40,7 +41,13 @@ const RUST: &[(&str, &str)] = folder! {
     "src/lib.rs",
     "src/request.rs",
     "src/state.rs",
+    "src/table.rs",
     "src/testing.rs",
+};
+
+const RUST_DERIVE: &[(&str, &str)] = folder! {
+    "sdk/rust-derive":
+    "README.md", "src/attributes.rs", "src/expand.rs", "src/lib.rs", "src/tests.rs"
 };
 
 const HTTP: &[(&str, &str)] = folder! {
@@ -49,18 +56,21 @@ const HTTP: &[(&str, &str)] = folder! {
     "src/response.rs", "src/tests.rs", "src/url.rs", "src/wasi.rs"
 };
 
-/// The crates `purlin-sdk` and `purlin-sdk-http`, outside of our workspace.
+/// The crates `purlin-sdk`, with its macros, and `purlin-sdk-http`, outside of our workspace.
 pub(super) fn rust() -> Files {
     let workspace = repository!("Cargo.toml");
-    let manifest = alone(repository!("sdk/rust/Cargo.toml"), workspace);
-    // The one lies in the other's folder.
+    let manifest = alone(repository!("sdk/rust/Cargo.toml"), workspace).replace("sdk/rust-derive", "derive");
+    let derive = alone(repository!("sdk/rust-derive/Cargo.toml"), workspace);
+    // The folders of both are inside the folder of `purlin-sdk`.
     let http = repository!("sdk/http/Cargo.toml")
         .replace("purlin-sdk.workspace = true", "purlin-sdk = { path = \"..\" }");
     let mut files = vec![
         ("purlin/Cargo.toml".to_owned(), Cow::Owned(manifest)),
+        ("purlin/derive/Cargo.toml".to_owned(), Cow::Owned(derive)),
         ("purlin/http/Cargo.toml".to_owned(), Cow::Owned(alone(&http, workspace))),
     ];
     files.extend(inside("purlin", RUST));
+    files.extend(inside("purlin/derive", RUST_DERIVE));
     files.extend(inside("purlin/http", HTTP));
     files.extend(wit("purlin/wit"));
     files
@@ -174,8 +184,13 @@ mod tests {
         let (_, bindings) =
             files.iter().find(|(path, _)| path == "purlin/src/bindings.rs").expect("bindings");
         assert!(bindings.contains("path: \"wit\""), "{bindings}");
+        assert!(manifest.contains("\npurlin-sdk-derive = { path = \"derive\", "), "{manifest}");
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-        for (there, place) in [("sdk/rust/src", "purlin/src/"), ("sdk/http/src", "purlin/http/src/")] {
+        for (there, place) in [
+            ("sdk/rust/src", "purlin/src/"),
+            ("sdk/rust-derive/src", "purlin/derive/src/"),
+            ("sdk/http/src", "purlin/http/src/"),
+        ] {
             let given = files.iter().filter(|(path, _)| path.starts_with(place)).count();
             assert_eq!(given, sources(&root.join(there)), "every file of the SDK is given: {place}");
         }

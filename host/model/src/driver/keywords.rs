@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use purlin_model::driver::Inputs;
-use purlin_model::{Map, Value};
 use serde_json::Value as Json;
 
+use super::{Impact, Inputs};
+use crate::{Map, Value};
+
 /// A change replaces the resource.
-pub(crate) const REPLACES: &str = "x-purlin-replaces";
+pub const REPLACES: &str = "x-purlin-replaces";
 /// A change is rejected.
 const IMMUTABLE: &str = "x-purlin-immutable";
 /// Only `create` tells it.
@@ -17,15 +18,28 @@ const MOST_STEPS: usize = 64;
 
 /// Places that change and may not do so in place, as pointers into the inputs.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Changed {
+struct Changed {
     /// The resource is replaced.
-    pub(super) replaces: Vec<String>,
+    replaces: Vec<String>,
     /// The change is rejected.
-    pub(super) immutable: Vec<String>,
+    immutable: Vec<String>,
+}
+
+/// Adds to what a driver says about a change what its schema of inputs says: which changed places replace
+/// the resource, and which may not change.
+pub fn judge(schema: &Json, before: &Inputs, after: &Inputs, impact: &mut Impact) {
+    let Changed { replaces, immutable } = changed(schema, before, after);
+    impact.immutable = immutable;
+    for pointer in replaces {
+        // Of a driver that replaces all, nothing more is to be said.
+        if !impact.replaces.iter().any(|known| known.is_empty() || *known == pointer) {
+            impact.replaces.push(pointer);
+        }
+    }
 }
 
 /// What changes of that which a schema of inputs marks. What is not known yet may change.
-pub(super) fn changed(schema: &Json, before: &Inputs, after: &Inputs) -> Changed {
+fn changed(schema: &Json, before: &Inputs, after: &Inputs) -> Changed {
     let mut found = Changed::default();
     for (part, before, after) in [
         ("values", &before.values, &after.values),
@@ -64,13 +78,11 @@ impl Walk<'_> {
             self.found.replaces.push(self.path.clone());
             return;
         }
-        let list = |value: Option<&Value>| match value.map(Value::exposed) {
-            Some(Value::List(items)) => items.to_vec(),
-            _ => Vec::new(),
-        };
-        if let Some(rules) = rules.get("items") {
+        if let (Some(rules), Some(Value::List(before)), Some(Value::List(after))) =
+            (rules.get("items"), before.map(Value::exposed), after.map(Value::exposed))
+        {
             // What comes and goes at the end changes none of those that stay.
-            for (index, (before, after)) in list(before).iter().zip(&list(after)).enumerate() {
+            for (index, (before, after)) in before.iter().zip(after.iter()).enumerate() {
                 let length = self.path.len();
                 self.path.push_str(&format!("/{index}"));
                 self.compare(rules, Some(before), Some(after), depth + 1);
@@ -91,7 +103,7 @@ impl Walk<'_> {
 
 /// The part of a value that a schema marks with [`REPLACES`], with the defaults of what is not there: a
 /// default that a later version of the driver brings is what there was before.
-pub(super) fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Option<Value> {
+pub fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Option<Value> {
     fn part(root: &Json, rules: &Json, value: Option<&Value>, depth: usize) -> Option<Value> {
         let rules = resolved(root, rules);
         let default = || rules.get("default").map(|default| Value::from(default.clone()));
@@ -112,12 +124,17 @@ pub(super) fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -
     part(root, rules, value, 0)
 }
 
-/// Keeps what was told once where it is not told again.
-pub(super) fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
-    let (Value::Map(before), Value::Map(outputs)) = (before.exposed(), outputs) else { return };
-    for name in names(schema).filter(|name| {
+/// Outputs that only `create` tells, by their names.
+pub fn told_once(schema: &Json) -> impl Iterator<Item = &str> {
+    names(schema).filter(|name| {
         property(schema, schema, name).is_some_and(|rules| says(resolved(schema, rules), WRITE_ONCE))
-    }) {
+    })
+}
+
+/// Keeps what was told once where it is not told again.
+pub fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
+    let (Value::Map(before), Value::Map(outputs)) = (before.exposed(), outputs) else { return };
+    for name in told_once(schema) {
         let is_told = outputs.get(name).is_some_and(|value| !matches!(value.exposed(), Value::Null));
         if let (false, Some(known)) = (is_told, before.get(name)) {
             outputs.insert(name.into(), known.clone());
@@ -126,12 +143,12 @@ pub(super) fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
 }
 
 /// Whether a schema of inputs says of anything what a change does.
-pub(super) fn speaks_of_changes(schema: &Json) -> bool {
+pub fn speaks_of_changes(schema: &Json) -> bool {
     speaks(schema, &|name| matches!(name, REPLACES | IMMUTABLE))
 }
 
 /// Whether a schema of outputs says of anything that it is told once.
-pub(super) fn speaks_of_telling_once(schema: &Json) -> bool {
+pub fn speaks_of_telling_once(schema: &Json) -> bool {
     speaks(schema, &|name| name == WRITE_ONCE)
 }
 
@@ -157,7 +174,7 @@ fn names(rules: &Json) -> impl Iterator<Item = &str> {
 }
 
 /// What a schema says of a property.
-pub(super) fn property<'a>(root: &'a Json, rules: &'a Json, name: &str) -> Option<&'a Json> {
+pub fn property<'a>(root: &'a Json, rules: &'a Json, name: &str) -> Option<&'a Json> {
     resolved(root, rules).get("properties")?.get(name)
 }
 

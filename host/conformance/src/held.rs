@@ -1,0 +1,28 @@
+//! What the host does by itself with a driver's schemas (SPEC §8): a driver is examined as it is used.
+
+use purlin_model::Value;
+use purlin_model::driver::{Impact, Inputs, TypeSchema, keywords};
+use purlin_sandbox::Change;
+use purlin_schema::Schema;
+
+/// Fills in the defaults of the schema, and makes secret what it says is secret of a connection.
+pub(crate) fn fill(schema: &TypeSchema, inputs: &mut Inputs) {
+    let Ok(schema) = Schema::new(&schema.inputs) else { return };
+    schema.fill(&["values"], &mut inputs.values, &|_| true);
+    if inputs.connection.as_map().is_some_and(|map| !map.is_empty()) {
+        schema.fill(&["connection"], &mut inputs.connection, &|_| true);
+        inputs.connection = schema.seal_at(["connection"], std::mem::take(&mut inputs.connection));
+    }
+}
+
+/// Adds what the schema says about a change. What is immutable replaces when a person asks for it.
+pub(crate) fn judge(schema: &TypeSchema, change: &Change<'_>, impact: &mut Impact) {
+    keywords::judge(&schema.inputs, change.before, change.after, impact);
+    let immutable = std::mem::take(&mut impact.immutable);
+    impact.replaces.extend(immutable);
+}
+
+/// Keeps outputs that are told once where they are not told again.
+pub(crate) fn keep(schema: &TypeSchema, before: &Value, outputs: &mut Value) {
+    keywords::keep_told(&schema.outputs, before, outputs);
+}

@@ -1,0 +1,176 @@
+//! Attributes of ours, and what they are for serde and schemars.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Attribute, Error, Expr, Meta, Token, parse_quote};
+
+use crate::expand::Role;
+
+/// What is said of a field or of a whole type.
+#[derive(Default)]
+pub(crate) struct Said {
+    /// Attributes for the copy.
+    pub(crate) attributes: Vec<Attribute>,
+    /// What is there where nothing is given; without a value it is the type's own default.
+    pub(crate) default: Option<Option<Expr>>,
+    /// Whether it is secret.
+    pub(crate) secret: Option<Span>,
+    /// Whether a struct takes names that it does not have.
+    pub(crate) open: bool,
+}
+
+impl Said {
+    /// Whether an attribute of serde has a word in it.
+    pub(crate) fn says_to_serde(&self, word: &str) -> bool {
+        self.attributes.iter().filter(|attribute| attribute.path().is_ident("serde")).any(|attribute| {
+            let metas = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+            metas.is_ok_and(|metas| metas.iter().any(|meta| meta.path().is_ident(word)))
+        })
+    }
+}
+
+/// Keywords of schemas that have a value, by the attribute.
+const KEYWORDS: [(&str, &str); 10] = [
+    ("min", "minimum"),
+    ("max", "maximum"),
+    ("min_length", "minLength"),
+    ("max_length", "maxLength"),
+    ("min_items", "minItems"),
+    ("max_items", "maxItems"),
+    ("pattern", "pattern"),
+    ("format", "format"),
+    ("reaches", "x-purlin-reaches"),
+    ("port", "x-purlin-port"),
+];
+
+/// Keywords of schemas that are true or not there.
+const MARKS: [(&str, &str); 3] = [
+    ("replaces", "x-purlin-replaces"),
+    ("immutable", "x-purlin-immutable"),
+    ("write_once", "x-purlin-write-once"),
+];
+
+/// Where an attribute stands.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Place {
+    Type,
+    Field,
+}
+
+/// Attributes that may stand at a place.
+fn known(role: Role, place: Place) -> &'static [&'static str] {
+    match (role, place) {
+        (Role::Inputs, Place::Type) => &["holds_data"],
+        (Role::Inputs, Place::Field) => &[],
+        (Role::Input, Place::Type) => &["holds_data", "open"],
+        (Role::Input, Place::Field) => &[
+            "default",
+            "assumed",
+            "min",
+            "max",
+            "min_length",
+            "max_length",
+            "min_items",
+            "max_items",
+            "pattern",
+            "format",
+            "example",
+            "replaces",
+            "immutable",
+            "secret",
+            "reaches",
+            "port",
+            "holds_data",
+        ],
+        (Role::Outputs, Place::Type) => &[],
+        (Role::Outputs, Place::Field) => &["secret", "write_once", "format", "example"],
+    }
+}
+
+/// Reads what stands at a type or a field.
+pub(crate) fn read(role: Role, place: Place, all: &[Attribute]) -> syn::Result<Said> {
+    let mut said = Said::default();
+    for attribute in all {
+        let path = attribute.path();
+        if path.is_ident(role.attribute()) {
+            let metas = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)?;
+            for meta in metas {
+                said.add(role, place, &meta)?;
+            }
+        } else if ["doc", "serde", "schemars"].iter().any(|name| path.is_ident(name)) {
+            said.attributes.push(attribute.clone());
+        }
+    }
+    Ok(said)
+}
+
+impl Said {
+    fn add(&mut self, role: Role, place: Place, meta: &Meta) -> syn::Result<()> {
+        let name = meta.path().get_ident().map(ToString::to_string).unwrap_or_default();
+        let known = known(role, place);
+        if !known.contains(&name.as_str()) {
+            let message = match known {
+                [] => format!("`{}` has no attributes here", role.attribute()),
+                known => format!("`{name}` is not known here; there are {}", known.join(", ")),
+            };
+            return Err(Error::new(meta.span(), message));
+        }
+        let mut extend = |keyword: &str, value: TokenStream| {
+            self.attributes.push(parse_quote!(#[schemars(extend(#keyword = #value))]));
+        };
+        let keyword = KEYWORDS.iter().chain(&MARKS).find(|(attribute, _)| *attribute == name);
+        match (name.as_str(), keyword) {
+            ("open", _) => {
+                plain(meta)?;
+                self.open = true;
+            }
+            ("secret", _) => {
+                plain(meta)?;
+                extend("writeOnly", quote!(true));
+                self.secret = Some(meta.span());
+            }
+            ("default", _) => self.default = Some(value(meta)?.cloned()),
+            ("assumed", _) => {
+                extend("x-purlin-assumed", quote!(true));
+                self.default = Some(value(meta)?.cloned());
+            }
+            ("holds_data", _) => match value(meta)? {
+                Some(value) => extend("x-purlin-holds-data", quote!(#value)),
+                None => extend("x-purlin-holds-data", quote!(true)),
+            },
+            ("example", _) => {
+                let value = needed(meta, &name)?;
+                extend("examples", quote!([#value]));
+            }
+            (_, Some((_, keyword))) if MARKS.iter().any(|(mark, _)| *mark == name) => {
+                plain(meta)?;
+                extend(keyword, quote!(true));
+            }
+            (_, Some((_, keyword))) => {
+                let value = needed(meta, &name)?;
+                extend(keyword, quote!(#value));
+            }
+            (_, None) => {}
+        }
+        Ok(())
+    }
+}
+
+fn plain(meta: &Meta) -> syn::Result<()> {
+    meta.require_path_only().map(drop)
+}
+
+/// The value of `name = value`, none for `name` alone.
+fn value(meta: &Meta) -> syn::Result<Option<&Expr>> {
+    match meta {
+        Meta::Path(_) => Ok(None),
+        Meta::NameValue(pair) => Ok(Some(&pair.value)),
+        Meta::List(list) => Err(Error::new(list.span(), "write `name = value`")),
+    }
+}
+
+fn needed<'a>(meta: &'a Meta, name: &str) -> syn::Result<&'a Expr> {
+    value(meta)?.ok_or_else(|| Error::new(meta.span(), format!("write `{name} = …`")))
+}

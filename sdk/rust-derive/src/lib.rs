@@ -1,0 +1,54 @@
+#![doc = include_str!("../README.md")]
+
+mod attributes;
+mod expand;
+#[cfg(test)]
+mod tests;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+use expand::Role;
+
+/// Describes all that a driver is given: a struct with the fields `values`, `secrets`, `params` and
+/// `connection`, or some of them.
+#[proc_macro_derive(Inputs, attributes(input, serde, schemars))]
+pub fn inputs(item: TokenStream) -> TokenStream {
+    derive(Role::Inputs, &parse_macro_input!(item as DeriveInput))
+}
+
+/// Describes what is in a driver's inputs: the struct of `values`, and every struct and enum in it.
+///
+/// Attributes of fields, as in `#[input(replaces, default = 5432)]`:
+///
+/// | attribute | means |
+/// |---|---|
+/// | `default`, `default = 5432` | the input can be left out; the host fills it in, shows and records it |
+/// | `assumed`, `assumed = 5432` | the input can be left out; the driver alone knows what it takes then |
+/// | `min`, `max`, `min_length`, `max_length`, `min_items`, `max_items`, `pattern`, `format` | what fits |
+/// | `example = "eu-1"` | a value that fits |
+/// | `replaces` | a change replaces the resource |
+/// | `immutable` | a change is rejected |
+/// | `secret` | the value is a secret, though it is not in `secrets` |
+/// | `reaches = "tcp"`, `port = 5432` | the driver connects to this address |
+/// | `holds_data`, `holds_data = "every table"` | deleting the resource loses data |
+///
+/// Attributes of structs are `holds_data`, and `open`: it may be given names that the struct does not
+/// have.
+#[proc_macro_derive(Input, attributes(input, serde, schemars))]
+pub fn input(item: TokenStream) -> TokenStream {
+    derive(Role::Input, &parse_macro_input!(item as DeriveInput))
+}
+
+/// Describes the outputs of a driver. A field that is `None` is an output that is left out.
+///
+/// Attributes of fields: `#[output(secret)]` for secret outputs, `#[output(write_once)]` for what only
+/// `create` can tell, `example` and `format`.
+#[proc_macro_derive(Outputs, attributes(output, serde, schemars))]
+pub fn outputs(item: TokenStream) -> TokenStream {
+    derive(Role::Outputs, &parse_macro_input!(item as DeriveInput))
+}
+
+fn derive(role: Role, item: &DeriveInput) -> TokenStream {
+    expand::expand(role, item).unwrap_or_else(|error| error.to_compile_error()).into()
+}

@@ -1,0 +1,328 @@
+//! The operator's day: credentials are rotated, and whatever comes next works without an `up` before it.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+mod door;
+mod system;
+
+use door::Door;
+use purlin_systems::Workspace;
+use purlin_systems::workspace::{Done, component};
+use serde_json::{Map, Value, json};
+use system::{Bucket, RedisUser, Role, System};
+
+/// Where the documents have the credential.
+#[derive(Clone, Copy, PartialEq)]
+enum Kept {
+    Documents,
+    Store,
+}
+
+/// A workspace whose resources are on a system.
+struct Scene<'a> {
+    system: &'a dyn System,
+    kept: Kept,
+    port: u16,
+    workspace: Workspace,
+}
+
+impl<'a> Scene<'a> {
+    fn new(system: &'a dyn System, kept: Kept, environment: &str) -> Self {
+        Self::at(system, kept, environment, system.port())
+    }
+
+    /// One that reaches the system at another port.
+    fn at(system: &'a dyn System, kept: Kept, environment: &str, port: u16) -> Self {
+        let workspace = Workspace::new();
+        let mut grants = system.grants(port);
+        grants["secrets"] = json!(["keys"]);
+        let drivers = json!({format!("purlin/{}", system.driver()): {
+            "source": component(system.driver()), "grants": grants, "limits": {"time": "60s"},
+        }});
+        let spec = json!({
+            "defaults": {"app": "shop", "env": environment}, "drivers": drivers,
+            "secret_stores": {"keys": {"file": "./secrets"}},
+        });
+        let document = json!({"apiVersion": "purlin.dev/v1", "kind": "Workspace", "spec": spec});
+        workspace.write("purlin.yaml", &document.to_string());
+        let scene = Self { system, kept, port, workspace };
+        scene.learn();
+        scene
+    }
+
+    /// Puts the credential that the system takes now into the documents, or into the store.
+    fn learn(&self) {
+        let mut inputs = self.system.inputs(self.port);
+        for (name, value) in self.system.credential() {
+            inputs["connection"][name] = match self.kept {
+                Kept::Documents => json!(value),
+                Kept::Store => {
+                    self.workspace.write(&format!("secrets/{name}"), &value);
+                    json!({"store": "keys", "ref": name})
+                }
+            };
+        }
+        let definition = json!({
+            "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "thing"},
+            "spec": {
+                "type": "thing", "driver": format!("purlin/{}", self.system.driver()), "inputs": inputs,
+                "criteria": [{}],
+            },
+        });
+        self.workspace.write("definition.json", &definition.to_string());
+    }
+
+    fn rotate(&self) {
+        self.system.rotate();
+        self.learn();
+    }
+
+    /// What is wanted: ids, names on the system, and what can be changed.
+    fn wants(&self, things: &[(&str, &str, &Value)]) {
+        let shared: Map<String, Value> = things
+            .iter()
+            .map(|(id, name, change)| {
+                ((*id).to_owned(), json!({"type": "thing", "params": {"name": name, "change": change}}))
+            })
+            .collect();
+        let document =
+            json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"shared": shared}});
+        self.workspace.write("deployment.json", &document.to_string());
+    }
+
+    /// Runs the program, which never shows a credential.
+    #[track_caller]
+    fn run(&self, arguments: &[&str]) -> Done {
+        let done = self.workspace.run(arguments);
+        for (name, value) in self.system.credential() {
+            assert!(!done.to_string().contains(&value), "{name} is shown: {done}");
+        }
+        done
+    }
+
+    #[track_caller]
+    fn up(&self) -> Done {
+        self.run(&["up", "--yes"]).expect(0)
+    }
+
+    #[track_caller]
+    fn destroy(&self) {
+        let _ = self.run(&["destroy", "--yes", "--allow-data-loss"]).expect(0);
+        assert_eq!(self.system.there(), Vec::<String>::new());
+    }
+}
+
+/// What an operator does after a rotation.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Plan,
+    Refresh,
+    Change,
+    Rename,
+    /// Removes one, after an `up` that says how to reach it.
+    Remove,
+}
+
+const ORDERS: [&[Step]; 7] = [
+    &[],
+    &[Step::Plan],
+    &[Step::Refresh, Step::Plan],
+    &[Step::Change, Step::Refresh],
+    &[Step::Rename, Step::Change],
+    &[Step::Remove, Step::Plan],
+    &[Step::Refresh, Step::Rename, Step::Remove, Step::Change],
+];
+
+/// Each order of steps, with a rotation before each of them and before `destroy`.
+fn days(system: &dyn System, kept: Kept) {
+    for (day, steps) in ORDERS.iter().enumerate() {
+        let scene = Scene::new(system, kept, &format!("day-{day}"));
+        let [before, after] = system.changes();
+        let (mut id, mut change, mut has_second) = ("first", &before, true);
+        let wants = |id: &str, change: &Value, has_second: bool| {
+            let things = [(id, "thing-one", change), ("second", "thing-two", &before)];
+            scene.wants(if has_second { &things } else { &things[..1] });
+        };
+        wants(id, change, has_second);
+        scene.up();
+        assert_eq!(system.there(), ["thing-one", "thing-two"]);
+        for step in *steps {
+            eprintln!("day {day}: {step:?}");
+            scene.rotate();
+            match step {
+                Step::Plan => {
+                    let _ = scene.run(&["plan", "--detailed-exitcode"]).expect(0);
+                    let _ = scene.run(&["plan", "--refresh", "--detailed-exitcode"]).expect(0);
+                }
+                Step::Refresh => {
+                    let done = scene.run(&["refresh"]).expect(0);
+                    assert!(!done.to_string().contains("was changed"), "{done}");
+                }
+                Step::Change => {
+                    change = &after;
+                    wants(id, change, has_second);
+                    scene.up().says("1 updated");
+                }
+                Step::Rename => {
+                    let _ =
+                        scene.run(&["state", "rename", "thing#shared.first", "thing#shared.last"]).expect(0);
+                    id = "last";
+                    wants(id, change, has_second);
+                    let _ = scene.run(&["plan", "--refresh", "--detailed-exitcode"]);
+                    scene.up();
+                }
+                Step::Remove => {
+                    scene.up();
+                    has_second = false;
+                    wants(id, change, has_second);
+                    let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(0);
+                }
+            }
+            let wanted: &[&str] = if has_second { &["thing-one", "thing-two"] } else { &["thing-one"] };
+            assert_eq!(system.there(), wanted, "{step:?} lost something");
+        }
+        scene.rotate();
+        scene.destroy();
+    }
+}
+
+#[test]
+fn a_day_with_postgresql() {
+    let Some(system) = Role::start() else { return };
+    days(&system, Kept::Documents);
+}
+
+#[test]
+fn a_day_with_postgresql_and_a_secret_store() {
+    let Some(system) = Role::start() else { return };
+    days(&system, Kept::Store);
+}
+
+#[test]
+fn a_day_with_redis() {
+    let Some(system) = RedisUser::start() else { return };
+    days(&system, Kept::Documents);
+}
+
+#[test]
+fn a_day_with_s3() {
+    let Some(system) = Bucket::start() else { return };
+    days(&system, Kept::Store);
+}
+
+/// What left the documents is reached as it was recorded. So it stays until somebody says how to reach it.
+fn left_behind(system: &dyn System) {
+    let scene = Scene::new(system, Kept::Documents, "dev");
+    let [change, _] = system.changes();
+    let both = [("first", "thing-one", &change), ("second", "thing-two", &change)];
+    scene.wants(&both);
+    scene.up();
+    scene.rotate();
+    scene.wants(&both[..1]);
+    let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(1).says(system.denial());
+    assert_eq!(system.there(), ["thing-one", "thing-two"]);
+    scene.wants(&both);
+    scene.up();
+    scene.wants(&both[..1]);
+    let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(0);
+    assert_eq!(system.there(), ["thing-one"]);
+    scene.destroy();
+}
+
+#[test]
+fn what_left_the_documents_waits_for_its_credential() {
+    if let Some(system) = Role::start() {
+        left_behind(&system);
+    }
+    if let Some(system) = RedisUser::start() {
+        left_behind(&system);
+    }
+    if let Some(system) = Bucket::start() {
+        left_behind(&system);
+    }
+}
+
+/// Two environments on one system, of which one is destroyed right after a rotation.
+fn neighbours(system: &dyn System) {
+    let [change, other] = system.changes();
+    let dev = Scene::new(system, Kept::Documents, "dev");
+    let prod = Scene::new(system, Kept::Store, "prod");
+    dev.wants(&[("it", "of-dev", &change)]);
+    prod.wants(&[("it", "of-prod", &change)]);
+    dev.up();
+    prod.up();
+    dev.rotate();
+    let _ = dev.run(&["destroy", "--yes", "--allow-data-loss"]).expect(0);
+    assert_eq!(system.there(), ["of-prod"]);
+    // This one has not heard of the rotation.
+    prod.wants(&[("it", "of-prod", &other)]);
+    let _ = prod.run(&["up", "--yes"]).expect(1).says(system.denial());
+    prod.learn();
+    prod.up().says("1 updated");
+    prod.rotate();
+    prod.destroy();
+}
+
+#[test]
+fn two_environments_share_a_system() {
+    if let Some(system) = Role::start() {
+        neighbours(&system);
+    }
+    if let Some(system) = RedisUser::start() {
+        neighbours(&system);
+    }
+    if let Some(system) = Bucket::start() {
+        neighbours(&system);
+    }
+}
+
+/// A system that can be reached for a few connections only, and then again.
+fn down_in_the_middle(system: &dyn System) {
+    for connections in [0, 1, 3] {
+        let door = Door::to(system.port());
+        let scene = Scene::at(system, Kept::Documents, &format!("down-{connections}"), door.port());
+        let [before, after] = system.changes();
+        let all = |change| {
+            [("one", "thing-one", change), ("two", "thing-two", change), ("three", "thing-three", change)]
+        };
+        let tried = |arguments: &[&str]| {
+            scene.rotate();
+            door.closes_after(connections);
+            let done = scene.run(arguments);
+            if done.status != Some(0) {
+                let _ = done.expect(1).says(&format!("127.0.0.1:{}", door.port()));
+            }
+            door.opens();
+        };
+        scene.wants(&all(&before));
+        tried(&["up", "--yes", "--parallelism", "1"]);
+        scene.rotate();
+        scene.up();
+        assert_eq!(system.there(), ["thing-one", "thing-three", "thing-two"]);
+        scene.wants(&all(&after));
+        tried(&["up", "--yes", "--parallelism", "1"]);
+        scene.rotate();
+        scene.up();
+        let _ = scene.run(&["plan", "--refresh", "--detailed-exitcode"]).expect(0);
+        tried(&["destroy", "--yes", "--allow-data-loss", "--parallelism", "1"]);
+        scene.rotate();
+        scene.destroy();
+    }
+}
+
+#[test]
+fn postgresql_is_down_in_the_middle() {
+    let Some(system) = Role::start() else { return };
+    down_in_the_middle(&system);
+}
+
+#[test]
+fn redis_is_down_in_the_middle() {
+    let Some(system) = RedisUser::start() else { return };
+    down_in_the_middle(&system);
+}
+
+#[test]
+fn s3_is_down_in_the_middle() {
+    let Some(system) = Bucket::start() else { return };
+    down_in_the_middle(&system);
+}
