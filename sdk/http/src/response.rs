@@ -83,11 +83,13 @@ impl Response {
     /// The body as JSON.
     ///
     /// # Errors
-    /// [`Failure::Failed`] that says what is wrong with it. It quotes nothing: an answer may hold
-    /// secrets.
+    /// [`Failure::Failed`] with what is wrong with the body, or [`Failure::Undecided`] where the request had
+    /// effects and the status is a success. It quotes nothing, because an answer may hold secrets.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         serde_json::from_slice(&self.body).map_err(|error| {
-            Failure::failed(format!("{}: the answer is not the JSON expected: {error}", self.target))
+            let message = format!("{}: the answer is not the JSON expected: {error}", self.target);
+            let is_done = self.effects && self.is_success();
+            if is_done { Failure::undecided(message) } else { Failure::failed(message) }
         })
     }
 

@@ -162,6 +162,18 @@ fn a_status_says_which_failure_it_is() {
 }
 
 #[test]
+fn an_answer_that_cannot_be_read_does_not_undo_an_effect() {
+    let failure = |status: u16, method: &str| {
+        let transport = move |_: &Request, _: &Limits| Ok(Response::new(status, Vec::new(), "<html>"));
+        let answer = client().with_transport(transport).send(Request::new(method, "https://a.example/x"));
+        answer.expect("answered").json::<purlin_sdk::Json>().expect_err("no JSON")
+    };
+    assert!(matches!(failure(201, "POST"), Failure::Undecided(_)));
+    assert!(matches!(failure(200, "GET"), Failure::Failed(_)));
+    assert!(matches!(failure(400, "POST"), Failure::Failed(_)));
+}
+
+#[test]
 fn what_is_denied_is_told_with_its_reason_and_without_a_query() {
     let refuse = |request: &Request, _: &Limits| -> Result<Response, Error> {
         Err(Error::Denied { target: request.target(), message: String::new() })

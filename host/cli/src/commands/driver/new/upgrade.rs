@@ -13,7 +13,7 @@ use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{Language, kits};
+use super::{Language, sdk};
 use crate::app::App;
 use crate::failure::{Failure, Status};
 use crate::{files, text};
@@ -45,7 +45,7 @@ pub(super) fn list(language: Language, sdk: &[File]) -> File {
 
 pub(super) fn run(folder: &Path, app: &App) -> Result<Status, Failure> {
     let old = List::read(folder)?;
-    let new = (kits::kit(old.language).sdk)();
+    let new = sdk::of(old.language);
     let plan = Plan::new(folder, &old, &new)?;
     if let Some(first) = plan.changed.first() {
         let others = match plan.changed.len() {

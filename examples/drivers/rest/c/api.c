@@ -1,0 +1,97 @@
+// The API's client: which requests there are, and what their answers mean.
+
+#include "project.h"
+
+static text path_of(text id) { return text_format("/projects/%s", rest_segment(id).at); }
+
+// A project of an answer, or of an item in its list.
+static bool read_project(const rest_answer *answer, const json *from, project *found, purlin_failure *failure) {
+  *found = (project){
+      .id = json_as_text(json_item(from, "id")),
+      .name = json_as_text(json_item(from, "name")),
+      .region = json_as_text(json_item(from, "region")),
+      .owner = json_as_text(json_item(from, "owner")),
+      .token = json_as_text(json_item(from, "token")),
+  };
+  bool sized = json_as_int(json_item(from, "size"), &found->size);
+  if (!sized || found->id.length == 0 || found->name.length == 0 || found->region.length == 0) {
+    return rest_unreadable(answer, "the project has no `id`, `name`, `region` or `size`", failure);
+  }
+  return true;
+}
+
+// Sends a request that is answered with a project.
+static bool send_for_project(const purlin_request *request, rest_request sent, project *found,
+                             purlin_failure *failure) {
+  rest_client client = rest_client_of(request);
+  rest_answer answer;
+  if (!rest_send(&client, sent, &answer, failure)) return false;
+  if (!rest_is_success(&answer)) return rest_fail(&answer, failure);
+  return read_project(&answer, answer.body, found, failure);
+}
+
+// The key makes it safe to send this twice.
+bool api_create(const purlin_request *request, project *created, purlin_failure *failure) {
+  json *body = json_object();
+  json_set(body, "name", purlin_get(&request->inputs, "/values/name"));
+  json_set(body, "region", purlin_get(&request->inputs, "/values/region"));
+  json_set(body, "size", purlin_get(&request->inputs, "/values/size"));
+  json_set(body, "owner", json_text(request->resource.guresid));
+  rest_request post = {.method = "POST", .path = text_of("/projects"), .body = body, .keyed = true};
+  return send_for_project(request, post, created, failure);
+}
+
+bool api_get(const purlin_request *request, text id, project *found, purlin_failure *failure) {
+  rest_client client = rest_client_of(request);
+  rest_answer answer;
+  *found = (project){0};
+  if (!rest_send(&client, (rest_request){.method = "GET", .path = path_of(id)}, &answer, failure)) return false;
+  if (answer.status == 404) return true;
+  if (!rest_is_success(&answer)) return rest_fail(&answer, failure);
+  return read_project(&answer, answer.body, found, failure);
+}
+
+// What is in `known` belongs to others.
+static bool is_own(const purlin_request *request, const project *found) {
+  for (size_t i = 0; i < request->known.length; i++) {
+    if (text_same(request->known.items[i], found->id)) return false;
+  }
+  return text_same(found->name, request->name) && text_same(found->owner, request->resource.guresid);
+}
+
+bool api_find(const purlin_request *request, project *found, purlin_failure *failure) {
+  rest_client client = rest_client_of(request);
+  text first = text_format("/projects?name=%s", rest_segment(request->name).at), path = first, after = {0};
+  for (;;) {
+    rest_answer answer;
+    if (!rest_send(&client, (rest_request){.method = "GET", .path = path}, &answer, failure)) return false;
+    if (!rest_is_success(&answer)) return rest_fail(&answer, failure);
+    const json *items = json_item(answer.body, "items");
+    if (items == NULL || items->kind != JSON_LIST) return rest_unreadable(&answer, "the list has no `items`", failure);
+    for (size_t i = 0; i < items->length; i++) {
+      if (!read_project(&answer, items->items[i], found, failure)) return false;
+      if (is_own(request, found)) return true;
+    }
+    text next = json_as_text(json_item(answer.body, "after"));
+    if (next.length == 0 || text_same(next, after)) {
+      *found = (project){0};
+      return true;
+    }
+    after = next;
+    path = text_format("%s&after=%s", first.at, rest_segment(next).at);
+  }
+}
+
+bool api_update(const purlin_request *request, text id, project *updated, purlin_failure *failure) {
+  json *body = json_object();
+  json_set(body, "size", purlin_get(&request->inputs, "/values/size"));
+  rest_request patch = {.method = "PATCH", .path = path_of(id), .body = body, .keyed = true};
+  return send_for_project(request, patch, updated, failure);
+}
+
+bool api_delete(const purlin_request *request, text id, purlin_failure *failure) {
+  rest_client client = rest_client_of(request);
+  rest_answer answer;
+  if (!rest_send(&client, (rest_request){.method = "DELETE", .path = path_of(id)}, &answer, failure)) return false;
+  return rest_is_success(&answer) || answer.status == 404 || rest_fail(&answer, failure);
+}

@@ -1,0 +1,78 @@
+// The driver `acme/project`: a project in a REST API that speaks JSON.
+
+#include "project.h"
+
+// What others may read of a project. The token is not in it: only `create` sees it, and the schema has
+// Purlin keep it.
+static purlin_state state_of(const project *found) {
+  purlin_state state = {.id = found->id, .outputs = json_object()};
+  json_set(state.outputs, "id", json_text(found->id));
+  json_set(state.outputs, "name", json_text(found->name));
+  json_set(state.outputs, "region", json_text(found->region));
+  json_set(state.outputs, "size", json_int(found->size));
+  return state;
+}
+
+static bool name_of(const purlin_request *request, text *name, purlin_failure *failure) {
+  (void)failure;
+  *name = json_as_text(purlin_get(&request->inputs, "/values/name"));
+  return true;
+}
+
+static bool create(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
+  project created;
+  if (!api_create(request, &created, failure)) return false;
+  // From here on, an interrupted call is resolved by this id.
+  purlin_checkpoint(created.id);
+  *state = state_of(&created);
+  if (created.token.length > 0) {
+    state->secrets = json_object();
+    json_set(state->secrets, "token", json_text(created.token));
+  }
+  return true;
+}
+
+static bool read(const purlin_request *request, purlin_observed *observed, purlin_failure *failure) {
+  project found;
+  bool done = request->id != NULL ? api_get(request, *request->id, &found, failure)
+                                  : api_find(request, &found, failure);
+  if (!done || found.id.length == 0) return done;
+  observed->state = state_of(&found);
+  observed->values = json_object();
+  json_set(observed->values, "name", json_text(found.name));
+  json_set(observed->values, "region", json_text(found.region));
+  json_set(observed->values, "size", json_int(found.size));
+  return true;
+}
+
+static bool update(const purlin_request *request, purlin_state *state, purlin_failure *failure) {
+  project updated;
+  if (!api_update(request, request->state->id, &updated, failure)) return false;
+  *state = state_of(&updated);
+  return true;
+}
+
+static bool delete(const purlin_request *request, purlin_failure *failure) {
+  return api_delete(request, request->state->id, failure);
+}
+
+static const purlin_type types[] = {{"project", INPUT_SCHEMA, OUTPUT_SCHEMA}};
+static const purlin_wish wishes[] = {{"http", "", "the API that `connection.server` names"}};
+
+const purlin_driver the_driver = {
+    .name = "acme/project",
+    .version = "0.1.0",
+    .description = "A project in a REST API.",
+    .types = types,
+    .type_count = 1,
+    .wishes = wishes,
+    .wish_count = 1,
+    // The API takes idempotency keys: a repeated `create` returns what the first one created, with the
+    // token. Remove this line if your API forgets keys within the time that a deployment may lie still.
+    .repeat_create = true,
+    .name_of = name_of,
+    .create = create,
+    .read = read,
+    .update = update,
+    .delete = delete,
+};

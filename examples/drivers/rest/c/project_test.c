@@ -1,0 +1,144 @@
+// The driver, tested natively: against an API that answers from memory. The host's part is played by
+// purlin/native.c.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "project.h"
+
+static int faults;
+
+#define EXPECT(claim) \
+  do { \
+    if (!(claim)) { \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #claim); \
+      faults++; \
+    } \
+  } while (0)
+
+// What a request is answered with; a status of 0 is a lost answer.
+typedef struct answer {
+  int status;
+  const char *body;
+} answer;
+
+static const answer *answers;
+static size_t asked;
+static http_request requests[8];
+
+// Takes the place of the network.
+bool http_fetch(const http_request *request, http_response *response, purlin_failure *failure) {
+  static const http_field patience[] = {{{"retry-after", 11}, {"0", 1}}};
+  http_field *fields = memory_take(request->field_count, sizeof *fields);
+  memcpy(fields, request->fields, request->field_count * sizeof *fields);
+  requests[asked] = *request;
+  requests[asked].fields = fields;
+  const answer *given = &answers[asked++];
+  if (given->status == 0) return http_fail(request, response, failure, HTTP_LOST, text_of("the connection ended"));
+  *response = (http_response){.status = given->status, .fields = (http_field *)patience, .field_count = 1};
+  response->body = text_of(given->body);
+  return true;
+}
+
+static void begin(const answer *given) {
+  answers = given;
+  asked = 0;
+}
+
+static purlin_request given(void) {
+  const char *inputs = "{\"values\":{\"name\":\"hello\",\"region\":\"eu\",\"size\":2},"
+                       "\"connection\":{\"server\":\"https://api.example/v1/\",\"token\":\"secret\"}}";
+  purlin_request request = {.inputs = {.document = json_read(text_of(inputs), NULL)}, .name = text_of("hello")};
+  request.resource.guresid = text_of("me");
+  request.idempotency_key = text_of("key-1");
+  return request;
+}
+
+static bool has_field(const http_request *request, const char *name, const char *value) {
+  http_response fields = {.fields = (http_field *)request->fields, .field_count = request->field_count};
+  return text_is(http_field_of(&fields, name), value);
+}
+
+#define PROJECT(id, owner, more) \
+  "{\"id\":\"" id "\",\"name\":\"hello\",\"region\":\"eu\",\"size\":2,\"owner\":\"" owner "\"" more "}"
+
+static void a_lost_answer_is_asked_for_again_with_the_same_key(void) {
+  begin((const answer[]){{0, ""}, {429, "{}"}, {201, PROJECT("p-1", "me", ",\"token\":\"shown-once\"")}});
+  purlin_request request = given();
+  purlin_state state;
+  purlin_failure failure;
+  EXPECT(the_driver.create(&request, &state, &failure));
+  EXPECT(text_is(state.id, "p-1") && text_is(json_as_text(json_at(state.secrets, "/token")), "shown-once"));
+  EXPECT(strstr(purlin_said().at, "checkpoint p-1\n") != NULL && asked == 3);
+  for (size_t i = 0; i < asked; i++) {
+    EXPECT(strcmp(requests[i].method, "POST") == 0 && text_is(requests[i].url, "https://api.example/v1/projects"));
+    EXPECT(has_field(&requests[i], "idempotency-key", "key-1"));
+    EXPECT(has_field(&requests[i], "authorization", "Bearer secret"));
+  }
+}
+
+static void what_is_not_known_is_undecided(void) {
+  purlin_request request = given();
+  purlin_state state;
+  purlin_failure failure;
+  begin((const answer[]){{0, ""}, {0, ""}, {0, ""}, {0, ""}});
+  EXPECT(!the_driver.create(&request, &state, &failure) && failure.kind == PURLIN_UNDECIDED);
+  begin((const answer[]){{201, "{\"ok\":true}"}});
+  EXPECT(!the_driver.create(&request, &state, &failure) && failure.kind == PURLIN_UNDECIDED);
+  begin((const answer[]){{400, "{\"error\":\"no such region\"}"}});
+  EXPECT(!the_driver.create(&request, &state, &failure) && failure.kind == PURLIN_FAILED);
+  EXPECT(strstr(failure.message.at, "no such region") != NULL);
+}
+
+static void a_project_is_found_on_any_page(void) {
+  begin((const answer[]){
+      {200, "{\"items\":[" PROJECT("p-1", "other", "") "," PROJECT("p-2", "me", "") "],\"after\":\"2\"}"},
+      {200, "{\"items\":[" PROJECT("p-3", "me", "") "]}"},
+  });
+  purlin_request request = given();
+  purlin_add_text(&request.known, text_of("p-2"));
+  purlin_observed observed = {0};
+  purlin_failure failure;
+  EXPECT(the_driver.read(&request, &observed, &failure) && text_is(observed.state.id, "p-3"));
+  EXPECT(asked == 2 && text_is(requests[0].url, "https://api.example/v1/projects?name=hello"));
+  EXPECT(text_is(requests[1].url, "https://api.example/v1/projects?name=hello&after=2"));
+}
+
+static void gone_is_deleted_and_nothing_to_read(void) {
+  begin((const answer[]){{204, ""}, {404, "{}"}, {404, "{}"}});
+  purlin_request request = given();
+  purlin_state state = {.id = text_of("a/b")};
+  purlin_observed observed = {0};
+  purlin_failure failure;
+  request.state = &state;
+  request.id = &state.id;
+  EXPECT(the_driver.delete(&request, &failure) && the_driver.delete(&request, &failure));
+  EXPECT(the_driver.read(&request, &observed, &failure) && observed.state.id.length == 0);
+  EXPECT(text_is(requests[0].url, "https://api.example/v1/projects/a%2Fb"));
+}
+
+static void what_cannot_be_read_is_not_taken_for_gone(void) {
+  begin((const answer[]){{200, "{\"uid\":\"p-1\"}"}, {401, "{}"}});
+  purlin_request request = given();
+  text id = text_of("p-1");
+  purlin_observed observed = {0};
+  purlin_failure failure;
+  request.id = &id;
+  EXPECT(!the_driver.read(&request, &observed, &failure) && failure.kind == PURLIN_FAILED);
+  EXPECT(!the_driver.read(&request, &observed, &failure) && failure.kind == PURLIN_FAILED);
+}
+
+int main(void) {
+  void (*const tests[])(void) = {a_lost_answer_is_asked_for_again_with_the_same_key,
+                                 what_is_not_known_is_undecided,
+                                 a_project_is_found_on_any_page,
+                                 gone_is_deleted_and_nothing_to_read,
+                                 what_cannot_be_read_is_not_taken_for_gone};
+  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+    tests[i]();
+    purlin_forget();
+  }
+  printf("%s\n", faults == 0 ? "all is well" : "not all is well");
+  return faults == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

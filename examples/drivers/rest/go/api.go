@@ -1,0 +1,116 @@
+package main
+
+import (
+	"net/url"
+	"slices"
+
+	"acme/project/purlin"
+)
+
+// api is the API's client for one call of the driver: which requests there are, and what their answers
+// mean. Everything that is special about your API belongs here.
+type api struct{ purlin.Client }
+
+// project is a project as the API returns it.
+type project struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Region string `json:"region"`
+	Size   int    `json:"size"`
+	// Owner is which resource it belongs to. Names are not unique.
+	Owner string `json:"owner"`
+	// Token is shown only in the answer that creates it.
+	Token string `json:"token"`
+}
+
+func newAPI(connection connection, call purlin.Call) api {
+	return api{purlin.Client{
+		Server: connection.Server,
+		Header: purlin.Header{"Authorization": {"Bearer " + connection.Token}},
+		Call:   call,
+	}}
+}
+
+// create creates a project. The key makes it safe to send this twice.
+func (api api) create(wanted values, owner string) (project, error) {
+	body := purlin.Object{"name": wanted.Name, "region": wanted.Region, "size": wanted.Size, "owner": owner}
+	return api.project(purlin.Ask{Method: "POST", Path: "/projects", Body: body, Keyed: true})
+}
+
+// get returns nil if there is no such project.
+func (api api) get(id string) (*project, error) {
+	answer, err := api.Send(purlin.Ask{Method: "GET", Path: path(id)})
+	if err != nil || answer.Status == 404 {
+		return nil, err
+	}
+	found, err := decoded(answer)
+	return &found, err
+}
+
+// find looks for a project of this resource by its name, in all pages of the list. What is in known
+// belongs to others.
+func (api api) find(name, owner string, known []string) (*project, error) {
+	query := url.Values{"name": {name}}
+	for {
+		answer, err := api.Send(purlin.Ask{Method: "GET", Path: "/projects", Query: query})
+		if err != nil {
+			return nil, err
+		}
+		var page struct {
+			Items *[]project `json:"items"`
+			After string     `json:"after"`
+		}
+		if err := answer.Decode(&page); err != nil {
+			return nil, err
+		}
+		if page.Items == nil {
+			return nil, answer.Unreadable("the list has no `items`")
+		}
+		for _, found := range *page.Items {
+			if found.ID == "" {
+				return nil, answer.Unreadable("a project has no `id`")
+			}
+			if found.Name == name && found.Owner == owner && !slices.Contains(known, found.ID) {
+				return &found, nil
+			}
+		}
+		if page.After == "" || page.After == query.Get("after") {
+			return nil, nil
+		}
+		query.Set("after", page.After)
+	}
+}
+
+// update changes what can be changed in place.
+func (api api) update(id string, wanted values) (project, error) {
+	body := purlin.Object{"size": wanted.Size}
+	return api.project(purlin.Ask{Method: "PATCH", Path: path(id), Body: body, Keyed: true})
+}
+
+// delete deletes a project. What is gone already is a success.
+func (api api) delete(id string) error {
+	answer, err := api.Send(purlin.Ask{Method: "DELETE", Path: path(id)})
+	if err != nil || answer.IsSuccess() || answer.Status == 404 {
+		return err
+	}
+	return answer.Failure()
+}
+
+// project sends a request that is answered with a project.
+func (api api) project(ask purlin.Ask) (project, error) {
+	answer, err := api.Send(ask)
+	if err != nil {
+		return project{}, err
+	}
+	return decoded(answer)
+}
+
+func decoded(answer purlin.Answer) (found project, err error) {
+	err = answer.Decode(&found)
+	if err == nil && (found.ID == "" || found.Name == "" || found.Region == "" || found.Size == 0) {
+		err = answer.Unreadable("the project has no `id`, `name`, `region` or `size`")
+	}
+	return found, err
+}
+
+func path(id string) string { return "/projects/" + purlin.Segment(id) }

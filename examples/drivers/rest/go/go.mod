@@ -1,0 +1,3 @@
+module acme/project
+
+go 1.24

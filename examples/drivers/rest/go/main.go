@@ -1,0 +1,102 @@
+// The driver acme/project: a project in a REST API that speaks JSON.
+package main
+
+import "acme/project/purlin"
+
+func init() { purlin.Export(Project{}) }
+
+func main() {} // a driver is a library
+
+// Project is a project in the API.
+type Project struct{}
+
+func (Project) Manifest() purlin.Manifest {
+	return purlin.Manifest{
+		Name:        "acme/project",
+		Version:     "0.1.0",
+		Description: "A project in a REST API.",
+		// The API takes idempotency keys: a repeated Create returns what the first one created, with the
+		// token. Remove this line if your API forgets keys within the time that a deployment may lie still.
+		RepeatCreate: true,
+		Types:        []purlin.TypeSchema{{Type: "project", Inputs: inputSchema, Outputs: outputSchema}},
+		Wishes:       []purlin.Wish{{Capability: "http", Reason: "the API that `connection.server` names"}},
+	}
+}
+
+func (Project) Name(request purlin.NameRequest) (string, error) {
+	given, err := decode(request.Inputs)
+	return given.Values.Name, err
+}
+
+func (Project) Create(request purlin.CreateRequest) (purlin.State, error) {
+	given, err := decode(request.Inputs)
+	if err != nil {
+		return purlin.State{}, err
+	}
+	created, err := newAPI(given.Connection, request.Call).create(given.Values, request.Resource.Guresid)
+	if err != nil {
+		return purlin.State{}, err
+	}
+	// From here on, an interrupted call is resolved by this id.
+	purlin.Checkpoint(created.ID)
+	state := state(created)
+	if created.Token != "" {
+		state.Secrets = purlin.Object{"token": created.Token}
+	}
+	return state, nil
+}
+
+func (Project) Read(request purlin.ReadRequest) (*purlin.Observed, error) {
+	api, err := reach(request.Inputs, request.Call)
+	if err != nil {
+		return nil, err
+	}
+	var found *project
+	if request.ID != nil {
+		found, err = api.get(*request.ID)
+	} else {
+		found, err = api.find(request.Name, request.Resource.Guresid, request.Known)
+	}
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return &purlin.Observed{
+		State:  state(*found),
+		Values: purlin.Object{"name": found.Name, "region": found.Region, "size": found.Size},
+	}, nil
+}
+
+func (Project) Update(change purlin.Change) (purlin.State, error) {
+	given, err := decode(change.After)
+	if err != nil {
+		return purlin.State{}, err
+	}
+	updated, err := newAPI(given.Connection, change.Call).update(change.State.ID, given.Values)
+	if err != nil {
+		return purlin.State{}, err
+	}
+	return state(updated), nil
+}
+
+func (Project) Delete(request purlin.DeleteRequest) error {
+	api, err := reach(request.Inputs, request.Call)
+	if err != nil {
+		return err
+	}
+	return api.delete(request.State.ID)
+}
+
+// reach is the API as the current connection reaches it. The other inputs may stem from an older version.
+func reach(inputs purlin.Inputs, call purlin.Call) (api, error) {
+	var given struct{ Connection connection }
+	err := inputs.Decode(&given)
+	return newAPI(given.Connection, call), err
+}
+
+// state is what others may read of a project. The token is not in it: only Create sees it, and the
+// schema has Purlin keep it.
+func state(found project) purlin.State {
+	return purlin.State{ID: found.ID, Outputs: purlin.Object{
+		"id": found.ID, "name": found.Name, "region": found.Region, "size": found.Size,
+	}}
+}

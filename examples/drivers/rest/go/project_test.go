@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"acme/project/purlin"
+)
+
+// answer is what a request is answered with; a status of 0 is a lost answer.
+type answer struct {
+	status int
+	body   any
+}
+
+var (
+	lost   answer
+	wanted = values{Name: "hello", Region: "eu", Size: 2}
+)
+
+func thing(id, owner, token string) project {
+	return project{ID: id, Name: "hello", Region: "eu", Size: 2, Owner: owner, Token: token}
+}
+
+// answers is an API that gives these answers, and the requests that it got.
+func answers(t *testing.T, all ...answer) (api, *[]purlin.Request) {
+	t.Helper()
+	asked := new([]purlin.Request)
+	call := purlin.Call{IdempotencyKey: "key-1"}
+	api := newAPI(connection{Server: "https://api.example/v1/", Token: "secret"}, call)
+	api.Fetch = func(request purlin.Request) (purlin.Response, error) {
+		*asked = append(*asked, request)
+		answer := all[0]
+		all = all[1:]
+		if answer.status == 0 {
+			message := "the connection ended before the answer"
+			return purlin.Response{}, purlin.FetchError{
+				Kind: purlin.FetchLost, Method: request.Method, URL: request.URL, Message: message,
+			}
+		}
+		body, err := json.Marshal(answer.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		header := purlin.Header{"Retry-After": {"0"}}
+		return purlin.Response{Status: answer.status, Header: header, Body: body}, nil
+	}
+	return api, asked
+}
+
+func TestALostAnswerIsAskedForAgainWithTheSameKey(t *testing.T) {
+	api, asked := answers(t, lost, answer{429, nil}, answer{201, thing("p-1", "me", "shown-once")})
+	created, err := api.create(wanted, "me")
+	if err != nil || created.ID != "p-1" || created.Token != "shown-once" || len(*asked) != 3 {
+		t.Fatal(created, err, *asked)
+	}
+	for _, request := range *asked {
+		if request.Method != "POST" || request.URL != "https://api.example/v1/projects" {
+			t.Fatal(request)
+		}
+		if request.Header.Get("idempotency-key") != "key-1" || request.Header.Get("authorization") != "Bearer secret" {
+			t.Fatal(request.Header)
+		}
+	}
+}
+
+func TestWhatIsNotKnownIsUndecided(t *testing.T) {
+	api, _ := answers(t, lost, lost, lost, lost, answer{201, purlin.Object{"ok": true}})
+	for range 2 {
+		if _, err := api.create(wanted, "me"); !errors.As(err, new(purlin.Undecided)) {
+			t.Fatal(err)
+		}
+	}
+	api, _ = answers(t, answer{400, purlin.Object{"error": "no such region"}})
+	_, err := api.create(wanted, "me")
+	if err == nil || errors.As(err, new(purlin.Undecided)) || !strings.Contains(err.Error(), "no such region") {
+		t.Fatal(err)
+	}
+}
+
+func TestAProjectIsFoundOnAnyPage(t *testing.T) {
+	others := purlin.Object{"items": []project{thing("p-1", "other", ""), thing("p-2", "me", "")}, "after": "2"}
+	own := purlin.Object{"items": []project{thing("p-3", "me", "")}}
+	api, asked := answers(t, answer{200, others}, answer{200, own})
+	found, err := api.find("hello", "me", []string{"p-2"})
+	if err != nil || found == nil || found.ID != "p-3" {
+		t.Fatal(found, err)
+	}
+	var urls []string
+	for _, request := range *asked {
+		urls = append(urls, request.URL)
+	}
+	page := "https://api.example/v1/projects?"
+	if !slices.Equal(urls, []string{page + "name=hello", page + "after=2&name=hello"}) {
+		t.Fatal(urls)
+	}
+}
+
+func TestGoneIsDeletedAndNothingToRead(t *testing.T) {
+	api, asked := answers(t, answer{204, nil}, answer{404, nil}, answer{404, nil})
+	for range 2 {
+		if err := api.delete("a/b"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err := api.get("a/b"); found != nil || err != nil {
+		t.Fatal(found, err)
+	}
+	if url := (*asked)[0].URL; url != "https://api.example/v1/projects/a%2Fb" {
+		t.Fatal(url)
+	}
+}
+
+func TestWhatCannotBeReadIsNotTakenForGone(t *testing.T) {
+	api, _ := answers(t, answer{200, purlin.Object{"uid": "p-1"}}, answer{401, nil})
+	for range 2 {
+		if _, err := api.get("p-1"); err == nil {
+			t.Fatal("it was read")
+		}
+	}
+}

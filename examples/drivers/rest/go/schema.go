@@ -1,0 +1,104 @@
+package main
+
+import "acme/project/purlin"
+
+// inputs is what the driver is given. Purlin does what the schemas say: it validates inputs, fills in
+// defaults, keeps secrets, and decides which changes replace. So there is no Check, and no UpdateImpact.
+type inputs struct {
+	Values     values
+	Connection connection
+}
+
+type values struct {
+	Name   string
+	Region string
+	Size   int
+}
+
+// connection is how to reach the API: always the current way, also in Read and Delete.
+type connection struct{ Server, Token string }
+
+func decode(given purlin.Inputs) (inputs inputs, err error) {
+	err = given.Decode(&inputs)
+	return inputs, err
+}
+
+const inputSchema = `{
+	"type": "object",
+	"required": ["values", "connection"],
+	"properties": {
+		"values": {
+			"type": "object",
+			"required": ["name"],
+			"additionalProperties": false,
+			"properties": {
+				"name": {
+					"type": "string",
+					"pattern": "^[a-z0-9][a-z0-9-]{0,62}$",
+					"description": "The project's name. Another name is another project.",
+					"x-purlin-replaces": true
+				},
+				"region": {
+					"type": "string",
+					"enum": ["eu", "us"],
+					"default": "eu",
+					"description": "Where the project is. It cannot move.",
+					"x-purlin-immutable": true
+				},
+				"size": {
+					"type": "integer",
+					"minimum": 1,
+					"maximum": 1000,
+					"default": 1,
+					"description": "How many seats it has."
+				}
+			}
+		},
+		"connection": {
+			"type": "object",
+			"required": ["server", "token"],
+			"additionalProperties": false,
+			"properties": {
+				"server": {
+					"type": "string",
+					"pattern": "^https?://[^/?#]+(/[^?#]*)?$",
+					"description": "Where the API is, such as https://api.example/v1.",
+					"x-purlin-replaces": true
+				},
+				"token": {
+					"type": "string",
+					"minLength": 1,
+					"writeOnly": true,
+					"description": "The token that the API asks for."
+				}
+			}
+		}
+	}
+}`
+
+const outputSchema = `{
+	"type": "object",
+	"required": ["id", "name", "region", "size"],
+	"additionalProperties": false,
+	"properties": {
+		"id": {
+			"type": "string",
+			"description": "The project's id in the API."
+		},
+		"name": {
+			"type": "string"
+		},
+		"region": {
+			"type": "string"
+		},
+		"size": {
+			"type": "integer"
+		},
+		"token": {
+			"type": "string",
+			"writeOnly": true,
+			"description": "The project's own token, which the API shows only once.",
+			"x-purlin-write-once": true
+		}
+	}
+}`

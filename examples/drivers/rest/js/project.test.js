@@ -1,0 +1,71 @@
+// The driver without WebAssembly: against a `fetch` that answers from memory.
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { Api } from "./api.js";
+import { HttpError } from "@purlin/driver";
+
+const LOST = null;
+const wanted = { name: "hello", region: "eu", size: 2 };
+const project = (id, more = {}) => ({ id, ...wanted, owner: "me", ...more });
+const call = { idempotencyKey: "key-1", deadline: 0 };
+const api = new Api({ server: "https://api.example/v1/", token: "secret" }, call);
+let asked;
+
+beforeEach(() => (asked = []));
+
+function answers(...all) {
+  globalThis.fetch = async (url, request) => {
+    asked.push({ url, ...request });
+    const answer = all.shift();
+    if (answer === LOST) {
+      throw new HttpError("lost", { method: request.method, target: url }, "the connection ended before the answer");
+    }
+    const [status, body] = answer;
+    const text = status === 204 ? null : JSON.stringify(body);
+    return new Response(text, { status, headers: { "retry-after": "0" } });
+  };
+}
+
+test("a lost answer is asked for again with the same key", async () => {
+  answers(LOST, [429, {}], [201, project("p-1", { token: "shown-once" })]);
+  assert.equal((await api.create(wanted, "me")).token, "shown-once");
+  assert.equal(asked.length, 3);
+  for (const { method, url, headers } of asked) {
+    assert.equal(`${method} ${url}`, "POST https://api.example/v1/projects");
+    assert.equal(headers["idempotency-key"], "key-1");
+    assert.equal(headers.authorization, "Bearer secret");
+  }
+});
+
+test("what is not known is undecided", async () => {
+  answers(LOST, LOST, LOST, LOST);
+  await assert.rejects(api.create(wanted, "me"), (error) => error.failure(true).name === "undecided");
+  answers([201, { ok: true }]);
+  await assert.rejects(api.create(wanted, "me"), { name: "undecided" });
+  answers([400, { error: "no such region" }]);
+  await assert.rejects(api.create(wanted, "me"), { name: "failed", message: /no such region/ });
+});
+
+test("a project is found on any page", async () => {
+  const others = { items: [project("p-1", { owner: "other" }), project("p-2")], after: "2" };
+  answers([200, others], [200, { items: [project("p-3")] }]);
+  assert.equal((await api.find("hello", "me", ["p-2"])).id, "p-3");
+  const page = "https://api.example/v1/projects?name=hello";
+  assert.deepEqual(asked.map(({ url }) => url), [page, `${page}&after=2`]);
+});
+
+test("gone is deleted and nothing to read", async () => {
+  answers([204], [404, {}], [404, {}]);
+  await api.delete("a/b");
+  await api.delete("a/b");
+  assert.equal(await api.get("a/b"), undefined);
+  assert.equal(asked[0].url, "https://api.example/v1/projects/a%2Fb");
+});
+
+test("what cannot be read is not taken for gone", async () => {
+  answers([200, { uid: "p-1" }], [401, {}]);
+  await assert.rejects(api.get("p-1"), { name: "failed" });
+  await assert.rejects(api.get("p-1"), { name: "failed" });
+});

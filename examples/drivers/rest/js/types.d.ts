@@ -1,0 +1,27 @@
+// What the driver is given, and what the API returns.
+
+import type { Inputs as Given } from "@purlin/driver";
+
+export interface Values {
+  name: string;
+  region: string;
+  size: number;
+}
+
+export interface Connection {
+  server: string;
+  token: string;
+}
+
+export type Inputs = Given<Values, {}, {}, Connection>;
+
+export interface Project extends Values {
+  id: string;
+  /** Which resource it belongs to. Names are not unique. */
+  owner?: string;
+}
+
+/** A project that was just created. Its token is shown only now. */
+export interface Created extends Project {
+  token?: string;
+}

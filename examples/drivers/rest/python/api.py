@@ -1,0 +1,64 @@
+"""The API's client: which requests there are, and what their answers mean. Everything that is special
+about your API belongs here."""
+
+from purlin_driver import Call, Failed, Undecided
+from purlin_driver.rest import Client, segment
+
+#: What the driver needs of a project.
+FIELDS = ("id", "name", "region", "size")
+
+
+class Api:
+    """A client for one call of the driver."""
+
+    def __init__(self, connection: dict, call: Call):
+        headers = {"authorization": f"Bearer {connection['token']}"}
+        self.client = Client(connection["server"], call, headers)
+
+    def create(self, wanted: dict, owner: str) -> dict:
+        """Creates a project. Its token is shown only now. The key makes it safe to send this twice."""
+        body = {**wanted, "owner": owner}
+        created = self.client.send("POST", "/projects", body, keyed=True).success().json()
+        return complete(created, Undecided)
+
+    def get(self, id: str) -> dict | None:
+        answer = self.client.send("GET", f"/projects/{segment(id)}")
+        return None if answer.status == 404 else complete(answer.success().json(), Failed)
+
+    def find(self, name: str, owner: str, known: list[str]) -> dict | None:
+        """Looks for a project of this resource by its name, in all pages of the list. What is in `known`
+        belongs to others."""
+        query, seen = {"name": name}, None
+        while True:
+            page = self.client.send("GET", "/projects", query=query).success().json()
+            for found in page["items"]:
+                found = complete(found, Failed)
+                if found["name"] == name and found.get("owner") == owner and found["id"] not in known:
+                    return found
+            after = page.get("after")
+            if after is None or after == seen:
+                return None
+            seen = query["after"] = after
+
+    def update(self, id: str, wanted: dict) -> dict:
+        """Changes what can be changed in place."""
+        body = {"size": wanted["size"]}
+        answer = self.client.send("PATCH", f"/projects/{segment(id)}", body, keyed=True)
+        return complete(answer.success().json(), Undecided)
+
+    def delete(self, id: str) -> None:
+        """Deletes a project. What is gone already is a success."""
+        answer = self.client.send("DELETE", f"/projects/{segment(id)}")
+        if answer.status != 404:
+            answer.success()
+
+
+def complete(project, kind) -> dict:
+    """A project with all that the driver needs. Without that the failure is of this kind: a request with
+    effects was carried out, so Purlin has to find out what exists."""
+    if not isinstance(project, dict):
+        raise kind("the API answered no project")
+    missing = [name for name in FIELDS if name not in project]
+    if missing:
+        raise kind(f"the API answered a project without `{missing[0]}`")
+    return project

@@ -1,0 +1,57 @@
+"""The driver `acme/project`: a project in a REST API that speaks JSON."""
+
+import schema
+from api import Api
+from purlin_driver import (
+    Change, CreateRequest, DeleteRequest, Driver, NameRequest, Observed, ReadRequest, State, TypeSchema,
+    Wish, host
+)
+
+
+class Project(Driver):
+    """A project in the API."""
+
+    NAME = "acme/project"
+    VERSION = "0.1.0"
+    DESCRIPTION = "A project in a REST API."
+    #: The API takes idempotency keys: a repeated `create` returns what the first one created, with the
+    #: token. Remove this line if your API forgets keys within the time that a deployment may lie still.
+    REPEAT_CREATE = True
+    TYPES = [TypeSchema("project", schema.INPUTS, schema.OUTPUTS)]
+    WISHES = [Wish("http", "", "the API that `connection.server` names")]
+
+    def name(self, request: NameRequest) -> str:
+        return request.inputs.values["name"]
+
+    def create(self, request: CreateRequest) -> State:
+        api = Api(request.inputs.connection, request.call)
+        created = api.create(request.inputs.values, request.resource.guresid)
+        # From here on, an interrupted call is resolved by this id.
+        host.checkpoint(created["id"])
+        secrets = {"token": created["token"]} if "token" in created else {}
+        return State(created["id"], outputs(created), secrets)
+
+    def read(self, request: ReadRequest) -> Observed | None:
+        api = Api(request.inputs.connection, request.call)
+        if request.id is None:
+            found = api.find(request.name, request.resource.guresid, request.known)
+        else:
+            found = api.get(request.id)
+        if found is None:
+            return None
+        values = {name: found[name] for name in ("name", "region", "size")}
+        return Observed(State(found["id"], outputs(found)), values)
+
+    def update(self, change: Change) -> State:
+        api = Api(change.after.connection, change.call)
+        updated = api.update(change.state.id, change.after.values)
+        return State(change.state.id, outputs(updated))
+
+    def delete(self, request: DeleteRequest) -> None:
+        Api(request.inputs.connection, request.call).delete(request.state.id)
+
+
+def outputs(found: dict) -> dict:
+    """What others may read of a project. The token is not in it: only `create` sees it, and the schema
+    has Purlin keep it."""
+    return {name: found[name] for name in ("id", "name", "region", "size")}

@@ -1,0 +1,81 @@
+"""The driver without WebAssembly: against a transport that answers from memory."""
+
+import json
+import unittest
+
+from api import Api
+from purlin_driver import Call, Failed, HttpError, Undecided, http
+
+CONNECTION = {"server": "https://api.example/v1/", "token": "secret"}
+WANTED = {"name": "hello", "region": "eu", "size": 2}
+LOST = None
+
+
+def project(id, owner="me", **more):
+    return {"id": id, **WANTED, "owner": owner, **more}
+
+
+class ApiTest(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(setattr, http, "transport", http.transport)
+        self.asked = []
+        http.effects.targets.clear()
+        self.api = Api(CONNECTION, Call("key-1"))
+
+    def answers(self, *answers):
+        left = iter(answers)
+
+        def transport(request):
+            self.asked.append(request)
+            answer = next(left)
+            if answer is LOST:
+                raise HttpError("lost", request, "the connection ended before the answer")
+            status, body = answer
+            return http.Answer(status, [("Retry-After", "0")], json.dumps(body).encode())
+
+        http.transport = transport
+
+    def test_a_lost_answer_is_asked_for_again_with_the_same_key(self):
+        self.answers(LOST, (429, {}), (201, project("p-1", token="shown-once")))
+        self.assertEqual(self.api.create(WANTED, "me")["token"], "shown-once")
+        self.assertEqual(len(self.asked), 3)
+        for request in self.asked:
+            self.assertEqual(request.target, "POST https://api.example/v1/projects")
+            headers = dict(request.fields)
+            self.assertEqual(headers["idempotency-key"], "key-1")
+            self.assertEqual(headers["authorization"], "Bearer secret")
+
+    def test_what_is_not_known_is_undecided(self):
+        self.answers(*[LOST] * 4)
+        with self.assertRaises(HttpError) as lost:
+            self.api.create(WANTED, "me")
+        self.assertIsInstance(lost.exception.failure(changes=True), Undecided)
+        self.answers((201, {"ok": True}))
+        self.assertRaises(Undecided, self.api.create, WANTED, "me")
+        self.answers((400, {"error": "no such region"}))
+        with self.assertRaisesRegex(Failed, "no such region"):
+            self.api.create(WANTED, "me")
+
+    def test_a_project_is_found_on_any_page(self):
+        others = {"items": [project("p-1", "other"), project("p-2")], "after": "2"}
+        self.answers((200, others), (200, {"items": [project("p-3")]}))
+        self.assertEqual(self.api.find("hello", "me", ["p-2"])["id"], "p-3")
+        urls = [request.url for request in self.asked]
+        page = "https://api.example/v1/projects?name=hello"
+        self.assertEqual(urls, [page, f"{page}&after=2"])
+
+    def test_gone_is_deleted_and_nothing_to_read(self):
+        self.answers((204, None), (404, {}), (404, {}))
+        self.api.delete("a/b")
+        self.api.delete("a/b")
+        self.assertIsNone(self.api.get("a/b"))
+        self.assertEqual(self.asked[0].url, "https://api.example/v1/projects/a%2Fb")
+
+    def test_what_cannot_be_read_is_not_taken_for_gone(self):
+        self.answers((200, {"uid": "p-1"}), (401, {}))
+        self.assertRaises(Failed, self.api.get, "p-1")
+        self.assertRaises(Failed, self.api.get, "p-1")
+
+
+if __name__ == "__main__":
+    unittest.main()

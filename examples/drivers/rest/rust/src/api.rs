@@ -1,0 +1,125 @@
+//! The API's client: which requests there are, and what their answers mean. Everything that is special
+//! about your API belongs here.
+
+use purlin_sdk::{Call, Failure};
+use purlin_sdk_http::{Client, Request, segment};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::schema::{Connection, Region, Values};
+
+/// How often a request is sent that may be repeated. Between attempts the client waits as long as the
+/// server says, or 200 ms, 400 ms and so on.
+const ATTEMPTS: u32 = 4;
+
+/// A client for one call of the driver.
+pub(crate) struct Api {
+    client: Client,
+    server: String,
+    key: String,
+}
+
+/// A project as the API returns it.
+#[derive(Deserialize)]
+pub(crate) struct Found {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) region: Region,
+    pub(crate) size: u32,
+    /// Which resource it belongs to. Names are not unique.
+    #[serde(default)]
+    pub(crate) owner: String,
+}
+
+/// A project that was just created. Its token is shown only now.
+#[derive(Deserialize)]
+pub(crate) struct Created {
+    #[serde(flatten)]
+    pub(crate) project: Found,
+    pub(crate) token: Option<String>,
+}
+
+/// A page of a list, and where the next one begins.
+#[derive(Deserialize)]
+struct Page {
+    items: Vec<Found>,
+    after: Option<String>,
+}
+
+impl Api {
+    pub(crate) fn new(connection: &Connection, call: &Call) -> Self {
+        Self::with_client(Client::new(call), connection, call)
+    }
+
+    /// The same over another client, which tests use.
+    pub(crate) fn with_client(client: Client, connection: &Connection, call: &Call) -> Self {
+        let client = client
+            .reason("to manage projects")
+            .patience(ATTEMPTS)
+            .header("authorization", format!("Bearer {}", connection.token));
+        let server = connection.server.trim_end_matches('/').to_owned();
+        Self { client, server, key: call.idempotency_key.clone() }
+    }
+
+    /// Creates a project. The key makes it safe to send this twice.
+    pub(crate) fn create(&self, wanted: &Values, owner: &str) -> Result<Created, Failure> {
+        let body = json!({
+            "name": wanted.name, "region": wanted.region, "size": wanted.size, "owner": owner,
+        });
+        let request = self.keyed(Request::post(self.url("/projects"))).json(&body)?;
+        self.client.send(request)?.success()?.json()
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Result<Option<Found>, Failure> {
+        let answer = self.client.send(Request::get(self.project(id)))?;
+        if answer.status == 404 { Ok(None) } else { answer.success()?.json().map(Some) }
+    }
+
+    /// Looks for a project of this resource by its name, in all pages of the list. What is in `known`
+    /// belongs to others.
+    pub(crate) fn find(&self, name: &str, owner: &str, known: &[String]) -> Result<Option<Found>, Failure> {
+        let mut after = None::<String>;
+        loop {
+            let mut request = Request::get(self.url("/projects")).query("name", name);
+            if let Some(after) = &after {
+                request = request.query("after", after);
+            }
+            let page: Page = self.client.send(request)?.success()?.json()?;
+            let own =
+                |found: &Found| found.name == name && found.owner == owner && !known.contains(&found.id);
+            if let Some(found) = page.items.into_iter().find(own) {
+                return Ok(Some(found));
+            }
+            match page.after {
+                Some(next) if after.as_ref() != Some(&next) => after = Some(next),
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    /// Changes what can be changed in place.
+    pub(crate) fn update(&self, id: &str, wanted: &Values) -> Result<Found, Failure> {
+        let body = json!({"size": wanted.size});
+        let request = self.keyed(Request::patch(self.project(id))).json(&body)?;
+        self.client.send(request)?.success()?.json()
+    }
+
+    /// Deletes a project. What is gone already is a success.
+    pub(crate) fn delete(&self, id: &str) -> Result<(), Failure> {
+        let answer = self.client.send(Request::delete(self.project(id)))?;
+        if answer.status == 404 { Ok(()) } else { answer.success().map(drop) }
+    }
+
+    /// The request with the call's key, which makes it safe to send it twice.
+    fn keyed(&self, request: Request) -> Request {
+        request.header("idempotency-key", &self.key).repeatable()
+    }
+
+    fn project(&self, id: &str) -> String {
+        self.url(&format!("/projects/{}", segment(id)))
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.server)
+    }
+}

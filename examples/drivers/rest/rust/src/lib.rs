@@ -1,0 +1,95 @@
+//! The driver `acme/project`: a project in a REST API that speaks JSON.
+
+mod api;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use purlin_sdk::{
+    Call, CreateRequest, DeleteRequest, Driver, Failure, Name, NameRequest, Observed, Raw, Read, ReadRequest,
+    State, TypeSchema, Update, UpdateRequest, Wish, operation,
+};
+use serde::de::Error as _;
+
+use api::{Api, Found};
+use schema::{Connection, ProjectInputs, ProjectOutputs, Values};
+
+/// A project in the API.
+pub struct Project;
+
+impl Driver for Project {
+    const NAME: &str = "acme/project";
+    const DESCRIPTION: &str = "A project in a REST API.";
+    /// The API takes idempotency keys: a repeated `create` returns what the first one created, with the
+    /// token. Remove this line if your API forgets keys within the time that a deployment may lie still.
+    const REPEAT_CREATE: bool = true;
+    type Inputs = ProjectInputs;
+
+    fn types() -> Vec<TypeSchema> {
+        vec![TypeSchema::of::<ProjectInputs, ProjectOutputs>("project")]
+    }
+
+    fn wishes() -> Vec<Wish> {
+        vec![Wish {
+            capability: "http".into(),
+            pattern: String::new(),
+            reason: "the API that `connection.server` names".into(),
+        }]
+    }
+
+    fn create(request: CreateRequest<ProjectInputs>) -> Result<State, Failure> {
+        let ProjectInputs { values, connection } = &request.inputs.given;
+        let api = Api::new(connection, &request.call);
+        let created = api.create(values, &request.resource.guresid)?;
+        // From here on, an interrupted call is resolved by this id.
+        operation::checkpoint(&created.project.id);
+        state(created.project, created.token)
+    }
+
+    fn delete(request: DeleteRequest<ProjectInputs>) -> Result<(), Failure> {
+        api(&request.inputs, &request.call)?.delete(&request.state.id)
+    }
+}
+
+impl Name for Project {
+    fn name(request: NameRequest<ProjectInputs>) -> Result<String, Failure> {
+        Ok(request.inputs.values.name.clone())
+    }
+}
+
+impl Read for Project {
+    fn read(request: ReadRequest<ProjectInputs>) -> Result<Option<Observed>, Failure> {
+        let api = api(&request.inputs, &request.call)?;
+        let found = match &request.id {
+            Some(id) => api.get(id)?,
+            None => api.find(&request.name, &request.resource.guresid, &request.known)?,
+        };
+        let Some(found) = found else { return Ok(None) };
+        let values = Values { name: found.name.clone(), region: found.region, size: found.size };
+        Observed::new(state(found, None)?, values).map(Some)
+    }
+}
+
+impl Update for Project {
+    fn update(request: UpdateRequest<ProjectInputs>) -> Result<State, Failure> {
+        let ProjectInputs { values, connection } = &request.after.given;
+        let api = Api::new(connection, &request.call);
+        state(api.update(&request.state.id, values)?, None)
+    }
+}
+
+purlin_sdk::export!(Project);
+
+/// The API as the current connection reaches it. The other inputs may stem from an older version.
+fn api(inputs: &Raw<ProjectInputs>, call: &Call) -> Result<Api, Failure> {
+    let missing = || serde_json::Error::custom("the connection is missing");
+    let connection = inputs.get("/connection").ok_or_else(missing)?;
+    let connection: Connection = serde_json::from_value(connection.clone())?;
+    Ok(Api::new(&connection, call))
+}
+
+/// The outputs of a project. Only `create` gets the token, and Purlin keeps it, as the schema says.
+fn state(found: Found, token: Option<String>) -> Result<State, Failure> {
+    let Found { id, name, region, size, .. } = found;
+    State::new(id.clone()).told(&ProjectOutputs { id, name, region, size, token })
+}

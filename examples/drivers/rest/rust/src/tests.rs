@@ -1,0 +1,105 @@
+//! The driver without WebAssembly: against a transport that answers from memory.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use purlin_sdk::{Call, Failure, Json};
+use purlin_sdk_http::{Client, Error, Limits, Request, Response};
+use serde_json::json;
+
+use crate::api::Api;
+use crate::schema::{Connection, Region, Values};
+
+/// What a request is answered with: a status and a body, or a lost answer.
+type Answer = Option<(u16, Json)>;
+
+/// An API that gives these answers, and the requests that it got.
+fn api(answers: Vec<Answer>) -> (Api, Rc<RefCell<Vec<Request>>>) {
+    let asked = Rc::new(RefCell::new(Vec::new()));
+    let (seen, left) = (Rc::clone(&asked), RefCell::new(answers.into_iter()));
+    let transport = move |request: &Request, _: &Limits| {
+        seen.borrow_mut().push(request.clone());
+        match left.borrow_mut().next().expect("an answer") {
+            Some((status, body)) => {
+                let patience = ("retry-after".to_owned(), "0".to_owned());
+                Ok(Response::new(status, vec![patience], body.to_string()))
+            }
+            None => Err(Error::Lost {
+                target: request.target(),
+                message: "the connection ended before the answer".to_owned(),
+                repeatable: request.is_repeatable(),
+                effects: request.has_effects(),
+            }),
+        }
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time");
+    let deadline = (now + Duration::from_secs(60)).as_millis() as u64;
+    let call = Call { idempotency_key: "key-1".to_owned(), deadline };
+    let connection = Connection { server: "https://api.example/v1/".to_owned(), token: "secret".to_owned() };
+    let client = Client::new(&call).with_transport(transport);
+    (Api::with_client(client, &connection, &call), asked)
+}
+
+fn wanted() -> Values {
+    Values { name: "hello".to_owned(), region: Region::Eu, size: 2 }
+}
+
+fn project(id: &str, owner: &str) -> Json {
+    json!({"id": id, "name": "hello", "region": "eu", "size": 2, "owner": owner})
+}
+
+#[test]
+fn a_lost_answer_is_asked_for_again_with_the_same_key() {
+    let mut created = project("p-1", "me");
+    created["token"] = json!("shown-once");
+    let (api, asked) = api(vec![None, Some((429, json!({}))), Some((201, created))]);
+    let made = api.create(&wanted(), "me").expect("created");
+    assert_eq!((made.project.id.as_str(), made.token.as_deref()), ("p-1", Some("shown-once")));
+    let asked = asked.borrow();
+    assert_eq!(asked.len(), 3);
+    for request in asked.iter() {
+        assert_eq!(request.target(), "POST https://api.example/v1/projects");
+        assert_eq!(request.get_header("idempotency-key"), Some("key-1"));
+        assert_eq!(request.get_header("authorization"), Some("Bearer secret"));
+    }
+}
+
+#[test]
+fn what_is_not_known_is_undecided() {
+    let (lost, _) = api(vec![None, None, None, None]);
+    assert!(matches!(lost.create(&wanted(), "me"), Err(Failure::Undecided(_))));
+    let (strange, _) = api(vec![Some((201, json!({"ok": true})))]);
+    assert!(matches!(strange.create(&wanted(), "me"), Err(Failure::Undecided(_))));
+    let (rejected, _) = api(vec![Some((400, json!({"error": "no such region"})))]);
+    let failure = rejected.create(&wanted(), "me").map(|made| made.project.id);
+    assert!(matches!(&failure, Err(Failure::Failed(text)) if text.contains("no such region")));
+}
+
+#[test]
+fn a_project_is_found_on_any_page() {
+    let others = json!({"items": [project("p-1", "other"), project("p-2", "me")], "after": "2"});
+    let own = json!({"items": [project("p-3", "me")]});
+    let (api, asked) = api(vec![Some((200, others)), Some((200, own))]);
+    let found = api.find("hello", "me", &["p-2".to_owned()]).expect("a list").expect("found");
+    assert_eq!(found.id, "p-3");
+    let urls: Vec<_> = asked.borrow().iter().map(|request| request.url.clone()).collect();
+    let list = "https://api.example/v1/projects?name=hello";
+    assert_eq!(urls, [list.to_owned(), format!("{list}&after=2")]);
+}
+
+#[test]
+fn gone_is_deleted_and_nothing_to_read() {
+    let (api, asked) = api(vec![Some((204, Json::Null)), Some((404, json!({}))), Some((404, json!({})))]);
+    api.delete("a/b").expect("deleted");
+    api.delete("a/b").expect("gone already");
+    assert!(api.get("a/b").expect("an answer").is_none());
+    assert_eq!(asked.borrow()[0].url, "https://api.example/v1/projects/a%2Fb");
+}
+
+#[test]
+fn what_cannot_be_read_is_not_taken_for_gone() {
+    let (api, _) = api(vec![Some((200, json!({"uid": "p-1"}))), Some((401, json!({})))]);
+    assert!(matches!(api.get("p-1"), Err(Failure::Failed(_))));
+    assert!(matches!(api.get("p-1"), Err(Failure::Failed(_))));
+}

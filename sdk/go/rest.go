@@ -1,0 +1,216 @@
+package purlin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Client sends requests to a REST API that speaks JSON, for one call of the driver. It repeats what may
+// be repeated, and its answers know which failure they are.
+type Client struct {
+	// Server is the URL that paths are appended to.
+	Server string
+	// Header goes with each request, such as Authorization.
+	Header Header
+	// Call has the idempotency key and the deadline.
+	Call Call
+	// Attempts is how often a request is sent that may be repeated, 4 when it is 0.
+	Attempts int
+	// Fetch sends a request. It is the function Fetch when it is nil; tests put another one here.
+	Fetch func(Request) (Response, error)
+}
+
+// Ask is a request of a Client.
+type Ask struct {
+	Method string
+	Path   string
+	Query  url.Values
+	// Body is written as JSON, unless it is nil.
+	Body any
+	// Keyed adds the call's idempotency key, so that the request may be repeated.
+	Keyed bool
+}
+
+// Answer is what the server answered, whatever its status.
+type Answer struct {
+	Response
+	// Target is method and URL, without a query.
+	Target string
+	// effects tells whether the request may have changed something.
+	effects    bool
+	repeatable bool
+}
+
+// longestWait is the longest wait between two attempts.
+const longestWait = 10 * time.Second
+
+// Segment writes a text as one segment of a path: a slash in it is encoded too.
+func Segment(text string) string {
+	if text == "." || text == ".." {
+		return strings.ReplaceAll(text, ".", "%2E")
+	}
+	return url.PathEscape(text)
+}
+
+// Send sends a request. Each error but one about the body is a FetchError.
+func (client Client) Send(ask Ask) (Answer, error) {
+	request := Request{Method: ask.Method, URL: strings.TrimRight(client.Server, "/") + ask.Path, Header: Header{}}
+	if len(ask.Query) > 0 {
+		request.URL += "?" + ask.Query.Encode()
+	}
+	request.Header.Set("Accept", "application/json")
+	for name, values := range client.Header {
+		request.Header[name] = values
+	}
+	if ask.Body != nil {
+		body, err := text(ask.Body)
+		if err != nil {
+			return Answer{}, err
+		}
+		request.Body = []byte(body)
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if ask.Keyed {
+		request.Header.Set("Idempotency-Key", client.Call.IdempotencyKey)
+	}
+	fetch, attempts := client.Fetch, client.Attempts
+	if fetch == nil {
+		fetch = Fetch
+	}
+	if attempts == 0 {
+		attempts = 4
+	}
+	repeatable := ask.Keyed || slices.Contains([]string{"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}, ask.Method)
+	for attempt := 1; ; attempt++ {
+		again := attempt < attempts
+		// Later attempts wait 200 ms, 400 ms and so on, if the server does not say how long.
+		wait := 100 * time.Millisecond << attempt
+		response, err := fetch(request)
+		if err != nil {
+			var failed FetchError
+			mayRepeat := errors.As(err, &failed) &&
+				(failed.Kind == FetchUnreachable || (failed.Kind == FetchLost && repeatable))
+			if again && mayRepeat && client.pause(wait) {
+				continue
+			}
+			return Answer{}, err
+		}
+		target, _, _ := strings.Cut(request.URL, "?")
+		answer := Answer{response, ask.Method + " " + target, hasEffects(ask.Method), repeatable}
+		if after, told := answer.RetryAfter(); told {
+			wait = after
+		}
+		if !again || !answer.asksAgain() || !client.pause(wait) {
+			return answer, nil
+		}
+	}
+}
+
+// pause waits, if the call has the time for it and the operator wants it to go on.
+func (client Client) pause(wait time.Duration) bool {
+	deadline := client.Call.Deadline
+	if wait > longestWait || (!deadline.IsZero() && time.Now().Add(wait).After(deadline)) || Cancelled() {
+		return false
+	}
+	time.Sleep(wait)
+	return true
+}
+
+// IsSuccess tells whether the status is one of 200 to 299.
+func (answer Answer) IsSuccess() bool { return answer.Status >= 200 && answer.Status < 300 }
+
+// Decode reads the JSON of an answer whose status is a success. Of any other, the error is Failure's. If
+// the answer to a request with effects cannot be read, the error is Undecided: it was carried out.
+func (answer Answer) Decode(into any) error {
+	if !answer.IsSuccess() {
+		return answer.Failure()
+	}
+	if err := json.Unmarshal(answer.Body, into); err != nil {
+		return answer.Unreadable(fmt.Sprintf("the answer is not the JSON expected: %v", err))
+	}
+	return nil
+}
+
+// Unreadable is the error of an answer without what the driver needs: Undecided for a request with
+// effects, which was carried out, otherwise an ordinary one.
+func (answer Answer) Unreadable(message string) error {
+	message = answer.Target + ": " + message
+	if answer.effects {
+		return Undecided(message)
+	}
+	return errors.New(message)
+}
+
+// RetryAfter is after how long the server wants to be asked again, if it says so.
+func (answer Answer) RetryAfter() (time.Duration, bool) {
+	told := strings.TrimSpace(answer.Header.Get("Retry-After"))
+	if seconds, err := strconv.ParseUint(told, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if then, err := time.Parse(time.RFC1123, told); err == nil {
+		return max(0, time.Until(then)), true
+	}
+	return 0, false
+}
+
+// asksAgain tells whether asking again makes sense and does no harm.
+func (answer Answer) asksAgain() bool {
+	switch answer.Status {
+	case 429:
+		return true
+	case 503:
+		_, told := answer.RetryAfter()
+		return told || answer.repeatable
+	case 408, 425, 502, 504:
+		return answer.repeatable
+	}
+	return false
+}
+
+// Failure is the failure that this answer is: 404 and 410 are NotFound, 409 and 412 a Conflict. If the
+// server gave up in the middle of a request with effects, it is Undecided.
+func (answer Answer) Failure() error {
+	message := fmt.Sprintf("%s: status %d%s", answer.Target, answer.Status, answer.said())
+	after, told := answer.RetryAfter()
+	gaveUp := slices.Contains([]int{408, 500, 502, 504}, answer.Status) || (answer.Status == 503 && !told)
+	if answer.effects && gaveUp {
+		return Undecided(message)
+	}
+	if answer.asksAgain() {
+		if !told {
+			after = time.Second
+		}
+		return RetryAfter{after, message}
+	}
+	switch answer.Status {
+	case 404, 410:
+		return NotFound(message)
+	case 409, 412:
+		return Conflict(message)
+	}
+	return errors.New(message)
+}
+
+// said is what the server says about it.
+func (answer Answer) said() string {
+	var document map[string]any
+	if json.Unmarshal(answer.Body, &document) != nil {
+		return ""
+	}
+	inner, _ := document["error"].(map[string]any)
+	for _, object := range []map[string]any{inner, document} {
+		for _, name := range []string{"message", "error_description", "error", "detail", "title", "reason"} {
+			if said, found := object[name].(string); found {
+				line := []rune(strings.Join(strings.Fields(said), " "))
+				return ": " + string(line[:min(len(line), 300)])
+			}
+		}
+	}
+	return ""
+}

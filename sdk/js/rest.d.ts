@@ -1,0 +1,43 @@
+// The types of `@purlin/driver/rest`, a client for REST APIs that speak JSON.
+
+import type { Call, Failure, Json } from "./index.js";
+
+/** A text as one segment of a path: a slash in it is encoded too. */
+export function segment(text: string): string;
+
+/** What the server answered, whatever its status. */
+export class Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+  /** Method and URL, without a query. */
+  readonly target: string;
+  /** Whether the request may have changed something. */
+  readonly effects: boolean;
+  /** Whether sending it again does no harm. */
+  readonly repeatable: boolean;
+  /** Milliseconds after which the server wants to be asked again, if it says so. */
+  readonly retryAfter: number | undefined;
+  /** Whether asking again makes sense and does no harm. */
+  readonly asksAgain: boolean;
+  /** The answer itself if its status is one of 200 to 299. Throws `failure()` otherwise. */
+  success(): this;
+  /** The body as JSON. Throws `undecided` if a request with effects was answered without JSON. */
+  json(): any;
+  /** The failure that this answer is. */
+  failure(): Failure;
+}
+
+export interface Options {
+  body?: Json | object;
+  query?: Record<string, string>;
+  /** Whether to send the call's idempotency key, so that the request may be repeated. */
+  keyed?: boolean;
+}
+
+/** A client for one call of the driver. */
+export class Client {
+  constructor(server: string, call: Call, headers?: Record<string, string>, attempts?: number);
+  /** Sends a request. Throws an `HttpError` if there is no answer. */
+  send(method: string, path: string, options?: Options): Promise<Answer>;
+}

@@ -1,0 +1,132 @@
+// A client for REST APIs that speak JSON: it repeats what may be repeated, and knows which failure an
+// answer is. It sends through `fetch`, so tests replace `globalThis.fetch`.
+
+import { conflict, failed, notFound, retryAfter, undecided } from "./failures.js";
+import { HttpError, isHarmless, targetOf } from "./http.js";
+import { host } from "./index.js";
+
+/** Methods whose requests do no harm when they arrive twice. */
+const REPEATABLE = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"];
+/** Milliseconds of the longest wait between two attempts. */
+const LONGEST_WAIT = 10_000;
+/** Places where APIs say what went wrong. */
+const SAID = ["message", "error_description", "error", "detail", "title", "reason"];
+
+/** A text as one segment of a path: a slash in it is encoded too. */
+export const segment = (text) => (/^\.\.?$/.test(text) ? text.replaceAll(".", "%2E") : encodeURIComponent(text));
+
+/** What the server answered, whatever its status. */
+export class Answer {
+  constructor(status, headers, body, { target, effects, repeatable }) {
+    Object.assign(this, { status, headers, body, target, effects, repeatable });
+  }
+
+  /** The answer itself if its status is one of 200 to 299. Throws `failure()` otherwise. */
+  success() {
+    if (this.status >= 200 && this.status < 300) return this;
+    throw this.failure();
+  }
+
+  /** The body as JSON. A request with effects whose answer cannot be read was carried out. */
+  json() {
+    try {
+      return JSON.parse(this.body);
+    } catch {
+      const message = `${this.target}: the answer is not JSON`;
+      throw this.effects && this.status < 300 ? undecided(message) : failed(message);
+    }
+  }
+
+  /** Milliseconds after which the server wants to be asked again, if it says so. */
+  get retryAfter() {
+    const text = (this.headers.get("retry-after") ?? "").trim();
+    if (/^\d+$/.test(text)) return Number(text) * 1000;
+    const then = Date.parse(text);
+    return Number.isNaN(then) ? undefined : Math.max(0, then - Date.now());
+  }
+
+  /** Whether asking again makes sense and does no harm. */
+  get asksAgain() {
+    if (this.status === 503) return this.repeatable || this.retryAfter !== undefined;
+    return this.status === 429 || (this.repeatable && [408, 425, 502, 504].includes(this.status));
+  }
+
+  /**
+   * The failure that this answer is: 404 and 410 are not found, 409 and 412 a conflict. If the server
+   * gave up in the middle of a request with effects, it is undecided.
+   */
+  failure() {
+    const text = `${this.target}: status ${this.status}${this.#said()}`;
+    const gaveUp =
+      [408, 500, 502, 504].includes(this.status) || (this.status === 503 && this.retryAfter === undefined);
+    if (this.effects && gaveUp) return undecided(text);
+    if (this.asksAgain) return retryAfter(this.retryAfter ?? 1000, text);
+    if (this.status === 404 || this.status === 410) return notFound(text);
+    if (this.status === 409 || this.status === 412) return conflict(text);
+    return failed(text);
+  }
+
+  /** What the server says about it. */
+  #said() {
+    let document;
+    try {
+      document = JSON.parse(this.body);
+    } catch {
+      return "";
+    }
+    for (const object of [document?.error, document]) {
+      const text = SAID.map((name) => object?.[name]).find((said) => typeof said === "string");
+      if (text !== undefined) return `: ${text.split(/\s+/).join(" ").slice(0, 300)}`;
+    }
+    return "";
+  }
+}
+
+/** A client for one call of the driver. */
+export class Client {
+  /** @param server the URL that paths are appended to @param call the call, for its key and deadline */
+  constructor(server, call, headers = {}, attempts = 4) {
+    Object.assign(this, { server: server.replace(/\/+$/, ""), call, headers, attempts });
+  }
+
+  /**
+   * Sends a request. `keyed` adds the call's idempotency key, so that it may be repeated. Throws an
+   * `HttpError` if there is no answer.
+   */
+  async send(method, path, { body, query, keyed = false } = {}) {
+    const url = new URL(this.server + path);
+    for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
+    const headers = { accept: "application/json", ...this.headers };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    if (keyed) headers["idempotency-key"] = this.call.idempotencyKey;
+    const request = { method, headers, redirect: "manual" };
+    if (body !== undefined) request.body = JSON.stringify(body);
+    const repeatable = keyed || REPEATABLE.includes(method);
+    const about = { target: targetOf(method, url), effects: !isHarmless(method), repeatable };
+    for (let attempt = 1; ; attempt++) {
+      const again = attempt < this.attempts;
+      // Later attempts wait 200 ms, 400 ms and so on, if the server does not say how long.
+      const wait = 100 * 2 ** attempt;
+      let answer;
+      try {
+        const got = await fetch(url.href, request);
+        answer = new Answer(got.status, got.headers, await got.text(), about);
+      } catch (error) {
+        const mayRepeat =
+          error instanceof HttpError &&
+          (error.kind === "unreachable" || (error.kind === "lost" && repeatable));
+        if (again && mayRepeat && (await this.#pause(wait))) continue;
+        throw error;
+      }
+      if (!(again && answer.asksAgain && (await this.#pause(answer.retryAfter ?? wait)))) return answer;
+    }
+  }
+
+  /** Waits, if the call has the time for it and the operator wants it to go on. */
+  async #pause(milliseconds) {
+    const left = this.call.deadline ? this.call.deadline - Date.now() : LONGEST_WAIT;
+    if (milliseconds > LONGEST_WAIT || milliseconds >= left || host.cancelled()) return false;
+    await new Promise((done) => setTimeout(done, milliseconds));
+    return true;
+  }
+}

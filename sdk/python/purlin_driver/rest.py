@@ -1,0 +1,146 @@
+"""A client for REST APIs that speak JSON: it repeats what may be repeated, and knows which failure an
+answer is. It sends through `http`, so tests replace `http.transport`."""
+
+import json
+import time
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from urllib.parse import quote, urlencode, urlsplit
+
+from . import http
+from .failures import Conflict, Failed, Failure, NotFound, RetryAfter, Undecided
+from .host import host
+from .requests import Call
+
+#: Methods whose requests do no harm when they arrive twice.
+REPEATABLE = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
+#: Seconds of the longest wait between two attempts.
+LONGEST_WAIT = 10
+#: Places where APIs say what went wrong.
+SAID = ("message", "error_description", "error", "detail", "title", "reason")
+
+
+def segment(text: str) -> str:
+    """A text as one segment of a path: a slash in it is encoded too."""
+    return text.replace(".", "%2E") if text in (".", "..") else quote(text, safe="")
+
+
+@dataclass
+class Answer:
+    """What the server answered, whatever its status."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    target: str
+    effects: bool
+    repeatable: bool
+
+    def success(self) -> "Answer":
+        """The answer itself if its status is one of 200 to 299. Raises `failure()` otherwise."""
+        if 200 <= self.status < 300:
+            return self
+        raise self.failure()
+
+    def json(self):
+        """The body as JSON. A request with effects whose answer cannot be read was carried out."""
+        try:
+            return json.loads(self.body)
+        except ValueError as error:
+            kind = Undecided if self.effects and self.status < 300 else Failed
+            raise kind(f"{self.target}: the answer is not JSON: {error}") from None
+
+    def retry_after(self) -> float | None:
+        """Seconds after which the server wants to be asked again, if it says so."""
+        text = self.headers.get("retry-after", "").strip()
+        if text.isdecimal():
+            return float(text)
+        try:
+            return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+        except (TypeError, ValueError):
+            return None
+
+    def asks_again(self) -> bool:
+        """Whether asking again makes sense and does no harm."""
+        if self.status == 503:
+            return self.repeatable or self.retry_after() is not None
+        return self.status == 429 or (self.repeatable and self.status in (408, 425, 502, 504))
+
+    def failure(self) -> Failure:
+        """The failure that this answer is: 404 and 410 are not found, 409 and 412 a conflict. If the
+        server gave up in the middle of a request with effects, it is undecided."""
+        text = f"{self.target}: status {self.status}{self.said()}"
+        gave_up = self.status in (408, 500, 502, 504) or (self.status == 503 and self.retry_after() is None)
+        if self.effects and gave_up:
+            return Undecided(text)
+        if self.asks_again():
+            after = self.retry_after()
+            return RetryAfter(1000 if after is None else int(after * 1000), text)
+        kinds = {404: NotFound, 410: NotFound, 409: Conflict, 412: Conflict}
+        return kinds.get(self.status, Failed)(text)
+
+    def said(self) -> str:
+        """What the server says about it."""
+        try:
+            document = json.loads(self.body)
+        except ValueError:
+            return ""
+        place = document.get("error") if isinstance(document, dict) else None
+        for object in (place, document):
+            said = [object.get(name) for name in SAID] if isinstance(object, dict) else []
+            for text in said:
+                if isinstance(text, str):
+                    return f": {' '.join(text.split())[:300]}"
+        return ""
+
+
+class Client:
+    """A client for one call of the driver."""
+
+    def __init__(self, server: str, call: Call, headers: dict[str, str] | None = None, attempts: int = 4):
+        self.server, self.call, self.attempts = server.rstrip("/"), call, attempts
+        self.headers = headers or {}
+
+    def send(
+        self, method: str, path: str, body=None, *, query: dict[str, str] | None = None, keyed: bool = False
+    ) -> Answer:
+        """Sends a request. `keyed` adds the call's idempotency key, so that it may be repeated. Raises
+        `HttpError` if there is no answer."""
+        url = self.server + path + (f"?{urlencode(query)}" if query else "")
+        headers = {"accept": "application/json", **self.headers}
+        content = b""
+        if body is not None:
+            headers["content-type"] = "application/json"
+            content = json.dumps(body).encode()
+        if keyed:
+            headers["idempotency-key"] = self.call.idempotency_key
+        repeatable = keyed or method in REPEATABLE
+        for attempt in range(1, self.attempts + 1):
+            # Later attempts wait 200 ms, 400 ms and so on, if the server does not say how long.
+            wait = 0.1 * 2**attempt
+            try:
+                got = http.request(method, url, content, headers)
+            except http.HttpError as error:
+                again = error.kind == "unreachable" or (error.kind == "lost" and repeatable)
+                if not again or attempt == self.attempts or not self.pause(wait):
+                    raise
+                continue
+            target = f"{method} {urlsplit(url)._replace(query='').geturl()}"
+            effects = method not in http.HARMLESS
+            answer = Answer(got.status, got.headers, got.body, target, effects, repeatable)
+            after = answer.retry_after()
+            if (
+                not answer.asks_again()
+                or attempt == self.attempts
+                or not self.pause(wait if after is None else after)
+            ):
+                return answer
+        raise AssertionError("there is at least one attempt")
+
+    def pause(self, seconds: float) -> bool:
+        """Waits, if the call has the time for it and the operator wants it to go on."""
+        left = self.call.deadline / 1000 - time.time() if self.call.deadline else LONGEST_WAIT
+        if seconds > LONGEST_WAIT or seconds >= left or host.cancelled():
+            return False
+        time.sleep(seconds)
+        return True

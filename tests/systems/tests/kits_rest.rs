@@ -1,0 +1,326 @@
+//! A driver for a REST API in every language, as `purlin driver new --template rest` writes it: built,
+//! tested, checked, and used against an API that misbehaves.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use purlin_systems::cut::Wire;
+use purlin_systems::interrupt::When;
+use purlin_systems::rest::{Fault, Service};
+use purlin_systems::{Proxy, Workspace, at_every_message, tools};
+use serde_json::{Value, json};
+
+/// What the projects write for the place of the API.
+const PLACE: &str = "https://api.example/v1";
+const TOKEN: &str = "the-first-token-of-the-api";
+const UP: &[&str] = &["up", "app.yaml", "--yes"];
+const DESTROY: &[&str] = &["destroy", "--yes"];
+const RESOURCE: &str = "project.default#workloads.hello.externals.work";
+
+/// A language, and how its projects are tested.
+struct Language {
+    name: &'static str,
+    /// Programs that have to be there, besides those of the machine.
+    needs: &'static [&'static str],
+    test: &'static [&'static str],
+}
+
+/// A project that was built.
+struct Built {
+    project: Workspace,
+}
+
+/// A folder that the next run finds again: what a language's tools keep between builds.
+fn kept(name: &str) -> PathBuf {
+    let folder = tools::root().join("target/tmp/kits").join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+#[track_caller]
+fn run(mut command: Command, folder: &Path) -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let own = [tools::tools().join("python/bin")].into_iter();
+    command.env("PATH", std::env::join_paths(own.chain(std::env::split_paths(&path))).expect("a path"));
+    command.env("CARGO_TARGET_DIR", kept("cargo"));
+    command.env("GOCACHE", kept("go")).env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local");
+    command.env("GOPROXY", "off").env("npm_config_cache", kept("npm"));
+    let done = command.current_dir(folder).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{command:?} failed ({}):\n{said}", done.status);
+    said
+}
+
+impl Built {
+    /// Writes a project, builds it, and runs its own tests.
+    fn new(language: &Language) -> Option<Self> {
+        for program in language.needs {
+            tools::need(program)?;
+        }
+        let project = Workspace::new();
+        let new = ["driver", "new", "kit", "--lang", language.name, "--template", "rest"];
+        project.purlin(&[&new[..], &["--name", "shop/account"]].concat());
+        let folder = project.path("kit");
+        let built = run(project.command(&["driver", "build"]), &folder);
+        assert!(built.contains("account.wasm: shop/account 0.1.0"), "{built}");
+        let [program, arguments @ ..] = language.test else { panic!("no test") };
+        let mut test = Command::new(program);
+        test.args(arguments);
+        run(test, &folder);
+        Some(Self { project })
+    }
+
+    fn file(&self, name: &str) -> String {
+        std::fs::read_to_string(self.project.path("kit").join(name)).expect("a file of the project")
+    }
+
+    /// A folder with the project's documents, for the API at a port of loopback.
+    fn scene(&self, port: u16) -> Workspace {
+        let place = format!("http://127.0.0.1:{port}");
+        let wasm = self.project.path("kit/account.wasm");
+        let workspace = Workspace::new();
+        for name in ["app.yaml", "check.yaml", "purlin.yaml"] {
+            let text = self.file(name).replace(PLACE, &place);
+            workspace.write(name, &text.replace("./account.wasm", &wasm.display().to_string()));
+        }
+        workspace.write("secrets/api-token", TOKEN);
+        workspace
+    }
+}
+
+fn service() -> Service {
+    let service = Service::start();
+    service.key(TOKEN);
+    service
+}
+
+/// The one project that there is.
+#[track_caller]
+fn only(service: &Service) -> Value {
+    let all: Vec<Value> = service.all("projects").into_values().collect();
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.into_iter().next().expect("one")
+}
+
+/// What is recorded of it: the token too, which only the answer to the creation had.
+#[track_caller]
+fn is_recorded(service: &Service, workspace: &Workspace) {
+    let id = only(service)["id"].as_str().expect("an id").to_owned();
+    let outputs = workspace.purlin(&["outputs", "--format", "json", "--show-secrets"]).json();
+    let outputs = &outputs["resources"][RESOURCE];
+    assert_eq!(outputs["id"], id.as_str(), "{outputs}");
+    assert_eq!(outputs["token"], format!("token-of-{id}"), "{outputs}");
+}
+
+fn set_size(workspace: &Workspace, size: u32) {
+    let text = std::fs::read_to_string(workspace.path("app.yaml")).expect("the documents");
+    let line = text.lines().find(|line| line.starts_with("      size: ")).expect("a size");
+    workspace.write("app.yaml", &text.replacen(line, &format!("      size: {size}"), 1));
+}
+
+fn checks(built: &Built) {
+    let service = Service::start();
+    service.key("a-token-of-the-check");
+    let workspace = built.scene(service.port());
+    let report = workspace.purlin(&["driver", "check", "shop/account", "--cases", "check.yaml"]);
+    for rule in ["secrets.hidden", "create.cut", "create.repeat", "read.finds", "impact.agrees", "update.cut"] {
+        let kept = |line: &str| line.starts_with("ok") && line.contains(rule);
+        assert!(report.stdout.lines().any(kept), "{rule} was not tried: {report}");
+    }
+    assert_eq!(service.all("projects"), [].into(), "nothing is left of the check");
+}
+
+/// A life without accidents, but for the token that is rotated and an API that changes.
+fn lives(built: &Built) {
+    let service = service();
+    // Others have projects of the same name, enough to fill a page.
+    for other in ["a", "b", "c"] {
+        let theirs = json!({"id": other, "name": "hello", "region": "eu", "size": 9, "owner": "somebody"});
+        service.put("projects", other, theirs);
+    }
+    let ours = || {
+        let all = service.all("projects").into_values();
+        all.filter(|project| project["owner"] != "somebody").collect::<Vec<_>>()
+    };
+    let workspace = built.scene(service.port());
+    workspace.purlin(UP);
+    let [made] = &ours()[..] else { panic!("one project: {:?}", ours()) };
+    assert_eq!((&made["size"], &made["region"]), (&json!(1), &json!("eu")), "{made}");
+    workspace.purlin(UP).says("Nothing to change");
+
+    // The token is rotated, and nothing is to be done for that.
+    service.key("another-token-of-the-api");
+    workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).expect(1).says("who are you?");
+    workspace.write("secrets/api-token", "another-token-of-the-api");
+    workspace.purlin(&["plan", "app.yaml", "--refresh"]).says("Nothing to change");
+
+    // A change in place, one that is rejected, and somebody else's.
+    set_size(&workspace, 3);
+    workspace.purlin(UP);
+    assert_eq!(ours()[0]["size"], 3);
+    let mut changed = ours()[0].clone();
+    changed["size"] = json!(7);
+    let id = changed["id"].as_str().expect("an id").to_owned();
+    service.put("projects", &id, changed);
+    workspace.purlin(&["up", "app.yaml", "--yes", "--refresh"]).says("values.size");
+    assert_eq!(ours()[0]["size"], 3);
+    let text = std::fs::read_to_string(workspace.path("app.yaml")).expect("the documents");
+    workspace.write("app.yaml", &text.replace("      name: hello\n", "      name: hello\n      region: us\n"));
+    workspace.run(UP).expect(2).says("region");
+    workspace.write("app.yaml", &text);
+
+    // Another version of the API. What cannot be read is not taken for gone.
+    service.renames("id", "uid");
+    workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).expect(1).says("id");
+    assert_eq!(ours().len(), 1);
+    service.renames("id", "id");
+
+    // Gone by somebody else's hand is made again; a deletion of what is gone is a success.
+    service.empty();
+    workspace.purlin(&["up", "app.yaml", "--yes", "--refresh"]);
+    assert_eq!(only(&service)["size"], 3);
+    service.empty();
+    workspace.purlin(DESTROY);
+}
+
+/// Whatever the answer to a creation is, there is one project, with its token recorded.
+fn survives(built: &Built) {
+    let soon = || vec![("retry-after", "0".to_owned())];
+    let faults = [
+        Fault::LoseAnswer,
+        Fault::CutOff,
+        Fault::Huge(5 << 20),
+        Fault::DoAndAnswer(201, "this is no JSON".to_owned()),
+        Fault::DoAndAnswer(502, String::new()),
+        Fault::Refuse(429, soon(), "{}".to_owned()),
+        Fault::Refuse(503, soon(), "{}".to_owned()),
+    ];
+    for fault in faults {
+        let service = service();
+        let workspace = built.scene(service.port());
+        service.fault("POST", fault.clone());
+        workspace.run(UP);
+        eprintln!("{fault:?}");
+        workspace.purlin(UP);
+        is_recorded(&service, &workspace);
+        set_size(&workspace, 2);
+        service.fault("PATCH", fault.clone());
+        workspace.run(UP);
+        workspace.purlin(UP);
+        assert_eq!(only(&service)["size"], 2);
+        service.fault("DELETE", fault);
+        workspace.run(DESTROY);
+        workspace.purlin(DESTROY);
+        assert_eq!(service.all("projects"), [].into());
+    }
+}
+
+/// The connection is cut at every message, and the program lives on.
+fn is_cut_off(built: &Built) {
+    for when in [When::Before, When::After] {
+        for at in 1.. {
+            let service = service();
+            let wire = Wire::to(service.port());
+            let workspace = built.scene(wire.port());
+            wire.cut_at(at, when);
+            workspace.run(UP);
+            let was_cut = wire.was_cut();
+            workspace.purlin(UP);
+            is_recorded(&service, &workspace);
+            wire.cut_at(at, when);
+            workspace.run(DESTROY);
+            let was_cut = wire.was_cut() || was_cut;
+            workspace.purlin(DESTROY);
+            assert_eq!(service.all("projects"), [].into());
+            if !was_cut {
+                break;
+            }
+        }
+    }
+}
+
+/// The program is killed at every message.
+fn is_killed(built: &Built) {
+    let service = service();
+    let proxy = Proxy::to(service.port());
+    let fresh = || {
+        service.empty();
+        built.scene(proxy.port())
+    };
+    let kills = at_every_message(
+        &proxy,
+        UP,
+        |_| fresh(),
+        |_, workspace| {
+            is_recorded(&service, workspace);
+            workspace.purlin(UP).says("Nothing to change");
+        },
+    );
+    assert!(kills >= 2, "there are messages to be killed at: {kills}");
+    let made = || {
+        let workspace = fresh();
+        workspace.purlin(UP);
+        workspace
+    };
+    let changed = |_| {
+        let workspace = made();
+        set_size(&workspace, 2);
+        workspace
+    };
+    at_every_message(&proxy, UP, changed, |_, workspace| {
+        is_recorded(&service, workspace);
+        assert_eq!(only(&service)["size"], 2);
+    });
+    let renamed = |_| {
+        let workspace = made();
+        let text = std::fs::read_to_string(workspace.path("app.yaml")).expect("the documents");
+        workspace.write("app.yaml", &text.replace("name: hello\n      size", "name: other\n      size"));
+        workspace
+    };
+    at_every_message(&proxy, UP, renamed, |_, workspace| {
+        workspace.purlin(UP);
+        is_recorded(&service, workspace);
+        assert_eq!(only(&service)["name"], "other");
+    });
+    at_every_message(&proxy, DESTROY, |_| made(), |_, _| assert_eq!(service.all("projects"), [].into()));
+}
+
+fn begins(language: &Language) {
+    let Some(built) = Built::new(language) else { return };
+    checks(&built);
+    lives(&built);
+    survives(&built);
+    is_cut_off(&built);
+    is_killed(&built);
+}
+
+#[test]
+fn rust() {
+    begins(&Language { name: "rust", needs: &[], test: &["cargo", "test", "--quiet"] });
+}
+
+#[test]
+fn c() {
+    begins(&Language { name: "c", needs: &["clang", "wasm-ld", "make"], test: &["make", "test"] });
+}
+
+#[test]
+fn go() {
+    begins(&Language { name: "go", needs: &["go"], test: &["go", "test", "./..."] });
+}
+
+#[test]
+fn js() {
+    begins(&Language { name: "js", needs: &["node", "npm"], test: &["npm", "test", "--silent"] });
+}
+
+#[test]
+fn python() {
+    begins(&Language {
+        name: "python",
+        needs: &["componentize-py"],
+        // As `pip install -e ./purlin` would have it.
+        test: &["env", "PYTHONPATH=purlin", "python3", "-m", "unittest", "--quiet"],
+    });
+}
