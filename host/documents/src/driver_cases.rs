@@ -168,7 +168,8 @@ fn invalid(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<InvalidCase> {
             pointer.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         if !parts.iter().any(|part| leads(part)) {
-            let message = format!("`{pointer}` does not point into `values`, `secrets`, `params` or `connection`");
+            let message =
+                format!("`{pointer}` does not point into `values`, `secrets`, `params` or `connection`");
             reader.wrong_value(&item.span, message, "write a JSON Pointer such as `/values/size`");
         }
         pointers.push(pointer.to_owned());

@@ -124,7 +124,8 @@ fn checks(built: &Built) {
     service.key("a-token-of-the-check");
     let workspace = built.scene(service.port());
     let report = workspace.purlin(&["driver", "check", "shop/account", "--cases", "check.yaml"]);
-    for rule in ["secrets.hidden", "create.cut", "create.repeat", "read.finds", "impact.agrees", "update.cut"] {
+    for rule in ["secrets.hidden", "create.cut", "create.repeat", "read.finds", "impact.agrees", "update.cut"]
+    {
         let kept = |line: &str| line.starts_with("ok") && line.contains(rule);
         assert!(report.stdout.lines().any(kept), "{rule} was not tried: {report}");
     }
@@ -166,7 +167,8 @@ fn lives(built: &Built) {
     workspace.purlin(&["up", "app.yaml", "--yes", "--refresh"]).says("values.size");
     assert_eq!(ours()[0]["size"], 3);
     let text = std::fs::read_to_string(workspace.path("app.yaml")).expect("the documents");
-    workspace.write("app.yaml", &text.replace("      name: hello\n", "      name: hello\n      region: us\n"));
+    workspace
+        .write("app.yaml", &text.replace("      name: hello\n", "      name: hello\n      region: us\n"));
     workspace.run(UP).expect(2).says("region");
     workspace.write("app.yaml", &text);
 

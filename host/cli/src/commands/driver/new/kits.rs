@@ -206,7 +206,8 @@ mod tests {
             };
             // Which versions a project takes is settled when it is first built.
             known.remove("Cargo.lock");
-            let given: BTreeSet<String> = kit(language, template).files.iter().map(|(file, _)| (*file).to_owned()).collect();
+            let given: BTreeSet<String> =
+                kit(language, template).files.iter().map(|(file, _)| (*file).to_owned()).collect();
             assert_eq!(given, known, "{name}");
         }
         for (sdk, files) in [

@@ -181,6 +181,7 @@ mod tests {
             assert!(manifest.contains("\nedition = \"2024\"\n"), "{manifest}");
             assert!(manifest.contains("\nserde = { version = "), "{manifest}");
         }
+        let (_, manifest) = files.iter().find(|(path, _)| path == "purlin/Cargo.toml").expect("a manifest");
         let (_, bindings) =
             files.iter().find(|(path, _)| path == "purlin/src/bindings.rs").expect("bindings");
         assert!(bindings.contains("path: \"wit\""), "{bindings}");
