@@ -370,7 +370,7 @@ fn source(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Template> {
     fields.done(reader);
     let (of, output) = (of?, output?);
     let source = format!("${{bundle.dependencies.{of}.outputs.{output}}}");
-    let reference = Reference::Named(of.into(), Path(vec![output.into()]));
+    let reference = Reference::Named(of.into(), Path(Box::new([output.into()])));
     let placeholder = Placeholder::new(reference, None, &source, reader.at(&node.span));
     Some(Template::Text([Piece::Placeholder(placeholder)].into()))
 }

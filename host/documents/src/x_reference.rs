@@ -168,7 +168,7 @@ fn rule(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Rule> {
             }
         }
         (None, Some(build)) => Read::Build(parts(reader, &build.value)?),
-        (None, None) => Read::Output(Path(vec!["id".into()])),
+        (None, None) => Read::Output(Path(Box::new(["id".into()]))),
     };
     (reader.faults.len() == before).then_some(Rule { type_name, read, field })
 }

@@ -112,7 +112,7 @@ fn context(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Ref
 /// A path without memory to spare: documents hold many.
 fn exact(mut segments: Vec<Arc<str>>) -> Path {
     segments.shrink_to_fit();
-    Path(segments)
+    Path(segments.into())
 }
 
 /// What is read from a bundle, from behind the word `bundle`.

@@ -503,7 +503,7 @@ impl Reader<'_> {
                 };
                 if let Some((template, rest)) = part {
                     return self.below(
-                        text::below(template, &Path(rest.to_vec())),
+                        text::below(template, &Path(rest.into())),
                         scope,
                         "unknown-param",
                         placeholder,

@@ -37,7 +37,7 @@ pub(crate) fn below<'a>(template: &'a Template, path: &Path) -> Below<'a> {
             },
             Template::Constant(value) => return below_value(at, value, path, index),
             Template::Text(_) => {
-                return Below::Template(at, Path(path.0.get(index..).unwrap_or(&[]).to_vec()));
+                return Below::Template(at, Path(path.0.get(index..).unwrap_or(&[]).into()));
             }
         };
         at = next;
@@ -66,7 +66,7 @@ fn below_value<'a>(template: &'a Template, value: &'a Value, path: &Path, from: 
             }
         }
     }
-    Below::Template(template, Path(path.0.get(from..).unwrap_or(&[]).to_vec()))
+    Below::Template(template, Path(path.0.get(from..).unwrap_or(&[]).into()))
 }
 
 /// The entry of `values` that a path begins with. `None` for all values at once.
@@ -74,7 +74,7 @@ pub(crate) fn value<'a>(docs: Docs<'a>, path: &Path) -> Option<Below<'a>> {
     let values = &docs.deployment.values;
     let (first, rest) = path.0.split_first()?;
     Some(match values.get(&**first) {
-        Some(template) => match below(template, &Path(rest.to_vec())) {
+        Some(template) => match below(template, &Path(rest.into())) {
             Below::Missing(names, index) => Below::Missing(names, index + 1),
             found => found,
         },
@@ -140,7 +140,7 @@ pub(crate) fn params<'a>(
                 "spec" => &workload.spec,
                 _ => return Vec::new(),
             };
-            match below(part, &Path(rest.to_vec())) {
+            match below(part, &Path(rest.into())) {
                 Below::Template(template, _) => vec![(template, scope)],
                 Below::Missing(..) => Vec::new(),
             }

@@ -230,7 +230,7 @@ impl InstallationRequest {
         match (&*path.0, value) {
             ([], Value::Map(map)) => {
                 let part = |(part, value): (Arc<str>, Value)| {
-                    let below = Path(vec![Arc::clone(&part)]);
+                    let below = Path(Box::new([Arc::clone(&part)]));
                     let value = self.seal(&below, value);
                     (part, value)
                 };

@@ -120,7 +120,7 @@ impl Manifest {
         }
         let common = path.0.iter().zip(under).take_while(|(name, part)| ***name == ***part).count();
         if common == under.len() {
-            return ManifestPart::Params(Path(path.0.get(common..).unwrap_or_default().to_vec()));
+            return ManifestPart::Params(Path(path.0.get(common..).unwrap_or_default().into()));
         }
         if common == path.0.len() {
             return ManifestPart::Around(Map::new(), under.get(common..).unwrap_or_default());

@@ -161,7 +161,7 @@ impl Pipe {
 
 /// A path into a value: keys of maps, or decimal indices of lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Path(pub Vec<Arc<str>>);
+pub struct Path(pub Box<[Arc<str>]>);
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

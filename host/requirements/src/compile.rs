@@ -404,7 +404,7 @@ fn reads_output(installation: &Installation, path: &Path) -> Reference {
 }
 
 fn reads_parameter(name: &Arc<str>, location: &Location) -> Template {
-    let reference = Reference::Param(Path(vec!["parameters".into(), Arc::clone(name)]));
+    let reference = Reference::Param(Path(Box::new(["parameters".into(), Arc::clone(name)])));
     let source = format!("bundle.parameters.{name}");
     let placeholder = Placeholder::new(reference, None, &source, location.clone());
     Template::Text([Piece::Placeholder(placeholder)].into())

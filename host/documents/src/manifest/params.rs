@@ -325,7 +325,7 @@ fn reading(
         Piece::Placeholder(Placeholder::new(reference, modifiers.map(Box::new), source, location.clone()))
     };
     let pieces: Vec<Piece> = match rule.map(|rule| &rule.read) {
-        None => vec![placeholder(Attribute::Output(purlin_model::Path(vec!["id".into()])))],
+        None => vec![placeholder(Attribute::Output(purlin_model::Path(Box::new(["id".into()]))))],
         Some(Read::Output(path)) => vec![placeholder(Attribute::Output(path.clone()))],
         Some(Read::Build(parts)) => parts
             .iter()

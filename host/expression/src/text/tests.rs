@@ -63,7 +63,10 @@ fn every_form_of_a_reference_reads_alike() {
         ("${resources.config#aws.guresid}", Access::Guresid),
         ("${resources.config#aws.outputs}", Access::Outputs(path(""))),
         ("${resources.config#aws.values.a.b}", Access::Values(path("a.b"))),
-        ("${resources.config#aws.outputs['a.b'][0]}", Access::Outputs(Path(vec!["a.b".into(), "0".into()]))),
+        (
+            "${resources.config#aws.outputs['a.b'][0]}",
+            Access::Outputs(Path(Box::new(["a.b".into(), "0".into()]))),
+        ),
     ] {
         assert_eq!(resolved(text).1, access, "{text}");
     }

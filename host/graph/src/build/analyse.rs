@@ -337,7 +337,7 @@ impl<'a> Builder<'a> {
         };
         let place = match index {
             0 => String::new(),
-            _ => format!(" in `{}`", Path(path.0.get(..index).unwrap_or(&[]).to_vec())),
+            _ => format!(" in `{}`", Path(path.0.get(..index).unwrap_or(&[]).into())),
         };
         let help = if code == "unknown-value" && index == 0 && nearest(name, names.iter().copied()).is_none()
         {
@@ -367,7 +367,7 @@ impl<'a> Builder<'a> {
                 Params::Workload(_, workload) => match path.0.split_first() {
                     None => continue,
                     Some((first, rest)) => {
-                        let rest = Path(rest.to_vec());
+                        let rest = Path(rest.into());
                         let found = match &**first {
                             "metadata" => text::below(&workload.metadata, &rest),
                             "spec" => text::below(&workload.spec, &rest),
