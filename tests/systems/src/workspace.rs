@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::tools;
 
 /// How long one run of the program may take.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A folder with documents.
 #[derive(Debug)]

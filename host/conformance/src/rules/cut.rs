@@ -13,9 +13,10 @@ use crate::watch::Cut;
 
 /// Instants that are tried of one call, at most.
 const MOST: usize = 40;
-/// Time that is spent on one call, after some instants were tried.
-const ENOUGH: Duration = Duration::from_secs(30);
-const FEWEST: usize = 6;
+/// After this much time on one call and case, no more than [`FEWEST`] instants are tried.
+const ENOUGH: Duration = Duration::from_secs(15);
+/// Instants that are tried however long they take.
+const FEWEST: usize = 4;
 /// What the outside is given to come to rest, at most.
 const LONGEST_SETTLE: Duration = Duration::from_secs(1);
 /// Between a run that did not get on and the next.
