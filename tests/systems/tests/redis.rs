@@ -193,7 +193,7 @@ fn over_tls_and_with_the_right_password_only() {
     definition(&workspace, &at("verify-full", &other.pem()), PASSWORD);
     again().expect(1).says("the server's certificate comes from none of those in `server.ca`");
     definition(&workspace, &at("verify-full", &authority.pem()), "wrong");
-    again().expect(1).says("WRONGPASS").says("`secrets.password` has to be");
+    again().expect(1).says("WRONGPASS").says("`connection.password` has to be");
     definition(&workspace, &at("disable", ""), PASSWORD);
     let _ = again().expect(1);
     definition(&workspace, &at("verify-full", &authority.pem()), PASSWORD);
