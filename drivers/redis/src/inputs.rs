@@ -185,10 +185,15 @@ pub(crate) fn objects(inputs: &Raw<RedisInputs>) -> Result<(), Failure> {
             faults.add(place, "has to be an object");
         }
     }
-    for place in ["/connection", "/values/user"] {
-        if inputs.get(place).is_none_or(Json::is_null) && !inputs.is_unknown(place) {
-            faults.add(place, "is missing");
-        }
+    let is_missing = |place: &str| inputs.get(place).is_none_or(Json::is_null) && !inputs.is_unknown(place);
+    let mut missing: Vec<&str> =
+        ["/connection", "/values/user"].into_iter().filter(|place| is_missing(place)).collect();
+    // Alone it is reported with the faults inside of the parts, which are not looked at now.
+    if !missing.is_empty() && is_missing("/secrets/user_password") {
+        missing.push("/secrets/user_password");
+    }
+    for place in missing {
+        faults.add(place, "is missing");
     }
     faults.into_result()
 }
