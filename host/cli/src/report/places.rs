@@ -7,7 +7,7 @@ use purlin_host::model::{Location, Spot, Within};
 /// documents are not at hand, or do not say.
 pub(crate) fn locate(documents: Option<&Documents>, definition: &Location, pointer: &str) -> Option<Spot> {
     let sources = &documents?.loaded.sources;
-    // What a developer gave is not written in the definition.
-    let own = pointer.starts_with("/values") || pointer.starts_with("/secrets");
-    own.then(|| sources.find(Within::Definition(definition), pointer, false))?
+    // The definition contains every input except what a developer gave.
+    let is_own = !pointer.starts_with("/params");
+    is_own.then(|| sources.find(Within::Definition(definition), pointer, false))?
 }
