@@ -8,6 +8,6 @@ use purlin_host::model::{Location, Spot, Within};
 pub(crate) fn locate(documents: Option<&Documents>, definition: &Location, pointer: &str) -> Option<Spot> {
     let sources = &documents?.loaded.sources;
     // The definition contains every input except what a developer gave.
-    let is_own = !pointer.starts_with("/params");
+    let is_own = !pointer.is_empty() && !pointer.starts_with("/params");
     is_own.then(|| sources.find(Within::Definition(definition), pointer, false))?
 }
