@@ -141,12 +141,12 @@ pub(crate) fn words(error: &rustls_portable::Error) -> String {
     match error {
         Error::InvalidCertificate(reason) => match reason {
             CertificateError::UnknownIssuer => {
-                "the server's certificate comes from none of those in `server.ca`".to_owned()
+                "the server's certificate comes from none of those in `connection.ca`".to_owned()
             }
             // An issuer of the same name that has another key.
             CertificateError::BadSignature
             | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
-                "the server's certificate comes from none of those in `server.ca`, or it does not have the key to it"
+                "the server's certificate comes from none of those in `connection.ca`, or it does not have the key to it"
                     .to_owned()
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {

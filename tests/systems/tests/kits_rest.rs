@@ -16,7 +16,7 @@ const PLACE: &str = "https://api.example/v1";
 const TOKEN: &str = "the-first-token-of-the-api";
 const UP: &[&str] = &["up", "app.yaml", "--yes"];
 const DESTROY: &[&str] = &["destroy", "--yes"];
-const RESOURCE: &str = "project.default#workloads.hello.externals.work";
+const RESOURCE: &str = "project.default#modules.hello.externals.work";
 
 /// A language, and how its projects are tested.
 struct Language {

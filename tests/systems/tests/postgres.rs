@@ -233,26 +233,32 @@ fn over_tls_it_proves_who_it_is_and_asks_the_same_of_the_server() {
         assert_eq!(postgres.databases(), ["shop"]);
         // The password is bound to this very connection.
         let outputs = |workspace: &Workspace| workspace.run(&["up", "--full", "--yes"]);
-        definitions(&workspace, &at("127.0.0.1", "verify-ca", &authority.pem()), PASSWORD);
+        definitions(&workspace, &at("localhost", "verify-ca", &authority.pem()), PASSWORD);
         let _ = outputs(&workspace).expect(0);
-        definitions(&workspace, &at("127.0.0.1", "require", ""), PASSWORD);
+        definitions(&workspace, &at("localhost", "require", ""), PASSWORD);
         let _ = outputs(&workspace).expect(0);
-        definitions(&workspace, &at("127.0.0.1", "verify-full", &authority.pem()), PASSWORD);
-        outputs(&workspace).expect(1).says("the server's certificate is for another host");
         definitions(&workspace, &at("localhost", "verify-full", &other.pem()), PASSWORD);
         outputs(&workspace)
             .expect(1)
-            .says("the server's certificate comes from none of those in `server.ca`");
+            .says("the server's certificate comes from none of those in `connection.ca`");
         definitions(&workspace, &at("localhost", "disable", ""), PASSWORD);
         outputs(&workspace).expect(1).says("no pg_hba.conf entry");
         definitions(&workspace, &at("localhost", "verify-full", ""), PASSWORD);
-        outputs(&workspace).expect(2).says("server.ca");
+        outputs(&workspace).expect(2).says("connection.ca");
         definitions(&workspace, &at("localhost", "verify-full", &authority.pem()), "wrong");
         outputs(&workspace)
             .expect(1)
             .says("password authentication failed for user \"postgres\"")
             .says("28P01");
         definitions(&workspace, &at("localhost", "verify-full", &authority.pem()), PASSWORD);
+        workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
+        // Under the name of another host, the server is reached unless its name is verified.
+        let workspace =
+            self::workspace("address", &at("127.0.0.1", "verify-full", &authority.pem()), PASSWORD);
+        wanted(&workspace, &json!({"db": database("shop", json!({}))}));
+        outputs(&workspace).expect(1).says("the server's certificate is for another host");
+        definitions(&workspace, &at("127.0.0.1", "verify-ca", &authority.pem()), PASSWORD);
+        let _ = outputs(&workspace).expect(0);
         workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     }
 }

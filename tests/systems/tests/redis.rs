@@ -191,7 +191,7 @@ fn over_tls_and_with_the_right_password_only() {
     assert!(url.starts_with("rediss://shop:"), "{url}");
     let again = || workspace.run(&["up", "--full", "--yes"]);
     definition(&workspace, &at("verify-full", &other.pem()), PASSWORD);
-    again().expect(1).says("the server's certificate comes from none of those in `server.ca`");
+    again().expect(1).says("the server's certificate comes from none of those in `connection.ca`");
     definition(&workspace, &at("verify-full", &authority.pem()), "wrong");
     again().expect(1).says("WRONGPASS").says("`connection.password` has to be");
     definition(&workspace, &at("disable", ""), PASSWORD);

@@ -64,7 +64,8 @@ pub(crate) fn give(workspace: &Workspace, inputs: &Value) {
             "inputs": inputs,
         },
     });
-    workspace.write("k8s.yaml", &definition.to_string());
+    // On many lines, so that the excerpt in an error contains one input and not the token.
+    workspace.write("k8s.yaml", &format!("{definition:#}"));
 }
 
 /// One object as a resource.
