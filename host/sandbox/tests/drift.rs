@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use common::{component, inputs, sandbox, subject};
-use purlin_model::driver::{Failure, Inputs, ResourceState};
+use purlin_model::driver::{Failure, Inputs, ResourceState, keywords};
 use purlin_model::{DirGrant, Grants, Label, Limits, Value};
 use purlin_sandbox::{
     CallContext, CallError, CancelToken, Change, CheckpointSink, Driver, DriverSetup, Look, Source,
@@ -116,7 +116,11 @@ async fn what_somebody_did_by_hand_is_told_and_repaired() {
     driver.delete(&context, &state, &given).await.expect("gone already");
     let moved = inputs(json!({"path": "/out/b.txt", "content": "mine\n"}));
     let change = Change { after: &moved, ..change };
-    let impact = driver.update_impact(&context, change).await.expect("asked");
+    let mut impact = driver.update_impact(&context, change).await.expect("asked");
+    // The driver leaves to its schema what the host decides by it.
+    assert_eq!(impact.replaces, Vec::<String>::new());
+    let schema = driver.manifest().schema(subject.key.type_name()).expect("a schema");
+    keywords::judge(&schema.inputs, change.before, change.after, &mut impact);
     assert_eq!(impact.replaces, ["/values/path"]);
 }
 

@@ -15,7 +15,9 @@ spec:
   type: dns-zone
   driver: purlin/dns
   inputs:
-    connection: {url: "URL", api_key: "KEY"}
+    connection:
+      url: "URL"
+      api_key: "KEY"
     values:
       zone: {name: "${params.name}", kind: "${params.kind}", nameservers: [ns1.example.net]}
   criteria: [{}]
@@ -27,7 +29,9 @@ spec:
   type: dns-record
   driver: purlin/dns
   inputs:
-    connection: {url: "URL", api_key: "KEY"}
+    connection:
+      url: "URL"
+      api_key: "KEY"
     values:
       records:
         zone: "${params.zone}"

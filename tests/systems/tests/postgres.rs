@@ -244,7 +244,7 @@ fn over_tls_it_proves_who_it_is_and_asks_the_same_of_the_server() {
         definitions(&workspace, &at("localhost", "disable", ""), PASSWORD);
         outputs(&workspace).expect(1).says("no pg_hba.conf entry");
         definitions(&workspace, &at("localhost", "verify-full", ""), PASSWORD);
-        outputs(&workspace).expect(2).says("connection.ca");
+        outputs(&workspace).expect(2).says("invalid input `ca`: is missing");
         definitions(&workspace, &at("localhost", "verify-full", &authority.pem()), "wrong");
         outputs(&workspace)
             .expect(1)
