@@ -4,9 +4,12 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use purlin_graph::{Graph, Inputs as Resolved, Node, NodeId, Provisioned};
+use purlin_model::driver::keywords::told_once;
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Diagnostic, Value};
 
+use crate::plan::{DriverSet, Plan};
+use crate::planner::drivers::requirement_name;
 use crate::secrets::{self, SecretRef, Vault};
 
 /// What is known of a node once its turn has passed.
@@ -81,6 +84,34 @@ impl Provisioned for Board {
     }
 }
 
+/// The board, with the drivers that know which outputs only a creation returns.
+pub(crate) struct Reading<'a> {
+    pub graph: &'a Graph,
+    pub board: &'a Board,
+    pub drivers: &'a DriverSet,
+}
+
+impl Provisioned for Reading<'_> {
+    fn outputs(&self, node: NodeId) -> Option<Cow<'_, Value>> {
+        self.board.outputs(node)
+    }
+    fn values(&self, node: NodeId) -> Option<Cow<'_, Value>> {
+        self.board.values(node)
+    }
+    fn account(&self, node: NodeId) -> Option<Cow<'_, Value>> {
+        self.board.account(node)
+    }
+    fn has_more_outputs(&self, node: NodeId) -> bool {
+        self.board.has_more_outputs(node)
+    }
+    fn is_told_once(&self, node: NodeId, output: &str) -> bool {
+        let Some(node) = self.graph.node(node) else { return false };
+        let driver = self.drivers.get(&requirement_name(&node.recipe.driver));
+        let schema = driver.and_then(|driver| driver.manifest().schema(node.key.type_name()));
+        schema.is_some_and(|schema| told_once(&schema.outputs).any(|name| name == output))
+    }
+}
+
 /// The secrets of stores that resolved inputs name, as far as those are known and the driver is granted
 /// them.
 pub(crate) fn wanted(node: Node<'_>, resolved: &Resolved, vault: &Vault) -> Vec<SecretRef> {
@@ -100,9 +131,10 @@ pub(crate) async fn read_inputs(
     graph: &Graph,
     node: Node<'_>,
     board: &Board,
-    vault: &Vault,
+    plan: &Plan,
 ) -> Result<Inputs, Vec<Diagnostic>> {
-    let resolved = graph.evaluate(node.id, board)?;
+    let vault = &plan.vault;
+    let resolved = graph.evaluate(node.id, &Reading { graph, board, drivers: &plan.drivers })?;
     vault.read(wanted(node, &resolved, vault)).await;
     inputs(node, resolved, vault)
 }

@@ -537,7 +537,7 @@ impl Planner<'_> {
             {
                 continue;
             }
-            let resolved = graph.evaluate(node.id, &self.board);
+            let resolved = self.evaluate(node.id);
             if let Ok(resolved) = &resolved {
                 wanted.extend(evaluate::wanted(node, resolved, self.vault));
             }
@@ -546,6 +546,12 @@ impl Planner<'_> {
         if !wanted.is_empty() {
             self.vault.read(wanted).await;
         }
+    }
+
+    /// What a resource is made from, as far as the board knows what it reads.
+    fn evaluate(&self, id: NodeId) -> Result<purlin_graph::Inputs, Vec<Diagnostic>> {
+        let Self { graph, board, drivers, .. } = self;
+        graph.evaluate(id, &evaluate::Reading { graph, board, drivers })
     }
 
     /// What a node gives; where its workload's document cannot be made of it, that is an error.

@@ -214,3 +214,24 @@ async fn what_is_told_once_stays() {
     platform.deploys(&one("token: t1, v: 2")).await;
     assert_eq!(token().await, Some(told), "nor does an update");
 }
+
+#[tokio::test]
+async fn a_lost_output_names_its_way_out() {
+    let outputs = serde_json::json!({"properties": {
+        "token": {"type": "string", "writeOnly": true, "x-purlin-write-once": true},
+    }});
+    let mut platform = Platform::with(READS);
+    let driver = support::Scripted::with_outputs("test/scripted", READS, outputs);
+    platform.shelf.drivers = vec![Arc::clone(&driver)];
+    platform.driver = driver;
+    // The answer of the creation had no token.
+    platform.deploys(&one("v: 1")).await;
+    let reads = documents(
+        &[("a", "v: 1"), ("b", "got: \"${resources['thing.default#shared.a'].outputs.token}\"")],
+        &[],
+    );
+    let error = platform.plan(&reads).await.err().expect("refused");
+    let said = format!("{error:#?}");
+    assert!(said.contains("`token` was not recorded when the resource was created"), "{said}");
+    assert!(said.contains("`--replace 'thing.default#shared.a'` creates the resource again"), "{said}");
+}

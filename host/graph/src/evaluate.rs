@@ -37,6 +37,11 @@ pub trait Provisioned {
     fn has_more_outputs(&self, _node: NodeId) -> bool {
         false
     }
+    /// Whether only the creation of the resource returns this output, so that nothing but another creation brings
+    /// back one that was lost.
+    fn is_told_once(&self, _node: NodeId, _output: &str) -> bool {
+        false
+    }
 }
 
 /// What a resource is made from, resolved. Unknown values are where something that it reads is
@@ -387,6 +392,7 @@ impl Reader<'_> {
                 Some(read) => read,
                 None => match below(UNKNOWN_OUTPUT, provisioned.outputs(node), path) {
                     Err(Unread::Absent(_)) if provisioned.has_more_outputs(node) => Ok(Value::unknown()),
+                    Err(Unread::Absent(fault)) => Err(Unread::Absent(self.told_once(node, path, fault))),
                     read => read,
                 },
             },
@@ -396,6 +402,20 @@ impl Reader<'_> {
                 .map_or(Value::Null, |key| Urn::new(&self.run.graph.context, key).guresid().as_str().into())),
             Read::Field(path) => self.field(node, path, placeholder),
         }
+    }
+
+    /// The fault of reading an output that is not there, with the way out where it was lost.
+    fn told_once(&self, node: NodeId, path: &Path, fault: Box<Diagnostic>) -> Box<Diagnostic> {
+        let (Some(output), Some(key)) = (path.0.first(), self.run.graph.nodes.key(node)) else {
+            return fault;
+        };
+        if !self.run.provisioned.is_told_once(node, output) {
+            return fault;
+        }
+        let help = format!(
+            "only the creation of `{key}` returns it; `--replace '{key}'` creates the resource again"
+        );
+        Box::new(fault.fact(format!("`{output}` was not recorded when the resource was created")).help(help))
     }
 
     /// A promoted output of an installation, or all of its outputs where it has some of these; none where its driver

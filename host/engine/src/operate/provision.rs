@@ -241,7 +241,7 @@ impl Task<'_> {
     ) -> Result<Decision, Cause> {
         let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(Decision::Keep(None)) };
         let Shared { board, plan, .. } = &**self.shared;
-        let inputs = evaluate::read_inputs(graph, node, board, &plan.vault).await;
+        let inputs = evaluate::read_inputs(graph, node, board, plan).await;
         let mut inputs = inputs.map_err(Cause::Inputs)?;
         if let Some(record) = record {
             // A path to nothing was refused when the plan was made.

@@ -52,7 +52,7 @@ impl Task<'_> {
                 let driver = self.driver(&node)?;
                 let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(nothing()) };
                 let Shared { board, plan, .. } = &**self.shared;
-                let inputs = evaluate::read_inputs(graph, node, board, &plan.vault).await;
+                let inputs = evaluate::read_inputs(graph, node, board, plan).await;
                 let mut inputs = inputs.map_err(Cause::Inputs)?;
                 self.shared.plan.rules.connect(&**driver, node.key.type_name(), &mut inputs);
                 let look = Look { id: Some(id), name: "", inputs: &inputs, state: None, known: &[] };

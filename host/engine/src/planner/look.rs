@@ -48,7 +48,7 @@ impl Planner<'_> {
         if !self.dependencies_exist(node) {
             return None;
         }
-        let resolved = self.resolved.remove(&id).unwrap_or_else(|| graph.evaluate(id, &self.board));
+        let resolved = self.resolved.remove(&id).unwrap_or_else(|| self.evaluate(id));
         let mut inputs = match resolved.and_then(|resolved| evaluate::inputs(node, resolved, self.vault)) {
             Ok(inputs) => inputs,
             Err(errors) => {
