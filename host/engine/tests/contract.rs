@@ -195,8 +195,8 @@ async fn without_a_schema_the_recorded_connection_counts() {
     );
 }
 
-#[tokio::test]
-async fn what_is_told_once_stays() {
+/// A platform with a driver of which only `create` returns the output `token`.
+fn telling_once() -> Platform {
     let outputs = serde_json::json!({"properties": {
         "token": {"type": "string", "writeOnly": true, "x-purlin-write-once": true},
     }});
@@ -204,6 +204,12 @@ async fn what_is_told_once_stays() {
     let driver = support::Scripted::with_outputs("test/scripted", READS, outputs);
     platform.shelf.drivers = vec![Arc::clone(&driver)];
     platform.driver = driver;
+    platform
+}
+
+#[tokio::test]
+async fn what_is_told_once_stays() {
+    let platform = telling_once();
     platform.deploys(&one("token: t1, v: 1")).await;
     let token =
         async || platform.record("shared.a").await.and_then(|record| record.state.outputs.get("token"));
@@ -217,13 +223,7 @@ async fn what_is_told_once_stays() {
 
 #[tokio::test]
 async fn a_lost_output_names_its_way_out() {
-    let outputs = serde_json::json!({"properties": {
-        "token": {"type": "string", "writeOnly": true, "x-purlin-write-once": true},
-    }});
-    let mut platform = Platform::with(READS);
-    let driver = support::Scripted::with_outputs("test/scripted", READS, outputs);
-    platform.shelf.drivers = vec![Arc::clone(&driver)];
-    platform.driver = driver;
+    let platform = telling_once();
     // The answer of the creation had no token.
     platform.deploys(&one("v: 1")).await;
     let reads = documents(
