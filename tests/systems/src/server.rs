@@ -5,6 +5,7 @@ use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -12,10 +13,33 @@ use tempfile::TempDir;
 /// How long a server may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A port on loopback that nobody listens on at the moment.
+/// The first port that a test may give a server.
+const FIRST_PORT: u16 = 12_000;
+
+/// A port on loopback for a server that is yet to start, reserved for as long as this process lives.
+///
+/// Linux takes the ports of outgoing connections from a range of its own, and so does a listener that asks
+/// for any port. A port of that range that is free now may be taken before the server listens on it, so
+/// this one is below the range; a lock keeps other tests from choosing it.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
-    listener.local_addr().expect("an address").port()
+    static RESERVED: Mutex<Vec<File>> = Mutex::new(Vec::new());
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let end = range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(32_768_u16);
+    let locks = std::env::temp_dir().join("purlin-test-ports");
+    std::fs::create_dir_all(&locks).expect("a folder for the locks of ports");
+    // Processes begin at different places, so that they seldom try the same port.
+    let count = u32::from(end.saturating_sub(FIRST_PORT).max(1_000));
+    let begin = std::process::id().wrapping_mul(97);
+    for step in 0..count {
+        let port = FIRST_PORT + u16::try_from(begin.wrapping_add(step) % count).expect("less than `count`");
+        let lock = File::options().create(true).append(true).open(locks.join(port.to_string()));
+        let lock = lock.expect("the lock of a port");
+        if lock.try_lock().is_ok() && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            RESERVED.lock().expect("no test panics here").push(lock);
+            return port;
+        }
+    }
+    panic!("no port from {FIRST_PORT} to {end} is free");
 }
 
 /// Whether somebody listens on a port of loopback.

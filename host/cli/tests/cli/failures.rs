@@ -25,9 +25,9 @@ fn server(answer: impl Fn(&mut std::net::TcpStream) + Send + 'static) -> SocketA
     address
 }
 
-/// A port on which nobody listens.
-fn closed() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port")
+/// An address at which nothing listens as long as this test runs.
+fn reserved() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], purlin_systems::free_port()))
 }
 
 fn replying(reply: &'static str) -> SocketAddr {
@@ -126,7 +126,7 @@ const FILES: &str = "bucket.default#shared.files";
 
 #[test]
 fn a_server_that_is_down() {
-    let address = closed();
+    let address = reserved();
     let project = granted(&format!("http://{address}"));
     let ran = project.run(&["up", "--yes"]).status(1);
     insta::assert_snapshot!(end(&ran, address.port()));
@@ -188,7 +188,7 @@ fn a_server_that_speaks_no_tls() {
 
 #[test]
 fn a_database_server_that_is_down() {
-    let address = closed();
+    let address = reserved();
     let project = Project::with(&[
         (
             "purlin.yaml",
@@ -360,12 +360,9 @@ fn an_invalid_input_reads_the_same_in_a_run_and_in_a_plan() {
     assert_eq!(block(&ran.err), block(&planned.err), "{}\n{}", ran.err, planned.err);
 }
 
-/// A service with one thing, at an address that may be of an earlier one. It answers to a creation only
-/// where it is told to.
-fn things(address: Option<SocketAddr>, creates: bool) -> (SocketAddr, std::sync::mpsc::Receiver<()>, Closed) {
-    let listener =
-        TcpListener::bind(address.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)))).expect("a port");
-    let address = listener.local_addr().expect("an address");
+/// A service with one thing. It answers requests to create it only if `creates`.
+fn things(address: SocketAddr, creates: bool) -> (std::sync::mpsc::Receiver<()>, Closed) {
+    let listener = TcpListener::bind(address).expect("the port is reserved");
     let (asked, creation) = std::sync::mpsc::channel();
     let closed = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let is_closed = std::sync::Arc::clone(&closed);
@@ -389,7 +386,7 @@ fn things(address: Option<SocketAddr>, creates: bool) -> (SocketAddr, std::sync:
             let _ = stream.write_all(status(if made { "200 OK" } else { "404 Not Found" }).as_bytes());
         }
     });
-    (address, creation, Closed { address, closed, serving: Some(serving) })
+    (creation, Closed { address, closed, serving: Some(serving) })
 }
 
 /// Closes a service when it is dropped.
@@ -411,7 +408,8 @@ impl Drop for Closed {
 
 #[test]
 fn a_server_that_is_down_keeps_only_its_own_resource_undecided() {
-    let (address, creation, service) = things(None, false);
+    let address = reserved();
+    let (creation, service) = things(address, false);
     let base_url = format!("http://{address}");
     let project = granted(&base_url);
     project.write(
@@ -430,7 +428,7 @@ fn a_server_that_is_down_keeps_only_its_own_resource_undecided() {
     );
     // Killed while the server takes its time to create the bucket.
     let mut child = project.start(&["up", "--yes", "--target", "bucket#shared.files"]);
-    creation.recv_timeout(Duration::from_secs(20)).expect("a request");
+    creation.recv_timeout(Duration::from_secs(600)).expect("a request");
     child.kill().expect("killed");
     child.wait().expect("ended");
     drop(service);
@@ -444,7 +442,7 @@ fn a_server_that_is_down_keeps_only_its_own_resource_undecided() {
     assert_eq!(ended("copy.default#shared.copy").as_deref(), Some("skipped"), "{events:#?}");
     assert!(events.iter().any(|event| event["error"]["code"] == "undecided"), "{events:#?}");
     assert!(down.out.contains("the connection was refused"), "{events:#?}");
-    let (_, _, service) = things(Some(address), true);
+    let (_, service) = things(address, true);
     project.run(&["up", "--yes"]).status(0);
     project.run(&["plan", "--detailed-exitcode"]).status(0);
     drop(service);
