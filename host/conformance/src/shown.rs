@@ -30,7 +30,7 @@ impl Shown for Inputs {
             }
         }
         if let Some(account) = &self.account {
-            all.insert("account".to_owned(), account.as_str().into());
+            all.insert("account".to_owned(), (**account).into());
         }
         Json::Object(all)
     }

@@ -142,7 +142,7 @@ fn parts(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> CaseInputs {
     let connection = part(reader, "connection");
     let secrets = secret(part(reader, "secrets"));
     let account = fields.get(reader, "account").and_then(|node| reader.text(node, "`account`"));
-    CaseInputs { values, secrets, params, connection, account: account.map(str::to_owned) }
+    CaseInputs { values, secrets, params, connection, account: account.map(Into::into) }
 }
 
 /// Secret leaf by leaf: which keys there are is none.

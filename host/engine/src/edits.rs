@@ -131,7 +131,7 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
 fn without(record: &Record, lost: impl Fn(&Urn) -> bool) -> Record {
     let mut record = record.clone();
     if record.dependencies.iter().any(&lost) {
-        record.dependencies.retain(|urn| !lost(urn));
+        record.dependencies = record.dependencies.iter().filter(|urn| !lost(urn)).cloned().collect();
         record.digest = [0; 32];
     }
     record

@@ -158,7 +158,7 @@ pub(crate) fn inputs(node: Node<'_>, resolved: Resolved, vault: &Vault) -> Resul
     };
     let account = match resolved.account {
         None | Some(Value::Null) => None,
-        Some(Value::String(text)) => Some(text.to_string()),
+        Some(Value::String(text)) => Some(text),
         Some(other) => {
             let what = format!("the `driver_account` of `{}` is {}, not a name", node.key, other.kind());
             return Err(vec![Diagnostic::error("account-not-text", what).at(location)]);

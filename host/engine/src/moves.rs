@@ -1,6 +1,6 @@
 //! Moving what is recorded to another name (SPEC §9, Rename). Nothing is called.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purlin_model::Urn;
@@ -79,12 +79,10 @@ pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Chan
 
 fn moved(record: &Record, names: &BTreeMap<Urn, Urn>) -> Record {
     let to = |urn: &Urn| names.get(urn).unwrap_or(urn).clone();
-    let mut dependencies: Vec<Urn> = record.dependencies.iter().map(to).collect();
-    dependencies.sort_unstable();
-    dependencies.dedup();
+    let dependencies: BTreeSet<Urn> = record.dependencies.iter().map(to).collect();
     Record {
         urn: to(&record.urn),
-        dependencies,
+        dependencies: dependencies.into_iter().collect(),
         deleted_with: record.deleted_with.as_ref().map(to),
         perhaps_deleted_with: record.perhaps_deleted_with.iter().map(to).collect(),
         ..record.clone()

@@ -12,6 +12,7 @@ mod provision;
 mod read;
 mod recover;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use purlin_graph::{Graph, Node};
@@ -211,7 +212,7 @@ impl<'a> Task<'a> {
         nothing()
     }
 
-    fn dependencies(self, node: Node<'_>) -> Vec<Urn> {
+    fn dependencies(self, node: Node<'_>) -> Box<[Urn]> {
         let plan = &self.shared.plan;
         plan.graph.as_ref().map(|graph| dependencies(graph, node, &plan.context)).unwrap_or_default()
     }
@@ -226,10 +227,8 @@ impl<'a> Task<'a> {
     fn between(self, before: &Record, changed: &Record) -> Record {
         // It may need what it needed, and what it was to need.
         let may_depend = |on: &&Urn| self.shared.may_depend(&before.urn, on);
-        let mut dependencies = before.dependencies.clone();
-        dependencies.extend(changed.dependencies.iter().filter(may_depend).cloned());
-        dependencies.sort_unstable();
-        dependencies.dedup();
+        let dependencies = before.dependencies.iter().chain(changed.dependencies.iter().filter(may_depend));
+        let dependencies = dependencies.cloned().collect::<BTreeSet<_>>().into_iter().collect();
         // Whether it moved is not known.
         let known = match before.deleted_with == changed.deleted_with {
             true => before.clone(),
@@ -303,12 +302,9 @@ pub(crate) fn share(node: Node<'_>, before: Option<&Record>) -> Option<Arc<Share
     }
 }
 
-fn dependencies(graph: &Graph, node: Node<'_>, context: &Context) -> Vec<Urn> {
+fn dependencies(graph: &Graph, node: Node<'_>, context: &Context) -> Box<[Urn]> {
     let keys = graph.dependencies(node.id).iter().filter_map(|id| graph.key(*id));
-    let mut urns: Vec<Urn> = keys.map(|key| Urn::new(context, key)).collect();
-    urns.sort_unstable();
-    urns.dedup();
-    urns
+    keys.map(|key| Urn::new(context, key)).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn deleted_with(graph: &Graph, node: Node<'_>, context: &Context) -> Option<Urn> {

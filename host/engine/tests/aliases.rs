@@ -24,7 +24,7 @@ async fn a_renamed_resource_is_neither_deleted_nor_made() {
     assert!(!plan.is_empty(), "a move is something to do");
     assert!(platform.deploys(&renamed).await.is_empty());
     let b = platform.record("shared.b").await.expect("recorded");
-    assert_eq!(b.dependencies, [urn("new")]);
+    assert_eq!(*b.dependencies, [urn("new")]);
     // The alias has done its work, and may stay or go.
     assert!(platform.plan(&renamed).await.expect("a plan").is_empty());
     let without = documents(&[("new", "v: 1"), ("b", "x: <new.v>")], &[]);

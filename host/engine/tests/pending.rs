@@ -306,7 +306,7 @@ async fn what_may_have_been_made_depends_on_what_got_another_name() {
     platform.write(purlin_engine::rename(platform.snapshot().await, &old, &new).expect("changes")).await;
     let snapshot = platform.snapshot().await;
     let [Operation::Create(made)] = [&snapshot.pending[0].operation] else { panic!("{snapshot:?}") };
-    assert_eq!(made.dependencies, [new]);
+    assert_eq!(*made.dependencies, [new]);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 
 pub mod keywords;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{Context, Key, Label, Urn, Value};
@@ -102,7 +103,7 @@ pub struct Inputs {
     /// `inputs.connection`, resolved: how to reach the system that the resource is in.
     pub connection: Value,
     /// `driver_account`.
-    pub account: Option<String>,
+    pub account: Option<Arc<str>>,
 }
 
 /// A manifest that a driver wants delivered with the workloads (SPEC §5).
@@ -124,7 +125,7 @@ pub struct ResourceState {
     /// Outputs, a map; secret ones are secret values.
     pub outputs: Value,
     /// Opaque to us, at most 10 KiB.
-    pub cookie: Vec<u8>,
+    pub cookie: Box<[u8]>,
     /// Manifests to deliver.
     pub manifests: Vec<ManifestFile>,
 }

@@ -54,7 +54,7 @@ pub struct CaseInputs {
     /// `connection`
     pub connection: Value,
     /// `account`
-    pub account: Option<String>,
+    pub account: Option<Arc<str>>,
 }
 
 /// Inputs that are to be refused.

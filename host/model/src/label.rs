@@ -14,13 +14,13 @@ const MASK: &str = "[secret]";
 /// deliberately no `Serialize`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Label {
-    text: String,
+    text: Box<str>,
     secret: bool,
 }
 
 impl Label {
     /// A label; `secret` where a secret stands in it.
-    pub fn new(text: impl Into<String>, secret: bool) -> Self {
+    pub fn new(text: impl Into<Box<str>>, secret: bool) -> Self {
         Self { text: text.into(), secret }
     }
 
@@ -82,19 +82,19 @@ impl From<&str> for Label {
 
 impl PartialEq<str> for Label {
     fn eq(&self, text: &str) -> bool {
-        self.text == text
+        *self.text == *text
     }
 }
 
 impl PartialEq<&str> for Label {
     fn eq(&self, text: &&str) -> bool {
-        self.text == *text
+        *self.text == **text
     }
 }
 
 impl PartialEq<String> for Label {
     fn eq(&self, text: &String) -> bool {
-        self.text == *text
+        *self.text == **text
     }
 }
 

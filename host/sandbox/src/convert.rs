@@ -71,7 +71,7 @@ pub(crate) fn inputs(inputs: &Inputs) -> types::Inputs {
         secrets: part("/secrets", &inputs.secrets),
         params: part("/params", &inputs.params),
         connection: part("/connection", &inputs.connection),
-        account: inputs.account.clone(),
+        account: inputs.account.as_deref().map(str::to_owned),
         unknown,
         sensitive,
     }
@@ -118,7 +118,7 @@ pub(crate) fn state(state: &ResourceState) -> types::State {
         id: state.id.expose().to_owned(),
         outputs: object(&Value::Map(outputs), ignore),
         secrets: object(&Value::Map(secrets), ignore),
-        cookie: state.cookie.clone(),
+        cookie: state.cookie.to_vec(),
         manifests: state
             .manifests
             .iter()
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
         Ok(ResourceState {
             id: self.label(std::mem::take(&mut state.id)),
             outputs,
-            cookie: std::mem::take(&mut state.cookie),
+            cookie: std::mem::take(&mut state.cookie).into(),
             manifests,
         })
     }

@@ -77,7 +77,7 @@ pub struct Record {
     /// What the driver said about it.
     pub state: ResourceState,
     /// Direct dependencies, by URN.
-    pub dependencies: Vec<Urn>,
+    pub dependencies: Box<[Urn]>,
     /// Digest of resolved inputs, recipe and driver. Secret where the inputs hold secrets. All
     /// zero where the resource has to be looked at again.
     pub digest: [u8; 32],

@@ -55,7 +55,7 @@ fn records() -> (Vec<Record>, Record) {
     let mut manifests = secret_record(4);
     manifests.retain = true;
     manifests.inputs.account = Some("aws-prod".into());
-    manifests.dependencies = vec![urn(0), urn(3)];
+    manifests.dependencies = Box::new([urn(0), urn(3)]);
     let file = |name: &str, data| ManifestFile { name: name.into(), location: "namespace".into(), data };
     manifests.state.manifests = vec![
         file("deployment.yaml", json!({"kind": "Deployment", "spec": {"replicas": 2}}).into()),
@@ -63,7 +63,7 @@ fn records() -> (Vec<Record>, Record) {
     ];
     let mut elsewhere = secret_record(5);
     elsewhere.urn = Urn::parse("urn:purlin:prod/acme::shop::web::dns.default::modules.web").expect("a URN");
-    elsewhere.dependencies.clear();
+    elsewhere.dependencies = Box::default();
     elsewhere.definition = None;
     (vec![record(0), secret_record(1), partial, large, manifests], elsewhere)
 }

@@ -39,7 +39,7 @@ fn prod() -> Environment {
 
 fn long() -> purlin_state::Record {
     let mut record = secret_record(31);
-    record.state.cookie = b"hidden-cookie".repeat(3000);
+    record.state.cookie = b"hidden-cookie".repeat(3000).into();
     record
 }
 

@@ -301,7 +301,7 @@ fn nothing_secret_is_on_disk_but_in_the_key() {
     assert_eq!(store.generated_key(), None);
     assert!(!folder.path().join("key").exists());
     let mut long = secret_record(3);
-    long.state.cookie = b"hidden-cookie".repeat(2000);
+    long.state.cookie = b"hidden-cookie".repeat(2000).into();
     run(store.commit(vec![put(secret_record(2)), put(long.clone())])).expect("commits");
     assert_eq!(store.generated_key(), Some(folder.path().join("key")));
     drop(store);
@@ -607,7 +607,7 @@ fn installation(number: usize) -> Record {
         share: Some(Arc::new(Share::new("dev".into(), group, None, offers))),
         status: if number.is_multiple_of(5) { Status::Absent } else { Status::Ready },
         abandoned: number.is_multiple_of(11),
-        dependencies: Vec::new(),
+        dependencies: Box::default(),
         ..record(number)
     }
 }

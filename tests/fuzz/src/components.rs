@@ -92,8 +92,12 @@ async fn live(sandbox: &Sandbox, component: Vec<u8>) {
         params: Value::map(),
         ..Inputs::default()
     };
-    let state =
-        ResourceState { id: "id".into(), outputs: Value::map(), cookie: Vec::new(), manifests: Vec::new() };
+    let state = ResourceState {
+        id: "id".into(),
+        outputs: Value::map(),
+        cookie: Box::default(),
+        manifests: Vec::new(),
+    };
     let _ = driver.check(&call, &inputs, None).await;
     let _ = driver.create(&call, &inputs, "name", None).await;
     let _ = driver

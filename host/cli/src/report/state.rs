@@ -390,7 +390,7 @@ impl Details {
                 secrets: json(secrets),
                 params: json(params),
                 connection: (!matches!(connection, Value::Null)).then(|| json(connection)),
-                account: account.clone(),
+                account: account.as_deref().map(str::to_owned),
             },
             outputs: json(&record.state.outputs),
             manifests: record

@@ -301,7 +301,7 @@ async fn hostile(bench: &mut Bench, trial: &Trial) {
     for text in texts() {
         let strange = |inputs: &Inputs| {
             let params = json!({"text": text, text.clone(): [text], "deep": {"er": {"x": null}}});
-            Inputs { params: params.into(), account: Some(text.clone()), ..inputs.clone() }
+            Inputs { params: params.into(), account: Some(text.as_str().into()), ..inputs.clone() }
         };
         let mut all = vec![strange(&trial.inputs)];
         all.extend(keys.iter().take(MOST_UNKNOWN).map(|key| {

@@ -124,7 +124,7 @@ pub(crate) fn emptied(record: &Record) -> Record {
         digest: [0; 32],
         tainted: false,
         // What is not there needs nothing, so nothing has to stay for it.
-        dependencies: Vec::new(),
+        dependencies: Box::default(),
         ..record.clone()
     }
 }

@@ -1,5 +1,6 @@
 //! Making and changing resources.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use purlin_graph::Node;
@@ -111,7 +112,7 @@ impl Task<'_> {
                     let mut old = Record { superseded: Some(number), ..record.clone() };
                     // It stays recorded only for as long as what it lives in is there, and keeps nothing else.
                     if made.retain {
-                        (old.retain, old.dependencies) = (true, Vec::new());
+                        (old.retain, old.dependencies) = (true, Box::default());
                     }
                     changes.push(Change::Put(Box::new(old)));
                 }
@@ -183,10 +184,8 @@ impl Task<'_> {
                 return None;
             }
             let record = self.recorded(&id).filter(|record| exists(record) && record.digest == [0; 32])?;
-            let mut dependencies = record.dependencies.clone();
-            dependencies.push(self.step.urn.clone());
-            dependencies.sort_unstable();
-            dependencies.dedup();
+            let dependencies = record.dependencies.iter().chain([&self.step.urn]).cloned();
+            let dependencies = dependencies.collect::<BTreeSet<_>>().into_iter().collect();
             Some(Change::Put(Box::new(Record { dependencies, ..Record::clone(&record) })))
         });
         dependents.collect()

@@ -424,8 +424,12 @@ async fn one(
     let more: Vec<String> = (0..more).map(|n| format!("the secret no. {n}")).collect();
     let secrets = Value::from(json!({"password": SECRET, "more": more}));
     let inputs = Inputs { secrets, ..common::inputs(values) };
-    let state =
-        ResourceState { id: "id".into(), outputs: Value::map(), cookie: Vec::new(), manifests: Vec::new() };
+    let state = ResourceState {
+        id: "id".into(),
+        outputs: Value::map(),
+        cookie: Box::default(),
+        manifests: Vec::new(),
+    };
     let change = Change { state: &state, before: &inputs, after: &inputs, name: "n" };
     let said = |state: &ResourceState| {
         let files = state.manifests.iter().map(|file| format!(" {} {}", file.name, file.data.redact()));

@@ -79,14 +79,14 @@ prop_compose! {
             driver: DriverVersion { name: driver.into(), version: version.into(), digest: hex.into() }.into(),
             definition: definition.map(Into::into),
             name,
-            inputs: Inputs { values, secrets, params, connection, account },
+            inputs: Inputs { values, secrets, params, connection, account: account.map(Into::into) },
             state: ResourceState {
                 id,
                 outputs,
-                cookie,
+                cookie: cookie.into(),
                 manifests: manifests.into_iter().map(|(name, location, data)| ManifestFile { name, location, data }).collect(),
             },
-            dependencies,
+            dependencies: dependencies.into(),
             digest,
             protect: flags[0],
             pinned: flags[4],
@@ -402,7 +402,7 @@ fn plain() -> Record {
             ..Inputs::default()
         },
         state: ResourceState { id: "i".into(), outputs: Value::map(), ..ResourceState::default() },
-        dependencies: Vec::new(),
+        dependencies: Box::default(),
         digest: [0xd1; 32],
         protect: false,
         pinned: false,
@@ -434,7 +434,7 @@ fn only_what_is_secret_needs_a_key() {
     assert!(contains(&encoded, &[0xd1; 32]));
     let secret = || Label::new("hidden", true);
     let with: [fn(&mut Record, Label); 6] = [
-        |record, _| record.state.cookie = b"c".to_vec(),
+        |record, _| record.state.cookie = (*b"c").into(),
         |record, _| record.inputs.secrets = serde_json::json!({"password": "p"}).into(),
         |record, secret| record.name = secret,
         |record, secret| record.state.id = secret,
@@ -471,7 +471,7 @@ fn with_a_key_everything_is_sealed() {
     record.name = "a-name".into();
     record.state.id = "an-id".into();
     record.dependencies =
-        vec![Urn::parse("urn:purlin:dev/o::a::shared::s3.default::shared.y").expect("a URN")];
+        Box::new([Urn::parse("urn:purlin:dev/o::a::shared::s3.default::shared.y").expect("a URN")]);
     record.state.outputs = serde_json::json!({"a-key": "an-output"}).into();
     record.state.manifests.push(ManifestFile {
         name: "a-manifest".into(),
@@ -555,7 +555,7 @@ fn what_is_secret_is_nowhere_in_clear() {
     let secret = Value::from("hidden-two").into_secret();
     record.state.outputs = Value::List(vec![secret.clone()]);
     record.state.manifests.push(ManifestFile { name: "m".into(), location: "l".into(), data: secret });
-    record.state.cookie = b"hidden-three".to_vec();
+    record.state.cookie = (*b"hidden-three").into();
     let bytes = encode(&record, &keys).expect("writes");
     assert!(!contains(&bytes, b"hidden") && !contains(&bytes, b"password") && !contains(&bytes, &[0xd1; 32]));
     let read = decode(&bytes, "", &keys).expect("reads");

@@ -66,7 +66,7 @@ pub(super) fn read<'a>(clear: Reader<'a>, sealed: &'a [u8]) -> Result<Record, Fa
         name,
         inputs,
         state,
-        dependencies,
+        dependencies: dependencies.into(),
         digest,
         protect: has(PROTECT),
         pinned: false,

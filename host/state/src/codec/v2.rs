@@ -71,7 +71,7 @@ pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
         name,
         inputs,
         state,
-        dependencies,
+        dependencies: dependencies.into(),
         digest,
         protect: has(PROTECT),
         pinned: has(PINNED),
@@ -114,7 +114,7 @@ pub(super) fn get_state(source: &mut Source<'_>, cookie: bool) -> Result<Resourc
             data: source.value(Part::Clear)?,
         });
     }
-    Ok(ResourceState { id, outputs, cookie, manifests })
+    Ok(ResourceState { id, outputs, cookie: cookie.into(), manifests })
 }
 
 /// Reads an intent.

@@ -201,7 +201,7 @@ pub(super) fn get_with(
         name,
         inputs,
         state,
-        dependencies,
+        dependencies: dependencies.into(),
         digest,
         protect: has(PROTECT),
         pinned: has(PINNED),
@@ -251,7 +251,7 @@ fn get_state(source: &mut Source<'_>) -> Result<ResourceState, Fault> {
             data: source.value(Part::Sealed)?,
         });
     }
-    Ok(ResourceState { id, outputs, cookie, manifests })
+    Ok(ResourceState { id, outputs, cookie: cookie.into(), manifests })
 }
 
 /// Writes an intent, but for which record it is about.

@@ -151,7 +151,7 @@ pub fn record(number: usize) -> Record {
         state: ResourceState {
             id: format!("echo-{number}").into(),
             outputs: values,
-            cookie: Vec::new(),
+            cookie: Box::default(),
             manifests: Vec::new(),
         },
         dependencies: number.checked_sub(1).map(urn).into_iter().collect(),
@@ -180,7 +180,7 @@ pub fn secret_record(number: usize) -> Record {
     if let Value::Map(outputs) = &mut record.state.outputs {
         outputs.insert("token".into(), Value::from("hidden-output").into_secret());
     }
-    record.state.cookie = b"hidden-cookie".to_vec();
+    record.state.cookie = (*b"hidden-cookie").into();
     record.digest = *b"hidden-digest-hidden-digest-hidd";
     record
 }

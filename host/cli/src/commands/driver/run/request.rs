@@ -97,7 +97,7 @@ impl Request {
             state: state.unwrap_or_else(|| ResourceState {
                 id: Label::default(),
                 outputs: Value::map(),
-                cookie: Vec::new(),
+                cookie: Box::default(),
                 manifests: Vec::new(),
             }),
             inputs,
@@ -188,7 +188,7 @@ fn inputs(what: &str, said: &Json) -> Result<Inputs, Failure> {
         secrets,
         params: part("params")?,
         connection: part("connection")?,
-        account: said.get("account").and_then(Json::as_str).map(str::to_owned),
+        account: said.get("account").and_then(Json::as_str).map(Into::into),
     };
     for pointer in said.get("unknown").and_then(Json::as_array).into_iter().flatten() {
         let pointer = pointer.as_str().unwrap_or_default();
@@ -243,7 +243,7 @@ fn state(said: &Json) -> Result<ResourceState, Failure> {
     Ok(ResourceState {
         id: id.into(),
         outputs: Value::Map(outputs.chain(secrets).collect()),
-        cookie,
+        cookie: cookie.into(),
         manifests: Vec::new(),
     })
 }
