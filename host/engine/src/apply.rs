@@ -154,6 +154,11 @@ impl Shared {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).left_behind(host)
     }
 
+    /// Whether anything may live in something.
+    pub(crate) fn has_guests(&self, host: &RecordId) -> bool {
+        !self.recorded.read().unwrap_or_else(PoisonError::into_inner).guests_of(host).is_empty()
+    }
+
     /// Whether something may be recorded to depend on another one: that is recorded, and does not depend on it.
     pub(crate) fn may_depend(&self, urn: &Urn, on: &Urn) -> bool {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);

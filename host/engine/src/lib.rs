@@ -51,7 +51,7 @@ pub use failed::{CallFailed, Defined, Lacking};
 pub use holding::Lost;
 pub use moves::rename;
 pub use outputs::KnownOutputs;
-pub use plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
+pub use plan::{Action, Change, GRACE, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{
     Base, DestroyOptions, Drawn, Misnamed, PlanOptions, Role, Scope, Scratch, Users, destroy, find, fits,
     plan, read, recover, refresh, validate,

@@ -150,6 +150,9 @@ impl Step {
     }
 }
 
+/// How long a system may take to show a new resource, where no policy says so.
+pub const GRACE: Duration = Duration::from_secs(30);
+
 /// Inputs ready to be used.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {

@@ -6,7 +6,7 @@ mod support;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use purlin_engine::{CancelToken, Event, Phase, Scope};
+use purlin_engine::{CancelToken, Event, GRACE, Phase, Scope};
 use purlin_state::Status;
 use support::{FULL, PLAIN, Platform, documents, locked};
 
@@ -79,6 +79,23 @@ async fn what_is_gone_is_made_again_and_what_reads_it_follows() {
     assert_eq!(platform.record("shared.a").await.expect("its place").status, Status::Absent);
     platform.done();
     assert_eq!(platform.deploys(&all).await, ["create a~2", "update b"]);
+}
+
+#[tokio::test]
+async fn a_missing_resource_is_noticed_by_its_update_and_made_by_the_next_run() {
+    let platform = Platform::with(FULL);
+    let all = |v: u8| documents(&[("a", &format!("v: {v}")), ("b", "x: <a.id>")], &[]);
+    platform.deploys(&all(1)).await;
+    locked(&platform.driver.world).remove("thing.default#shared.a");
+    // A new resource may not be shown yet, and so is not made twice.
+    let summary = platform.up(&all(2)).await;
+    assert!(!summary.is_success());
+    assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
+    platform.wait(GRACE);
+    assert!(!platform.up(&all(2)).await.is_success());
+    assert_eq!(platform.record("shared.a").await.expect("its place").status, Status::Absent);
+    platform.done();
+    assert_eq!(platform.deploys(&all(2)).await, ["create a~2", "update b"]);
 }
 
 #[tokio::test]

@@ -370,7 +370,14 @@ impl Task<'_> {
         let (changed, failure) =
             match finish(changed, result, &certain, driver, rules, self.step.key.type_name()) {
                 Ok(finished) => finished,
-                Err(error) => return Err(self.failed(id, error).await),
+                Err(error) => {
+                    let is_missing = matches!(error, CallError::Failure(Failure::NotFound(_)));
+                    let cause = self.failed(id, error).await;
+                    if is_missing {
+                        self.note_missing(driver, record).await?;
+                    }
+                    return Err(cause);
+                }
             };
         let known = Known::settled(&changed.inputs, &changed.state);
         let durable = self.shared.submit(vec![Change::Put(Box::new(changed)), Change::Settle(id)])?;

@@ -15,7 +15,7 @@ use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::evaluate::{self, Known};
-use crate::plan::Action;
+use crate::plan::{Action, GRACE};
 use crate::recorded::exists;
 use crate::{ask, diff, digest};
 
@@ -114,6 +114,24 @@ impl Task<'_> {
         }
         let durable = self.shared.submit(vec![Change::Put(Box::new(read))])?;
         Ok(Done { action: Action::Read, durable: Some(durable) })
+    }
+
+    /// Records that a resource is gone which its driver did not find to update, if reading it finds nothing
+    /// either: otherwise every later run would try the same update. As long as a system may take to show a new
+    /// resource, and where others live in it, `refresh` decides.
+    pub(super) async fn note_missing(self, driver: &dyn Driver, record: &Record) -> Result<(), Cause> {
+        let shown_by = record.created.saturating_add(clock::millis(GRACE));
+        let is_read = driver.manifest().implements.read && (self.shared.clock)() >= shown_by;
+        // A failure to read does not matter beside that of the update.
+        if !is_read || !matches!(self.look_at_record(driver, record).await, Ok(None)) {
+            return Ok(());
+        }
+        if self.shared.has_guests(&record.id()) {
+            return Ok(());
+        }
+        self.observed(Finding::Gone, Vec::new());
+        self.written(self.gone_with_company(record, false)).await?;
+        Ok(())
     }
 
     /// With the time and the deployment of now.

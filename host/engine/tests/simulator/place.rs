@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use purlin_documents::{Input, load};
@@ -96,6 +97,11 @@ impl Place {
             sim,
             store,
         }
+    }
+
+    /// Lets time pass.
+    pub(crate) fn wait(&self, time: Duration) {
+        self.clock.fetch_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     pub(crate) fn world(&self) -> MutexGuard<'_, World> {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use purlin_engine::GRACE;
 use purlin_model::Value;
 use purlin_state::{Operation, Record, Snapshot, Status};
 
@@ -165,6 +166,8 @@ pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, Fault
 }
 
 fn settles(life: &mut Life, number: usize, scenario: &Scenario) -> Result<u32, Fault> {
+    // What a driver does not find is not new any more.
+    life.places[number].wait(GRACE);
     run(life, number, &Step::calm(Command::Refresh(Part::default())))?;
     run(life, number, &Step::calm(Command::Resolve))?;
     // What was undecided could not be read before.

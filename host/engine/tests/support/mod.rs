@@ -7,6 +7,7 @@ mod world;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use purlin_documents::{Input, load};
@@ -113,6 +114,11 @@ impl Platform {
 
     pub(crate) async fn records(&self) -> Vec<Arc<Record>> {
         self.snapshot().await.records
+    }
+
+    /// Lets time pass.
+    pub(crate) fn wait(&self, time: Duration) {
+        self.clock.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
     }
 
     pub(crate) fn stop_the_clock(&self) {

@@ -3,14 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use purlin_engine::fits;
+use purlin_engine::{GRACE, fits};
 use purlin_model::{Drift, Reconcile, Urn};
 use purlin_sandbox::clock::millis;
 
 /// How often a resource is read where nothing is written.
 const INTERVAL: Duration = Duration::from_secs(600);
-/// How long after its creation a resource may be missing where nothing is written.
-const GRACE: Duration = Duration::from_secs(30);
 /// The shortest interval, and the first wait after a failure.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// The longest wait after a failure, in milliseconds.
