@@ -3,6 +3,7 @@
 //! Everything shown comes from documents, so control characters, escapes of terminals and marks
 //! that turn the direction of text are made harmless, and endless lines and messages are cut.
 
+pub(crate) mod hidden;
 mod line;
 
 use std::fmt::Write as _;

@@ -1,7 +1,9 @@
 //! The texts that documents came from, kept so that faults can show the lines they are about.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use crate::render::hidden;
 
 /// Texts by the name under which the user knows them.
 #[derive(Clone, Debug, Default)]
@@ -9,12 +11,20 @@ pub struct SourceMap {
     texts: HashMap<Arc<str>, Text>,
 }
 
-/// A text and where its lines begin.
+/// A text, and how it may be shown.
 #[derive(Clone, Debug)]
 struct Text {
     text: Arc<str>,
-    /// Byte offset of each line's first byte, made when first needed.
-    lines: std::sync::OnceLock<Arc<[usize]>>,
+    /// Made when first needed.
+    shown: OnceLock<Shown>,
+}
+
+/// A text with its secrets masked.
+#[derive(Clone, Debug)]
+struct Shown {
+    text: Arc<str>,
+    /// Byte offset of each line's first byte.
+    lines: Arc<[usize]>,
 }
 
 impl SourceMap {
@@ -25,7 +35,7 @@ impl SourceMap {
             Some(rest) => rest.into(),
             None => text,
         };
-        self.texts.insert(name.into(), Text { text, lines: std::sync::OnceLock::new() });
+        self.texts.insert(name.into(), Text { text, shown: OnceLock::new() });
     }
 
     /// The text of that name.
@@ -33,17 +43,18 @@ impl SourceMap {
         self.texts.get(name).map(|entry| &entry.text)
     }
 
-    /// One line of a text, counted from 1, without its end.
+    /// One line of a text, counted from 1, without its end, as it may be shown: literal secrets are masked.
     pub fn line(&self, name: &str, line: u32) -> Option<&str> {
-        let entry = self.texts.get(name)?;
-        let lines = entry.lines.get_or_init(|| {
-            let ends = entry.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(end, _)| end + 1);
-            std::iter::once(0).chain(ends).collect()
+        let (name, entry) = self.texts.get_key_value(name)?;
+        let Shown { text, lines } = entry.shown.get_or_init(|| {
+            let text = hidden::masked(name, &entry.text).map_or_else(|| Arc::clone(&entry.text), Into::into);
+            let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(end, _)| end + 1);
+            Shown { lines: std::iter::once(0).chain(ends).collect(), text }
         });
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         let start = *lines.get(index)?;
-        let end = lines.get(index + 1).copied().unwrap_or(entry.text.len());
-        Some(entry.text.get(start..end)?.trim_end_matches(['\n', '\r']))
+        let end = lines.get(index + 1).copied().unwrap_or(text.len());
+        Some(text.get(start..end)?.trim_end_matches(['\n', '\r']))
     }
 }
 

@@ -15,9 +15,7 @@ spec:
   type: dns-zone
   driver: purlin/dns
   inputs:
-    connection:
-      url: "URL"
-      api_key: "KEY"
+    connection: {url: "URL", api_key: "KEY"}
     values:
       zone: {name: "${params.name}", kind: "${params.kind}", nameservers: [ns1.example.net]}
   criteria: [{}]
@@ -29,9 +27,7 @@ spec:
   type: dns-record
   driver: purlin/dns
   inputs:
-    connection:
-      url: "URL"
-      api_key: "KEY"
+    connection: {url: "URL", api_key: "KEY"}
     values:
       records:
         zone: "${params.zone}"

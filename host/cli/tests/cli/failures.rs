@@ -328,6 +328,25 @@ fn a_template_that_renders_no_yaml_is_found_in_the_plan() {
 }
 
 #[test]
+fn an_excerpt_masks_the_secrets_in_its_line() {
+    let project = Project::with(&[
+        (
+            "thing.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: thing}\nspec:\n  type: thing\n  driver: purlin/echo\n  inputs: {values: {of: '${params.x | upcase}', apiKey: hunter2}, secrets: {pin: 48151}}\n  criteria: [{}]\n",
+        ),
+        ("deploy.yaml", "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {a: {type: thing}}\n"),
+    ]);
+    for arguments in [&["validate"][..], &["plan"], &["up", "--yes"]] {
+        let ran = project.run(arguments).status(2);
+        assert!(
+            ran.err.contains("${params.x | upcase}', apiKey: *******}, secrets: {pin: *****}}"),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[test]
 fn an_invalid_input_reads_the_same_in_a_run_and_in_a_plan() {
     let integer = |id: &str, values: &str| {
         format!(

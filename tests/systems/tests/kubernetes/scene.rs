@@ -64,8 +64,7 @@ pub(crate) fn give(workspace: &Workspace, inputs: &Value) {
             "inputs": inputs,
         },
     });
-    // On many lines, so that the excerpt in an error contains one input and not the token.
-    workspace.write("k8s.yaml", &format!("{definition:#}"));
+    workspace.write("k8s.yaml", &definition.to_string());
 }
 
 /// One object as a resource.

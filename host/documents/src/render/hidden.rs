@@ -1,0 +1,130 @@
+//! Literal secrets in a document, hidden in what is shown of it.
+//!
+//! A secret belongs in a secret store, and documents only name it. Where one stands in a document all the
+//! same, an error about its line would print it into the log of a pipeline (SPEC §6: secret everywhere). What
+//! is secret follows from the document alone, since it may be wrong before any driver has said anything.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::yaml::{self, Entry, Kind, Node};
+
+/// What stands in place of each character of a secret, so that columns stay as they are.
+const MASK: char = '*';
+
+/// The text with its secrets masked, character by character; none where it has none.
+pub(crate) fn masked(file: &Arc<str>, text: &str) -> Option<String> {
+    let mut secrets = Vec::new();
+    yaml::parse(file, text, &mut |document| find(&document.root, false, &mut secrets));
+    if secrets.is_empty() {
+        return None;
+    }
+    let mut masked = String::with_capacity(text.len());
+    let mut shown_to = 0;
+    for secret in secrets {
+        let Some(before) = text.get(shown_to..secret.start) else { continue };
+        masked.push_str(before);
+        mask(text.get(secret.clone()).unwrap_or_default(), &mut masked);
+        shown_to = secret.end;
+    }
+    masked.push_str(text.get(shown_to..).unwrap_or_default());
+    Some(masked)
+}
+
+/// Adds the places of secrets, in the order of the text.
+fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Range<usize>>) {
+    match &node.kind {
+        Kind::Map(entries) => {
+            let is_manifest = node.get("kind").and_then(Node::as_str) == Some("Secret");
+            for entry in entries {
+                let in_manifest = is_manifest && matches!(&*entry.key, "data" | "stringData");
+                find(&entry.value, is_secret || in_manifest || holds_secrets(entry), secrets);
+            }
+        }
+        Kind::List(items) => items.iter().for_each(|item| find(item, is_secret, secrets)),
+        Kind::String(..) | Kind::Number(_) if is_secret => {
+            secrets.push(node.span.start as usize..node.span.end as usize);
+        }
+        Kind::String(..) | Kind::Number(_) | Kind::Null | Kind::Bool(_) => {}
+    }
+}
+
+/// Whether all that an entry holds is secret: the map `secrets` of inputs, or what has the name of a credential.
+fn holds_secrets(entry: &Entry<'_>) -> bool {
+    match &entry.value.kind {
+        Kind::Map(_) => matches!(&*entry.key, "secrets" | "credentials"),
+        // A list of this name is a list of names, as in the grants of a driver.
+        Kind::List(_) => &*entry.key != "secrets" && names_a_credential(&entry.key),
+        _ => names_a_credential(&entry.key),
+    }
+}
+
+/// Whether a name is that of a password, a token or a private key, however its words are put together.
+fn names_a_credential(name: &str) -> bool {
+    let mut letters = name.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    letters.make_ascii_lowercase();
+    let ends = |end: &str| letters.strip_suffix('s').unwrap_or(&letters).ends_with(end);
+    ["password", "passwd", "passphrase", "secret", "token", "credential"].into_iter().any(ends)
+        || ["apikey", "secretkey", "privatekey", "accesskey", "secretaccesskey"].into_iter().any(ends)
+        || letters.ends_with("pass")
+}
+
+/// Masks all but blanks and placeholders, which say nothing about a secret.
+fn mask(secret: &str, masked: &mut String) {
+    let mut rest = secret;
+    while let Some(c) = rest.chars().next() {
+        let placeholder =
+            rest.strip_prefix("${").and_then(|inside| inside.find('}')).map_or(0, |end| end + 3);
+        if placeholder > 0 {
+            masked.push_str(&rest[..placeholder]);
+            rest = &rest[placeholder..];
+        } else {
+            masked.push(if c.is_whitespace() { c } else { MASK });
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        masked(&"a.yaml".into(), text).unwrap_or_else(|| text.to_owned())
+    }
+
+    #[test]
+    fn credentials_are_masked_wherever_they_stand() {
+        let cases = [
+            ("a: {url: http://x, api_key: s3cr3t, b: 1}", "a: {url: http://x, api_key: ******, b: 1}"),
+            ("inputs: {secrets: {a: {b: [x, 12]}}}", "inputs: {secrets: {a: {b: [*, **]}}}"),
+            ("dbPassword: 'two words'", "dbPassword: **** ******"),
+            ("tokens: [ab, é]\nlast: x", "tokens: [**, *]\nlast: x"),
+            ("secret_access_key: |\n  one\n  two\nb: c", "secret_access_key: |\n  ***\n  ***\nb: c"),
+            ("kind: Secret\nstringData: {a: b}", "kind: Secret\nstringData: {a: *}"),
+            (
+                "secrets: {dsn: 'pg://u:p@${resources.db.outputs.host}/x'}",
+                "secrets: {dsn: *********${resources.db.outputs.host}***}",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(shown(text), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_stays() {
+        for text in [
+            "grants: {secrets: [vault]}",
+            "secret: true",
+            "secret_refs: {a: b}",
+            "password: ${secrets.vault.db}",
+            "token_ttl: 5m",
+            "password_length: 24",
+            "secretName: tls",
+            "key: value",
+        ] {
+            assert_eq!(shown(text), text);
+        }
+    }
+}
