@@ -38,7 +38,14 @@ fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Range<usize>>) {
             let is_manifest = node.get("kind").and_then(Node::as_str) == Some("Secret");
             for entry in entries {
                 let in_manifest = is_manifest && matches!(&*entry.key, "data" | "stringData");
-                find(&entry.value, is_secret || in_manifest || holds_secrets(entry), secrets);
+                match &entry.value.kind {
+                    // References name secrets, but for one that is given as `value`.
+                    Kind::Map(references) if &*entry.key == "secret_refs" => {
+                        let given = references.iter().filter_map(|reference| reference.value.get("value"));
+                        given.for_each(|value| find(value, true, secrets));
+                    }
+                    _ => find(&entry.value, is_secret || in_manifest || holds_secrets(entry), secrets),
+                }
             }
         }
         Kind::List(items) => items.iter().for_each(|item| find(item, is_secret, secrets)),
@@ -101,6 +108,10 @@ mod tests {
             ("dbPassword: 'two words'", "dbPassword: **** ******"),
             ("tokens: [ab, é]\nlast: x", "tokens: [**, *]\nlast: x"),
             ("secret_access_key: |\n  one\n  two\nb: c", "secret_access_key: |\n  ***\n  ***\nb: c"),
+            (
+                "secret_refs: {a: {store: vault, ref: db}, b: {value: x}}",
+                "secret_refs: {a: {store: vault, ref: db}, b: {value: *}}",
+            ),
             ("kind: Secret\nstringData: {a: b}", "kind: Secret\nstringData: {a: *}"),
             (
                 "secrets: {dsn: 'pg://u:p@${resources.db.outputs.host}/x'}",
