@@ -41,12 +41,6 @@ impl Server {
         if self.host.parse::<IpAddr>().is_err() && !is_name {
             faults.add(place("host"), "has to be a name such as `db.internal`, or an address");
         }
-        if self.port == 0 {
-            faults.add(place("port"), "has to be from 1 to 65535");
-        }
-        if !(1..=300).contains(&self.connect_timeout) {
-            faults.add(place("connect_timeout"), "has to be from 1 to 300 seconds");
-        }
         match (&self.ca, self.tls) {
             (None, Tls::VerifyFull | Tls::VerifyCa) => faults.add(
                 place("ca"),
@@ -89,7 +83,7 @@ pub fn connection_schema(port: u16, user: &str) -> Json {
             "password": {"type": ["string", "null"], "writeOnly": true, "description": "The password of `user`."},
             "tls": {
                 "enum": ["disable", "require", "verify-ca", "verify-full"],
-                "default": Tls::default().to_string(),
+                "default": Tls::default(),
                 "description": "Whether the connection is encrypted (TLS 1.3) and the server proves who it is: `verify-full` wants a certificate from `ca` with the host's name, `verify-ca` one from `ca`, `require` any, `disable` no TLS."
             },
             "ca": {"type": ["string", "null"], "description": "Certificates (PEM) of the authorities that the server's certificate has to come from; `verify-full` and `verify-ca` need them."},

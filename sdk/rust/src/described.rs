@@ -47,8 +47,9 @@ fn schema<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     schema.to_value()
 }
 
-/// Leaves out names of Rust's number types, and defaults that are nothing. What a driver assumes is no
-/// default, which the host would fill in; it is told in words.
+/// Leaves out names of Rust's number types, and defaults that are nothing, and lets `null` be one of the texts
+/// that fit where it fits. What a driver assumes is no default, which the host would fill in; it is told in
+/// words.
 fn tidy(schema: &mut Schema) {
     transform_subschemas(&mut tidy, schema);
     let is_of_numbers = |format: &str| {
@@ -56,6 +57,14 @@ fn tidy(schema: &mut Schema) {
     };
     if schema.get("format").and_then(Value::as_str).is_some_and(is_of_numbers) {
         schema.remove("format");
+    }
+    let takes_null =
+        schema.get("type").and_then(Value::as_array).is_some_and(|types| types.contains(&"null".into()));
+    if let Some(Value::Array(texts)) = schema.get_mut("enum")
+        && takes_null
+        && !texts.contains(&Value::Null)
+    {
+        texts.push(Value::Null);
     }
     let is_assumed = schema.remove("x-purlin-assumed").is_some();
     if is_assumed || schema.get("default").is_some_and(Value::is_null) {
@@ -133,6 +142,8 @@ mod tests {
         /// How long to wait.
         #[input(assumed = 30)]
         seconds: u16,
+        #[input(one_of = ["a", "b"])]
+        class: Option<String>,
     }
 
     const LONGEST: usize = 63;
@@ -157,9 +168,9 @@ mod tests {
     }
 
     #[derive(Input)]
-    #[input(open)]
+    #[input(open, reaches = "tcp", port = 5432)]
     struct Connection {
-        #[input(replaces, reaches = "tcp", port = 5432)]
+        #[input(replaces)]
         host: String,
         #[input(secret)]
         key: Option<String>,
@@ -215,6 +226,7 @@ mod tests {
                             "type": "integer", "description": "How long to wait. By default `30`.",
                             "minimum": 0, "maximum": 65535,
                         },
+                        "class": {"type": ["string", "null"], "enum": ["a", "b", null]},
                     },
                 },
                 "secrets": {
@@ -225,10 +237,10 @@ mod tests {
                 "connection": {
                     "type": "object",
                     "required": ["host"],
+                    "x-purlin-reaches": "tcp",
+                    "x-purlin-port": 5432,
                     "properties": {
-                        "host": {
-                            "type": "string", "x-purlin-replaces": true, "x-purlin-reaches": "tcp", "x-purlin-port": 5432,
-                        },
+                        "host": {"type": "string", "x-purlin-replaces": true},
                         "key": {"type": ["string", "null"], "writeOnly": true},
                     },
                 },
@@ -247,9 +259,9 @@ mod tests {
         };
         let given =
             read(json!({"name": "a", "engine": "in-memory", "disks": [{"type": "ssd"}]})).expect("read");
-        let Values { name, engine, size, disks, region, seconds } = given.values;
+        let Values { name, engine, size, disks, region, seconds, class } = given.values;
         assert_eq!((&*name, engine, size, &*region, seconds), ("a", Some(Engine::InMemory), 10, "eu", 30));
-        assert_eq!(disks.first().map(|disk| disk.kind.as_str()), Some("ssd"));
+        assert_eq!((disks.first().map(|disk| disk.kind.as_str()), class), (Some("ssd"), None));
         assert!(given.secrets.password.is_none() && given.connection.key.is_none());
         assert_eq!(given.connection.host, "h");
         let wrong = read(json!({"name": "a", "size": "big", "disks": [{"kind": "ssd"}], "disk": 1}));
@@ -307,6 +319,7 @@ mod tests {
 | `values.disks[].type` | text | required | A change replaces the resource. |
 | `values.region` | text | `eu` |  |
 | `values.seconds` | whole number, 0 to 65535 | – | How long to wait. By default `30`. |
+| `values.class` | `a`, `b` | – |  |
 | `secrets.password` | text | – |  |
 | `connection.host` | text | required | A change replaces the resource. |
 | `connection.key` | text | – | It is secret. |
