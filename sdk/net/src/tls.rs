@@ -3,6 +3,7 @@
 mod end_point;
 mod verify;
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -32,6 +33,17 @@ pub enum Tls {
     /// And it has the host's name.
     #[default]
     VerifyFull,
+}
+
+impl fmt::Display for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Disable => "disable",
+            Self::Require => "require",
+            Self::VerifyCa => "verify-ca",
+            Self::VerifyFull => "verify-full",
+        })
+    }
 }
 
 /// The certificates in PEM text, as DER.
