@@ -198,10 +198,7 @@ fn is_command_rule(rule: &str) -> bool {
 
 fn check_name(faults: &mut Faults, place: &str, name: &str) {
     if name.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        faults.add(
-            place,
-            "may have neither white space nor control characters in it: Redis takes none",
-        );
+        faults.add(place, "may have neither white space nor control characters in it: Redis takes none");
     }
 }
 
