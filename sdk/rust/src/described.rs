@@ -83,7 +83,8 @@ fn is_empty(default: &Value) -> bool {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
+        // A map in which nothing is said.
+        Value::Object(map) => map.values().all(|value| is_empty(value) || *value == Value::Bool(false)),
         Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -144,6 +145,8 @@ mod tests {
         seconds: u16,
         #[input(one_of = ["a", "b"])]
         class: Option<String>,
+        #[input(assumed)]
+        spare: Spare,
     }
 
     const LONGEST: usize = 63;
@@ -160,6 +163,14 @@ mod tests {
         #[serde(rename = "type")]
         #[input(replaces)]
         kind: String,
+    }
+
+    /// What is kept for later.
+    #[derive(Debug, Default, Input, PartialEq, serde::Serialize)]
+    struct Spare {
+        #[input(assumed)]
+        disks: Vec<String>,
+        kept: Option<u8>,
     }
 
     #[derive(Input)]
@@ -227,6 +238,15 @@ mod tests {
                             "minimum": 0, "maximum": 65535,
                         },
                         "class": {"type": ["string", "null"], "enum": ["a", "b", null]},
+                        "spare": {
+                            "type": "object",
+                            "additionalProperties": false,
+                            "description": "What is kept for later.",
+                            "properties": {
+                                "disks": {"type": "array", "items": {"type": "string"}},
+                                "kept": {"type": ["integer", "null"], "minimum": 0, "maximum": 255},
+                            },
+                        },
                     },
                 },
                 "secrets": {
@@ -259,9 +279,10 @@ mod tests {
         };
         let given =
             read(json!({"name": "a", "engine": "in-memory", "disks": [{"type": "ssd"}]})).expect("read");
-        let Values { name, engine, size, disks, region, seconds, class } = given.values;
+        let Values { name, engine, size, disks, region, seconds, class, spare } = given.values;
         assert_eq!((&*name, engine, size, &*region, seconds), ("a", Some(Engine::InMemory), 10, "eu", 30));
         assert_eq!((disks.first().map(|disk| disk.kind.as_str()), class), (Some("ssd"), None));
+        assert_eq!(spare, Spare::default());
         assert!(given.secrets.password.is_none() && given.connection.key.is_none());
         assert_eq!(given.connection.host, "h");
         let wrong = read(json!({"name": "a", "size": "big", "disks": [{"kind": "ssd"}], "disk": 1}));
@@ -320,6 +341,9 @@ mod tests {
 | `values.region` | text | `eu` |  |
 | `values.seconds` | whole number, 0 to 65535 | – | How long to wait. By default `30`. |
 | `values.class` | `a`, `b` | – |  |
+| `values.spare` | map | – | What is kept for later. |
+| `values.spare.disks` | list | – |  |
+| `values.spare.kept` | whole number, 0 to 255 | – |  |
 | `secrets.password` | text | – |  |
 | `connection.host` | text | required | A change replaces the resource. |
 | `connection.key` | text | – | It is secret. |
