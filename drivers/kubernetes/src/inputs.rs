@@ -28,7 +28,7 @@ pub(crate) struct Values {
     /// Namespace of objects that name none.
     #[input(default = "default")]
     pub(crate) namespace: String,
-    /// Who owns what is applied.
+    /// Who owns what is applied. Under a new name the old one lets go.
     #[input(default = "purlin")]
     pub(crate) field_manager: String,
     /// The object. Either this or `manifests` is required.
@@ -71,12 +71,19 @@ const PARTS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 /// The schemas of what every manifest has.
 fn parts() -> Json {
     json!({
-        "apiVersion": {"type": "string"},
-        "kind": {"type": "string"},
+        "apiVersion": {"type": "string", "description": "Such as `v1` or `apps/v1`."},
+        "kind": {"type": "string", "description": "Such as `ConfigMap`."},
         "metadata": {
             "type": "object",
             "required": ["name"],
-            "properties": {"name": {"type": "string"}, "namespace": {"type": ["string", "null"]}},
+            "description": "Its names, labels and annotations.",
+            "properties": {
+                "name": {"type": "string", "description": "Its name."},
+                "namespace": {
+                    "type": ["string", "null"],
+                    "description": "Its namespace; `values.namespace` by default.",
+                },
+            },
         },
     })
 }
