@@ -88,8 +88,10 @@ pub(crate) struct Values {
     pub(crate) idempotency_header: Option<String>,
     /// Places in the values whose change needs a new resource, such as `/create/body/region`.
     #[input(assumed)]
+    // Read in inputs that are not known as a whole.
+    #[serde(rename = "replaces")]
     #[schemars(inner(regex(pattern = POINTER)))]
-    pub(crate) replaces: Vec<String>,
+    _replaces: Vec<String>,
     /// Whether deleting it loses data; then a plan that deletes or replaces it takes `--allow-data-loss`. The driver
     /// cannot know.
     // Read by the host, in the recorded inputs.
