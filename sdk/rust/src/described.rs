@@ -285,6 +285,10 @@ mod tests {
         assert_eq!(spare, Spare::default());
         assert!(given.secrets.password.is_none() && given.connection.key.is_none());
         assert_eq!(given.connection.host, "h");
+        let list =
+            read(json!({"name": "a", "spare": [["d"], 1]})).map(drop).map_err(|failure| failure.to_string());
+        let said = list.as_ref().map_err(String::as_str);
+        assert!(said.is_err_and(|said| said.contains("/values/spare: invalid type: sequence")), "{list:?}");
         let wrong = read(json!({"name": "a", "size": "big", "disks": [{"kind": "ssd"}], "disk": 1}));
         let Err(Failure::InvalidInputs(faults)) = wrong else { panic!("this does not fit") };
         let mut places: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
