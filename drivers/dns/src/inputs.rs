@@ -1,59 +1,67 @@
-//! What the driver is given: how to reach a server, and a zone or a set of records.
+//! What the driver is given: how to reach a server, and a zone or a set of records; and what it tells.
 
-use purlin_sdk::{Failure, Faults, Json, Raw};
+use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs, Raw};
 use purlin_sdk_http::{Parts, segment};
-use serde::Deserialize;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::names;
 
-/// Seconds that an answer may be kept, where nothing is said.
-const TTL: u32 = 3600;
-
 /// A zone or a set of records on a server.
-#[derive(Deserialize)]
+#[derive(Inputs)]
 pub struct DnsInputs {
     pub(crate) connection: Connection,
     pub(crate) values: Values,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Input)]
 pub(crate) struct Values {
+    /// A zone. Either this or `records` is required.
     pub(crate) zone: Option<Zone>,
+    /// All records of one name and type. Either this or `zone` is required.
     pub(crate) records: Option<Records>,
 }
 
-/// The server, and who asks.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The server, and the key of its API.
+#[derive(Input)]
 pub(crate) struct Connection {
+    /// Where the API is, such as `http://10.0.0.53:8081`, without `/` at its end.
+    #[input(reaches = "http", replaces, pattern = "^[Hh][Tt][Tt][Pp][Ss]?://")]
     pub(crate) url: String,
-    #[serde(default = "localhost")]
+    /// The server's id in its API.
+    #[input(default = "localhost", min_length = 1, replaces)]
     pub(crate) id: String,
+    /// The key of the API.
+    #[input(secret, min_length = 1)]
     pub(crate) api_key: String,
 }
 
-fn localhost() -> String {
-    "localhost".to_owned()
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Input)]
+#[input(
+    holds_data = "the zone, with its name servers, keys and metadata, and with `force_destroy` every record in it"
+)]
 pub(crate) struct Zone {
+    /// Such as `example.org`.
+    #[input(replaces)]
     pub(crate) name: String,
-    #[serde(default)]
+    /// Who has its data, in the words of the server.
+    #[input(default)]
     pub(crate) kind: Kind,
+    /// Names of the servers that answer for it, its `NS` records. Left alone when left out.
+    #[input(min_items = 1)]
     pub(crate) nameservers: Option<Vec<String>>,
-    #[serde(default)]
+    /// Addresses that a `Slave` is copied from.
+    #[input(default)]
     pub(crate) masters: Vec<String>,
-    pub(crate) soa_edit_api: Option<String>,
-    #[serde(default, alias = "delete_records")]
+    /// How the serial changes with the records.
+    #[input(default = "DEFAULT")]
+    pub(crate) soa_edit_api: String,
+    /// Whether a zone that has records left is deleted with them. Without it that is a conflict.
+    #[input(default)]
     pub(crate) force_destroy: bool,
 }
 
 /// Who has the zone's data, in the words of the server.
-#[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, Input, PartialEq, Eq, Serialize)]
 pub(crate) enum Kind {
     #[default]
     Native,
@@ -61,30 +69,46 @@ pub(crate) enum Kind {
     Slave,
 }
 
-impl Kind {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Native => "Native",
-            Self::Master => "Master",
-            Self::Slave => "Slave",
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Input)]
 pub(crate) struct Records {
+    /// The zone that they are in.
+    #[input(replaces)]
     pub(crate) zone: String,
+    /// The name, in full or below the zone; `@` is the zone itself.
+    #[input(replaces)]
     pub(crate) name: String,
+    /// Such as `A` or `CNAME`.
     #[serde(rename = "type")]
+    #[input(replaces, pattern = "^[A-Z][A-Z0-9]*$")]
     pub(crate) kind: String,
-    #[serde(default = "ttl")]
+    /// Seconds that an answer may be kept.
+    #[input(default = 3600, max = i32::MAX)]
     pub(crate) ttl: u32,
+    /// One text for each record; their order does not matter.
+    #[input(min_items = 1)]
     pub(crate) content: Vec<String>,
 }
 
-fn ttl() -> u32 {
-    TTL
+/// What others may read.
+#[derive(Default, Outputs)]
+pub(crate) struct DnsOutputs {
+    /// The name, with a dot at its end.
+    pub(crate) name: String,
+    /// The name, without a dot at its end.
+    pub(crate) fqdn: String,
+    /// The zone, with a dot at its end.
+    pub(crate) zone: String,
+    /// Of a zone.
+    pub(crate) kind: Option<String>,
+    /// Of a zone: what answers for it.
+    pub(crate) nameservers: Option<Vec<String>>,
+    /// Of records.
+    #[serde(rename = "type")]
+    pub(crate) record_type: Option<String>,
+    /// Of records: seconds.
+    pub(crate) ttl: Option<u32>,
+    /// Of records.
+    pub(crate) content: Option<Vec<String>>,
 }
 
 /// What the inputs name, in the spelling that the server has.
@@ -100,18 +124,12 @@ impl DnsInputs {
     /// [`Failure::InvalidInputs`] with all that is wrong.
     pub(crate) fn target(&self) -> Result<Target<'_>, Failure> {
         let mut faults = Faults::default();
-        let Connection { url, id, api_key } = &self.connection;
+        let url = &self.connection.url;
         match Parts::of(url) {
             Ok(parts) if parts.path.contains('?') => faults.add("/connection/url", "has no query"),
             Ok(_) if url.ends_with('/') => faults.add("/connection/url", "has no `/` at its end"),
             Ok(_) => {}
             Err(message) => faults.add("/connection/url", message),
-        }
-        if id.is_empty() {
-            faults.add("/connection/id", "is empty; it is `localhost` nearly always");
-        }
-        if api_key.is_empty() {
-            faults.add("/connection/api_key", "is empty");
         }
         let target = match (&self.values.zone, &self.values.records) {
             (Some(zone), None) => zone_target(zone, &mut faults),
@@ -180,9 +198,6 @@ fn zone_target<'a>(zone: &'a Zone, faults: &mut Faults) -> Option<Target<'a>> {
     if zone.kind == Kind::Slave && zone.nameservers.is_some() {
         faults.add("/values/zone/nameservers", "come from the masters of a zone of kind `Slave`");
     }
-    if zone.nameservers.as_ref().is_some_and(Vec::is_empty) {
-        faults.add("/values/zone/nameservers", "is empty: name some, or leave it out");
-    }
     found.map(|name| Target::Zone { name, zone })
 }
 
@@ -190,17 +205,8 @@ fn records_target<'a>(records: &'a Records, faults: &mut Faults) -> Option<Targe
     let zone = name("/values/records/zone", names::absolute(&records.zone), faults)?;
     let found = name("/values/records/name", names::within(&records.name, &zone), faults);
     let kind = records.kind.as_str();
-    if kind.is_empty() || !kind.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) {
-        faults.add("/values/records/type", "is a type in capital letters, such as `A` or `CNAME`");
-    }
     if kind == "SOA" {
         faults.add("/values/records/type", "belongs to the zone, and is seen to by the server");
-    }
-    if records.ttl > i32::MAX.unsigned_abs() {
-        faults.add("/values/records/ttl", "is 0 to 2147483647 seconds");
-    }
-    if records.content.is_empty() {
-        faults.add("/values/records/content", "is empty: a set of records has at least one");
     }
     for (index, content) in records.content.iter().enumerate() {
         if let Err(message) = names::content(kind, content) {
@@ -230,71 +236,30 @@ pub(crate) fn servers(given: &[String]) -> Vec<String> {
     contents("NS", given)
 }
 
-/// Inputs with defaults, in the one spelling that there is; only what is known is touched.
+/// Inputs in the one spelling that there is; only what is known is touched.
 pub(crate) fn normalise(inputs: &mut Raw<DnsInputs>) {
-    let unknown = inputs.unknown.clone();
-    let is_known = |pointer: &str| {
-        !unknown.iter().any(|one| {
-            one == pointer
-                || one.starts_with(&format!("{pointer}/"))
-                || pointer.starts_with(&format!("{one}/"))
-        })
-    };
     let document = inputs.document_mut();
-    let zone = document
-        .pointer("/values/records/zone")
-        .and_then(Json::as_str)
-        .and_then(|zone| names::absolute(zone).ok());
-    let kind = document.pointer("/values/records/type").and_then(Json::as_str).unwrap_or_default().to_owned();
-    // The name that it had before.
-    if is_known("/values/zone/delete_records")
-        && let Some(zone) = document.pointer_mut("/values/zone").and_then(Json::as_object_mut)
-        && let Some(former) = zone.remove("delete_records")
-        && !former.is_null()
-    {
-        zone.entry("force_destroy").or_insert(former);
+    let given = |pointer: &str| document.pointer(pointer).and_then(Json::as_str).map(str::to_owned);
+    let zone = given("/values/records/zone").and_then(|zone| names::absolute(&zone).ok());
+    let kind = given("/values/records/type").unwrap_or_default();
+    let mut respell = |pointer: &str, respelled: &dyn Fn(&str) -> Result<String, String>| {
+        if let Some(Json::String(text)) = document.pointer_mut(pointer)
+            && let Ok(other) = respelled(text)
+        {
+            *text = other;
+        }
+    };
+    respell("/values/zone/name", &names::absolute);
+    respell("/values/records/zone", &names::absolute);
+    if let Some(zone) = &zone {
+        respell("/values/records/name", &|name| names::within(name, zone));
     }
-    let mut set = |pointer: &str, change: &dyn Fn(&Json) -> Option<Json>| {
-        if !is_known(pointer) {
-            return;
+    for (pointer, kind) in [("/values/zone/nameservers", "NS"), ("/values/records/content", &kind)] {
+        let Some(Json::Array(items)) = document.pointer_mut(pointer) else { continue };
+        // What is not known yet keeps its place.
+        let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+        if let Some(texts) = texts {
+            *items = contents(kind, &texts).into_iter().map(Json::from).collect();
         }
-        let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
-        let Some(parent) = document.pointer_mut(parent).and_then(Json::as_object_mut) else { return };
-        match change(parent.get(name).unwrap_or(&Json::Null)) {
-            Some(value) => {
-                parent.insert(name.to_owned(), value);
-            }
-            None => {
-                parent.remove(name);
-            }
-        }
-    };
-    let text = |value: &Json, change: &dyn Fn(&str) -> Option<String>| {
-        Some(value.as_str().and_then(change).map_or_else(|| value.clone(), Json::from))
-    };
-    let list = |value: &Json, kind: &str| {
-        let texts: Option<Vec<String>> = value
-            .as_array()
-            .map(|all| all.iter().filter_map(|one| one.as_str().map(str::to_owned)).collect());
-        match (texts, value.as_array()) {
-            (Some(texts), Some(all)) if texts.len() == all.len() => Some(json!(contents(kind, &texts))),
-            _ => Some(value.clone()),
-        }
-    };
-    let or = |value: &Json, default: Json| Some(if value.is_null() { default } else { value.clone() });
-    set("/values/zone", &|value| (!value.is_null()).then(|| value.clone()));
-    set("/values/records", &|value| (!value.is_null()).then(|| value.clone()));
-    set("/values/zone/name", &|value| text(value, &|name| names::absolute(name).ok()));
-    set("/values/zone/kind", &|value| or(value, json!("Native")));
-    set("/values/zone/nameservers", &|value| if value.is_null() { None } else { list(value, "NS") });
-    set("/values/zone/masters", &|value| or(value, json!([])));
-    set("/values/zone/soa_edit_api", &|value| or(value, json!("DEFAULT")));
-    set("/values/zone/force_destroy", &|value| or(value, json!(false)));
-    set("/values/records/zone", &|value| text(value, &|name| names::absolute(name).ok()));
-    set("/values/records/name", &|value| match &zone {
-        Some(zone) => text(value, &|name| names::within(name, zone).ok()),
-        None => Some(value.clone()),
-    });
-    set("/values/records/ttl", &|value| or(value, json!(TTL)));
-    set("/values/records/content", &|value| list(value, &kind));
+    }
 }

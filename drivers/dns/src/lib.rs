@@ -4,7 +4,6 @@ mod inputs;
 mod mark;
 mod names;
 mod records;
-mod schema;
 mod server;
 mod zone;
 
@@ -15,7 +14,7 @@ use purlin_sdk::{
 };
 use serde_json::json;
 
-use inputs::{DnsInputs, Target};
+use inputs::{DnsInputs, DnsOutputs, Target};
 use records::Place;
 use server::Api;
 
@@ -43,7 +42,7 @@ impl Driver for Dns {
     type Inputs = DnsInputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(schema::inputs(), schema::outputs())]
+        vec![TypeSchema::of::<DnsInputs, DnsOutputs>("*")]
     }
 
     fn wishes() -> Vec<Wish> {
@@ -78,12 +77,13 @@ impl Driver for Dns {
 }
 
 impl Check for Dns {
-    fn check(mut request: CheckRequest<DnsInputs>) -> Result<Checked, Failure> {
-        if let Some(inputs) = request.inputs.known()? {
-            inputs.target()?;
+    fn check(request: CheckRequest<DnsInputs>) -> Result<Checked, Failure> {
+        let mut inputs = request.inputs.without_nulls();
+        if let Some(known) = inputs.known()? {
+            known.target()?;
         }
-        inputs::normalise(&mut request.inputs);
-        Ok(Checked::unchanged(request.inputs))
+        inputs::normalise(&mut inputs);
+        Ok(Checked::unchanged(inputs))
     }
 }
 

@@ -5,7 +5,7 @@ use purlin_sdk_http::Request;
 use serde_json::json;
 
 use crate::Work;
-use crate::inputs::{Records as Wanted, contents};
+use crate::inputs::{DnsOutputs, Records as Wanted, contents};
 use crate::mark::{self, Whose};
 use crate::server::Rrset;
 
@@ -145,12 +145,13 @@ fn shown(place: &Place<'_>) -> String {
 }
 
 fn state(place: &Place<'_>, ttl: u32, content: &[String], id: &str) -> Result<State, Failure> {
-    State::new(id).outputs(json!({
-        "name": place.name,
-        "fqdn": place.name.trim_end_matches('.'),
-        "zone": place.zone,
-        "type": place.kind,
-        "ttl": ttl,
-        "content": content,
-    }))
+    State::new(id).told(&DnsOutputs {
+        name: place.name.to_owned(),
+        fqdn: place.name.trim_end_matches('.').to_owned(),
+        zone: place.zone.to_owned(),
+        record_type: Some(place.kind.to_owned()),
+        ttl: Some(ttl),
+        content: Some(content.to_vec()),
+        ..DnsOutputs::default()
+    })
 }

@@ -5,7 +5,7 @@ use purlin_sdk_http::Request;
 use serde_json::json;
 
 use crate::Work;
-use crate::inputs::{Zone as Wanted, servers};
+use crate::inputs::{DnsOutputs, Zone as Wanted, servers};
 use crate::mark::{self, Whose};
 use crate::server::Zone;
 
@@ -15,9 +15,9 @@ const TTL: u32 = 3600;
 impl Work<'_> {
     fn zone_body(&self, wanted: &Wanted) -> Json {
         json!({
-            "kind": wanted.kind.word(),
+            "kind": wanted.kind,
             "masters": wanted.masters,
-            "soa_edit_api": wanted.soa_edit_api.as_deref().unwrap_or("DEFAULT"),
+            "soa_edit_api": wanted.soa_edit_api,
             "account": self.resource.guresid,
         })
     }
@@ -174,13 +174,14 @@ fn nameservers(name: &str, zone: &Zone) -> Vec<String> {
 }
 
 fn zone_state(url: &str, name: &str, zone: &Zone) -> Result<State, Failure> {
-    State::new(url).outputs(json!({
-        "name": name,
-        "fqdn": name.trim_end_matches('.'),
-        "zone": name,
-        "kind": zone.kind,
-        "nameservers": nameservers(name, zone),
-    }))
+    State::new(url).told(&DnsOutputs {
+        name: name.to_owned(),
+        fqdn: name.trim_end_matches('.').to_owned(),
+        zone: name.to_owned(),
+        kind: Some(zone.kind.clone()),
+        nameservers: Some(nameservers(name, zone)),
+        ..DnsOutputs::default()
+    })
 }
 
 fn partial(state: State, failure: &Failure) -> Failure {

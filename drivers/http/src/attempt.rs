@@ -11,7 +11,7 @@ use purlin_sdk_http::Response;
 use serde_json::json;
 
 use crate::api::{Api, Sent, document};
-use crate::inputs::Lacking;
+use crate::inputs::{HttpOutputs, Lacking};
 use crate::look::{Found, as_text};
 use crate::wait::Unmet;
 
@@ -98,12 +98,9 @@ impl Api<'_> {
             }
             picked
         };
-        let mut outputs = Object::new();
-        outputs.insert("id".to_owned(), found.id.as_str().into());
-        outputs.insert("url".to_owned(), url.as_str().into());
-        outputs.extend(pick(&values.outputs, &before.outputs));
-        let secrets = pick(&values.secret_outputs, &before.secrets);
-        let state = State { outputs, secrets, ..State::new(url) };
+        let mut state = State::new(&url).told(&HttpOutputs { id: found.id.clone(), url })?;
+        state.outputs.extend(pick(&values.outputs, &before.outputs));
+        state.secrets = pick(&values.secret_outputs, &before.secrets);
         let state = state.cookie(json!({"id": found.id, "name": self.scope.name}))?;
         if missing.is_empty() {
             return Ok((state, None));
@@ -194,10 +191,8 @@ fn found_again(api: &Api<'_>, message: &str, over: bool) -> Result<String, Failu
 }
 
 fn noted(api: &Api<'_>, id: &str, state: State) -> Result<State, Failure> {
-    let mut outputs = Object::new();
-    outputs.insert("id".to_owned(), id.into());
-    outputs.insert("url".to_owned(), state.id.as_str().into());
-    State { outputs, ..state }.cookie(json!({"id": id, "name": api.scope.name}))
+    let told = HttpOutputs { id: id.to_owned(), url: state.id.clone() };
+    state.told(&told)?.cookie(json!({"id": id, "name": api.scope.name}))
 }
 
 /// Waits until it is ready, and says what it is. From here on it exists: every failure says so.

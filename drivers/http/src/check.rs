@@ -1,14 +1,10 @@
 //! Judges a declaration before anything is sent.
 
-use std::collections::BTreeMap;
-
 use purlin_sdk::{Failure, Faults, Json, Raw};
 use purlin_sdk_http::Parts;
 
 use crate::inputs::{Condition, HttpInputs, Lacking, Operation};
 use crate::template;
-
-const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
 
 impl HttpInputs {
     /// Every fault at once.
@@ -16,9 +12,6 @@ impl HttpInputs {
         let mut faults = Faults::default();
         let values = &self.values;
         base_url(&self.connection.base_url, &mut faults);
-        if values.name.as_ref().is_some_and(|name| name.is_empty() || name.len() > 1024) {
-            faults.add("/values/name", "has 1 to 1024 bytes");
-        }
         self.id(&mut faults);
         let operations = [
             ("create", Some(&values.create)),
@@ -42,30 +35,12 @@ impl HttpInputs {
             faults
                 .add("/values/without", "an API that cannot be read can be neither observed nor waited for");
         }
-        for (name, outputs) in [("outputs", &values.outputs), ("secret_outputs", &values.secret_outputs)] {
-            pointers(&format!("/values/{name}"), outputs, &mut faults);
-        }
         for name in values.outputs.keys().filter(|name| values.secret_outputs.contains_key(*name)) {
             faults.add(format!("/values/secret_outputs/{}", escaped(name)), "stands in `outputs` too");
         }
         if let Some(find) = &values.find {
             path("/values/find/path", &find.path, &mut faults);
-            pointer("/values/find/items", &find.items, &mut faults);
-            pointer("/values/find/name", &find.name, &mut faults);
-            if let Some(id) = &find.id {
-                pointer("/values/find/id", id, &mut faults);
-            }
-            if find.next.as_ref().is_some_and(|next| next != "link" && !is_pointer(next)) {
-                faults.add(
-                    "/values/find/next",
-                    "is a JSON Pointer such as `/links/next`, or `link` for the header",
-                );
-            }
         }
-        if let Some(mark) = &values.mark {
-            pointer("/values/mark", mark, &mut faults);
-        }
-        pointers("/values/observe", &values.observe, &mut faults);
         for place in values.observe.keys() {
             let is_sent =
                 ["/create/body", "/update/body", "/vars"].iter().any(|root| place.starts_with(root));
@@ -74,9 +49,6 @@ impl HttpInputs {
                 let message = "is no place in `/create/body`, `/update/body` or `/vars` of the values";
                 faults.add(format!("/values/observe/{}", escaped(place)), message);
             }
-        }
-        for (index, place) in values.replaces.iter().enumerate() {
-            pointer(&format!("/values/replaces/{index}"), place, &mut faults);
         }
         self.waits(&mut faults);
         self.open(&raw.sensitive, &mut faults);
@@ -95,9 +67,6 @@ impl HttpInputs {
             usize::from(id.pointer.is_some()) + usize::from(id.header.is_some()) + usize::from(id.name);
         if ways > 1 {
             faults.add("/values/id", "comes from one place: `pointer`, `header`, or `name: true`");
-        }
-        if let Some(place) = &id.pointer {
-            pointer("/values/id/pointer", place, faults);
         }
         let path = self.read_path();
         if !id.name && !path.contains("{id}") {
@@ -137,21 +106,15 @@ impl HttpInputs {
             if let Some(place) = &wait.path {
                 path("/values/wait/path", place, faults);
             }
-            waits.push(("wait", &wait.until, &wait.fail, wait.every_ms));
+            waits.push(("wait", &wait.until, &wait.fail));
         }
         if let Some(operation) = &self.values.operation {
-            if let Some(id) = &operation.id {
-                pointer("/values/operation/id", id, faults);
-            }
-            waits.push(("operation", &operation.until, &operation.fail, operation.every_ms));
+            waits.push(("operation", &operation.until, &operation.fail));
         }
-        for (name, until, fail, every) in waits {
+        for (name, until, fail) in waits {
             condition(&format!("/values/{name}/until"), until, faults);
             if let Some(fail) = fail {
                 condition(&format!("/values/{name}/fail"), fail, faults);
-            }
-            if !(20..=60_000).contains(&every) {
-                faults.add(format!("/values/{name}/every_ms"), "is 20 to 60000 milliseconds");
             }
         }
     }
@@ -178,22 +141,11 @@ fn base_url(url: &str, faults: &mut Faults) {
 }
 
 fn check_operation(name: &str, operation: &Operation, faults: &mut Faults) {
-    let place = format!("/values/{name}");
-    if let Some(method) = &operation.method
-        && !METHODS.contains(&method.as_str())
-    {
-        faults.add(format!("{place}/method"), format!("is none of {}", METHODS.join(", ")));
-    }
     if let Some(template) = &operation.path {
-        path(&format!("{place}/path"), template, faults);
+        path(&format!("/values/{name}/path"), template, faults);
     }
     if name == "create" && operation.path.as_ref().is_some_and(|path| path.contains("{id}")) {
         faults.add("/values/create/path", "cannot have `{id}` in it: there is none yet; `{name}` is there");
-    }
-    for (index, status) in operation.expect.iter().enumerate() {
-        if !(200..600).contains(status) {
-            faults.add(format!("{place}/expect/{index}"), "is a status from 200 to 599");
-        }
     }
 }
 
@@ -203,24 +155,7 @@ fn path(place: &str, template: &str, faults: &mut Faults) {
     }
 }
 
-fn pointers(place: &str, all: &BTreeMap<String, String>, faults: &mut Faults) {
-    for (name, there) in all {
-        pointer(&format!("{place}/{}", escaped(name)), there, faults);
-    }
-}
-
-fn pointer(place: &str, text: &str, faults: &mut Faults) {
-    if !is_pointer(text) {
-        faults.add(place, "is no JSON Pointer: begin with `/`, such as `/data/id`");
-    }
-}
-
-fn is_pointer(text: &str) -> bool {
-    text.is_empty() || text.starts_with('/')
-}
-
 fn condition(place: &str, condition: &Condition, faults: &mut Faults) {
-    pointer(&format!("{place}/pointer"), &condition.pointer, faults);
     if condition.equals.is_none() == condition.one_of.is_empty() {
         faults.add(place, "says either `equals` or `in`");
     }

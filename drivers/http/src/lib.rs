@@ -6,7 +6,6 @@ mod attempt;
 mod check;
 mod inputs;
 mod look;
-mod schema;
 mod template;
 mod wait;
 
@@ -18,7 +17,7 @@ use purlin_sdk::{
 
 use api::{Api, Sent};
 use attempt::Attempt;
-use inputs::{HttpInputs, Lacking};
+use inputs::{HttpInputs, HttpOutputs, Lacking};
 use look::Found;
 
 /// Any resource of a REST API.
@@ -30,7 +29,7 @@ impl Driver for Http {
     type Inputs = HttpInputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(schema::inputs(), schema::outputs())]
+        vec![TypeSchema::of::<HttpInputs, HttpOutputs>("*")]
     }
 
     fn wishes() -> Vec<Wish> {

@@ -47,17 +47,13 @@ fn a_declaration_is_judged_before_anything_is_sent() {
         ("/connection/base_url", json!("http://a/?x=1"), "has no query"),
         ("/connection/base_url", json!("http://a/"), "has no `/` at its end"),
         ("/values/create/path", json!("/things/{id}"), "there is none yet"),
-        ("/values/create/method", json!("get"), "/values/create/method"),
         ("/values/read", json!({"path": "/things/1"}), "has no `{id}`"),
         ("/values/read", json!({"path": "/things/{outputs.a}/{id}"}), "cannot need outputs"),
         ("/values/read", json!({"pth": "/x"}), "unknown field `pth`"),
         ("/values/id", json!({"name": true, "header": "location"}), "comes from one place"),
-        ("/values/outputs", json!({"a": "b"}), "/values/outputs/a"),
-        ("/values/secret_outputs", json!({"a/b": "c"}), "/values/secret_outputs/a~1b"),
         ("/values/observe", json!({"/create/body/colour": "/colour"}), "is no place in"),
         ("/values/observe", json!({"/base_url": "/url"}), "is no place in"),
         ("/values/wait", json!({"until": {"pointer": "/status"}}), "either `equals` or `in`"),
-        ("/values/wait", json!({"until": {"pointer": "/a", "equals": 1}, "every_ms": 0}), "every_ms"),
         ("/values/find", json!({"path": "things", "name": "/name"}), "/values/find/path"),
         ("/values/without", json!(["create"]), "/values/without/0"),
         (
@@ -69,8 +65,10 @@ fn a_declaration_is_judged_before_anything_is_sent() {
         let text = faults(&with(place, value));
         assert!(text.contains(said), "{place}: {text:?} does not say {said:?}");
     }
-    let text = faults(&with("/values/create", json!({"path": "x", "method": "no"})));
-    assert!(text.contains("/values/create/path") && text.contains("/values/create/method"), "{text}");
+    let mut declaration = with("/values/create", json!({"path": "x"}));
+    declaration["values"]["find"]["path"] = json!("x");
+    let text = faults(&declaration);
+    assert!(text.contains("/values/create/path") && text.contains("/values/find/path"), "{text}");
 }
 
 #[test]
@@ -115,7 +113,7 @@ fn secrets_are_laid_over_the_body() {
     let mut document = declaration();
     document["secrets"] = json!({"body": {"auth": {"key": "s"}, "size": 9}});
     document["values"]["create"]["body"] = json!({"auth": {"user": "u"}, "size": 1});
-    let inputs: HttpInputs = serde_json::from_value(document).expect("inputs");
+    let inputs = testing::raw::<HttpInputs>(inputs(&document)).and_then(|raw| raw.parse()).expect("inputs");
     let body = inputs.body(inputs.values.create.body.as_ref());
     assert_eq!(body, Some(json!({"auth": {"user": "u", "key": "s"}, "size": 9})));
 }
@@ -133,17 +131,6 @@ fn no_secret_becomes_part_of_a_url() {
 }
 
 #[test]
-fn the_schema_says_what_another_api_is_and_what_is_secret() {
-    let schema = crate::schema::inputs();
-    let of = |place: &str, keyword: &str| {
-        let all = schema["properties"][place]["properties"].as_object().expect("properties");
-        let mut names: Vec<&String> =
-            all.iter().filter(|(_, of)| of[keyword] == true).map(|(name, _)| name).collect();
-        names.sort();
-        names.into_iter().cloned().collect::<Vec<_>>()
-    };
-    assert_eq!(of("connection", "x-purlin-replaces"), ["base_url"]);
-    assert_eq!(of("connection", "writeOnly"), ["basic", "bearer", "headers", "query"]);
-    assert_eq!(of("values", "x-purlin-replaces"), ["name"]);
-    assert_eq!(schema["properties"]["connection"]["additionalProperties"], false);
+fn the_readme_has_the_tables_of_the_schema() {
+    testing::agrees::<Http>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README agrees");
 }

@@ -15,9 +15,9 @@ pub(crate) struct Iam {
 }
 
 impl Iam {
-    pub(crate) fn new(call: &Call, connection: &Connection) -> Result<Self, Failure> {
-        let endpoint = &connection.endpoint;
-        let aws = Aws::new(call, "iam", endpoint.partition().iam_region, &connection.credentials())?;
+    pub(crate) fn new(call: &Call, connection: Connection) -> Result<Self, Failure> {
+        let Connection { endpoint, credentials } = connection;
+        let aws = Aws::new(call, "iam", endpoint.partition().iam_region, &credentials)?;
         Ok(Self { aws, server: endpoint.iam() })
     }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::api::{Iam, there};
 use crate::attached;
-use crate::inputs::{Attachment, IamInputs};
+use crate::inputs::{Attachment, IamInputs, IamOutputs};
 use crate::named::Named;
 
 /// Whom, and what.
@@ -43,7 +43,13 @@ impl<'a> Pair<'a> {
     }
 
     fn state(&self) -> Result<State, Failure> {
-        State::new(self.id()).outputs(json!({self.kind.people(): self.name, "policy_arn": self.policy}))
+        let name = |kind| (self.kind == kind).then(|| self.name.to_owned());
+        State::new(self.id()).told(&IamOutputs {
+            role: name(Named::Role),
+            user: name(Named::User),
+            policy_arn: Some(self.policy.to_owned()),
+            ..IamOutputs::default()
+        })
     }
 }
 

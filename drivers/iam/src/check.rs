@@ -37,14 +37,13 @@ fn known_parts(inputs: &Raw<IamInputs>, faults: &mut Faults) {
     }
 }
 
-/// Fills in defaults and leaves out what says nothing.
+/// Fills in the defaults that a schema cannot say, and leaves out what says nothing.
 fn normalise(inputs: &mut Raw<IamInputs>, guresid: &str, faults: &mut Faults) {
     let document = inputs.document_mut();
     let Some(values) = document.get_mut("values").and_then(Json::as_object_mut) else { return };
     for kind in ["policy", "role", "user"] {
         let Some(thing) = values.get_mut(kind).and_then(Json::as_object_mut) else { continue };
         thing.entry("name").or_insert_with(|| json!(format!("purlin-{guresid}")));
-        thing.entry("path").or_insert_with(|| json!("/"));
         if thing.get("description").and_then(Json::as_str) == Some("") {
             thing.remove("description");
         }
@@ -56,15 +55,6 @@ fn normalise(inputs: &mut Raw<IamInputs>, guresid: &str, faults: &mut Faults) {
         {
             attached.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
             attached.dedup();
-        }
-        match kind {
-            "role" => {
-                thing.entry("max_session_duration").or_insert(json!(3600));
-            }
-            "user" => {
-                thing.entry("access_key").or_insert(json!(false));
-            }
-            _ => {}
         }
     }
     for (place, _) in DOCUMENTS {
@@ -113,16 +103,9 @@ fn user_tags(all: &Tags, place: &str, faults: &mut Faults) {
     }
 }
 
-fn description(description: Option<&String>, longest: usize, place: &str, faults: &mut Faults) {
-    if description.is_some_and(|it| it.chars().count() > longest) {
-        faults.add(place, format!("has more than {longest} characters"));
-    }
-}
-
 pub(crate) fn policy(policy: &Policy, faults: &mut Faults) {
-    name(&policy.name, "/values/policy/name", 128, faults);
+    name(policy.name(), "/values/policy/name", 128, faults);
     path(&policy.path, "/values/policy/path", faults);
-    description(policy.description.as_ref(), 1000, "/values/policy/description", faults);
     user_tags(&policy.tags, "/values/policy/tags", faults);
     documents::validate(&policy.document, Kind::Identity, "/values/policy/document", faults);
     let size = policy.document.to_string().len();
@@ -132,19 +115,15 @@ pub(crate) fn policy(policy: &Policy, faults: &mut Faults) {
 }
 
 pub(crate) fn role(role: &Role, faults: &mut Faults) {
-    name(&role.name, "/values/role/name", 64, faults);
+    name(role.name(), "/values/role/name", 64, faults);
     path(&role.path, "/values/role/path", faults);
-    description(role.description.as_ref(), 1000, "/values/role/description", faults);
     user_tags(&role.tags, "/values/role/tags", faults);
     documents::validate(&role.assume_role_policy, Kind::Trust, "/values/role/assume_role_policy", faults);
-    if !(3600..=43200).contains(&role.max_session_duration) {
-        faults.add("/values/role/max_session_duration", "has to be 3600 to 43200 seconds");
-    }
     attached(role.attached_policies.as_ref(), "/values/role/attached_policies", faults);
 }
 
 pub(crate) fn user(user: &User, faults: &mut Faults) {
-    name(&user.name, "/values/user/name", 64, faults);
+    name(user.name(), "/values/user/name", 64, faults);
     path(&user.path, "/values/user/path", faults);
     user_tags(&user.tags, "/values/user/tags", faults);
     attached(user.attached_policies.as_ref(), "/values/user/attached_policies", faults);

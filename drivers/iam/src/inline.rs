@@ -8,7 +8,7 @@ use purlin_sdk_aws::{Fault, policy as documents};
 use serde_json::json;
 
 use crate::api::{Iam, document, gone, there};
-use crate::inputs::{IamInputs, RolePolicy};
+use crate::inputs::{IamInputs, IamOutputs, RolePolicy};
 
 pub(crate) fn id(role: &str, name: &str) -> String {
     format!("{role}:{name}")
@@ -82,5 +82,9 @@ fn another_s(id: &str) -> Failure {
 }
 
 fn state(role: &str, name: &str) -> Result<State, Failure> {
-    State::new(id(role, name)).outputs(json!({"role": role, "name": name}))
+    State::new(id(role, name)).told(&IamOutputs {
+        role: Some(role.to_owned()),
+        name: Some(name.to_owned()),
+        ..IamOutputs::default()
+    })
 }

@@ -8,9 +8,9 @@
 use purlin_sdk::{Failure, State, log};
 use purlin_sdk_aws::xml::Element;
 use purlin_sdk_aws::{Effect, Fault};
-use serde_json::json;
 
 use crate::api::{Iam, gone};
+use crate::inputs::IamOutputs;
 use crate::named::Found;
 
 /// The tag that tells of the key.
@@ -106,7 +106,11 @@ pub(crate) fn make(iam: &Iam, user: &str, keys: &Keys, recorded: Option<&str>) -
     if tell(iam, user, &format!("made:{id}")).is_err() {
         log::warn(format!("the tag `{TAG}` of the user `{user}` does not name its access key"));
     }
-    State::default().secrets(json!({"access_key_id": id, "secret_access_key": secret}))
+    State::default().told(&IamOutputs {
+        access_key_id: Some(id.to_owned()),
+        secret_access_key: Some(secret.to_owned()),
+        ..IamOutputs::default()
+    })
 }
 
 fn tell(iam: &Iam, user: &str, text: &str) -> Result<(), Fault> {

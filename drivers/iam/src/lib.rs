@@ -10,7 +10,6 @@ mod keys;
 mod named;
 mod policy;
 mod role;
-mod schema;
 mod user;
 
 use purlin_sdk::{
@@ -18,12 +17,11 @@ use purlin_sdk::{
     Json, Name, NameRequest, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact,
     UpdateRequest, Wish,
 };
-use purlin_sdk_aws::Connection;
 use purlin_sdk_aws::tags::{MARK, not_another_s};
 
 use api::Iam;
 use attachment::Pair;
-use inputs::{IamInputs, KINDS, Thing};
+use inputs::{Connection, IamInputs, IamOutputs, KINDS, Thing};
 use named::{Known, Named};
 
 /// Policies, roles, users and what connects them.
@@ -37,7 +35,7 @@ impl Driver for Driven {
     type Inputs = IamInputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(schema::inputs(), schema::outputs())]
+        vec![TypeSchema::of::<IamInputs, IamOutputs>("*")]
     }
 
     fn wishes() -> Vec<Wish> {
@@ -93,9 +91,9 @@ impl Check for Driven {
 impl Name for Driven {
     fn name(request: NameRequest<IamInputs>) -> Result<String, Failure> {
         Ok(match request.inputs.thing()? {
-            Thing::Policy(it) => format!("policy/{}", it.name),
-            Thing::Role(it) => format!("role/{}", it.name),
-            Thing::User(it) => format!("user/{}", it.name),
+            Thing::Policy(it) => format!("policy/{}", it.name()),
+            Thing::Role(it) => format!("role/{}", it.name()),
+            Thing::User(it) => format!("user/{}", it.name()),
             Thing::RolePolicy(it) => inline::id(&it.role, &it.name),
             Thing::Attachment(it) => Pair::wanted(&it).id(),
         })
@@ -194,11 +192,11 @@ fn named_kind(text: &str) -> Option<(Named, &str)> {
 }
 
 fn iam(call: &Call, inputs: &IamInputs) -> Result<Iam, Failure> {
-    Iam::new(call, &inputs.connection)
+    Iam::new(call, inputs.connection.aws())
 }
 
 fn from_raw(call: &Call, raw: &Raw<IamInputs>) -> Result<Iam, Failure> {
-    Iam::new(call, &Connection::of(raw)?)
+    Iam::new(call, raw.part::<Connection>("/connection")?.aws())
 }
 
 #[cfg(test)]

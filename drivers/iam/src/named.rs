@@ -1,12 +1,13 @@
 //! What policies, roles and users have in common: a name that nobody else has, an ARN, tags, and
 //! the question whose they are.
 
-use purlin_sdk::Failure;
+use purlin_sdk::{Failure, State};
 use purlin_sdk_aws::Fault;
 use purlin_sdk_aws::tags::{Tags, is_marked, not_another_s, of_users};
 use purlin_sdk_aws::xml::Element;
 
 use crate::api::{Iam, borrowed, tag_fields, tags_of, there};
+use crate::inputs::IamOutputs;
 
 /// One of the three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,18 @@ pub(crate) struct Found {
 impl Found {
     pub(crate) fn text(&self, name: &str) -> &str {
         self.element.text_of(name).unwrap_or_default()
+    }
+
+    /// What others may read of it.
+    pub(crate) fn state(&self, kind: Named) -> Result<State, Failure> {
+        let text = |of: &str| Some(self.text(&format!("{}{of}", kind.word())).to_owned());
+        let arn = Some(self.arn.clone());
+        State::new(&self.arn).told(&IamOutputs {
+            arn,
+            name: text("Name"),
+            id: text("Id"),
+            ..IamOutputs::default()
+        })
     }
 }
 

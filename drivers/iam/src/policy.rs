@@ -22,14 +22,13 @@ pub(crate) fn create(
     policy: &Policy,
 ) -> Result<State, Failure> {
     let text = policy.document.to_string();
-    let mut form =
-        vec![("PolicyName", policy.name.as_str()), ("PolicyDocument", &text), ("Path", &policy.path)];
+    let mut form = vec![("PolicyName", policy.name()), ("PolicyDocument", &text), ("Path", &policy.path)];
     form.extend(policy.description.as_deref().map(|text| ("Description", text)));
     let guresid = &request.resource.guresid;
-    let made = named::make(iam, KIND, &policy.name, guresid, &form, &policy.tags);
+    let made = named::make(iam, KIND, policy.name(), guresid, &form, &policy.tags);
     let (found, new) = made.map_err(|fault| iam.aws.settle_create(refused(fault), None))?;
     operation::checkpoint(&found.arn);
-    let state = state(&found)?;
+    let state = found.state(KIND)?;
     if !new {
         let applied = apply(iam, policy, &found);
         applied.map_err(|failure| iam.aws.settle_create(failure, Some(state.clone())))?;
@@ -62,7 +61,7 @@ pub(crate) fn read(
     };
     let mut values = raw.get("/values").and_then(Json::as_object).cloned().unwrap_or_default();
     values.insert("policy".to_owned(), Json::Object(policy));
-    Observed::new(state(&found)?, values).map(Some)
+    Observed::new(found.state(KIND)?, values).map(Some)
 }
 
 pub(crate) fn update(
@@ -71,9 +70,9 @@ pub(crate) fn update(
     policy: &Policy,
 ) -> Result<State, Failure> {
     let Some(found) = named::by_arn(iam, KIND, &request.state.id)? else {
-        return Err(Failure::NotFound(format!("the policy `{}` is gone", policy.name)));
+        return Err(Failure::NotFound(format!("the policy `{}` is gone", policy.name())));
     };
-    let state = state(&found)?;
+    let state = found.state(KIND)?;
     apply(iam, policy, &found).map_err(|failure| iam.aws.settle_update(failure, state.clone()))?;
     Ok(state)
 }
@@ -155,12 +154,4 @@ fn refused(fault: Fault) -> Failure {
         }
         fault => fault.into(),
     }
-}
-
-fn state(found: &Found) -> Result<State, Failure> {
-    State::new(&found.arn).outputs(json!({
-        "arn": found.arn,
-        "name": found.text("PolicyName"),
-        "id": found.text("PolicyId"),
-    }))
 }

@@ -14,16 +14,16 @@ const KIND: Named = Named::Role;
 pub(crate) fn create(request: &CreateRequest<IamInputs>, iam: &Iam, role: &Role) -> Result<State, Failure> {
     let (trust, time) = (role.assume_role_policy.to_string(), role.max_session_duration.to_string());
     let mut form = vec![
-        ("RoleName", role.name.as_str()),
+        ("RoleName", role.name()),
         ("AssumeRolePolicyDocument", &trust),
         ("Path", &role.path),
         ("MaxSessionDuration", &time),
     ];
     form.extend(role.description.as_deref().map(|text| ("Description", text)));
-    let made = named::make(iam, KIND, &role.name, &request.resource.guresid, &form, &role.tags);
+    let made = named::make(iam, KIND, role.name(), &request.resource.guresid, &form, &role.tags);
     let (found, new) = made.map_err(|fault| iam.aws.settle_create(refused(fault), None))?;
     operation::checkpoint(&found.arn);
-    let state = state(&found)?;
+    let state = found.state(KIND)?;
     let applied = if new { attach(iam, role) } else { apply(iam, role, &found) };
     applied.map_err(|failure| iam.aws.settle_create(failure, Some(state.clone())))?;
     Ok(state)
@@ -59,14 +59,14 @@ pub(crate) fn read(
     };
     let mut values = raw.get("/values").and_then(Json::as_object).cloned().unwrap_or_default();
     values.insert("role".to_owned(), Json::Object(role));
-    Observed::new(state(&found)?, values).map(Some)
+    Observed::new(found.state(KIND)?, values).map(Some)
 }
 
 pub(crate) fn update(request: &UpdateRequest<IamInputs>, iam: &Iam, role: &Role) -> Result<State, Failure> {
     let Some(found) = named::by_arn(iam, KIND, &request.state.id)? else {
-        return Err(Failure::NotFound(format!("the role `{}` is gone", role.name)));
+        return Err(Failure::NotFound(format!("the role `{}` is gone", role.name())));
     };
-    let state = state(&found)?;
+    let state = found.state(KIND)?;
     let done = apply(iam, role, &found).and_then(|()| given_up(request, iam, role));
     done.map_err(|failure| iam.aws.settle_update(failure, state.clone()))?;
     Ok(state)
@@ -77,14 +77,14 @@ fn given_up(request: &UpdateRequest<IamInputs>, iam: &Iam, role: &Role) -> Resul
     let before = request.before.get("/values/role/attached_policies").and_then(Json::as_array);
     for policy in before.filter(|_| role.attached_policies.is_none()).into_iter().flatten() {
         if let Some(policy) = policy.as_str() {
-            attached::detach(iam, KIND, &role.name, policy)?;
+            attached::detach(iam, KIND, role.name(), policy)?;
         }
     }
     Ok(())
 }
 
 fn apply(iam: &Iam, role: &Role, found: &Found) -> Result<(), Failure> {
-    let name = ("RoleName", role.name.as_str());
+    let name = ("RoleName", role.name());
     named::tag(iam, KIND, found, &role.tags, &[])?;
     let trust = document(found.text("AssumeRolePolicyDocument"))?;
     if documents::canonical(&trust) != documents::canonical(&role.assume_role_policy) {
@@ -103,7 +103,7 @@ fn apply(iam: &Iam, role: &Role, found: &Found) -> Result<(), Failure> {
 
 fn attach(iam: &Iam, role: &Role) -> Result<(), Failure> {
     match &role.attached_policies {
-        Some(wanted) => Ok(attached::apply(iam, KIND, &role.name, wanted)?),
+        Some(wanted) => Ok(attached::apply(iam, KIND, role.name(), wanted)?),
         None => Ok(()),
     }
 }
@@ -126,12 +126,4 @@ fn refused(fault: Fault) -> Failure {
         }
         fault => fault.into(),
     }
-}
-
-fn state(found: &Found) -> Result<State, Failure> {
-    State::new(&found.arn).outputs(json!({
-        "arn": found.arn,
-        "name": found.text("RoleName"),
-        "id": found.text("RoleId"),
-    }))
 }

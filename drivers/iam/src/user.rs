@@ -15,8 +15,8 @@ use crate::named::{self, Found, Known, Named};
 const KIND: Named = Named::User;
 
 pub(crate) fn create(request: &CreateRequest<IamInputs>, iam: &Iam, user: &User) -> Result<State, Failure> {
-    let form = [("UserName", user.name.as_str()), ("Path", &user.path)];
-    let made = named::make(iam, KIND, &user.name, &request.resource.guresid, &form, &user.tags);
+    let form = [("UserName", user.name()), ("Path", &user.path)];
+    let made = named::make(iam, KIND, user.name(), &request.resource.guresid, &form, &user.tags);
     let (found, _) = made.map_err(|fault| iam.aws.settle_create(fault.into(), None))?;
     operation::checkpoint(&found.arn);
     let made = state(&found, Object::new())?;
@@ -56,7 +56,7 @@ pub(crate) fn read(
 
 pub(crate) fn update(request: &UpdateRequest<IamInputs>, iam: &Iam, user: &User) -> Result<State, Failure> {
     let Some(found) = named::by_arn(iam, KIND, &request.state.id)? else {
-        return Err(Failure::NotFound(format!("the user `{}` is gone", user.name)));
+        return Err(Failure::NotFound(format!("the user `{}` is gone", user.name())));
     };
     let before = &request.state;
     let done = given_up(request, iam, user).and_then(|()| apply(iam, user, &found, Some(before)));
@@ -68,7 +68,7 @@ fn given_up(request: &UpdateRequest<IamInputs>, iam: &Iam, user: &User) -> Resul
     let before = request.before.get("/values/user/attached_policies").and_then(Json::as_array);
     for policy in before.filter(|_| user.attached_policies.is_none()).into_iter().flatten() {
         if let Some(policy) = policy.as_str() {
-            attached::detach(iam, KIND, &user.name, policy)?;
+            attached::detach(iam, KIND, user.name(), policy)?;
         }
     }
     Ok(())
@@ -78,15 +78,15 @@ fn given_up(request: &UpdateRequest<IamInputs>, iam: &Iam, user: &User) -> Resul
 fn apply(iam: &Iam, user: &User, found: &Found, before: Option<&State>) -> Result<State, Failure> {
     named::tag(iam, KIND, found, &user.tags, &[keys::TAG])?;
     if let Some(wanted) = &user.attached_policies {
-        attached::apply(iam, KIND, &user.name, wanted)?;
+        attached::apply(iam, KIND, user.name(), wanted)?;
     }
     let recorded = keys::recorded(before);
     let keys = Keys::of(iam, found)?;
     let secrets = match (user.access_key, before) {
         (true, Some(before)) if keys.opens(recorded) => before.secrets.clone(),
-        (true, _) => keys::make(iam, &user.name, &keys, recorded)?.secrets,
+        (true, _) => keys::make(iam, user.name(), &keys, recorded)?.secrets,
         (false, _) => {
-            keys::delete(iam, &user.name, &keys.ours(recorded))?;
+            keys::delete(iam, user.name(), &keys.ours(recorded))?;
             Object::new()
         }
     };
@@ -110,10 +110,5 @@ pub(crate) fn delete(iam: &Iam, found: &Found, managed: bool, before: &State) ->
 }
 
 fn state(found: &Found, secrets: Object) -> Result<State, Failure> {
-    let state = State::new(&found.arn).outputs(json!({
-        "arn": found.arn,
-        "name": found.text("UserName"),
-        "id": found.text("UserId"),
-    }))?;
-    state.secrets(secrets)
+    found.state(KIND)?.secrets(secrets)
 }

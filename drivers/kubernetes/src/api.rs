@@ -75,7 +75,7 @@ impl Api {
         Self {
             client,
             server: connection.server.clone(),
-            manager: inputs.values.manager().to_owned(),
+            manager: inputs.values.field_manager.clone(),
             known: RefCell::default(),
         }
     }

@@ -1,9 +1,8 @@
-//! What can be said against inputs without asking a cluster, and their defaults.
+//! What can be said against inputs without asking a cluster.
 
-use purlin_sdk::{Failure, Faults, Json, Object, Raw};
-use serde_json::json;
+use purlin_sdk::{Failure, Faults, Json, Raw};
 
-use crate::inputs::{KubernetesInputs, MANAGER, NAMESPACE, PATIENCE, duration, is_called};
+use crate::inputs::{KubernetesInputs, is_called};
 use crate::object::{Identity, pointer};
 
 /// All that can be said against inputs, perhaps with unknowns, without asking a cluster.
@@ -31,24 +30,14 @@ pub(crate) fn validate(inputs: &Raw<KubernetesInputs>) -> Result<(), Failure> {
             faults.add(place, format!("is no name of {what}"));
         }
     }
-    for place in ["/values/wait/timeout", "/values/delete/timeout"] {
-        if text(place).is_some_and(|text| duration(text).is_none()) {
-            faults.add(place, "has to be a time such as `500ms`, `25s` or `5m`");
-        }
-    }
     credentials(inputs, &mut faults);
     manifests(inputs, &mut faults);
     for part in ["outputs", "secret_outputs"] {
         let given = inputs.get(&format!("/values/{part}")).and_then(Json::as_object);
-        for (name, wanted) in given.into_iter().flatten() {
+        for name in given.into_iter().flatten().map(|(name, _)| name) {
             let place = pointer(&format!("/values/{part}"), name);
             if crate::live::OUTPUTS.contains(&name.as_str()) {
-                faults
-                    .add(place.clone(), "is the name of an output that each resource has: call it otherwise");
-            }
-            let is_pointer = wanted.as_str().is_some_and(|text| text.starts_with('/'));
-            if !is_pointer && !inputs.is_unknown(&place) {
-                faults.add(place, "has to be a JSON pointer into the live object, such as `/status/podIP`");
+                faults.add(place, "is the name of an output that each resource has: call it otherwise");
             }
         }
     }
@@ -185,39 +174,14 @@ pub(crate) fn fleeting(inputs: &Raw<KubernetesInputs>) -> Vec<String> {
     jobs.filter(|(_, job)| job.pointer(place).is_some()).map(|(at, _)| format!("{at}{place}")).collect()
 }
 
-/// Inputs with their defaults.
+/// Inputs without the way of giving manifests that is not used. What is `null` within one stays.
 pub(crate) fn normalise(inputs: &mut Raw<KubernetesInputs>) {
-    let defaults = json!({
-        "namespace": NAMESPACE,
-        "field_manager": MANAGER,
-        "wait": {"for": "ready", "timeout": PATIENCE},
-        "prune": true,
-        "force_conflicts": false,
-        "delete": {"propagation": "foreground", "timeout": PATIENCE},
-    });
-    let unknown = inputs.unknown.clone();
-    let Some(values) = inputs.document_mut().pointer_mut("/values").and_then(Json::as_object_mut) else {
-        return;
-    };
-    fill(values, &defaults, "/values", &unknown);
-    for name in ["manifest", "manifests"] {
-        if values.get(name).is_some_and(Json::is_null) && !unknown.contains(&format!("/values/{name}")) {
-            values.shift_remove(name);
-        }
-    }
-}
-
-fn fill(values: &mut Object, defaults: &Json, place: &str, unknown: &[String]) {
-    for (name, default) in defaults.as_object().into_iter().flatten() {
-        let at = pointer(place, name);
-        if unknown.contains(&at) {
-            continue;
-        }
-        let value = values.entry(name.as_str()).or_insert(Json::Null);
-        match (&mut *value, default) {
-            (Json::Null, default) => *value = default.clone(),
-            (Json::Object(inner), Json::Object(_)) => fill(inner, default, &at, unknown),
-            _ => {}
-        }
+    let unused: Vec<&str> = ["manifest", "manifests"]
+        .into_iter()
+        .filter(|name| !inputs.is_unknown(&format!("/values/{name}")))
+        .filter(|name| inputs.get(&format!("/values/{name}")).is_some_and(Json::is_null))
+        .collect();
+    if let Some(values) = inputs.document_mut().pointer_mut("/values").and_then(Json::as_object_mut) {
+        values.retain(|name, _| !unused.contains(&name.as_str()));
     }
 }

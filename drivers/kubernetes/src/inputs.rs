@@ -1,80 +1,126 @@
-//! What the driver is given: how to reach the cluster, the manifests, and how patient to be.
+//! What the driver is given: how to reach the cluster, the manifests, and how patient to be; and what it tells.
 //!
 //! It knows the shape of inputs and nothing of any cluster.
 
 use std::time::Duration;
 
-use purlin_sdk::{Failure, Json, Object, Raw};
-use serde::{Deserialize, Serialize};
-use serde_json::Map;
+use purlin_sdk::{Failure, Input, Inputs, Json, Object, Outputs, Raw};
+use serde::Serialize;
+use serde_json::{Map, json};
 
-/// Field manager where none is named.
-pub(crate) const MANAGER: &str = "purlin";
-/// Namespace of objects that name none.
-pub(crate) const NAMESPACE: &str = "default";
+use crate::object::{CONTAINERS, VOLUMES};
+
 /// How long to wait for readiness, and for deletion, where nothing is said.
-pub(crate) const PATIENCE: &str = "25s";
+const PATIENCE: &str = "25s";
+/// A time.
+const TIME: &str = "^[0-9]{1,6}(ms|s|m|h)$";
 
 /// All inputs.
-#[derive(Deserialize, Serialize)]
+#[derive(Inputs, Serialize)]
 pub struct KubernetesInputs {
     pub(crate) connection: Connection,
     pub(crate) values: Values,
-    #[serde(default)]
     pub(crate) secrets: Secrets,
 }
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Input, Serialize)]
 pub(crate) struct Values {
-    namespace: Option<String>,
-    field_manager: Option<String>,
+    /// Namespace of objects that name none.
+    #[input(default = "default")]
+    pub(crate) namespace: String,
+    /// Who owns what is applied. Under a new name the old one lets go.
+    #[input(default = "purlin")]
+    pub(crate) field_manager: String,
+    /// The object. Either this or `manifests` is required.
+    #[schemars(extend("required" = PARTS, "properties" = parts(), "allOf" = data()))]
     manifest: Option<Object>,
+    /// Objects that are one resource.
+    #[schemars(extend("items" = {
+        "type": "object", "required": PARTS, "properties": parts(), "allOf": data(),
+    }))]
     manifests: Option<Vec<Object>>,
-    #[serde(default)]
+    /// What counts as done.
+    #[input(default)]
     pub(crate) wait: Wait,
-    #[serde(default = "yes")]
+    /// Whether objects that left `manifests` are deleted. Else they stay, and are nobody's from then on.
+    #[input(default = true)]
     pub(crate) prune: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// Whether objects that hold data are pruned, too.
+    #[input(default)]
     pub(crate) force_destroy: bool,
-    #[serde(default)]
+    /// Whether fields are taken from other managers.
+    #[input(default)]
     pub(crate) force_conflicts: bool,
-    #[serde(default)]
+    /// How objects are deleted.
+    #[input(default)]
     pub(crate) delete: Deletion,
-    #[serde(default)]
+    /// Outputs by JSON Pointers into the live object. With `manifests` the first part of a pointer is the object's
+    /// number, from 0. Of a Secret, `/data/…` is given as text, and is always secret.
+    #[input(assumed)]
+    #[schemars(extend("additionalProperties" = {"type": "string", "pattern": "^/"}))]
     pub(crate) outputs: Map<String, Json>,
-    #[serde(default)]
+    /// The same for secret outputs.
+    #[input(assumed)]
+    #[schemars(extend("additionalProperties" = {"type": "string", "pattern": "^/"}))]
     pub(crate) secret_outputs: Map<String, Json>,
 }
 
-fn yes() -> bool {
-    true
+/// What every manifest has.
+const PARTS: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// The schemas of what every manifest has.
+fn parts() -> Json {
+    json!({
+        "apiVersion": {"type": "string", "description": "Such as `v1` or `apps/v1`."},
+        "kind": {"type": "string", "description": "Such as `ConfigMap`."},
+        "metadata": {
+            "type": "object",
+            "required": ["name"],
+            "description": "Its names, labels and annotations.",
+            "properties": {
+                "name": {"type": "string", "description": "Its name."},
+                "namespace": {
+                    "type": ["string", "null"],
+                    "description": "Its namespace; `values.namespace` by default.",
+                },
+            },
+        },
+    })
 }
 
-/// Where the API server is, and who asks.
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+/// Which kinds of objects hold data.
+fn data() -> Json {
+    let holds = |kinds: &[&str], what: &str| {
+        json!({
+            "if": {"properties": {"kind": {"enum": kinds}}, "required": ["kind"]},
+            "then": {"x-purlin-holds-data": what},
+        })
+    };
+    json!([
+        holds(&VOLUMES, "what is on the volume, unless its class keeps it"),
+        holds(&CONTAINERS, "every object in it, volumes among them"),
+    ])
+}
+
+/// The API server, and who asks: a `token`, or a `username` with its `password`.
+#[derive(Input, Serialize)]
 pub(crate) struct Connection {
+    /// URL of the API server, without `/` at its end.
+    #[input(replaces, reaches = "http", format = "uri")]
     pub(crate) server: String,
+    /// Token of a user or a service account. It can be rotated at any time.
+    #[input(secret)]
     pub(crate) token: Option<String>,
+    /// A user.
+    #[input(secret)]
     pub(crate) username: Option<String>,
+    /// The user's password.
+    #[input(secret)]
     pub(crate) password: Option<String>,
 }
 
-impl Values {
-    /// Namespace of objects that name none.
-    pub(crate) fn namespace(&self) -> &str {
-        self.namespace.as_deref().unwrap_or(NAMESPACE)
-    }
-
-    /// The manager that owns what is applied.
-    pub(crate) fn manager(&self) -> &str {
-        self.field_manager.as_deref().unwrap_or(MANAGER)
-    }
-}
-
-/// What counts as done.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+/// When a resource is done.
+#[derive(Clone, Copy, Debug, Default, Input, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WaitFor {
     /// The object does what it is for.
@@ -86,22 +132,31 @@ pub(crate) enum WaitFor {
     None,
 }
 
-#[derive(Default, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Input, Serialize)]
 pub(crate) struct Wait {
+    /// What is waited for: that each object is ready, or that the API server has it (`exists`), or nothing.
     #[serde(rename = "for")]
+    #[input(default)]
     pub(crate) until: WaitFor,
-    timeout: Option<String>,
+    /// How long; never longer than the call may take (`limits.time`).
+    #[input(default = PATIENCE.to_owned(), pattern = TIME)]
+    timeout: String,
+}
+
+impl Default for Wait {
+    fn default() -> Self {
+        Self { until: WaitFor::default(), timeout: PATIENCE.to_owned() }
+    }
 }
 
 impl Wait {
     pub(crate) fn timeout(&self) -> Duration {
-        patience(self.timeout.as_deref())
+        duration(&self.timeout).unwrap_or_default()
     }
 }
 
 /// Whether dependents go before an object, after it, or stay.
-#[derive(Clone, Copy, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, Default, Input, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Propagation {
     #[default]
@@ -121,24 +176,53 @@ impl Propagation {
     }
 }
 
-#[derive(Default, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Input, Serialize)]
 pub(crate) struct Deletion {
+    /// Whether what an object owns goes before it (`foreground`), after it, or stays (`orphan`).
+    #[input(default)]
     pub(crate) propagation: Propagation,
-    timeout: Option<String>,
+    /// How long to wait until an object is gone.
+    #[input(default = PATIENCE.to_owned(), pattern = TIME)]
+    timeout: String,
+}
+
+impl Default for Deletion {
+    fn default() -> Self {
+        Self { propagation: Propagation::default(), timeout: PATIENCE.to_owned() }
+    }
 }
 
 impl Deletion {
     pub(crate) fn timeout(&self) -> Duration {
-        patience(self.timeout.as_deref())
+        duration(&self.timeout).unwrap_or_default()
     }
 }
 
-#[derive(Default, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Input, Serialize)]
 pub(crate) struct Secrets {
+    /// A part of `values.manifest` that is secret; it is laid over it.
     manifest: Option<Object>,
+    /// The same for `values.manifests`, by `KIND/NAME` or `KIND/NAMESPACE/NAME`.
     manifests: Option<Map<String, Json>>,
+}
+
+/// What others may read, besides what `outputs` and `secret_outputs` name.
+#[derive(Default, Outputs)]
+pub(crate) struct KubernetesOutputs {
+    /// Of the first object, as are the kind, the name, the namespace and the uid.
+    pub(crate) api_version: Option<String>,
+    /// Its kind.
+    pub(crate) kind: Option<String>,
+    /// Its name.
+    pub(crate) name: Option<String>,
+    /// Its namespace, if it is in one.
+    pub(crate) namespace: Option<String>,
+    /// Its uid.
+    pub(crate) uid: Option<String>,
+    /// All objects, each with the same five.
+    pub(crate) objects: Vec<Json>,
+    /// SHA-256 of what the cluster has in the places of the secret parts, where there are any.
+    pub(crate) digest: Option<String>,
 }
 
 /// A manifest with its secret part, and where it was given.
@@ -199,12 +283,8 @@ fn manifest_text<'a>(manifest: &'a Object, path: &str) -> Option<&'a str> {
     manifest.get(first)?.pointer(&rest)?.as_str()
 }
 
-fn patience(text: Option<&str>) -> Duration {
-    duration(text.unwrap_or(PATIENCE)).unwrap_or_default()
-}
-
 /// `500ms`, `25s`, `5m` or `1h`.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
+fn duration(text: &str) -> Option<Duration> {
     let end = text.find(|letter: char| !letter.is_ascii_digit())?;
     let (number, unit) = text.split_at_checked(end)?;
     let number: u64 = number.parse().ok().filter(|number| *number <= 1_000_000)?;

@@ -13,7 +13,6 @@ mod observe;
 mod provision;
 mod ready;
 mod remove;
-mod schema;
 mod wait;
 
 use std::cell::Cell;
@@ -24,7 +23,7 @@ use purlin_sdk::{
 };
 
 use api::Api;
-use inputs::KubernetesInputs;
+use inputs::{KubernetesInputs, KubernetesOutputs};
 use live::{Cookie, Known};
 use provision::Task;
 use remove::Owner;
@@ -40,7 +39,7 @@ impl Driver for Kubernetes {
     type Inputs = KubernetesInputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(schema::inputs(), schema::outputs())]
+        vec![TypeSchema::of::<KubernetesInputs, KubernetesOutputs>("*")]
     }
 
     fn wishes() -> Vec<Wish> {
@@ -71,7 +70,7 @@ impl Driver for Kubernetes {
         let inputs = request.inputs.parse()?;
         let known = Known::recorded(&request.state)?;
         let api = Api::new(&inputs, &request.call);
-        let namespace = inputs.values.namespace();
+        let namespace = &inputs.values.namespace;
         let cookie = Cookie::of(&request.state);
         let owner = Owner { guresid: &request.resource.guresid, cookie: &cookie };
         remove::all(&api, &known, owner, namespace, &inputs.values.delete)

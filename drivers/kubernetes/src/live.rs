@@ -1,12 +1,12 @@
 //! The objects that a resource consists of: what is kept of them, whose they are, what they tell.
 
 use data_encoding::{BASE64, HEXLOWER};
-use purlin_sdk::{Call, Failure, Json, Object, State};
+use purlin_sdk::{Call, Failure, Json, State};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::inputs::{Given, KubernetesInputs};
+use crate::inputs::{Given, KubernetesInputs, KubernetesOutputs};
 use crate::object::{self, Identity, MARK};
 use crate::observe;
 
@@ -114,33 +114,28 @@ pub(crate) fn state(
     live: &[Option<Json>],
     cookie: &Cookie,
 ) -> Result<State, Failure> {
-    let mut outputs = Object::new();
-    if let Some(first) = known.first() {
-        let Identity { api_version, kind, namespace, name } = &first.identity;
-        outputs.insert("api_version".to_owned(), api_version.as_str().into());
-        outputs.insert("kind".to_owned(), kind.as_str().into());
-        if let Some(namespace) = namespace {
-            outputs.insert("namespace".to_owned(), namespace.as_str().into());
-        }
-        outputs.insert("name".to_owned(), name.as_str().into());
-        outputs.insert("uid".to_owned(), first.uid.as_str().into());
+    let mut told = KubernetesOutputs {
+        objects: known.iter().map(Known::listed).collect(),
+        digest: inputs.has_secret_parts().then(|| digest(&inputs.manifests(), live)),
+        ..KubernetesOutputs::default()
+    };
+    if let Some(Known { identity, uid }) = known.first() {
+        told.api_version = Some(identity.api_version.clone());
+        told.kind = Some(identity.kind.clone());
+        told.name = Some(identity.name.clone());
+        told.namespace.clone_from(&identity.namespace);
+        told.uid = Some(uid.clone());
     }
-    outputs.insert("objects".to_owned(), known.iter().map(Known::listed).collect::<Vec<_>>().into());
-    if inputs.has_secret_parts() {
-        outputs.insert("digest".to_owned(), digest(&inputs.manifests(), live).into());
-    }
-    let mut secrets = Map::new();
+    let mut state = State::new(id).told(&told)?.cookie(cookie)?;
     for (wanted, secret) in [(&inputs.values.outputs, false), (&inputs.values.secret_outputs, true)] {
         for (name, pointer) in wanted {
             let Some((value, hidden)) = pointer.as_str().and_then(|place| output(inputs, live, place)) else {
                 continue;
             };
-            let to = if secret || hidden { &mut secrets } else { &mut outputs };
+            let to = if secret || hidden { &mut state.secrets } else { &mut state.outputs };
             to.insert(name.clone(), value);
         }
     }
-    let mut state = State::new(id).outputs(outputs)?.cookie(cookie)?;
-    state.secrets = secrets;
     Ok(state)
 }
 

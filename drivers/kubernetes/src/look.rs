@@ -127,7 +127,7 @@ impl Look<'_> {
     }
 
     fn known_place(&self, identity: &Identity) -> Result<Option<Place>, Failure> {
-        let place = self.api.place(identity, self.inputs.values.namespace());
+        let place = self.api.place(identity, &self.inputs.values.namespace);
         place.map_err(|trouble| trouble.failure(&identity.short(), ""))
     }
 

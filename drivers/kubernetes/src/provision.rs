@@ -117,7 +117,7 @@ impl Task<'_> {
     }
 
     fn namespace(&self) -> &str {
-        self.inputs.values.namespace()
+        &self.inputs.values.namespace
     }
 
     fn recorded(&self) -> &[Known] {
@@ -346,7 +346,7 @@ impl Task<'_> {
     /// Fields under another manager's name would stay for ever: that manager applies nothing.
     fn leave_former_manager(&self, api: &Api, items: &[Item<'_>]) -> Result<(), Failure> {
         let former = self.before.and_then(|before| before.pointer("/values/field_manager")?.as_str());
-        let manager = self.inputs.values.manager();
+        let manager = &self.inputs.values.field_manager;
         let Some(former) = former.filter(|former| *former != manager) else { return Ok(()) };
         for item in items {
             let Identity { api_version, kind, name, .. } = &item.place.identity;

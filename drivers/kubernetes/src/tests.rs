@@ -20,13 +20,10 @@ fn checked(values: Json) -> Result<Json, String> {
 }
 
 #[test]
-fn defaults_are_filled_in_once() {
+fn what_is_not_used_goes_and_manifests_stay_as_they_are() {
     let manifest = config_map("a", &json!({"k": null}));
-    let values = json!({"namespace": null, "manifest": manifest, "manifests": null});
-    let once = checked(values).expect("valid");
-    assert_eq!((&once["namespace"], &once["field_manager"]), (&json!("default"), &json!("purlin")));
-    assert_eq!(once["wait"], json!({"for": "ready", "timeout": "25s"}));
-    assert_eq!((once["prune"].clone(), once.get("manifests")), (json!(true), None));
+    let once = checked(json!({"manifest": manifest, "manifests": null})).expect("valid");
+    assert_eq!(once, json!({"manifest": manifest}));
     assert_eq!(checked(once.clone()).expect("valid"), once);
 }
 
@@ -44,10 +41,8 @@ fn faults_are_found_without_a_cluster() {
         (json!({"manifests": []}), "/values/manifests: is empty"),
         (json!({"manifests": [map(), map()]}), "stands in the list twice"),
         (json!({"manifest": map(), "manifests": [map()]}), "stands beside"),
-        (json!({"manifest": map(), "wait": {"timeout": "soon"}}), "/values/wait/timeout"),
         (json!({"manifest": map(), "wait": {"for": "luck"}}), "unknown variant `luck`"),
         (json!({"manifest": map(), "outputs": {"uid": "/a"}}), "/values/outputs/uid"),
-        (json!({"manifest": map(), "outputs": {"ip": "status"}}), "has to be a JSON pointer"),
         (at(with("status", json!({}))), "/values/manifest/status: is written by the cluster"),
         (at(with("kind", json!("List"))), "is a list"),
         (at(with("metadata", json!({"generateName": "a-"}))), "/values/manifest/metadata/name: is missing"),
@@ -94,14 +89,12 @@ fn a_connection_is_whole() {
         let said = testing::check::<Kubernetes>(given, None).map(drop).expect_err("refused").to_string();
         assert!(said.contains(wanted), "{connection}: {said}");
     }
-    let schema = crate::schema::inputs();
-    let of = |keyword: &str| {
-        let all = schema["properties"]["connection"]["properties"].as_object().expect("properties");
-        all.iter().filter(|(_, of)| of[keyword] == true).map(|(name, _)| name.clone()).collect::<Vec<_>>()
-    };
-    assert_eq!(of("x-purlin-replaces"), ["server"]);
-    assert_eq!(of("writeOnly"), ["token", "username", "password"]);
-    assert_eq!(schema["properties"]["connection"]["additionalProperties"], false);
+}
+
+#[test]
+fn the_readme_has_the_tables_of_the_schema() {
+    testing::agrees::<Kubernetes>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))
+        .expect("the README agrees");
 }
 
 #[test]

@@ -10,13 +10,12 @@ use std::time::Duration;
 use purlin_sdk::{Failure, Json, Resource, State, operation};
 use purlin_sdk_net::Deadline;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::client::Client;
 use crate::contents;
 use crate::fault::Fault;
 use crate::identity::{Candidate, Identity, Kept, Located, taken};
-use crate::inputs::{Database, PgInputs};
+use crate::inputs::{Database, PgInputs, PgOutputs};
 use crate::seen::Seen;
 use crate::session::{Session, name, text, texts};
 
@@ -67,7 +66,7 @@ impl<'a> Work<'a> {
     }
 
     fn what(&self, doing: &str) -> String {
-        format!("{doing} the database `{}`", self.wanted.name)
+        format!("{doing} the database `{}`", self.wanted.name())
     }
 
     fn open(&self) -> Result<Session, Fault> {
@@ -82,7 +81,7 @@ impl<'a> Work<'a> {
     }
 
     fn rows(&self, session: &mut Session, recorded: Option<u32>) -> Result<Vec<Row>, Fault> {
-        let names = [self.wanted.name.clone(), self.identity.unfinished()];
+        let names = [self.wanted.name().to_owned(), self.identity.unfinished()];
         let names = texts(names.iter().chain(&self.identity.named));
         let encoding = text(self.wanted.encoding.as_deref().unwrap_or_default());
         session.client.select(&format!(
@@ -103,13 +102,13 @@ impl<'a> Work<'a> {
         let doing = self.what("making");
         let seen = self.look(None, "making")?;
         let finished = seen.row().filter(|_| matches!(seen.located, Located::There(_)));
-        if let Some(row) = seen.rows.iter().find(|row| row.name == self.wanted.name).or(finished) {
+        if let Some(row) = seen.rows.iter().find(|row| row.name == self.wanted.name()).or(finished) {
             return Err(seen.in_the_way(&self.identity, row, old));
         }
         let id = self.identity.id(seen.session.facts.system.as_deref());
         operation::checkpoint(&id);
         match self.make(seen.session) {
-            Ok(oid) => self.state(id, &self.wanted.name, oid),
+            Ok(oid) => self.state(id, self.wanted.name(), oid),
             Err(fault) if fault.is_uncertain() => self.find_out(id, &fault, &doing),
             Err(fault) => Err(fault.failure(&doing)),
         }
@@ -146,7 +145,7 @@ impl<'a> Work<'a> {
         self.extend(from)?;
         self.settle(session, from, row)?;
         let rows = self.rows(session, None)?;
-        Ok(rows.iter().find(|row| row.name == self.wanted.name).map(|row| row.oid))
+        Ok(rows.iter().find(|row| row.name == self.wanted.name()).map(|row| row.oid))
     }
 
     /// Extensions, which are made from within.
@@ -162,9 +161,9 @@ impl<'a> Work<'a> {
     /// Name, mark, owner and limit, in one transaction. `row` is what is there; nothing is known of a
     /// database that was just made.
     fn settle(&self, session: &mut Session, from: &str, row: Option<&Row>) -> Result<(), Fault> {
-        let database = name(&self.wanted.name);
+        let database = name(self.wanted.name());
         let mut statements = Vec::new();
-        if from != self.wanted.name {
+        if from != self.wanted.name() {
             statements.push(format!("ALTER DATABASE {} RENAME TO {database}", name(from)));
         }
         if row.is_none_or(|row| row.comment.as_deref() != Some(&self.identity.comment())) {
@@ -194,7 +193,7 @@ impl<'a> Work<'a> {
         };
         let Ok(mut seen) = self.look(None, "looking for") else { return Err(unknown(id)) };
         match (&seen.located, seen.row()) {
-            (Located::There(_), Some(row)) if row.name == self.wanted.name => {
+            (Located::There(_), Some(row)) if row.name == self.wanted.name() => {
                 self.state(id, &row.name, Some(row.oid))
             }
             (Located::Nowhere, _) => Err(lost(doing, fault)),
@@ -225,13 +224,13 @@ impl<'a> Work<'a> {
         }
         let Some(row) = seen.row() else {
             // By its name, another's is no answer, and neither is "there is none".
-            return match seen.rows.iter().find(|row| row.name == self.wanted.name) {
+            return match seen.rows.iter().find(|row| row.name == self.wanted.name()) {
                 Some(row) if id.is_none() => Err(taken(&self.identity, row)),
                 _ => Ok(None),
             };
         };
         let mut there = self.wanted.clone();
-        there.name.clone_from(&row.name);
+        there.name = Some(row.name.clone());
         there.connection_limit = row.connection_limit;
         if there.owner.is_some() {
             there.owner = Some(row.owner.clone());
@@ -274,7 +273,7 @@ impl<'a> Work<'a> {
                 message: format!("{doing}: {fault}; whether it was changed is not known"),
             },
         };
-        if let Some(row) = seen.other_called(&self.wanted.name) {
+        if let Some(row) = seen.other_called(self.wanted.name()) {
             return Err(taken(&self.identity, row));
         }
         match (&seen.located, seen.row()) {
@@ -283,16 +282,16 @@ impl<'a> Work<'a> {
                 self.extend(&from).map_err(failure)?;
                 let row = seen.rows.get(index);
                 self.settle(&mut seen.session, &from, row).map_err(failure)?;
-                self.state(id.to_owned(), &self.wanted.name, Some(oid))
+                self.state(id.to_owned(), self.wanted.name(), Some(oid))
             }
             // Made anew: what it was to be may have changed, and nobody has used it yet.
             (Located::Unfinished(_), _) => {
                 let oid = self.make(seen.session).map_err(failure)?;
-                self.state(id.to_owned(), &self.wanted.name, oid)
+                self.state(id.to_owned(), self.wanted.name(), oid)
             }
             _ if kept.oid.is_none() => {
                 let oid = self.make(seen.session).map_err(failure)?;
-                self.state(id.to_owned(), &self.wanted.name, oid)
+                self.state(id.to_owned(), self.wanted.name(), oid)
             }
             _ => Err(Failure::NotFound(format!("{doing}: it is gone; `purlin refresh` takes note of that"))),
         }
@@ -349,9 +348,13 @@ impl<'a> Work<'a> {
 
     fn state(&self, id: String, database: &str, oid: Option<u32>) -> Result<State, Failure> {
         let server = &self.inputs.connection;
-        State::new(id)
-            .outputs(json!({"host": server.host, "port": server.port(), "name": database}))?
-            .cookie(Kept { oid })
+        let outputs = PgOutputs {
+            host: server.host.clone(),
+            port: server.port,
+            name: Some(database.to_owned()),
+            ..PgOutputs::default()
+        };
+        State::new(id).told(&outputs)?.cookie(Kept { oid })
     }
 }
 

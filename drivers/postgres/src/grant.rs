@@ -4,11 +4,10 @@
 use purlin_sdk::{Failure, Json, Resource, State, operation};
 use purlin_sdk_net::Deadline;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::fault::Fault;
 use crate::identity::{Identity, Kept};
-use crate::inputs::{Grant, On, PgInputs};
+use crate::inputs::{Grant, On, PgInputs, PgOutputs};
 use crate::session::{Session, name, text, texts};
 
 /// One call about privileges.
@@ -317,13 +316,13 @@ impl<'a> Work<'a> {
 
     fn state(&self, id: String) -> Result<State, Failure> {
         let server = &self.inputs.connection;
-        State::new(id)
-            .outputs(json!({
-                "host": server.host,
-                "port": server.port(),
-                "name": self.wanted.database,
-                "username": self.wanted.role,
-            }))?
-            .cookie(Kept { oid: Some(0) })
+        let outputs = PgOutputs {
+            host: server.host.clone(),
+            port: server.port,
+            name: Some(self.wanted.database.clone()),
+            username: Some(self.wanted.role.clone()),
+            ..PgOutputs::default()
+        };
+        State::new(id).told(&outputs)?.cookie(Kept { oid: Some(0) })
     }
 }

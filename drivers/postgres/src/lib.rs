@@ -19,7 +19,7 @@ use purlin_sdk::{
 use purlin_sdk_net::Deadline;
 
 use identity::{Identity, Kept};
-use inputs::{KINDS, PgInputs, Thing};
+use inputs::{KINDS, PgInputs, PgOutputs, Thing};
 
 /// Databases, roles and privileges of a PostgreSQL server.
 pub struct Postgres;
@@ -30,7 +30,7 @@ impl Driver for Postgres {
     type Inputs = PgInputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(inputs::input_schema(), inputs::output_schema())]
+        vec![TypeSchema::of::<PgInputs, PgOutputs>("*")]
     }
 
     fn wishes() -> Vec<Wish> {
@@ -77,8 +77,7 @@ impl Driver for Postgres {
 
 impl Check for Postgres {
     fn check(request: CheckRequest<PgInputs>) -> Result<Checked, Failure> {
-        let mut inputs = request.inputs;
-        inputs::objects(&inputs)?;
+        let mut inputs = request.inputs.without_nulls();
         inputs::normalise(&mut inputs, &request.resource);
         match inputs.known()? {
             Some(known) => known.validate()?,
@@ -91,8 +90,8 @@ impl Check for Postgres {
 impl Name for Postgres {
     fn name(request: NameRequest<PgInputs>) -> Result<String, Failure> {
         Ok(match request.inputs.thing()? {
-            Thing::Database(database) => database.name.clone(),
-            Thing::Role(role) => role.name.clone(),
+            Thing::Database(database) => database.name().to_owned(),
+            Thing::Role(role) => role.name().to_owned(),
             Thing::Grant(grant) => format!("{} in {}", grant.role, grant.database),
         })
     }

@@ -5,11 +5,10 @@ mod password;
 use purlin_sdk::{Failure, Json, Resource, State, operation};
 use purlin_sdk_net::{Deadline, percent_encoded};
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::fault::Fault;
 use crate::identity::{Candidate, Identity, Kept, taken};
-use crate::inputs::{PgInputs, Role};
+use crate::inputs::{PgInputs, PgOutputs, Role};
 use crate::seen::Seen;
 use crate::session::{Session, name, text, texts};
 
@@ -88,7 +87,7 @@ impl<'a> Work<'a> {
     }
 
     fn what(&self, doing: &str) -> String {
-        format!("{doing} the role `{}`", self.wanted.name)
+        format!("{doing} the role `{}`", self.wanted.name())
     }
 
     fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Seen<Row>, Failure> {
@@ -96,7 +95,7 @@ impl<'a> Work<'a> {
         let database = &self.inputs.connection.database;
         let mut session =
             Session::open(self.inputs, database, &self.identity, self.until).map_err(failure)?;
-        let names = texts([self.wanted.name.clone()].iter().chain(&self.identity.named));
+        let names = texts([self.wanted.name().to_owned()].iter().chain(&self.identity.named));
         let rows = session.client.select(&format!(
             "SELECT r.oid::int8 AS oid, r.rolname AS name, r.rolcanlogin AS login, r.rolcreatedb AS createdb, \
              r.rolcreaterole AS createrole, r.rolsuper AS superuser, r.rolreplication AS replication, \
@@ -120,7 +119,7 @@ impl<'a> Work<'a> {
     pub(crate) fn create(&self, old: Option<&Identity>) -> Result<State, Failure> {
         let doing = self.what("making");
         let seen = self.look(None, "making")?;
-        let other = seen.rows.iter().find(|row| row.name == self.wanted.name).or(seen.row());
+        let other = seen.rows.iter().find(|row| row.name == self.wanted.name()).or(seen.row());
         if let Some(row) = other {
             return Err(seen.in_the_way(&self.identity, row, old));
         }
@@ -130,7 +129,7 @@ impl<'a> Work<'a> {
     }
 
     fn make(&self, mut session: Session, id: String, doing: &str) -> Result<State, Failure> {
-        let role = name(&self.wanted.name);
+        let role = name(self.wanted.name());
         let verifier = self.verifier();
         let mut statements = vec![
             format!("CREATE ROLE {role}{}", self.options(verifier.as_deref(), None)),
@@ -141,7 +140,7 @@ impl<'a> Work<'a> {
         match session.client.transaction(&statements) {
             Ok(()) => {
                 let oid = self.oid(&mut session).ok().flatten();
-                self.state(id, &self.wanted.name, oid, Password::just_set(&session))
+                self.state(id, self.wanted.name(), oid, Password::just_set(&session))
             }
             Err(fault) if fault.is_uncertain() => {
                 drop(session);
@@ -167,7 +166,7 @@ impl<'a> Work<'a> {
         struct Oid {
             oid: u32,
         }
-        let role = text(&self.wanted.name);
+        let role = text(self.wanted.name());
         let rows: Vec<Oid> = session
             .client
             .select(&format!("SELECT oid::int8 AS oid FROM pg_catalog.pg_roles WHERE rolname = {role}"))?;
@@ -218,13 +217,13 @@ impl<'a> Work<'a> {
     ) -> Result<Option<(State, Json)>, Failure> {
         let mut seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "looking at")?;
         let Some(row) = seen.row() else {
-            return match seen.rows.iter().find(|row| row.name == self.wanted.name) {
+            return match seen.rows.iter().find(|row| row.name == self.wanted.name()) {
                 Some(row) if id.is_none() => Err(taken(&self.identity, row)),
                 _ => Ok(None),
             };
         };
         let there = Role {
-            name: row.name.clone(),
+            name: Some(row.name.clone()),
             login: row.login,
             createdb: row.createdb,
             createrole: row.createrole,
@@ -268,7 +267,7 @@ impl<'a> Work<'a> {
     pub(crate) fn update(&self, id: &str, kept: &Kept, before: Option<&str>) -> Result<State, Failure> {
         let doing = self.what("changing");
         let mut seen = self.look(kept.oid, "changing")?;
-        if let Some(row) = seen.other_called(&self.wanted.name) {
+        if let Some(row) = seen.other_called(self.wanted.name()) {
             return Err(taken(&self.identity, row));
         }
         let Some(row) = seen.row() else {
@@ -280,9 +279,9 @@ impl<'a> Work<'a> {
             };
         };
         let verifier = self.verifier();
-        let (role, oid) = (name(&self.wanted.name), row.oid);
+        let (role, oid) = (name(self.wanted.name()), row.oid);
         let mut statements = Vec::new();
-        if row.name != self.wanted.name {
+        if row.name != self.wanted.name() {
             statements.push(format!("ALTER ROLE {} RENAME TO {role}", name(&row.name)));
         }
         let mut options = self.options(verifier.as_deref(), Some(row));
@@ -303,7 +302,7 @@ impl<'a> Work<'a> {
             statements.push(format!("GRANT {} TO {role}", name(group)));
         }
         let state =
-            self.state(id.to_owned(), &self.wanted.name, Some(oid), Password::just_set(&seen.session))?;
+            self.state(id.to_owned(), self.wanted.name(), Some(oid), Password::just_set(&seen.session))?;
         match seen.session.client.transaction(&statements) {
             Ok(()) => Ok(state),
             Err(fault) if fault.is_uncertain() => Err(Failure::Partial {
@@ -333,21 +332,17 @@ impl<'a> Work<'a> {
         password_is: Password,
     ) -> Result<State, Failure> {
         let server = &self.inputs.connection;
-        let mut outputs = json!({
-            "host": server.host,
-            "port": server.port(),
-            "username": role,
-        });
-        if let Some(database) = &self.wanted.database {
-            outputs["name"] = database.as_str().into();
-        }
-        let mut secrets = json!({});
-        if let Some(password) = &self.inputs.secrets.role_password {
-            outputs["password_is"] = password_is.words().into();
-            secrets["password"] = password.as_str().into();
-            secrets["url"] = self.url(role, password).into();
-        }
-        State::new(id).outputs(outputs)?.secrets(secrets)?.cookie(Kept { oid })
+        let password = self.inputs.secrets.role_password.as_ref();
+        let outputs = PgOutputs {
+            host: server.host.clone(),
+            port: server.port,
+            name: self.wanted.database.clone(),
+            username: Some(role.to_owned()),
+            password: password.cloned(),
+            url: password.map(|password| self.url(role, password)),
+            password_is: password.map(|_| password_is.words().to_owned()),
+        };
+        State::new(id).told(&outputs)?.cookie(Kept { oid })
     }
 
     /// As `libpq` reads it.

@@ -16,8 +16,9 @@ fn given(values: &Json) -> Json {
 }
 
 #[test]
-fn defaults_are_filled_in_and_stay() {
-    let values = check(&given(&json!({"database": {"encoding": "utf-8"}}))).expect("values");
+fn a_name_is_filled_in_and_stays() {
+    let values = check(&given(&json!({"database": {"encoding": "utf-8", "owner": null}, "role": null})))
+        .expect("values");
     let name = format!("demo_{}", &resource().guresid[..12]);
     assert_eq!(values["database"]["name"], json!(name));
     assert_eq!(values["database"]["encoding"], "UTF8");
@@ -46,7 +47,7 @@ fn what_is_not_known_yet_is_no_fault_and_stays_open() {
     let values = testing::check::<Postgres>(given, None).expect("values").values;
     assert_eq!(values["database"]["name"], Json::Null);
     let database = values["database"].as_object().expect("an object");
-    assert!(database.contains_key("owner") && database["force"] == json!(false));
+    assert!(database.contains_key("owner"));
 }
 
 /// The inputs that `check` makes of these.
@@ -83,31 +84,7 @@ fn another_server_has_room_for_both() {
 }
 
 #[test]
-fn the_schema_says_what_a_connection_is() {
-    let schema = crate::inputs::input_schema();
-    let connection = &schema["properties"]["connection"];
-    assert_eq!(connection["additionalProperties"], false);
-    assert_eq!(schema["required"], json!(["values", "connection"]));
-    let with = |keyword: &str, value: Json| {
-        let all = connection["properties"].as_object().expect("properties");
-        all.iter().filter(|(_, of)| of[keyword] == value).map(|(name, _)| name.as_str()).collect::<Vec<_>>()
-    };
-    assert_eq!(with("x-purlin-replaces", json!(true)), ["host", "port"]);
-    assert_eq!(with("writeOnly", json!(true)), ["password"]);
-    // What the schema fills in is what the driver takes for missing.
-    let mut document = json!({"host": "h"});
-    for (name, of) in connection["properties"].as_object().expect("properties") {
-        if let Some(default) = of.get("default") {
-            document[name] = default.clone();
-        }
-    }
-    let read =
-        |document: Json| serde_json::from_value::<crate::inputs::Connection>(document).expect("a connection");
-    let (filled, bare) = (read(document), read(json!({"host": "h"})));
-    assert_eq!(format!("{:?}", filled.place()), format!("{:?}", bare.place()));
-    assert_eq!((&filled.user, &filled.database), (&bare.user, &bare.database));
-    let values = &schema["properties"]["values"]["properties"];
-    for fixed in ["/database/properties/encoding", "/database/properties/template"] {
-        assert_eq!(values.pointer(fixed).expect("a property")["x-purlin-replaces"], true);
-    }
+fn the_readme_has_the_tables_of_the_schema() {
+    testing::agrees::<Postgres>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))
+        .expect("the README agrees");
 }

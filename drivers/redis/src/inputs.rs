@@ -1,89 +1,128 @@
-//! What the driver is given: how to reach a server, and a user on it.
+//! What the driver is given: how to reach a server, and a user on it; and what it tells.
 
-use purlin_sdk::{Failure, Faults, Json, Object, Raw, Resource};
-use purlin_sdk_net::{Server, Tls, connection_schema};
-use serde::Deserialize;
-use serde_json::json;
+use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs, Raw, Resource};
+use purlin_sdk_net::{Server, Tls};
 
 /// A server and a user.
-#[derive(Deserialize)]
+#[derive(Inputs)]
 pub struct RedisInputs {
     pub(crate) connection: Connection,
     pub(crate) values: Values,
-    #[serde(default)]
     pub(crate) secrets: Secrets,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Input)]
 pub(crate) struct Values {
+    /// The user.
     pub(crate) user: User,
 }
 
-#[derive(Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Input)]
 pub(crate) struct Secrets {
-    /// Of the user that is made.
-    pub(crate) user_password: Option<String>,
+    /// The password of the user that is made. The server gets its SHA-256, not the password: choose one that is
+    /// drawn, not thought of.
+    #[input(min_length = 1)]
+    pub(crate) user_password: String,
 }
 
 /// Where the server is, and as whom the driver works there.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Input)]
+#[input(reaches = "tcp", port = PORT)]
 pub(crate) struct Connection {
-    pub(crate) host: String,
-    port: Option<u16>,
-    #[serde(default = "default_user")]
+    /// Name or address of the server.
+    #[input(replaces)]
+    host: String,
+    /// Port of the server.
+    #[input(default = PORT, min = 1, replaces)]
+    port: u16,
+    /// Whom the driver works as.
+    #[input(default = "default", min_length = 1, max_length = 512)]
     pub(crate) user: String,
+    /// The password of `user`.
+    #[input(secret)]
     pub(crate) password: Option<String>,
-    tls: Option<Tls>,
+    /// Whether the connection is encrypted (TLS 1.3) and the server proves who it is: `verify-full` wants a
+    /// certificate from `ca` with the host's name, `verify-ca` one from `ca`, `require` any, `disable` no TLS.
+    #[input(default)]
+    tls: Tls,
+    /// Certificates (PEM) of the authorities that the server's certificate has to come from; `verify-full` and
+    /// `verify-ca` need them.
     ca: Option<String>,
-    connect_timeout: Option<u64>,
+    /// Seconds for opening a connection.
+    #[input(default = Server::CONNECT_TIMEOUT, min = 1, max = 300)]
+    connect_timeout: u64,
 }
 
-fn default_user() -> String {
-    "default".to_owned()
-}
+/// Port of a server that names none.
+const PORT: u16 = 6379;
 
 impl Connection {
-    /// Port of a server that names none.
-    const PORT: u16 = 6379;
-
     pub(crate) fn place(&self) -> Server {
         Server {
             host: self.host.clone(),
-            port: self.port.unwrap_or(Self::PORT),
-            tls: self.tls.unwrap_or_default(),
+            port: self.port,
+            tls: self.tls,
             ca: self.ca.clone().filter(|ca| !ca.trim().is_empty()),
-            connect_timeout: self.connect_timeout.unwrap_or(Server::CONNECT_TIMEOUT),
+            connect_timeout: self.connect_timeout,
         }
     }
 }
 
 /// A user.
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Input)]
 pub(crate) struct User {
-    #[serde(default)]
-    pub(crate) name: String,
-    #[serde(default = "yes")]
+    /// Its name. By default one that no other resource has: the end of the resource's id, and digits of its
+    /// `guresid`.
+    #[input(replaces, min_length = 1, max_length = 512)]
+    name: Option<String>,
+    /// Whether it may log in.
+    #[input(default = true)]
     pub(crate) enabled: bool,
-    /// Patterns of keys, such as `app:*`; `%R~app:*` for reading only.
-    #[serde(default)]
+    /// Patterns of the keys it may touch, such as `app:*`; `%R~app:*` for reading, `%W~app:*` for writing only.
+    #[input(default)]
+    #[schemars(inner(length(min = 1)))]
     pub(crate) keys: Vec<String>,
-    /// Patterns of channels.
-    #[serde(default)]
+    /// Patterns of the channels it may use.
+    #[input(default)]
+    #[schemars(inner(length(min = 1)))]
     pub(crate) channels: Vec<String>,
-    /// Rules such as `+@read` and `-flushall`, in this order.
-    #[serde(default)]
+    /// Rules for commands: `+COMMAND`, `-COMMAND`, `+@CATEGORY`, `-@CATEGORY`, in the order in which they count;
+    /// before them nothing is allowed.
+    #[input(default)]
+    #[schemars(inner(length(min = 1)))]
     pub(crate) commands: Vec<String>,
 }
 
-fn yes() -> bool {
-    true
+/// What others may read of a user.
+#[derive(Outputs)]
+pub(crate) struct UserOutputs {
+    /// The server's name or address.
+    pub(crate) host: String,
+    /// The server's port.
+    pub(crate) port: u16,
+    /// The user.
+    pub(crate) username: String,
+    /// The user's password.
+    #[output(secret)]
+    pub(crate) password: String,
+    /// How the user connects: `redis://` or, with TLS, `rediss://`.
+    #[output(secret)]
+    pub(crate) url: String,
+    /// Whether the server keeps its users over a restart: it does where it has an `aclfile`. `null` where it does
+    /// not say.
+    #[schemars(extend("type" = ["boolean", "null"]))]
+    pub(crate) persistent: Json,
+    /// Whether the password that the server keeps is the one that was given.
+    #[output(one_of = ["as given", "changed"])]
+    pub(crate) password_is: String,
 }
 
 impl User {
+    /// Its name, which `check` fills in.
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
     /// All rules, in the order in which they are applied.
     pub(crate) fn rules(&self) -> Vec<String> {
         let key = |key: &String| if is_rule_of_keys(key) { key.clone() } else { format!("~{key}") };
@@ -103,25 +142,20 @@ impl RedisInputs {
     /// Everything that is wrong.
     pub(crate) fn validate(&self) -> Result<(), Failure> {
         let mut faults = Faults::default();
-        let Self { connection, values: Values { user }, secrets } = self;
+        let Self { connection, values: Values { user }, .. } = self;
         connection.place().validate(&mut faults);
         check_name(&mut faults, "/connection/user", &connection.user);
-        check_name(&mut faults, "/values/user/name", &user.name);
-        if user.name == "default" {
+        check_name(&mut faults, "/values/user/name", user.name());
+        if user.name() == "default" {
             faults
                 .add("/values/user/name", "is the user that every server has; it cannot be made or deleted");
         }
-        if user.name == connection.user {
+        if user.name() == connection.user {
             faults.add("/values/user/name", "is the user that the driver works as");
-        }
-        match &secrets.user_password {
-            None => faults.add("/secrets/user_password", "is missing"),
-            Some(password) if password.is_empty() => faults.add("/secrets/user_password", "may not be empty"),
-            Some(_) => {}
         }
         for (name, patterns) in [("keys", &user.keys), ("channels", &user.channels)] {
             for (index, pattern) in patterns.iter().enumerate() {
-                if pattern.is_empty() || pattern.contains(|c: char| c.is_whitespace() || c == '\0') {
+                if pattern.contains(|c: char| c.is_whitespace() || c == '\0') {
                     faults.add(
                         format!("/values/user/{name}/{index}"),
                         "has to be a pattern such as `app:*`, without white space",
@@ -144,9 +178,8 @@ impl RedisInputs {
 /// What can be judged before everything is known: the server, and the name.
 pub(crate) fn shape(inputs: &Raw<RedisInputs>) -> Result<(), Failure> {
     let mut faults = Faults::default();
-    if let Some(connection) = inputs.get("/connection").filter(|_| !inputs.is_unknown("/connection"))
-        && let Ok(connection) = Connection::deserialize(connection)
-    {
+    if !inputs.is_unknown("/connection") {
+        let connection: Connection = inputs.part("/connection")?;
         connection.place().validate(&mut faults);
     }
     if let Some(name) = inputs.get("/values/user/name").and_then(Json::as_str) {
@@ -164,49 +197,15 @@ fn is_command_rule(rule: &str) -> bool {
 }
 
 fn check_name(faults: &mut Faults, place: &str, name: &str) {
-    let fault = if name.is_empty() {
-        "may not be empty"
-    } else if name.len() > 512 {
-        "is longer than 512 bytes"
-    } else if name.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        "may have neither white space nor control characters in it: Redis takes none"
-    } else {
-        return;
-    };
-    faults.add(place, fault);
+    if name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        faults.add(place, "may have neither white space nor control characters in it: Redis takes none");
+    }
 }
 
-/// Refuses parts that are missing, and one that is a list: it would be read as an object without
-/// names.
-pub(crate) fn objects(inputs: &Raw<RedisInputs>) -> Result<(), Failure> {
-    let mut faults = Faults::default();
-    for place in ["/values", "/secrets", "/connection", "/values/user"] {
-        if inputs.get(place).is_some_and(Json::is_array) {
-            faults.add(place, "has to be an object");
-        }
-    }
-    let is_missing = |place: &str| inputs.get(place).is_none_or(Json::is_null) && !inputs.is_unknown(place);
-    let mut missing: Vec<&str> =
-        ["/connection", "/values/user"].into_iter().filter(|place| is_missing(place)).collect();
-    // Alone it is reported with the faults inside of the parts, which are not looked at now.
-    if !missing.is_empty() && is_missing("/secrets/user_password") {
-        missing.push("/secrets/user_password");
-    }
-    for place in missing {
-        faults.add(place, "is missing");
-    }
-    faults.into_result()
-}
-
-/// Values written in the one way that there is, with their defaults.
+/// Values written in the one way that there is, with a name.
 pub(crate) fn normalise(inputs: &mut Raw<RedisInputs>, resource: &Resource) {
-    let open: Vec<String> = inputs.unknown.clone();
-    let is_open = |pointer: &str| open.iter().any(|open| open == pointer);
     if let Some(Json::Object(user)) = inputs.document_mut().pointer_mut("/values/user") {
-        user.retain(|name, value| !value.is_null() || is_open(&format!("/values/user/{name}")));
-        for (name, value) in user_defaults(resource) {
-            user.entry(name).or_insert(value);
-        }
+        user.entry("name").or_insert_with(|| default_name(resource).into());
     }
     if let Some(Json::Array(rules)) = inputs.document_mut().pointer_mut("/values/user/commands") {
         for rule in rules {
@@ -217,65 +216,9 @@ pub(crate) fn normalise(inputs: &mut Raw<RedisInputs>, resource: &Resource) {
     }
 }
 
-fn user_defaults(resource: &Resource) -> Object {
+fn default_name(resource: &Resource) -> String {
     let last = resource.id.rsplit('.').next().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c.to_ascii_lowercase() } else { '-' };
     let name: String = last.chars().map(plain).take(40).collect();
-    let name = format!("{name}-{}", resource.guresid.get(..12).unwrap_or_default());
-    let defaults = json!({"name": name, "enabled": true, "keys": [], "channels": [], "commands": []});
-    defaults.as_object().cloned().unwrap_or_default()
-}
-
-pub(crate) fn input_schema() -> Json {
-    let list = |description: &str| json!({"type": ["array", "null"], "items": {"type": "string", "minLength": 1}, "description": description});
-    json!({
-        "type": "object",
-        "required": ["values", "secrets", "connection"],
-        "properties": {
-            "connection": connection_schema(Connection::PORT, "default"),
-            "values": {
-                "type": "object",
-                "required": ["user"],
-                "additionalProperties": false,
-                "properties": {
-                    "user": {
-                        "type": "object",
-                        "additionalProperties": false,
-                        "description": "A user, with `secrets.user_password`.",
-                        "properties": {
-                            "name": {"type": ["string", "null"], "x-purlin-replaces": true, "description": "Its name; one that no other resource has by default. A change replaces the user."},
-                            "enabled": {"type": ["boolean", "null"], "description": "Whether it may log in; true by default."},
-                            "keys": list("Patterns of the keys it may touch, such as `app:*`, or `%R~app:*` for reading only; none by default."),
-                            "channels": list("Patterns of the channels it may use; none by default."),
-                            "commands": list("Rules for commands, in this order, such as `+@read`, `-keys`; none is allowed before them."),
-                        }
-                    }
-                }
-            },
-            "secrets": {
-                "type": "object",
-                "required": ["user_password"],
-                "additionalProperties": false,
-                "properties": {
-                    "user_password": {"type": "string", "description": "The password of the user that is made. The server gets its SHA-256, not the password."},
-                }
-            }
-        }
-    })
-}
-
-pub(crate) fn output_schema() -> Json {
-    json!({
-        "type": "object",
-        "required": ["host", "port", "username", "password", "url", "persistent"],
-        "properties": {
-            "host": {"type": "string", "description": "The server's name or address."},
-            "port": {"type": "integer", "description": "The server's port."},
-            "username": {"type": "string", "description": "The user."},
-            "password": {"type": "string", "writeOnly": true, "description": "The user's password."},
-            "url": {"type": "string", "writeOnly": true, "description": "How the user connects: `redis://` or, with TLS, `rediss://`."},
-    "persistent": {"type": ["boolean", "null"], "description": "Whether the server keeps its users over a restart: it does where it has an `aclfile`. `null` where it does not say."},
-            "password_is": {"enum": ["as given", "changed"], "description": "Whether the password that the server keeps is the one that was given."},
-        }
-    })
+    format!("{name}-{}", resource.guresid.get(..12).unwrap_or_default())
 }

@@ -13,7 +13,7 @@ use purlin_sdk::{
 use purlin_sdk_net::Deadline;
 
 use identity::Identity;
-use inputs::RedisInputs;
+use inputs::{RedisInputs, UserOutputs};
 use user::Work;
 
 /// Users of a Redis server.
@@ -25,7 +25,7 @@ impl Driver for Redis {
     type Inputs = RedisInputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(inputs::input_schema(), inputs::output_schema())]
+        vec![TypeSchema::of::<RedisInputs, UserOutputs>("*")]
     }
 
     fn wishes() -> Vec<Wish> {
@@ -53,8 +53,7 @@ impl Driver for Redis {
 
 impl Check for Redis {
     fn check(request: CheckRequest<RedisInputs>) -> Result<Checked, Failure> {
-        let mut inputs = request.inputs;
-        inputs::objects(&inputs)?;
+        let mut inputs = request.inputs.without_nulls();
         inputs::normalise(&mut inputs, &request.resource);
         match inputs.known()? {
             Some(known) => known.validate()?,
@@ -66,7 +65,7 @@ impl Check for Redis {
 
 impl Name for Redis {
     fn name(request: NameRequest<RedisInputs>) -> Result<String, Failure> {
-        Ok(request.inputs.values.user.name.clone())
+        Ok(request.inputs.values.user.name().to_owned())
     }
 }
 

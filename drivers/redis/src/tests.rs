@@ -15,9 +15,11 @@ fn document(server: Json, user: Json) -> Json {
 }
 
 #[test]
-fn defaults_are_filled_in_and_stay() {
-    let given =
-        document(json!({"host": "cache.internal", "tls": "require"}), json!({"commands": [" +@Read"]}));
+fn a_name_is_filled_in_and_stays() {
+    let given = document(
+        json!({"host": "cache.internal", "tls": "require"}),
+        json!({"name": null, "commands": [" +@Read"]}),
+    );
     let values = testing::check::<Redis>(inputs(&given), None).expect("values").values;
     assert_eq!(values["user"]["name"], json!(format!("demo-{}", &resource().guresid[..12])));
     assert_eq!(values["user"]["commands"], json!(["+@read"]));
@@ -86,18 +88,8 @@ fn any_answer_is_borne() {
 }
 
 #[test]
-fn the_schema_says_what_replaces_a_user_and_what_is_secret() {
-    let schema = crate::inputs::input_schema();
-    let of = |place: &str, keyword: &str| {
-        let all = schema.pointer(place).and_then(Json::as_object).expect("properties");
-        all.iter().filter(|(_, of)| of[keyword] == true).map(|(name, _)| name.clone()).collect::<Vec<_>>()
-    };
-    let (connection, user) =
-        ("/properties/connection/properties", "/properties/values/properties/user/properties");
-    assert_eq!(of(connection, "x-purlin-replaces"), ["host", "port"]);
-    assert_eq!(of(connection, "writeOnly"), ["password"]);
-    assert_eq!(of(user, "x-purlin-replaces"), ["name"]);
-    assert_eq!(schema["properties"]["connection"]["additionalProperties"], false);
+fn the_readme_has_the_tables_of_the_schema() {
+    testing::agrees::<Redis>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README agrees");
 }
 
 /// What keeps its name has to go first, unless it is on another server.

@@ -6,12 +6,11 @@ use data_encoding::HEXLOWER;
 use purlin_sdk::{Failure, Json, Object, State, log, operation};
 use purlin_sdk_net::{Deadline, Tls, percent_encoded};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::client::{Client, Fault, Reply};
 use crate::identity::{Identity, is_mark};
-use crate::inputs::{RedisInputs, User};
+use crate::inputs::{RedisInputs, User, UserOutputs};
 
 /// A user as the server describes it. The server has words of its own for the same rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -54,7 +53,7 @@ impl Work<'_> {
 
     /// The name that it has, or is to have.
     fn name(&self) -> &str {
-        self.identity.name.as_deref().unwrap_or(&self.wanted().name)
+        self.identity.name.as_deref().unwrap_or(self.wanted().name())
     }
 
     fn what(&self, doing: &str) -> String {
@@ -123,7 +122,7 @@ impl Work<'_> {
                 self.name()
             )));
         }
-        let id = self.identity.id(&self.wanted().name);
+        let id = self.identity.id(self.wanted().name());
         operation::checkpoint(&id);
         match self.set(&mut client) {
             Ok(()) => self.made(&mut client, id, &doing),
@@ -141,15 +140,14 @@ impl Work<'_> {
         let state = if wanted.enabled { "on" } else { "off" };
         let rules = wanted.rules();
         let mut words =
-            vec!["ACL", "SETUSER", &wanted.name, "reset", "resetchannels", state, &password, &mark];
+            vec!["ACL", "SETUSER", wanted.name(), "reset", "resetchannels", state, &password, &mark];
         words.extend(rules.iter().map(String::as_str));
         saved(client, &words, self.name())
     }
 
     /// What the server keeps of the password.
     fn digest(&self) -> String {
-        let password = self.inputs.secrets.user_password.as_deref().unwrap_or_default();
-        HEXLOWER.encode(&Sha256::digest(password))
+        HEXLOWER.encode(&Sha256::digest(&self.inputs.secrets.user_password))
     }
 
     /// What there is now.
@@ -239,7 +237,7 @@ impl Work<'_> {
     pub(crate) fn update(&self, id: &str) -> Result<State, Failure> {
         let doing = self.what("changing");
         let failure = |fault: Fault| fault.failure(&doing);
-        if self.wanted().name != self.name() {
+        if self.wanted().name() != self.name() {
             return Err(Failure::input("/values/user/name", "a user cannot be renamed, only replaced"));
         }
         let mut client = self.connect().map_err(failure)?;
@@ -281,18 +279,19 @@ impl Work<'_> {
         let mut passwords = there.passwords.clone();
         expected.sort_unstable();
         passwords.sort_unstable();
-        let state = State::new(id).outputs(json!({
-            "host": server.host,
-            "port": server.port,
-            "username": self.name(),
-            "persistent": persistent,
-            "password_is": if passwords == expected { "as given" } else { "changed" },
-        }))?;
-        let password = self.inputs.secrets.user_password.as_deref().unwrap_or_default();
+        let password = &self.inputs.secrets.user_password;
         let scheme = if server.tls == Tls::Disable { "redis" } else { "rediss" };
         let url =
             format!("{scheme}://{}:{}@{server}", percent_encoded(self.name()), percent_encoded(password));
-        let state = state.secrets(json!({"password": password, "url": url}))?;
+        let state = State::new(id).told(&UserOutputs {
+            host: server.host,
+            port: server.port,
+            username: self.name().to_owned(),
+            password: password.clone(),
+            url,
+            persistent: persistent.into(),
+            password_is: if passwords == expected { "as given" } else { "changed" }.to_owned(),
+        })?;
         match kept {
             Some(kept) => state.cookie(kept),
             None => Ok(state),

@@ -17,9 +17,9 @@ pub(crate) struct S3 {
 }
 
 impl S3 {
-    pub(crate) fn new(call: &Call, connection: &Connection) -> Result<Self, Failure> {
-        let endpoint = connection.endpoint.clone();
-        let aws = Aws::new(call, "s3", endpoint.region(), &connection.credentials())?;
+    pub(crate) fn new(call: &Call, connection: Connection) -> Result<Self, Failure> {
+        let Connection { endpoint, credentials } = connection;
+        let aws = Aws::new(call, "s3", &endpoint.region, &credentials)?;
         Ok(Self { aws, endpoint })
     }
 
@@ -69,7 +69,7 @@ impl S3 {
     /// Makes a bucket.
     pub(crate) fn make(&self, bucket: &str) -> Result<(), Fault> {
         let mut request = Request::put(self.url(bucket, "", &[]));
-        let region = self.endpoint.region();
+        let region = &self.endpoint.region;
         // AWS's first region is none that can be asked for.
         if region != "us-east-1" {
             let wish = Element::new("CreateBucketConfiguration").with_text("LocationConstraint", region);

@@ -7,24 +7,24 @@ use serde_json::json;
 
 use crate::api::S3;
 use crate::empty;
-use crate::inputs::{Bucket, S3Inputs};
+use crate::inputs::{Bucket, S3Inputs, S3Outputs};
 use crate::settings::{self, Found, Wanted};
 
 pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, bucket: &Bucket) -> Result<State, Failure> {
     let guresid = request.resource.guresid.as_str();
     let wanted = wanted(bucket);
-    let found = settings::look(s3, &bucket.name, wanted)?;
+    let found = settings::look(s3, bucket.name(), wanted)?;
     if let Some(found) = &found {
-        ours(&bucket.name, found, guresid)?;
+        ours(bucket.name(), found, guresid)?;
     }
     // There is none, or it is ours: from here on what has this name was made here.
-    operation::checkpoint(&bucket.name);
-    let state = state(s3, &bucket.name, &request.inputs)?;
+    operation::checkpoint(bucket.name());
+    let state = state(s3, bucket.name(), &request.inputs)?;
     let finish = || -> Result<(), Failure> {
         let found = match found {
             Some(found) => found,
             None => {
-                make(s3, &bucket.name)?;
+                make(s3, bucket.name())?;
                 Found {
                     tags: Default::default(),
                     versioning: false,
@@ -112,7 +112,7 @@ pub(crate) enum Known {
 }
 
 pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, bucket: &Bucket) -> Result<State, Failure> {
-    if bucket.name != request.state.id {
+    if bucket.name() != request.state.id {
         return Err(Failure::input("/values/bucket/name", "cannot change, only be replaced"));
     }
     let before = Wanted::of(request.before.get("/values/bucket"));
@@ -122,13 +122,13 @@ pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, bucket: &Bucket
         encryption: before.encryption && !now.encryption,
         lifecycle_rules: before.lifecycle_rules && !now.lifecycle_rules,
     };
-    let state = state(s3, &bucket.name, &request.after)?;
-    let Some(found) = settings::look(s3, &bucket.name, now)? else {
-        return Err(Failure::NotFound(format!("the bucket `{}` is gone", bucket.name)));
+    let state = state(s3, bucket.name(), &request.after)?;
+    let Some(found) = settings::look(s3, bucket.name(), now)? else {
+        return Err(Failure::NotFound(format!("the bucket `{}` is gone", bucket.name())));
     };
     let recorded = mark_of(&request.before).unwrap_or_default();
     let owners = [request.resource.guresid.as_str(), recorded];
-    not_another_s(&found.tags, &owners, &format!("the bucket `{}`", bucket.name))?;
+    not_another_s(&found.tags, &owners, &format!("the bucket `{}`", bucket.name()))?;
     let applied = settings::apply(s3, bucket, &found, given_up);
     applied.map_err(|fault| s3.aws.settle_update(fault.into(), state.clone()))?;
     Ok(state)
@@ -183,18 +183,15 @@ fn state(s3: &S3, name: &str, inputs: &S3Inputs) -> Result<State, Failure> {
 }
 
 fn state_of(s3: &S3, name: &str, handed_on: Option<&Json>) -> Result<State, Failure> {
-    let (region, partition) = (s3.endpoint.region(), s3.endpoint.partition());
-    let mut outputs = json!({
-        "bucket": name,
-        "region": region,
-        "arn": format!("arn:{}:s3:::{name}", partition.name),
-        "url": s3.url(name, "", &[]).trim_end_matches('/'),
-    });
-    if s3.endpoint.is_aws()
-        && let Some(outputs) = outputs.as_object_mut()
-    {
-        outputs.insert("domain".to_owned(), format!("{name}.s3.{region}.{}", partition.domain).into());
-    }
+    let (region, partition) = (&s3.endpoint.region, s3.endpoint.partition());
+    let outputs = S3Outputs {
+        bucket: name.to_owned(),
+        region: Some(region.clone()),
+        arn: format!("arn:{}:s3:::{name}", partition.name),
+        domain: s3.endpoint.is_aws().then(|| format!("{name}.s3.{region}.{}", partition.domain)),
+        url: Some(s3.url(name, "", &[]).trim_end_matches('/').to_owned()),
+        ..S3Outputs::default()
+    };
     let secrets = handed_on.filter(|it| it.is_object()).cloned().unwrap_or_else(|| json!({}));
-    State::new(name).outputs(outputs)?.secrets(secrets)
+    State::new(name).told(&outputs)?.secrets(secrets)
 }

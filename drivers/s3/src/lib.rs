@@ -8,7 +8,6 @@ mod empty;
 mod inputs;
 mod object;
 mod policy;
-mod schema;
 mod settings;
 
 use purlin_sdk::{
@@ -16,11 +15,10 @@ use purlin_sdk::{
     ImpactRequest, Name, NameRequest, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update,
     UpdateImpact, UpdateRequest, Wish,
 };
-use purlin_sdk_aws::Connection;
 
 use api::S3;
 use bucket::Known;
-use inputs::{KINDS, S3Inputs, Thing};
+use inputs::{Connection, KINDS, S3Inputs, S3Outputs, Thing};
 
 /// Buckets, their policies, and objects.
 pub struct Driven;
@@ -33,7 +31,7 @@ impl Driver for Driven {
     type Inputs = S3Inputs;
 
     fn types() -> Vec<TypeSchema> {
-        vec![TypeSchema::any(schema::inputs(), schema::outputs())]
+        vec![TypeSchema::of::<S3Inputs, S3Outputs>("*")]
     }
 
     fn wishes() -> Vec<Wish> {
@@ -75,7 +73,7 @@ impl Check for Driven {
 impl Name for Driven {
     fn name(request: NameRequest<S3Inputs>) -> Result<String, Failure> {
         Ok(match request.inputs.thing()? {
-            Thing::Bucket(bucket) => bucket.name,
+            Thing::Bucket(bucket) => bucket.name().to_owned(),
             Thing::Policy(policy) => policy::id(&policy.bucket),
             Thing::Object(object) => object::id(&object.bucket, &object.key),
         })
@@ -171,11 +169,11 @@ impl<'a> Id<'a> {
 }
 
 fn s3(call: &Call, inputs: &S3Inputs) -> Result<S3, Failure> {
-    S3::new(call, &inputs.connection)
+    S3::new(call, inputs.connection.aws())
 }
 
 fn from_raw(call: &Call, raw: &Raw<S3Inputs>) -> Result<S3, Failure> {
-    S3::new(call, &Connection::of(raw)?)
+    S3::new(call, raw.part::<Connection>("/connection")?.aws())
 }
 
 #[cfg(test)]

@@ -4,11 +4,10 @@
 use data_encoding::HEXLOWER;
 use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
 use purlin_sdk_http::{Request, Response};
-use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::api::S3;
-use crate::inputs::{Object, S3Inputs};
+use crate::inputs::{Object, S3Inputs, S3Outputs};
 
 /// The header that holds the mark.
 const MARK: &str = "x-amz-meta-purlin-resource";
@@ -165,12 +164,13 @@ fn another_s(id: &str) -> Failure {
 }
 
 fn state(s3: &S3, bucket: &str, key: &str, size: usize, sha256: &str) -> Result<State, Failure> {
-    State::new(id(bucket, key)).outputs(json!({
-        "bucket": bucket,
-        "key": key,
-        "arn": format!("arn:{}:s3:::{bucket}/{key}", s3.endpoint.partition().name),
-        "url": s3.url(bucket, key, &[]),
-        "size": size,
-        "sha256": sha256,
-    }))
+    State::new(id(bucket, key)).told(&S3Outputs {
+        bucket: bucket.to_owned(),
+        key: Some(key.to_owned()),
+        arn: format!("arn:{}:s3:::{bucket}/{key}", s3.endpoint.partition().name),
+        url: Some(s3.url(bucket, key, &[])),
+        size: u64::try_from(size).ok(),
+        sha256: Some(sha256.to_owned()),
+        ..S3Outputs::default()
+    })
 }

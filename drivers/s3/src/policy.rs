@@ -9,7 +9,7 @@ use purlin_sdk_aws::{Fault, policy as documents};
 use serde_json::json;
 
 use crate::api::S3;
-use crate::inputs::{BucketPolicy, S3Inputs};
+use crate::inputs::{BucketPolicy, S3Inputs, S3Outputs};
 
 /// What ids of policies end with.
 pub(crate) const SUFFIX: &str = "?policy";
@@ -113,5 +113,5 @@ fn parsed(text: &str) -> Result<Json, Failure> {
 
 fn state(s3: &S3, bucket: &str) -> Result<State, Failure> {
     let arn = format!("arn:{}:s3:::{bucket}", s3.endpoint.partition().name);
-    State::new(id(bucket)).outputs(json!({"bucket": bucket, "arn": arn}))
+    State::new(id(bucket)).told(&S3Outputs { bucket: bucket.to_owned(), arn, ..S3Outputs::default() })
 }

@@ -85,7 +85,7 @@ fn rest(s3: &S3, bucket: &str, wanted: Wanted, tags: Tags) -> Result<Found, Faul
 
 /// Sets what differs. `given_up` are settings that were wanted before and no longer are.
 pub(crate) fn apply(s3: &S3, bucket: &Bucket, found: &Found, given_up: Wanted) -> Result<(), Fault> {
-    let name = &bucket.name;
+    let name = bucket.name();
     if tags::of_users(&found.tags) != bucket.tags {
         // AWS's own tags have to be given back with the others.
         let mut all = found.tags.clone();
@@ -277,7 +277,7 @@ mod tests {
         let element = rules.iter().map(rule).fold(Element::new("LifecycleConfiguration"), Element::with);
         let read = Element::parse(&element.document(None)).expect("reads");
         assert!(rules_of(&read) == rules);
-        let block = PublicAccessBlock { block_public_policy: false, ..PublicAccessBlock::default() };
+        let block = PublicAccessBlock { block_public_policy: false, ..PublicAccessBlock::ALL };
         assert!(public_access_of(Some(&public_access(&block))) == block);
         let given =
             Encryption { algorithm: "aws:kms".into(), kms_key_id: Some("k".into()), bucket_key: true };

@@ -1,11 +1,6 @@
 //! What the driver is given.
 
-use std::fmt;
-
 use purlin_sdk::{Input, Inputs, Json, Object};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
 
 /// Values, secrets and params, as templates see them. Templates are `values.templates`, or
 /// `secrets.templates` for what is itself a secret.
@@ -30,7 +25,7 @@ impl TemplateInputs {
 #[derive(Clone, Default, Input)]
 pub struct Holder {
     /// The templates. Templates in `secrets` make secret outputs only.
-    #[serde(default, deserialize_with = "map")]
+    #[serde(default)]
     pub templates: Templates,
     /// Everything else.
     #[serde(flatten)]
@@ -62,21 +57,6 @@ pub struct Templates {
     /// Up to 10 KiB, given back as `.cookie` at the next call.
     #[schemars(extend("type" = ["string", "object", "array", "null"]))]
     pub cookie: Option<Json>,
-}
-
-/// Templates have names: a list of them is none, though it could be read as one.
-fn map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Templates, D::Error> {
-    struct ByName;
-    impl<'de> Visitor<'de> for ByName {
-        type Value = Templates;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a map of templates")
-        }
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Templates, A::Error> {
-            Templates::deserialize(MapAccessDeserializer::new(map))
-        }
-    }
-    deserializer.deserialize_map(ByName)
 }
 
 impl Templates {

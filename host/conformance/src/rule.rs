@@ -139,7 +139,7 @@ pub static RULES: &[Rule] = &[
     new(
         "outputs.once",
         "what is told once does not change",
-        "Outputs that the schema marks with `x-purlin-write-once` come with `create`. `read` gives the same value or leaves it out.",
+        "Outputs that the schema marks with `x-purlin-write-once` and requires come with `create`. `read` gives what `create` gave or leaves it out.",
         "The host keeps what was told. Nothing else knows it.",
     ),
     new(

@@ -246,7 +246,7 @@ impl Rules {
     }
 
     /// Fills in the defaults of a driver's schema. What exists and was made without one keeps going
-    /// without: a default is no reason to change anything.
+    /// without: a default is no reason to change anything. A map that is new has all of its defaults.
     pub(crate) fn fill(
         &self,
         driver: &dyn Driver,
@@ -255,17 +255,7 @@ impl Rules {
         before: Option<&Inputs>,
     ) {
         let Some(Ok(schema)) = self.of_driver(driver, type_name) else { return };
-        let wanted = |pointer: &str| match before {
-            None => true,
-            Some(before) => {
-                let mut value = Some(before.values.clone());
-                for segment in pointer.split('/').skip(1) {
-                    let name = segment.replace("~1", "/").replace("~0", "~");
-                    value = value.and_then(|value| value.get(&name));
-                }
-                value.is_some()
-            }
-        };
+        let wanted = |pointer: &str| before.is_none_or(|before| is_wanted(&before.values, pointer));
         schema.fill(&["values"], &mut inputs.values, &wanted);
     }
 
@@ -380,6 +370,17 @@ fn place_of<'a, 'p>(
     }
 }
 
+/// Whether a default is filled in at a pointer, where there were other values before.
+fn is_wanted(before: &Value, pointer: &str) -> bool {
+    let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
+    let plain = |segment: &str| segment.replace("~1", "/").replace("~0", "~");
+    let mut map = Some(before.clone());
+    for segment in parent.split('/').skip(1) {
+        map = map.and_then(|map| map.get(&plain(segment)));
+    }
+    map.is_none_or(|map| matches!(map, Value::Null) || map.get(&plain(name)).is_some())
+}
+
 /// What people call the input that a pointer leads to.
 fn input_name(pointer: &str) -> String {
     let below = ["/values/", "/secrets/", "/params/", "/connection/"]
@@ -409,4 +410,29 @@ fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Value {
         }
     }
     Value::Map(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_new_default_changes_nothing_that_exists() {
+        let before = Value::from(json!({"a": {"known": 1, "list": [{"known": 1}]}, "b": null}));
+        for (pointer, wanted) in [
+            ("/a/known", true),
+            ("/a/other", false),
+            ("/other", false),
+            ("/b/other", true),
+            ("/c/other", true),
+            ("/a/list/0/known", true),
+            ("/a/list/0/other", false),
+            ("/a/list/1/other", true),
+        ] {
+            assert_eq!(is_wanted(&before, pointer), wanted, "{pointer}");
+        }
+        assert!(is_wanted(&Value::Null, "/a"));
+    }
 }

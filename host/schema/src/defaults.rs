@@ -11,8 +11,8 @@ use crate::compile::Schema;
 const DEEPEST: usize = 32;
 
 impl Schema {
-    /// Fills in what is left out and has a `default`, in maps that are there, at a path of the
-    /// whole. Only what always holds counts: `properties`, `$ref` and `allOf`, no form among
+    /// Fills in what is left out and has a `default`, in maps that are there, also in lists, at a path of
+    /// the whole. Only what always holds counts: `properties`, `$ref` and `allOf`, no form among
     /// several. `wanted` is asked with the JSON Pointer of each, from the path on.
     pub fn fill(&self, path: &[&str], value: &mut Value, wanted: &dyn Fn(&str) -> bool) {
         let mut rules = vec![&self.root];
@@ -31,10 +31,19 @@ impl Schema {
         wanted: &dyn Fn(&str) -> bool,
         depth: usize,
     ) {
-        let Value::Map(map) = value else { return };
         if rules.is_empty() || depth > DEEPEST {
             return;
         }
+        if let Value::List(items) = value {
+            let rules: Vec<&Json> = self.certain(rules).iter().filter_map(|one| one.get("items")).collect();
+            for (index, item) in items.iter_mut().enumerate() {
+                let length = at.len();
+                at.push_str(&format!("/{index}"));
+                self.filled(&rules, item, at, wanted, depth + 1);
+                at.truncate(length);
+            }
+        }
+        let Value::Map(map) = value else { return };
         for one in self.certain(rules) {
             for (name, schema) in one.get("properties").and_then(Json::as_object).into_iter().flatten() {
                 let length = at.len();

@@ -97,6 +97,7 @@ fn defaults_are_filled_in_where_they_are_certain() {
             "kind": {"default": "a"},
             "below": {"properties": {"n": {"$ref": "#/$defs/n"}}},
             "absent": {"properties": {"n": {"default": 1}}},
+            "list": {"items": {"properties": {"n": {"$ref": "#/$defs/n"}}}},
         },
         "allOf": [{"properties": {"all": {"default": true}}}],
         "anyOf": [{"properties": {"any": {"default": true}}}],
@@ -104,9 +105,9 @@ fn defaults_are_filled_in_where_they_are_certain() {
     let mut value = Value::from(json!({"below": {}}));
     rules.fill(&["values"], &mut value, &|pointer| pointer != "/all");
     assert_eq!(value.redact(), json!({"below": {"n": 7}, "kind": "a"}));
-    let mut value = Value::from(json!({"kind": "b"}));
-    rules.fill(&["values"], &mut value, &|_| true);
-    assert_eq!(value.redact(), json!({"kind": "b", "all": true}));
+    let mut value = Value::from(json!({"kind": "b", "list": [{}, {"n": 1}, {}]}));
+    rules.fill(&["values"], &mut value, &|pointer| pointer != "/list/2/n");
+    assert_eq!(value.redact(), json!({"kind": "b", "all": true, "list": [{"n": 7}, {"n": 1}, {}]}));
 }
 
 fn refused(json: Json) -> String {

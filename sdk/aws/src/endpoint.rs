@@ -1,15 +1,13 @@
 //! Where requests go and who signs them: what the inputs say, and what follows from it.
 
-use purlin_sdk::{Failure, Faults, Raw};
+use purlin_sdk::{Failure, Faults};
 use purlin_sdk_http::Parts;
-use serde::Deserialize;
 
 /// `connection.endpoint` of a driver for AWS.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Endpoint {
     /// The region, such as `eu-west-1`.
-    pub region: Option<String>,
+    pub region: String,
     /// Another server than AWS's own, such as `http://127.0.0.1:9000`.
     pub url: Option<String>,
     /// Whether a bucket's name stands in the path and not in the host. Servers other than AWS's
@@ -17,15 +15,18 @@ pub struct Endpoint {
     pub path_style: Option<bool>,
 }
 
-/// `connection` of a driver for AWS.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+impl Default for Endpoint {
+    fn default() -> Self {
+        Self { region: Self::REGION.to_owned(), url: None, path_style: None }
+    }
+}
+
+/// `connection` of a driver for AWS, which describes its inputs itself.
 pub struct Connection {
     /// Where requests go.
     pub endpoint: Endpoint,
-    access_key_id: String,
-    secret_access_key: String,
-    session_token: Option<String>,
+    /// Who signs them.
+    pub credentials: Credentials,
 }
 
 /// Who signs requests.
@@ -64,14 +65,12 @@ impl Partition {
 }
 
 impl Endpoint {
-    /// The region, AWS's first one where none is named.
-    pub fn region(&self) -> &str {
-        self.region.as_deref().unwrap_or("us-east-1")
-    }
+    /// The region where inputs name none, AWS's first one.
+    pub const REGION: &str = "us-east-1";
 
     /// The partition of the region.
     pub fn partition(&self) -> Partition {
-        Partition::of(self.region())
+        Partition::of(&self.region)
     }
 
     /// Whether requests go to AWS itself.
@@ -83,7 +82,7 @@ impl Endpoint {
     pub fn s3(&self, bucket: &str) -> (String, String) {
         let base = match &self.url {
             Some(url) => url.trim_end_matches('/').to_owned(),
-            None => format!("https://s3.{}.{}", self.region(), self.partition().domain),
+            None => format!("https://s3.{}.{}", self.region, self.partition().domain),
         };
         // A certificate for `*.s3…` says nothing about names with a dot.
         let in_path = self.path_style.unwrap_or(self.url.is_some()) || bucket.contains('.');
@@ -108,12 +107,9 @@ impl Endpoint {
 
     /// Refuses what is no region and no URL.
     pub fn validate(&self, faults: &mut Faults) {
-        if let Some(region) = &self.region {
-            let plain =
-                region.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-            if region.is_empty() || region.len() > 64 || !plain {
-                faults.add("/connection/endpoint/region", "has to be a region such as `eu-west-1`");
-            }
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if self.region.is_empty() || self.region.len() > 64 || !self.region.bytes().all(plain) {
+            faults.add("/connection/endpoint/region", "has to be a region such as `eu-west-1`");
         }
         if let Some(url) = &self.url {
             match Parts::of(url) {
@@ -131,26 +127,10 @@ impl Endpoint {
 }
 
 impl Connection {
-    /// Who signs requests.
-    pub fn credentials(&self) -> Credentials {
-        let Self { access_key_id, secret_access_key, session_token, .. } = self.clone();
-        Credentials { access_key_id, secret_access_key, session_token }
-    }
-
     /// Everything that is wrong with it.
     pub fn validate(&self, faults: &mut Faults) {
         self.endpoint.validate(faults);
-        self.credentials().validate(faults);
-    }
-
-    /// The same from inputs of whichever version.
-    ///
-    /// # Errors
-    /// [`Failure::InvalidInputs`] where it cannot be read.
-    pub fn of<I>(inputs: &Raw<I>) -> Result<Self, Failure> {
-        let connection =
-            inputs.get("/connection").ok_or_else(|| Failure::input("/connection", "is missing"))?;
-        Self::deserialize(connection).map_err(|error| Failure::input("/connection", error.to_string()))
+        self.credentials.validate(faults);
     }
 }
 
@@ -187,69 +167,13 @@ impl Credentials {
     }
 }
 
-/// JSON Schema of the connection of a driver for AWS. `s3` is whether it is for S3, whose servers know the
-/// region and may have the bucket's name in theirs.
-pub fn connection_schema(s3: bool) -> purlin_sdk::Json {
-    let mut endpoint = serde_json::json!({
-        "region": {"type": "string", "default": "us-east-1", "description": "The region."},
-        "url": {"type": ["string", "null"], "x-purlin-replaces": true, "description": "Another server than AWS's own, such as `http://127.0.0.1:9000`. A change replaces the resource."},
-    });
-    if s3 {
-        endpoint["region"]["x-purlin-replaces"] = true.into();
-        endpoint["path_style"] = serde_json::json!({"type": ["boolean", "null"], "description": "Whether the bucket's name is in the path; the default with a `url`."});
-    } else {
-        // Where the bucket's name is in the host, the URL does not say all of where requests go.
-        endpoint["url"]["x-purlin-reaches"] = "http".into();
-    }
-    let secret = |description: &str| serde_json::json!({"type": "string", "writeOnly": true, "description": description});
-    let mut session_token = secret("With temporary credentials only.");
-    session_token["type"] = serde_json::json!(["string", "null"]);
-    serde_json::json!({
-        "type": "object",
-        "required": ["access_key_id", "secret_access_key"],
-        "additionalProperties": false,
-        "description": "Where requests go, and who signs them.",
-        "properties": {
-            "endpoint": {
-                "type": "object",
-                "default": {},
-                "additionalProperties": false,
-                "description": "Where requests go; AWS itself by default.",
-                "properties": endpoint,
-            },
-            "access_key_id": secret("The access key that signs requests."),
-            "secret_access_key": secret("Its secret."),
-            "session_token": session_token,
-        },
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn endpoint(region: Option<&str>, url: Option<&str>) -> Endpoint {
-        Endpoint { region: region.map(str::to_owned), url: url.map(str::to_owned), path_style: None }
-    }
-
-    #[test]
-    fn a_schema_says_what_another_server_is_and_what_is_secret() {
-        for (s3, wanted) in [(true, &["region", "url"][..]), (false, &["url"])] {
-            let schema = connection_schema(s3);
-            let of = |place: &str, keyword: &str| {
-                let all = schema.pointer(place).and_then(purlin_sdk::Json::as_object).expect("properties");
-                all.iter()
-                    .filter(|(_, of)| of[keyword] == true)
-                    .map(|(name, _)| name.clone())
-                    .collect::<Vec<_>>()
-            };
-            assert_eq!(of("/properties/endpoint/properties", "x-purlin-replaces"), wanted);
-            assert_eq!(of("/properties", "x-purlin-replaces"), Vec::<String>::new());
-            assert_eq!(
-                of("/properties", "writeOnly"),
-                ["access_key_id", "secret_access_key", "session_token"]
-            );
-        }
+        let region = region.unwrap_or(Endpoint::REGION).to_owned();
+        Endpoint { region, url: url.map(str::to_owned), path_style: None }
     }
 
     #[test]

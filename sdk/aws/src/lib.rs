@@ -11,5 +11,5 @@ pub mod tags;
 pub mod xml;
 
 pub use client::{Aws, Effect};
-pub use endpoint::{Connection, Credentials, Endpoint, Partition, connection_schema};
+pub use endpoint::{Connection, Credentials, Endpoint, Partition};
 pub use error::{AwsError, Fault};

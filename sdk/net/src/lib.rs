@@ -10,7 +10,7 @@ mod tls;
 
 pub use deadline::Deadline;
 pub use error::{Error, Trouble};
-pub use server::{Server, connection_schema};
+pub use server::Server;
 pub use stream::Stream;
 pub use tls::{Tls, certificates};
 

@@ -4,8 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use purlin_sdk::{Faults, Json};
-use serde_json::json;
+use purlin_sdk::Faults;
 
 use crate::tls::{Tls, certificates};
 
@@ -41,12 +40,6 @@ impl Server {
         if self.host.parse::<IpAddr>().is_err() && !is_name {
             faults.add(place("host"), "has to be a name such as `db.internal`, or an address");
         }
-        if self.port == 0 {
-            faults.add(place("port"), "has to be from 1 to 65535");
-        }
-        if !(1..=300).contains(&self.connect_timeout) {
-            faults.add(place("connect_timeout"), "has to be from 1 to 300 seconds");
-        }
         match (&self.ca, self.tls) {
             (None, Tls::VerifyFull | Tls::VerifyCa) => faults.add(
                 place("ca"),
@@ -70,30 +63,4 @@ impl fmt::Display for Server {
             false => write!(f, "{}:{}", self.host, self.port),
         }
     }
-}
-
-/// JSON Schema of a connection to a server: where it is, as whom the driver works there, and TLS. `port` and
-/// `user` are the defaults.
-pub fn connection_schema(port: u16, user: &str) -> Json {
-    json!({
-        "type": "object",
-        "x-purlin-reaches": "tcp",
-        "x-purlin-port": port,
-        "required": ["host"],
-        "additionalProperties": false,
-        "description": "The server, and as whom the driver works there.",
-        "properties": {
-            "host": {"type": "string", "x-purlin-replaces": true, "description": "Name or address of the server. A change replaces the resource."},
-            "port": {"type": "integer", "minimum": 1, "maximum": 65535, "default": port, "x-purlin-replaces": true, "description": "Port of the server. A change replaces the resource."},
-            "user": {"type": "string", "default": user, "description": "Whom the driver works as."},
-            "password": {"type": ["string", "null"], "writeOnly": true, "description": "The password of `user`."},
-            "tls": {
-                "enum": ["disable", "require", "verify-ca", "verify-full"],
-                "default": Tls::default().to_string(),
-                "description": "Whether the connection is encrypted (TLS 1.3) and the server proves who it is: `verify-full` wants a certificate from `ca` with the host's name, `verify-ca` one from `ca`, `require` any, `disable` no TLS."
-            },
-            "ca": {"type": ["string", "null"], "description": "Certificates (PEM) of the authorities that the server's certificate has to come from; `verify-full` and `verify-ca` need them."},
-            "connect_timeout": {"type": "integer", "minimum": 1, "maximum": 300, "default": Server::CONNECT_TIMEOUT, "description": "Seconds for opening a connection."},
-        }
-    })
 }

@@ -8,10 +8,11 @@ use std::io;
 use std::sync::Arc;
 
 use data_encoding::{BASE64, Specification};
+use purlin_sdk::Input;
 use rustls_pki_types::{CertificateDer, ServerName};
 use rustls_portable::client::WebPkiServerVerifier;
 use rustls_portable::{CertificateError, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use serde::Deserialize;
+use serde::Serialize;
 
 use crate::tcp::Tcp;
 use crate::{Server, Trouble, crypto};
@@ -20,7 +21,7 @@ pub(crate) use end_point::end_point;
 
 /// Whether a connection is encrypted, and how well the server has to prove who it is. There is no
 /// `prefer`: whoever sits between could choose for both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Input, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tls {
     /// Not encrypted.

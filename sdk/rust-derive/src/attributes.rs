@@ -32,7 +32,7 @@ impl Said {
 }
 
 /// Keywords of schemas that have a value, by the attribute.
-const KEYWORDS: [(&str, &str); 10] = [
+const KEYWORDS: [(&str, &str); 11] = [
     ("min", "minimum"),
     ("max", "maximum"),
     ("min_length", "minLength"),
@@ -41,6 +41,7 @@ const KEYWORDS: [(&str, &str); 10] = [
     ("max_items", "maxItems"),
     ("pattern", "pattern"),
     ("format", "format"),
+    ("one_of", "enum"),
     ("reaches", "x-purlin-reaches"),
     ("port", "x-purlin-port"),
 ];
@@ -64,7 +65,7 @@ fn known(role: Role, place: Place) -> &'static [&'static str] {
     match (role, place) {
         (Role::Inputs, Place::Type) => &["holds_data"],
         (Role::Inputs, Place::Field) => &[],
-        (Role::Input, Place::Type) => &["holds_data", "open"],
+        (Role::Input, Place::Type) => &["holds_data", "open", "reaches", "port"],
         (Role::Input, Place::Field) => &[
             "default",
             "assumed",
@@ -76,6 +77,7 @@ fn known(role: Role, place: Place) -> &'static [&'static str] {
             "max_items",
             "pattern",
             "format",
+            "one_of",
             "example",
             "replaces",
             "immutable",
@@ -85,7 +87,7 @@ fn known(role: Role, place: Place) -> &'static [&'static str] {
             "holds_data",
         ],
         (Role::Outputs, Place::Type) => &[],
-        (Role::Outputs, Place::Field) => &["secret", "write_once", "format", "example"],
+        (Role::Outputs, Place::Field) => &["secret", "write_once", "format", "one_of", "example"],
     }
 }
 

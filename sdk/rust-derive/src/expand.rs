@@ -77,6 +77,8 @@ struct Copy<'a> {
     secrets: Vec<String>,
     /// Whether names that it does not have are taken.
     open: bool,
+    /// Whether it is a struct.
+    has_names: bool,
 }
 
 impl<'a> Copy<'a> {
@@ -91,6 +93,7 @@ impl<'a> Copy<'a> {
             defaults: Vec::new(),
             secrets: Vec::new(),
             open,
+            has_names: matches!(item.data, Data::Struct(_)),
         }
     }
 
@@ -152,7 +155,27 @@ impl<'a> Copy<'a> {
     }
 
     fn written(self) -> TokenStream {
-        let Self { role, name, attributes, body, defaults, secrets, .. } = self;
+        let Self { role, name, attributes, body, defaults, secrets, has_names, .. } = self;
+        // A list has no names, though serde would read a struct from one.
+        let read = match has_names {
+            true => quote! {
+                struct __Map;
+                impl<'de> serde::de::Visitor<'de> for __Map {
+                    type Value = #name;
+                    fn expecting(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                        f.write_str("a map")
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(
+                        self,
+                        map: A,
+                    ) -> ::core::result::Result<#name, A::Error> {
+                        __Copy::deserialize(serde::de::value::MapAccessDeserializer::new(map))
+                    }
+                }
+                from.deserialize_map(__Map)
+            },
+            false => quote!(__Copy::deserialize(from)),
+        };
         let remote = name.to_string();
         let (derived, forwarded) = match role {
             Role::Inputs | Role::Input => (
@@ -160,7 +183,7 @@ impl<'a> Copy<'a> {
                 quote! {
                     impl<'de> serde::Deserialize<'de> for #name {
                         fn deserialize<D: serde::Deserializer<'de>>(from: D) -> ::core::result::Result<Self, D::Error> {
-                            __Copy::deserialize(from)
+                            #read
                         }
                     }
                 },

@@ -26,6 +26,7 @@ pub fn inputs(item: TokenStream) -> TokenStream {
 /// | `default`, `default = 5432` | the input can be left out; the host fills it in, shows and records it |
 /// | `assumed`, `assumed = 5432` | the input can be left out; the driver alone knows what it takes then |
 /// | `min`, `max`, `min_length`, `max_length`, `min_items`, `max_items`, `pattern`, `format` | what fits |
+/// | `one_of = ["a", "b"]` | the texts that fit, where the field is no enum |
 /// | `example = "eu-1"` | a value that fits |
 /// | `replaces` | a change replaces the resource |
 /// | `immutable` | a change is rejected |
@@ -33,8 +34,8 @@ pub fn inputs(item: TokenStream) -> TokenStream {
 /// | `reaches = "tcp"`, `port = 5432` | the driver connects to this address |
 /// | `holds_data`, `holds_data = "every table"` | deleting the resource loses data |
 ///
-/// Attributes of structs are `holds_data`, and `open`: it may be given names that the struct does not
-/// have.
+/// Attributes of structs are `holds_data`, `reaches` and `port` for an address in its fields `host` and
+/// `port`, and `open`: it may be given names that the struct does not have.
 #[proc_macro_derive(Input, attributes(input, serde, schemars))]
 pub fn input(item: TokenStream) -> TokenStream {
     derive(Role::Input, &parse_macro_input!(item as DeriveInput))
@@ -43,7 +44,7 @@ pub fn input(item: TokenStream) -> TokenStream {
 /// Describes the outputs of a driver. A field that is `None` is an output that is left out.
 ///
 /// Attributes of fields: `#[output(secret)]` for secret outputs, `#[output(write_once)]` for what only
-/// `create` can tell, `example` and `format`.
+/// `create` can tell, `one_of`, `example` and `format`.
 #[proc_macro_derive(Outputs, attributes(output, serde, schemars))]
 pub fn outputs(item: TokenStream) -> TokenStream {
     derive(Role::Outputs, &parse_macro_input!(item as DeriveInput))

@@ -47,8 +47,9 @@ fn schema<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     schema.to_value()
 }
 
-/// Leaves out names of Rust's number types, and defaults that are nothing. What a driver assumes is no
-/// default, which the host would fill in; it is told in words.
+/// Leaves out names of Rust's number types, and defaults that are nothing, and lets `null` be one of the texts
+/// that fit where it fits. What a driver assumes is no default, which the host would fill in; it is told in
+/// words.
 fn tidy(schema: &mut Schema) {
     transform_subschemas(&mut tidy, schema);
     let is_of_numbers = |format: &str| {
@@ -56,6 +57,14 @@ fn tidy(schema: &mut Schema) {
     };
     if schema.get("format").and_then(Value::as_str).is_some_and(is_of_numbers) {
         schema.remove("format");
+    }
+    let takes_null =
+        schema.get("type").and_then(Value::as_array).is_some_and(|types| types.contains(&"null".into()));
+    if let Some(Value::Array(texts)) = schema.get_mut("enum")
+        && takes_null
+        && !texts.contains(&Value::Null)
+    {
+        texts.push(Value::Null);
     }
     let is_assumed = schema.remove("x-purlin-assumed").is_some();
     if is_assumed || schema.get("default").is_some_and(Value::is_null) {
@@ -74,7 +83,8 @@ fn is_empty(default: &Value) -> bool {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
+        // A map in which nothing is said.
+        Value::Object(map) => map.values().all(|value| is_empty(value) || *value == Value::Bool(false)),
         Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -133,6 +143,10 @@ mod tests {
         /// How long to wait.
         #[input(assumed = 30)]
         seconds: u16,
+        #[input(one_of = ["a", "b"])]
+        class: Option<String>,
+        #[input(assumed)]
+        spare: Spare,
     }
 
     const LONGEST: usize = 63;
@@ -151,15 +165,23 @@ mod tests {
         kind: String,
     }
 
+    /// What is kept for later.
+    #[derive(Debug, Default, Input, PartialEq, serde::Serialize)]
+    struct Spare {
+        #[input(assumed)]
+        disks: Vec<String>,
+        kept: Option<u8>,
+    }
+
     #[derive(Input)]
     struct Secrets {
         password: Option<String>,
     }
 
     #[derive(Input)]
-    #[input(open)]
+    #[input(open, reaches = "tcp", port = 5432)]
     struct Connection {
-        #[input(replaces, reaches = "tcp", port = 5432)]
+        #[input(replaces)]
         host: String,
         #[input(secret)]
         key: Option<String>,
@@ -215,6 +237,16 @@ mod tests {
                             "type": "integer", "description": "How long to wait. By default `30`.",
                             "minimum": 0, "maximum": 65535,
                         },
+                        "class": {"type": ["string", "null"], "enum": ["a", "b", null]},
+                        "spare": {
+                            "type": "object",
+                            "additionalProperties": false,
+                            "description": "What is kept for later.",
+                            "properties": {
+                                "disks": {"type": "array", "items": {"type": "string"}},
+                                "kept": {"type": ["integer", "null"], "minimum": 0, "maximum": 255},
+                            },
+                        },
                     },
                 },
                 "secrets": {
@@ -225,10 +257,10 @@ mod tests {
                 "connection": {
                     "type": "object",
                     "required": ["host"],
+                    "x-purlin-reaches": "tcp",
+                    "x-purlin-port": 5432,
                     "properties": {
-                        "host": {
-                            "type": "string", "x-purlin-replaces": true, "x-purlin-reaches": "tcp", "x-purlin-port": 5432,
-                        },
+                        "host": {"type": "string", "x-purlin-replaces": true},
                         "key": {"type": ["string", "null"], "writeOnly": true},
                     },
                 },
@@ -247,11 +279,16 @@ mod tests {
         };
         let given =
             read(json!({"name": "a", "engine": "in-memory", "disks": [{"type": "ssd"}]})).expect("read");
-        let Values { name, engine, size, disks, region, seconds } = given.values;
+        let Values { name, engine, size, disks, region, seconds, class, spare } = given.values;
         assert_eq!((&*name, engine, size, &*region, seconds), ("a", Some(Engine::InMemory), 10, "eu", 30));
-        assert_eq!(disks.first().map(|disk| disk.kind.as_str()), Some("ssd"));
+        assert_eq!((disks.first().map(|disk| disk.kind.as_str()), class), (Some("ssd"), None));
+        assert_eq!(spare, Spare::default());
         assert!(given.secrets.password.is_none() && given.connection.key.is_none());
         assert_eq!(given.connection.host, "h");
+        let list =
+            read(json!({"name": "a", "spare": [["d"], 1]})).map(drop).map_err(|failure| failure.to_string());
+        let said = list.as_ref().map_err(String::as_str);
+        assert!(said.is_err_and(|said| said.contains("/values/spare: invalid type: sequence")), "{list:?}");
         let wrong = read(json!({"name": "a", "size": "big", "disks": [{"kind": "ssd"}], "disk": 1}));
         let Err(Failure::InvalidInputs(faults)) = wrong else { panic!("this does not fit") };
         let mut places: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
@@ -307,6 +344,10 @@ mod tests {
 | `values.disks[].type` | text | required | A change replaces the resource. |
 | `values.region` | text | `eu` |  |
 | `values.seconds` | whole number, 0 to 65535 | – | How long to wait. By default `30`. |
+| `values.class` | `a`, `b` | – |  |
+| `values.spare` | map | – | What is kept for later. |
+| `values.spare.disks` | list | – |  |
+| `values.spare.kept` | whole number, 0 to 255 | – |  |
 | `secrets.password` | text | – |  |
 | `connection.host` | text | required | A change replaces the resource. |
 | `connection.key` | text | – | It is secret. |

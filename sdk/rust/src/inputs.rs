@@ -86,6 +86,45 @@ impl<I> Raw<I> {
         self.document.pointer(pointer)
     }
 
+    /// What stands at a pointer, as a type of the driver.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidInputs`] that points at the first place that does not fit, or at what is missing.
+    pub fn part<T: DeserializeOwned>(&self, pointer: &str) -> Result<T, Failure> {
+        let part = self.get(pointer).ok_or_else(|| Failure::input(pointer, "is missing"))?;
+        read(part).map_err(|(within, message)| Failure::input(format!("{pointer}{within}"), message))
+    }
+
+    /// The same without what is `null` in values and secrets, and not unknown: an input that is written as
+    /// `null` is one that is left out, and what exists has none.
+    #[must_use]
+    pub fn without_nulls(mut self) -> Self {
+        let mut document = self.document.take();
+        for part in ["values", "secrets"] {
+            if let Some(value) = document.get_mut(part) {
+                self.strip(value, &format!("/{part}"));
+            }
+        }
+        self.document = document;
+        self
+    }
+
+    fn strip(&self, value: &mut Value, place: &str) {
+        match value {
+            Value::Object(fields) => {
+                let below = |name: &str| format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"));
+                fields.retain(|name, value| !value.is_null() || self.is_unknown(&below(name)));
+                fields.iter_mut().for_each(|(name, value)| self.strip(value, &below(name)));
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.strip(item, &format!("{place}/{index}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Whether what stands at a pointer, above it or below it is not known yet.
     pub fn is_unknown(&self, pointer: &str) -> bool {
         self.unknown.iter().any(|unknown| related(unknown, pointer))
@@ -240,5 +279,25 @@ mod tests {
         raw.unknown = vec!["/values/name".to_owned()];
         assert!(matches!(raw.known(), Ok(None)), "an unknown name is not the same as none");
         assert!(!raw.is_unknown("/values/names") && raw.is_unknown("/values"));
+    }
+
+    #[test]
+    fn what_is_null_goes_and_what_is_unknown_stays() {
+        let document = json!({"values": {"a": null, "b": {"c": null, "d/e": null}, "f": [{"g": null}]}});
+        let mut raw = Raw::<Wanted>::new(document);
+        raw.unknown = vec!["/values/b/d~1e".to_owned()];
+        let raw = raw.without_nulls();
+        assert_eq!(raw.document(), &json!({"values": {"b": {"d/e": null}, "f": [{}]}}));
+    }
+
+    #[test]
+    fn a_part_is_read_by_itself() {
+        let raw = Raw::<Wanted>::new(json!({"values": {"sizes": [1, "two"]}, "connection": 1}));
+        let text = |failure: Failure| failure.to_string();
+        assert_eq!(raw.part::<u8>("/values/sizes/0").map_err(text), Ok(1));
+        let wrong = raw.part::<WantedValues>("/values").map_err(text);
+        assert!(wrong.is_err_and(|text| text.contains("/values/sizes/1: invalid type")));
+        let missing = raw.part::<u8>("/values/name").map_err(text);
+        assert!(missing.is_err_and(|text| text.contains("/values/name: is missing")));
     }
 }

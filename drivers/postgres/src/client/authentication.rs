@@ -35,7 +35,7 @@ impl Client {
                     self.say(|message| frontend::password_message(hash.as_bytes(), message))?;
                 }
                 Message::AuthenticationCleartextPassword
-                    if matches!(connection.tls(), Tls::VerifyCa | Tls::VerifyFull) =>
+                    if matches!(connection.tls, Tls::VerifyCa | Tls::VerifyFull) =>
                 {
                     let password = self.password(password)?.to_owned();
                     self.say(|message| frontend::password_message(password.as_bytes(), message))?;

@@ -1,43 +1,19 @@
-//! Inputs with their defaults, written in the one way that there is: what the server says can then be
-//! compared with them.
+//! Inputs written in the one way that there is: what the server says can then be compared with them.
 
 use purlin_sdk::{Json, Object, Raw, Resource};
-use serde_json::json;
 
-use super::PgInputs;
+use super::{KINDS, PgInputs};
 
-/// Fills in defaults, and writes what has several spellings in one. What is not known stays open.
+/// Fills in names, and writes what has several spellings in one. What is not known stays open.
 pub(crate) fn normalise(inputs: &mut Raw<PgInputs>, resource: &Resource) {
-    let unknown = inputs.unknown.clone();
-    let is_open = |pointer: &str| unknown.iter().any(|open| open == pointer);
-    let name = default_name(resource);
-    let defaults = [
-        ("database", json!({"name": name, "connection_limit": -1, "extensions": [], "force": false})),
-        (
-            "role",
-            json!({
-                "name": name, "login": true, "createdb": false, "createrole": false,
-                "connection_limit": -1, "member_of": [],
-            }),
-        ),
-        ("grant", json!({"on": "database", "future_of": []})),
-    ];
     let document = inputs.document_mut();
-    for (part, defaults) in defaults {
-        let place = format!("/values/{part}");
-        if let Some(Json::Object(object)) = document.pointer_mut(&place) {
-            object.retain(|key, value| !value.is_null() || is_open(&format!("{place}/{key}")));
-            if let Json::Object(defaults) = defaults {
-                for (name, value) in defaults {
-                    object.entry(name).or_insert(value);
-                }
+    for place in KINDS {
+        if let Some(Json::Object(object)) = document.pointer_mut(place) {
+            if place != "/values/grant" {
+                object.entry("name").or_insert_with(|| default_name(resource).into());
             }
             respell(object);
         }
-    }
-    if let Some(Json::Object(values)) = document.pointer_mut("/values") {
-        // A kind that is not wanted may be written as null.
-        values.retain(|name, value| !value.is_null() || is_open(&format!("/values/{name}")));
     }
 }
 

@@ -1,13 +1,9 @@
 //! What is wrong with inputs, all of it at once.
 
 use purlin_sdk::{Failure, Faults, Json, Raw};
-use serde::Deserialize;
 
-use super::{Connection, Database, Grant, KINDS, On, PgInputs, Role, Thing};
+use super::{Connection, Database, Grant, KINDS, LONGEST, On, PgInputs, Role, Thing};
 use crate::identity;
-
-/// Bytes of the longest name; PostgreSQL would cut a longer one off in silence.
-const LONGEST: usize = 63;
 
 impl PgInputs {
     pub(crate) fn validate(&self) -> Result<(), Failure> {
@@ -19,8 +15,8 @@ impl PgInputs {
             ("/connection/password", &self.connection.password),
             ("/secrets/role_password", &self.secrets.role_password),
         ] {
-            if secret.as_ref().is_some_and(|secret| secret.is_empty() || secret.contains('\0')) {
-                faults.add(place, "may be neither empty nor have a NUL in it");
+            if secret.as_ref().is_some_and(|secret| secret.contains('\0')) {
+                faults.add(place, "may not have a NUL in it");
             }
         }
         let is_role = matches!(self.thing()?, Thing::Role(_));
@@ -36,21 +32,6 @@ impl PgInputs {
     }
 }
 
-/// Refuses parts that are missing, and one that is a list: it would be read as an object without
-/// names.
-pub(crate) fn objects(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
-    let mut faults = Faults::default();
-    for place in ["/values", "/secrets", "/connection"].iter().chain(&KINDS) {
-        if inputs.get(place).is_some_and(Json::is_array) {
-            faults.add(*place, "has to be an object");
-        }
-    }
-    if inputs.get("/connection").is_none_or(Json::is_null) && !inputs.is_unknown("/connection") {
-        faults.add("/connection", "is missing");
-    }
-    faults.into_result()
-}
-
 /// What can be judged before everything is known: the server, names, and that just one thing is
 /// wanted.
 pub(crate) fn shape(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
@@ -61,9 +42,8 @@ pub(crate) fn shape(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
         return Err(Failure::input("/values", "has to have just one of `database`, `role` and `grant`"));
     }
     let mut faults = Faults::default();
-    if let Some(connection) = inputs.get("/connection").filter(|_| !inputs.is_unknown("/connection"))
-        && let Ok(connection) = Connection::deserialize(connection)
-    {
+    if !inputs.is_unknown("/connection") {
+        let connection: Connection = inputs.part("/connection")?;
         connection.place().validate(&mut faults);
     }
     for kind in KINDS {
@@ -76,9 +56,7 @@ pub(crate) fn shape(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
 }
 
 fn check_name(faults: &mut Faults, place: &str, name: &str) {
-    let fault = if name.is_empty() {
-        "may not be empty".to_owned()
-    } else if name.len() > LONGEST {
+    let fault = if name.len() > LONGEST {
         format!("has {} bytes; PostgreSQL's names have at most {LONGEST}", name.len())
     } else if name.contains('\0') {
         "may not have a NUL in it".to_owned()
@@ -96,15 +74,9 @@ fn check_names<'a>(faults: &mut Faults, place: &str, names: impl IntoIterator<It
     }
 }
 
-fn check_limit(faults: &mut Faults, place: &str, limit: i32) {
-    if limit < -1 {
-        faults.add(format!("{place}/connection_limit"), "has to be -1 (no limit), or 0 and more");
-    }
-}
-
 fn check_database(faults: &mut Faults, database: &Database) {
     let place = |name: &str| format!("/values/database/{name}");
-    check_name(faults, &place("name"), &database.name);
+    check_name(faults, &place("name"), database.name());
     let Database { owner, encoding, template, .. } = database;
     for (name, value) in [("owner", owner), ("encoding", encoding), ("template", template)] {
         if let Some(value) = value {
@@ -112,31 +84,20 @@ fn check_database(faults: &mut Faults, database: &Database) {
         }
     }
     check_names(faults, &place("extensions"), &database.extensions);
-    check_limit(faults, "/values/database", database.connection_limit);
 }
 
 fn check_role(faults: &mut Faults, role: &Role, has_password: bool) {
-    check_name(faults, "/values/role/name", &role.name);
-    if role.name.starts_with("pg_") || matches!(role.name.as_str(), "public" | "none") {
+    check_name(faults, "/values/role/name", role.name());
+    if role.name().starts_with("pg_") || matches!(role.name(), "public" | "none") {
         faults.add("/values/role/name", "is a name that PostgreSQL keeps for itself");
     }
     if let Some(database) = &role.database {
         check_name(faults, "/values/role/database", database);
     }
     check_names(faults, "/values/role/member_of", &role.member_of);
-    check_limit(faults, "/values/role", role.connection_limit);
-    if role.valid_until.as_ref().is_some_and(|until| !is_instant(until)) {
-        faults.add("/values/role/valid_until", "has to be an instant such as `2027-01-31T00:00:00Z`");
-    }
     if !role.login && has_password {
         faults.add("/secrets/role_password", "is of no use to a role with `login: false`");
     }
-}
-
-/// Whether it is `YYYY-MM-DDTHH:MM:SSZ`. Whether there is such a day is the server's to say.
-fn is_instant(text: &str) -> bool {
-    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    shape == "0000-00-00T00:00:00Z"
 }
 
 fn check_grant(faults: &mut Faults, grant: &Grant) {
@@ -153,9 +114,6 @@ fn check_grant(faults: &mut Faults, grant: &Grant) {
         faults.add("/values/grant/future_of", "needs `on: all_tables`, `all_sequences` or `all_functions`");
     }
     let known = grant.on.privileges();
-    if grant.privileges.is_empty() {
-        faults.add("/values/grant/privileges", format!("is empty; there are {}", known.join(", ")));
-    }
     for (index, privilege) in grant.privileges.iter().enumerate() {
         if !known.contains(&privilege.as_str()) {
             faults.add(

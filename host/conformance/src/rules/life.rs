@@ -101,7 +101,7 @@ pub(crate) fn outputs(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
     }
 }
 
-/// What only `create` tells is told by it.
+/// What only `create` tells, and every resource has, is told by it.
 fn told_once(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
     let names: Vec<&str> = keywords::told_once(&trial.schema.outputs).collect();
     if names.is_empty() {
@@ -112,7 +112,9 @@ fn told_once(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
         return;
     }
     bench.book.tried(ONCE);
-    for name in names {
+    let required = trial.schema.outputs.get("required").and_then(Json::as_array);
+    let is_required = |name: &&str| required.is_some_and(|names| names.iter().any(|one| one == name));
+    for name in names.into_iter().filter(is_required) {
         let told = state.outputs.as_map().and_then(|map| map.get(name));
         if told.is_none_or(|value| matches!(value.exposed(), Value::Null)) {
             let what = format!("`create` does not tell the output `{name}`, which nothing else tells");
