@@ -577,13 +577,9 @@ fn what_is_missing_or_wrong_is_told() {
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(moto.buckets(), ["nothing-comes-of-it"]);
     // Wrong inputs are found before anything runs.
-    let wrong = self::workspace(
-        &moto,
-        moto.port(),
-        "dev",
-        "{name: \"Not_A_Bucket\", tags: {\"aws:x\": y}, encryption: {algorithm: rot13}}",
-    );
-    wrong.run(&["plan"]).expect(2).says("lower-case letters").says("`aws:`").says("AES256");
+    let wrong = |bucket: &str| self::workspace(&moto, moto.port(), "dev", bucket).run(&["plan"]).expect(2);
+    wrong("{name: \"Not_A_Bucket\", tags: {\"aws:x\": y}}").says("lower-case letters").says("`aws:`");
+    wrong("{encryption: {algorithm: rot13}}").says("`bucket.encryption.algorithm` is `rot13`").says("AES256");
 }
 
 #[test]
