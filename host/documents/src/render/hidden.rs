@@ -115,7 +115,7 @@ mod tests {
             ("kind: Secret\nstringData: {a: b}", "kind: Secret\nstringData: {a: *}"),
             (
                 "secrets: {dsn: 'pg://u:p@${resources.db.outputs.host}/x'}",
-                "secrets: {dsn: *********${resources.db.outputs.host}***}",
+                "secrets: {dsn: **********${resources.db.outputs.host}***}",
             ),
         ];
         for (text, expected) in cases {
