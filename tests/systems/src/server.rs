@@ -25,7 +25,8 @@ pub fn free_port() -> u16 {
     static RESERVED: Mutex<Vec<File>> = Mutex::new(Vec::new());
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let end = range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(32_768_u16);
-    let locks = std::env::temp_dir().join("purlin-test-ports");
+    let user = rustix::process::geteuid().as_raw();
+    let locks = std::env::temp_dir().join(format!("purlin-test-ports-{user}"));
     std::fs::create_dir_all(&locks).expect("a folder for the locks of ports");
     // Processes begin at different places, so that they seldom try the same port.
     let count = u32::from(end.saturating_sub(FIRST_PORT).max(1_000));
