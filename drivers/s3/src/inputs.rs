@@ -104,7 +104,7 @@ pub(crate) struct Bucket {
     /// Tags. Others than these are taken away.
     #[input(default)]
     pub(crate) tags: Tags,
-    /// Which doors to the public stay shut. All of them in AWS itself when left out; left alone in another server.
+    /// The public access block. By default it blocks everything in AWS itself, and is left alone in another server.
     pub(crate) public_access_block: Option<PublicAccessBlock>,
     /// How objects are encrypted that do not say it themselves; left alone when left out.
     pub(crate) encryption: Option<Encryption>,
@@ -125,7 +125,7 @@ impl Bucket {
     }
 }
 
-/// Which doors to the public stay shut.
+/// The public access block: which kinds of public access are refused.
 #[derive(Clone, Input, Serialize, PartialEq, Eq)]
 pub(crate) struct PublicAccessBlock {
     /// Refuse ACLs that let the public in.

@@ -1,12 +1,13 @@
 //! Moving what is recorded to another name (SPEC §9, Rename). Nothing is called.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::Urn;
 use purlin_state::{Change, Intent, Operation, Record, RecordId, Snapshot, Unmet};
 
 use crate::error::Error;
+use crate::operate::each_once;
 use crate::recorded::Recorded;
 
 /// The changes that give a resource another URN: itself, its old copies, what is pending, and
@@ -79,10 +80,9 @@ pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Chan
 
 fn moved(record: &Record, names: &BTreeMap<Urn, Urn>) -> Record {
     let to = |urn: &Urn| names.get(urn).unwrap_or(urn).clone();
-    let dependencies: BTreeSet<Urn> = record.dependencies.iter().map(to).collect();
     Record {
         urn: to(&record.urn),
-        dependencies: dependencies.into_iter().collect(),
+        dependencies: each_once(record.dependencies.iter().map(to)),
         deleted_with: record.deleted_with.as_ref().map(to),
         perhaps_deleted_with: record.perhaps_deleted_with.iter().map(to).collect(),
         ..record.clone()

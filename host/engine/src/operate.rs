@@ -228,7 +228,7 @@ impl<'a> Task<'a> {
         // It may need what it needed, and what it was to need.
         let may_depend = |on: &&Urn| self.shared.may_depend(&before.urn, on);
         let dependencies = before.dependencies.iter().chain(changed.dependencies.iter().filter(may_depend));
-        let dependencies = dependencies.cloned().collect::<BTreeSet<_>>().into_iter().collect();
+        let dependencies = each_once(dependencies.cloned());
         // Whether it moved is not known.
         let known = match before.deleted_with == changed.deleted_with {
             true => before.clone(),
@@ -304,7 +304,12 @@ pub(crate) fn share(node: Node<'_>, before: Option<&Record>) -> Option<Arc<Share
 
 fn dependencies(graph: &Graph, node: Node<'_>, context: &Context) -> Box<[Urn]> {
     let keys = graph.dependencies(node.id).iter().filter_map(|id| graph.key(*id));
-    keys.map(|key| Urn::new(context, key)).collect::<BTreeSet<_>>().into_iter().collect()
+    each_once(keys.map(|key| Urn::new(context, key)))
+}
+
+/// Dependencies as a record has them: sorted, each once.
+pub(crate) fn each_once(dependencies: impl Iterator<Item = Urn>) -> Box<[Urn]> {
+    dependencies.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn deleted_with(graph: &Graph, node: Node<'_>, context: &Context) -> Option<Urn> {

@@ -1,6 +1,5 @@
 //! Making and changing resources.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use purlin_graph::Node;
@@ -11,7 +10,7 @@ use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
 
 use super::call::{patiently, repeatedly};
 use super::read::{look_at, refreshed, tells_all};
-use super::{Done, Outcome, Task, Turn, named, nothing, share, somewhere};
+use super::{Done, Outcome, Task, Turn, each_once, named, nothing, share, somewhere};
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
@@ -185,7 +184,7 @@ impl Task<'_> {
             }
             let record = self.recorded(&id).filter(|record| exists(record) && record.digest == [0; 32])?;
             let dependencies = record.dependencies.iter().chain([&self.step.urn]).cloned();
-            let dependencies = dependencies.collect::<BTreeSet<_>>().into_iter().collect();
+            let dependencies = each_once(dependencies);
             Some(Change::Put(Box::new(Record { dependencies, ..Record::clone(&record) })))
         });
         dependents.collect()

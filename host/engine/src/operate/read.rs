@@ -121,12 +121,10 @@ impl Task<'_> {
     /// resource, and where others live in it, `refresh` decides.
     pub(super) async fn note_missing(self, driver: &dyn Driver, record: &Record) -> Result<(), Cause> {
         let shown_by = record.created.saturating_add(clock::millis(GRACE));
-        let is_read = driver.manifest().implements.read && (self.shared.clock)() >= shown_by;
+        let is_decided_here = (self.shared.clock)() >= shown_by && !self.shared.has_guests(&record.id());
+        let is_read = driver.manifest().implements.read && is_decided_here;
         // A failure to read does not matter beside that of the update.
         if !is_read || !matches!(self.look_at_record(driver, record).await, Ok(None)) {
-            return Ok(());
-        }
-        if self.shared.has_guests(&record.id()) {
             return Ok(());
         }
         self.observed(Finding::Gone, Vec::new());
