@@ -15,6 +15,7 @@ use crate::step::{output, root, run, step, works};
 /// A program that tells whether a package is there, and the package.
 const PACKAGES: &[(&str, &str)] = &[
     ("initdb", "postgresql"),
+    ("pgbouncer", "pgbouncer"),
     ("redis-server", "redis-server"),
     ("pdns_server", "pdns-server"),
     ("sqlite3", "sqlite3"),

@@ -202,7 +202,7 @@ impl Scene {
         let workspace = self.workspace(&loaded);
         let written = Environment::of(&input::written(&self.context, &loaded.context, &workspace));
         let recalled = || {
-            let purlin = self.purlin(&workspace).filter(|purlin| purlin.state_folder().is_dir())?;
+            let purlin = self.purlin(&workspace).filter(|purlin| purlin.has_state())?;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
             runtime.block_on(async {
                 let found = find(&purlin, &written).await;

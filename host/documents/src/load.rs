@@ -7,24 +7,30 @@ mod written;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use purlin_model::{
     Bundle, ContextDefaults, ContextPlaces, Definition, Deployment, Diagnostic, GivenValue, Location,
-    ResourceType, Said, Severity, Workspace,
+    ResourceRequest, ResourceType, Said, Severity, Workload, Workspace,
 };
 
 use crate::SourceMap;
 use crate::attached::{AttachedFile, FileContent, Files};
+use crate::deployment::Spec;
 use crate::held::{ReadFrom, asks};
 use crate::lock::LOCK_FILE;
 use crate::manifest::Draft;
 use crate::reader::Reader;
 use crate::recognise::{Format, Recognised, recognise};
+use crate::resource_type::Written;
 use crate::walk::{Collector, Kept, Source, WORKSPACE_FILE};
 use crate::yaml::{self, Document};
 use assemble::Assembly;
 pub use stored::{SourceText, load_sources};
+
+/// Bytes of texts that are worth threads.
+const WORTH_THREADS: usize = 256 << 10;
 
 /// How many faults of one severity are told.
 const MOST_FAULTS: usize = 100;
@@ -119,9 +125,12 @@ struct Reading {
 }
 
 impl Reading {
-    /// Keeps a text that has been read. What is somebody else's is not kept to be shown, either: it
+    /// Takes what a text holds, and keeps the text. What is somebody else's is not kept to be shown, either: it
     /// may be a file of secrets.
-    fn keep(&mut self, source: &Source, read: &mut Read, scores: Vec<(Arc<str>, Arc<str>)>) {
+    fn take(&mut self, source: &Source, mut read: Read, scores: Vec<(Arc<str>, Arc<str>)>) {
+        for piece in std::mem::take(&mut read.pieces) {
+            self.assembly.take(piece);
+        }
         if !read.foreign {
             self.sources.insert(source.name.clone(), source.text.clone());
         }
@@ -200,21 +209,23 @@ pub fn load(inputs: &[Input]) -> Loaded {
         }
     }
     let mut reading = Reading::default();
-    // Deployments add Score files to the list while it is worked off.
+    // Deployments add Score files to the list while it is processed.
     let mut next = 0;
-    while let Some(source) = collector.sources.get(next).cloned() {
-        next += 1;
-        if left_out.contains(&(next - 1)) {
-            continue;
-        }
-        let mut read = read_source(&source, &mut reading.assembly);
-        let mut scores = Vec::with_capacity(read.scores.len());
-        for (path, place) in std::mem::take(&mut read.scores) {
-            if let Some(name) = collector.referenced(&source.folder, &path, &place) {
-                scores.push((path.to_string_lossy().into(), name));
+    while next < collector.sources.len() {
+        let batch: Vec<Source> = (next..collector.sources.len())
+            .filter(|at| !left_out.contains(at))
+            .filter_map(|at| collector.sources.get(at).cloned())
+            .collect();
+        next = collector.sources.len();
+        each_read(&batch, |source, mut read| {
+            let mut scores = Vec::with_capacity(read.scores.len());
+            for (path, place) in std::mem::take(&mut read.scores) {
+                if let Some(name) = collector.referenced(&source.folder, &path, &place) {
+                    scores.push((path.to_string_lossy().into(), name));
+                }
             }
-        }
-        reading.keep(&source, &mut read, scores);
+            reading.take(source, read, scores);
+        });
     }
     if let Some(workspace) = &mut reading.assembly.loaded.workspace {
         workspace.lock = beside::lock(&workspace.folder, &mut reading.sources, &mut collector.faults);
@@ -227,9 +238,24 @@ pub fn load(inputs: &[Input]) -> Loaded {
     Loaded { read_from: read_from.collect(), ..finish(reading, collector.faults) }
 }
 
-/// What a text asks for beyond itself, and whether it is to be kept.
-#[derive(Debug, Default)]
+/// One thing that a text holds.
+enum Piece {
+    Definition(Definition),
+    Workload(Workload),
+    Deployment(Box<Spec>),
+    Shared(Vec<ResourceRequest>),
+    ResourceType(Box<Written>),
+    Workspace(Box<Workspace>),
+    Bundle(Box<Bundle>),
+    Manifest(Draft),
+    Faults(Vec<Diagnostic>),
+}
+
+/// What a text holds, what it asks for beyond itself, and whether it is to be kept.
+#[derive(Default)]
 struct Read {
+    /// In the order in which it was written.
+    pieces: Vec<Piece>,
     /// Score files, as written.
     scores: Vec<(PathBuf, Location)>,
     /// Files that content was taken from.
@@ -240,10 +266,46 @@ struct Read {
     foreign: bool,
 }
 
+impl Read {
+    fn fault(&mut self, fault: Diagnostic) {
+        self.pieces.push(Piece::Faults(vec![fault]));
+    }
+}
+
+/// Reads texts and hands them on in their order. All processors help with large ones, a few texts at a time, so
+/// that what was parsed does not pile up.
+fn each_read(sources: &[Source], mut take: impl FnMut(&Source, Read)) {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    for batch in sources.chunks(2 * threads) {
+        let threads = match batch.iter().map(|source| source.text.len()).sum::<usize>() {
+            size if size >= WORTH_THREADS => threads.min(batch.len()),
+            _ => 1,
+        };
+        if threads == 1 {
+            batch.iter().for_each(|source| take(source, read_source(source)));
+            continue;
+        }
+        let read: Vec<OnceLock<Read>> = batch.iter().map(|_| OnceLock::new()).collect();
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let work = || {
+                let turn = || Some(next.fetch_add(1, Ordering::Relaxed));
+                while let Some((source, slot)) = turn().and_then(|at| batch.get(at).zip(read.get(at))) {
+                    let _ = slot.set(read_source(source));
+                }
+            };
+            (1..threads).for_each(|_| drop(std::thread::Builder::new().spawn_scoped(scope, work)));
+            work();
+        });
+        for (source, read) in batch.iter().zip(read) {
+            take(source, read.into_inner().unwrap_or_default());
+        }
+    }
+}
+
 /// Reads one text.
-fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
+fn read_source(source: &Source) -> Read {
     let mut read = Read::default();
-    let before = assembly.loaded.diagnostics.len();
     let (mut workspaces, mut ours, mut others) = (0, 0, 0);
     let mut skipped: Vec<(Diagnostic, bool)> = Vec::new();
     let faults = yaml::parse(&source.name, &source.text, &mut |document| {
@@ -268,7 +330,7 @@ fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
         }
         match recognised {
             Recognised::Ours(format) => {
-                read_document(&mut reader, format, document, source, assembly, &mut read.scores);
+                read_document(&mut reader, format, document, source, &mut read);
             }
             Recognised::Wrong(fault) => {
                 // Behind a document of ours, it is most likely the rest of that.
@@ -282,7 +344,7 @@ fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
             Recognised::Stray(fault) => skipped.push((fault, true)),
         }
         read.attached.append(&mut reader.attached);
-        assembly.loaded.diagnostics.append(&mut reader.faults);
+        read.pieces.push(Piece::Faults(reader.faults));
     });
     for (fault, stray) in skipped {
         // Beside a document of ours, a part without a head is what a `---` or `...` cut off.
@@ -291,26 +353,26 @@ fn read_source(source: &Source, assembly: &mut Assembly) -> Read {
             (false, true) => fault,
             (false, false) => skip(fault),
         };
-        assembly.loaded.diagnostics.push(fault);
+        read.fault(fault);
     }
     if workspaces == 0 && faults.is_empty() && is_workspace_file(source) {
         let place = Location::new(source.name.clone(), 1, 1);
         let fault = Diagnostic::error("no-workspace", format!("`{}` holds no Workspace", source.name));
         let help = "write `apiVersion: purlin.dev/v1` and `kind: Workspace` into it, or remove the file";
-        assembly.loaded.diagnostics.push(fault.at(&place).help(help));
+        read.fault(fault.at(&place).help(help));
         ours += 1;
     }
     let broken = !faults.is_empty();
-    assembly.loaded.diagnostics.extend(faults);
+    read.pieces.push(Piece::Faults(faults));
     // What cannot be read and has no mark of ours may be a file of secrets.
     let chosen = source.named && source.named_at.is_none();
     read.foreign = !chosen && ours + workspaces == 0 && !(broken && has_mark(&source.text));
     if let (true, Some(place)) = (read.foreign, &source.named_at) {
         // Nothing of it is said: whoever wrote the path may not be allowed to read the file.
-        assembly.loaded.diagnostics.truncate(before);
+        read.pieces.clear();
         let fault = Diagnostic::error("not-a-document", format!("`{}` is not a Score file", source.name));
         let help = "a Score file begins with `apiVersion: score.dev/v1b1`";
-        assembly.loaded.diagnostics.push(fault.at(place).help(help));
+        read.fault(fault.at(place).help(help));
         return read;
     }
     ours += usize::from(broken);
@@ -347,8 +409,7 @@ fn read_document(
     format: Format,
     document: Document<'_>,
     source: &Source,
-    assembly: &mut Assembly,
-    scores: &mut Vec<(PathBuf, Location)>,
+    read: &mut Read,
 ) {
     reader.faults.extend(document.faults);
     let root = &document.root;
@@ -357,47 +418,44 @@ fn read_document(
             reader.foreign = foreign;
             reader.vocabulary = crate::definition::VOCABULARY;
             if let Some(definition) = crate::definition::read(reader, root, bodies) {
-                assembly.definition(definition);
+                read.pieces.push(Piece::Definition(definition));
             }
         }
         Format::Score => {
-            if let Some(workload) = crate::score::read(reader, root) {
-                assembly.workload(workload);
-            }
+            read.pieces.extend(crate::score::read(reader, root).map(Piece::Workload));
         }
         Format::Deployment => {
             if let Some(mut spec) = crate::deployment::read(reader, root) {
-                scores.append(&mut spec.scores);
-                assembly.deployment(spec);
+                read.scores.append(&mut spec.scores);
+                read.pieces.push(Piece::Deployment(Box::new(spec)));
             }
         }
         Format::DeploymentSet => {
             reader.foreign = true;
             let (workloads, shared) = crate::deployment_set::read(reader, root);
-            workloads.into_iter().for_each(|workload| assembly.workload(workload));
-            assembly.loaded.deployment.shared.extend(shared);
+            read.pieces.extend(workloads.into_iter().map(Piece::Workload));
+            read.pieces.push(Piece::Shared(shared));
         }
         Format::ResourceType => {
             if let Some(written) = crate::resource_type::read(reader, root) {
-                assembly.resource_type(written);
+                read.pieces.push(Piece::ResourceType(Box::new(written)));
             }
         }
         Format::Workspace => {
-            let read = crate::workspace::read(reader, root, &source.folder);
-            match read {
-                Some(workspace) if source.governs => assembly.workspace(workspace),
+            match crate::workspace::read(reader, root, &source.folder) {
+                Some(workspace) if source.governs => read.pieces.push(Piece::Workspace(Box::new(workspace))),
                 Some(workspace) => reader.report(misplaced_workspace(&workspace.location)),
                 None => {}
             }
         }
         Format::Bundle(form) => {
             if let Some(bundle) = crate::bundle::read(reader, root, form) {
-                assembly.bundle(bundle);
+                read.pieces.push(Piece::Bundle(Box::new(bundle)));
             }
         }
         Format::Manifest => {
             for item in crate::manifest::items(root) {
-                assembly.drafts.push(Draft::new(reader.file, &source.text, item));
+                read.pieces.push(Piece::Manifest(Draft::new(reader.file, &source.text, item)));
             }
         }
         // In force is the one beside the Workspace, which is read from there.

@@ -5,7 +5,7 @@
 //! apiVersion: purlin.dev/v1
 //! kind: Workspace
 //! spec:                                 # the fields may also stand at the top
-//!   state: {path: .purlin}
+//!   state: {path: .purlin}              # or {postgres: {url: …}}, see `state`
 //!   key: {file: key.txt}              # or {env: NAME}, or {command: [program, argument]}
 //!   defaults: {org: acme, app: shop, env: dev, env_type: development, namespace: dev}
 //!   environments:                       # see `environments`
@@ -29,6 +29,7 @@ mod driver;
 mod environments;
 mod grants;
 mod reconcile;
+mod state;
 mod stores;
 
 use std::path::{Path, PathBuf};
@@ -63,7 +64,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
         }
         None => top,
     };
-    workspace.state = fields.get(reader, "state").and_then(|node| state(reader, node));
+    if let Some(node) = fields.get(reader, "state") {
+        (workspace.state, workspace.database) = state::read(reader, node);
+    }
     workspace.key = fields.get(reader, "key").and_then(|node| key(reader, node));
     if let Some(node) = fields.get(reader, "defaults") {
         workspace.defaults = defaults(reader, node);
@@ -94,13 +97,6 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
     }
     fields.done(reader);
     Some(workspace)
-}
-
-fn state(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<PathBuf> {
-    let mut fields = reader.fields(node, "`state`")?;
-    let path = fields.need(reader, "path", ".purlin");
-    fields.done(reader);
-    reader.text(path?, "`state.path`").map(PathBuf::from)
 }
 
 fn key(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<KeySource> {

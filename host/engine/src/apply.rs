@@ -415,6 +415,8 @@ impl Running {
     }
 
     async fn work(&mut self) {
+        let (writer, mut is_lost) = (Arc::clone(&self.shared.writer), false);
+        let mut lost = std::pin::pin!(async move { writer.lost().await });
         loop {
             while self.tasks.len() < IN_FLIGHT && !self.shared.cancel.is_requested() {
                 let Some(index) = self.schedule.next() else { break };
@@ -423,8 +425,16 @@ impl Running {
                 }
                 self.begin(index).await;
             }
+            if self.writing.is_empty() && self.tasks.is_empty() {
+                break;
+            }
             tokio::select! {
                 biased;
+                // Nothing that a call does now could be recorded, and others may work here already.
+                () = &mut lost, if !is_lost => {
+                    is_lost = true;
+                    self.shared.cancel.cut();
+                }
                 Some(written) = self.writing.next() => self.written(written),
                 Some(came) = self.tasks.join_next() => match came {
                     Ok(came) => self.came(came),

@@ -79,5 +79,5 @@ pub use value::{JsonError, Secret, Unknown, Value};
 pub use within::{Spot, Within};
 pub use workspace::{
     ContextDefaults, ContextPlaces, DeclaredEnvironment, Drift, DriverConfig, DriverSource, GivenValue,
-    KeySource, Limits, Reconcile, ReconcileRule, ValueOrigin, Workspace,
+    KeySource, Limits, Reconcile, ReconcileRule, StateDatabase, ValueOrigin, Workspace,
 };

@@ -17,6 +17,8 @@ pub struct Workspace {
     pub defaults: ContextDefaults,
     /// Folder of the embedded state, `.purlin` when none is written.
     pub state: Option<PathBuf>,
+    /// The database that the state is in, in place of a folder.
+    pub database: Option<StateDatabase>,
     /// Where the key of encrypted secrets comes from.
     pub key: Option<KeySource>,
     /// Drivers by name, `ORG/NAME`. Built-in ones may stand here too, for their grants and limits.
@@ -32,6 +34,23 @@ pub struct Workspace {
     pub parallelism: Option<usize>,
     /// What was approved of drivers: `purlin.lock` beside the file, where there is one.
     pub lock: Option<Lock>,
+    /// Where it was written.
+    pub location: Location,
+}
+
+/// A database of PostgreSQL that holds the state of a team (SPEC §10).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateDatabase {
+    /// `postgres://USER@HOST:PORT/DATABASE`, without a password.
+    pub url: Arc<str>,
+    /// The schema of the tables; `purlin` when none is written.
+    pub schema: Option<Arc<str>>,
+    /// The secret store that has the password, and the name of the password there.
+    pub password: Option<(Arc<str>, Arc<str>)>,
+    /// File with the certificates (PEM) of the authorities that may have signed the server's.
+    pub ca: Option<PathBuf>,
+    /// How long an environment stays with a process that is not heard of; 30 seconds when none is written.
+    pub lease: Option<Duration>,
     /// Where it was written.
     pub location: Location,
 }

@@ -10,11 +10,12 @@ use purlin_graph::{Explanation, Graph};
 use purlin_model::{Context, Diagnostic, Key, KeySource, Location, Urn, Workspace};
 use purlin_sandbox::Compiler;
 use purlin_sandbox::clock;
-use purlin_state::{EmbeddedStore, Environment, Holder, KeyProvider, Probe, Store};
+use purlin_state::{Environment, Holder, KeyProvider, Probe, Store};
 use tokio::sync::OnceCell;
 
 use crate::drivers::{Kept, Registry};
 use crate::secrets::Stores;
+use crate::stored::Opened;
 use crate::{ContextChanges, Documents, DriverInfo, Error, Session};
 
 /// Milliseconds since 1970.
@@ -213,7 +214,7 @@ pub struct Purlin {
     pub(crate) tell: Option<Tell>,
     pub(crate) given: Option<Arc<dyn Store>>,
     stores: Option<Arc<dyn SecretStores>>,
-    pub(crate) opened: OnceCell<Arc<EmbeddedStore>>,
+    pub(crate) opened: OnceCell<Opened>,
     registry: OnceLock<Arc<Registry>>,
 }
 
@@ -428,7 +429,29 @@ impl Purlin {
         }
         let lock = self.store().await?.lock(environment, self.holder()).await?;
         let (read, current, claims, reserved) = Default::default();
-        Ok(Session { purlin: self, lock, read, current, claims, reserved })
+        let session = Session { purlin: self, lock, read, current, claims, reserved };
+        if session.lock.has_lapsed() {
+            self.outwait(&session).await?;
+        }
+        Ok(session)
+    }
+
+    /// Waits until no call of the holder before can still have an effect: it may be cut off from the state, or
+    /// suspended, and nobody can tell whether its calls have ended before their deadlines.
+    async fn outwait(&self, session: &Session<'_>) -> Result<(), Error> {
+        let snapshot = session.snapshot().await?;
+        let last = snapshot.pending.iter().filter_map(|intent| intent.deadline).max();
+        let left = last.unwrap_or_default().saturating_sub((self.clock)());
+        if left > 0 {
+            if let Some(tell) = &self.tell {
+                tell(&format!(
+                    "the deployment before was cut off; waiting up to {} s until its last calls must have ended",
+                    left.div_ceil(1000)
+                ));
+            }
+            tokio::time::sleep(Duration::from_millis(left)).await;
+        }
+        Ok(())
     }
 
     /// The drivers that can be used: built in, or named by the workspace.
@@ -460,7 +483,7 @@ impl Purlin {
     /// When the disk fails.
     pub async fn close(self) -> Result<(), Error> {
         match self.opened.get() {
-            Some(store) => Ok(store.close().await?),
+            Some(opened) => opened.close().await,
             None => Ok(()),
         }
     }
@@ -487,7 +510,7 @@ impl Purlin {
     }
 
     /// The secret stores that were given, else those of the workspace.
-    fn secret_stores(&self) -> Result<Arc<dyn SecretStores>, Error> {
+    pub(crate) fn secret_stores(&self) -> Result<Arc<dyn SecretStores>, Error> {
         if let Some(stores) = &self.stores {
             return Ok(Arc::clone(stores));
         }

@@ -3,13 +3,41 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use purlin_engine::SecretRef;
+use purlin_model::{Context, EnvironmentId, SecretStoreKind, StateDatabase};
 use purlin_state::{
-    Change, EmbeddedStore, Environment, Holder, KeyProvider, Known, OpenOptions, Record, Report, Snapshot,
-    Store,
+    Address, Change, EmbeddedStore, Environment, Holder, KeyProvider, Known, OpenOptions, PostgresOptions,
+    PostgresStore, Record, Report, Snapshot, Store,
 };
 use secrecy::SecretString;
 
 use crate::{Error, Purlin};
+
+/// Bytes of the certificates of a database's authorities.
+const LARGEST_CA: u64 = 1 << 20;
+
+/// The schema of the tables where the workspace names none.
+const SCHEMA: &str = "purlin";
+
+/// The state, opened.
+#[derive(Clone)]
+pub(crate) enum Opened {
+    Embedded(Arc<EmbeddedStore>),
+    Postgres(Arc<PostgresStore>),
+}
+
+impl Opened {
+    fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Embedded(store) => Arc::clone(store) as _,
+            Self::Postgres(store) => Arc::clone(store) as _,
+        }
+    }
+
+    pub(crate) async fn close(&self) -> Result<(), Error> {
+        Ok(self.store().close().await?)
+    }
+}
 
 /// So many environments are listed at once.
 const PAGE: usize = 1000;
@@ -96,10 +124,7 @@ impl Purlin {
         file: &Path,
         recipient: Option<&str>,
     ) -> Result<usize, Error> {
-        match self.embedded().await? {
-            Some(store) => Ok(store.export(environment, file, recipient).await?),
-            None => Err(purlin_state::Error::Closed.into()),
-        }
+        Ok(self.embedded().await?.export(environment, file, recipient).await?)
     }
 
     /// Records what such a file holds. Gives the environment that it is of, and how many resources are in
@@ -110,10 +135,7 @@ impl Purlin {
     /// file is encrypted for another key, or when either cannot be read or written; also where another store
     /// than the embedded one was given.
     pub async fn import_state(&self, file: &Path, replace: bool) -> Result<(Environment, usize), Error> {
-        match self.embedded().await? {
-            Some(store) => Ok(store.import(file, self.holder(), replace).await?),
-            None => Err(purlin_state::Error::Closed.into()),
-        }
+        Ok(self.embedded().await?.import(file, self.holder(), replace).await?)
     }
 
     /// The folder of the embedded state.
@@ -124,12 +146,28 @@ impl Purlin {
     /// A key that was made in this run because there was none: something to tell people once, with
     /// a word on backing it up.
     pub fn generated_key(&self) -> Option<PathBuf> {
-        self.opened.get()?.generated_key()
+        match self.opened.get()? {
+            Opened::Embedded(store) => store.generated_key(),
+            Opened::Postgres(_) => None,
+        }
     }
 
     /// Looking must not make a state where there is none.
     pub(crate) fn is_untouched(&self) -> bool {
-        self.given.is_none() && self.opened.get().is_none() && !self.state_folder.exists()
+        self.given.is_none() && self.opened.get().is_none() && !self.has_state()
+    }
+
+    /// Whether there may be something on record: the state is in a database or another store, or its folder exists.
+    pub fn has_state(&self) -> bool {
+        self.given.is_some() || self.workspace().database.is_some() || self.state_folder.exists()
+    }
+
+    /// What messages call the place of the state: its folder, or the address of its database.
+    pub fn state_place(&self) -> String {
+        match &self.workspace().database {
+            Some(database) => database.url.to_string(),
+            None => self.state_folder.display().to_string(),
+        }
     }
 
     pub(crate) async fn store(&self) -> Result<Arc<dyn Store>, Error> {
@@ -137,6 +175,10 @@ impl Purlin {
             return Ok(Arc::clone(store));
         }
         let open = || async {
+            if let Some(database) = &self.workspace().database {
+                let options = self.database_options(database).await?;
+                return Ok::<_, Error>(Opened::Postgres(Arc::new(PostgresStore::open(options).await?)));
+            }
             let options = self.open_options();
             let folder = self.state_folder.clone();
             // Opening blocks, for long where it waits for another process.
@@ -145,15 +187,83 @@ impl Purlin {
                     if let (Some(tell), Some(note)) = (&self.tell, store.note()) {
                         tell(note);
                     }
-                    Ok(Arc::new(store))
+                    Ok(Opened::Embedded(Arc::new(store)))
                 }
-                Ok(Err(error)) => Err(error),
+                Ok(Err(error)) => Err(error.into()),
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                Err(_) => Err(purlin_state::Error::Closed),
+                Err(_) => Err(purlin_state::Error::Closed.into()),
             }
         };
-        let store = self.opened.get_or_try_init(open).await?;
-        Ok(Arc::clone(store) as Arc<dyn Store>)
+        Ok(self.opened.get_or_try_init(open).await?.store())
+    }
+
+    /// Creates the tables of a state in a database, or brings those of an earlier version to this one. Says whether
+    /// there was anything to do; none where the state is in a folder, which needs no preparation.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the database cannot be reached, or a right is missing there.
+    pub async fn prepare_state(&self) -> Result<Option<bool>, Error> {
+        match &self.workspace().database {
+            Some(database) => {
+                let options = self.database_options(database).await?;
+                Ok(Some(PostgresStore::prepare(&options).await?))
+            }
+            None => Ok(None),
+        }
+    }
+
+    async fn database_options(&self, database: &StateDatabase) -> Result<PostgresOptions, Error> {
+        let wrong = |detail: String| Error::from(purlin_state::Error::Address { detail });
+        // A key that this machine alone has would lock everybody else out.
+        let Some(key) = self.key.clone() else {
+            return Err(wrong(
+                "a state in a database needs a key that everybody has who works with it; name one as `key` in purlin.yaml"
+                    .into(),
+            ));
+        };
+        let ca = match &database.ca {
+            Some(path) => {
+                let path = self.workspace().folder.join(path);
+                let read = purlin_files::read(&path, LARGEST_CA);
+                Some(read.map_err(|error| wrong(format!("`ca` cannot be read: `{}`: {error}", path.display())))?)
+            }
+            None => None,
+        };
+        let password = match &database.password {
+            Some((store, name)) => Some(self.password(store, name).await.map_err(wrong)?),
+            None => None,
+        };
+        let schema = database.schema.as_deref().unwrap_or(SCHEMA).to_owned();
+        Ok(PostgresOptions {
+            address: Address { url: database.url.to_string(), schema, password, ca },
+            key,
+            lease: database.lease.unwrap_or(PostgresOptions::LEASE),
+            patience: PostgresOptions::PATIENCE,
+        })
+    }
+
+    /// The password of the database, from a secret store.
+    async fn password(&self, store: &Arc<str>, name: &Arc<str>) -> Result<SecretString, String> {
+        let of = |why: &str| format!("the password, `{name}` from the secret store `{store}`: {why}");
+        let configured = self.workspace().secret_stores.get(store);
+        if configured.is_some_and(|store| matches!(store.kind, SecretStoreKind::Driver(_))) {
+            return Err(of("a driver serves this store, and drivers are called for environments only; use a file, a variable or a command"));
+        }
+        // It belongs to no environment.
+        let none: Arc<str> = "".into();
+        let context = Context {
+            org: none.clone(),
+            app: none.clone(),
+            env: EnvironmentId { id: none.clone(), kind: none.clone() },
+            namespace: none.clone(),
+            deployment: none,
+        };
+        let secret = SecretRef { store: store.clone(), name: name.clone(), version: None };
+        let stores = self.secret_stores().map_err(|error| of(&error.to_string()))?;
+        stores.get(&secret, &context).await.map_err(|fault| match fault.help {
+            Some(help) => of(&format!("{}; {help}", fault.why)),
+            None => of(&fault.why),
+        })
     }
 
     fn open_options(&self) -> OpenOptions {
@@ -161,10 +271,16 @@ impl Purlin {
         OpenOptions { key, holder: self.holder(), wait: self.wait, probe: self.probe.clone() }
     }
 
-    /// The embedded state, opened; none where another store was given.
-    async fn embedded(&self) -> Result<Option<&Arc<EmbeddedStore>>, Error> {
+    /// The embedded state, opened.
+    ///
+    /// # Errors
+    /// [`purlin_state::Error::OtherStore`] where the state is elsewhere.
+    async fn embedded(&self) -> Result<&Arc<EmbeddedStore>, Error> {
         self.store().await?;
-        Ok(self.opened.get())
+        match self.opened.get() {
+            Some(Opened::Embedded(store)) => Ok(store),
+            _ => Err(purlin_state::Error::OtherStore.into()),
+        }
     }
 
     /// The public half of the key that recorded secrets are encrypted for; none where there is no
@@ -173,7 +289,12 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] when the state cannot be opened.
     pub async fn recipient(&self) -> Result<Option<String>, Error> {
-        Ok(self.embedded().await?.and_then(|store| store.public_recipient()))
+        self.store().await?;
+        Ok(match self.opened.get() {
+            Some(Opened::Embedded(store)) => store.public_recipient(),
+            Some(Opened::Postgres(store)) => store.public_recipient(),
+            None => None,
+        })
     }
 
     /// Encrypts everything anew with a new key, in one step that a crash cannot tear. Gives the
@@ -183,10 +304,7 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] when the new one is no key, or the state cannot be written.
     pub async fn rotate_key(&self, new: Option<SecretString>) -> Result<String, Error> {
-        match self.embedded().await? {
-            Some(store) => Ok(store.rotate_key(new).await?),
-            None => Err(purlin_state::Error::Closed.into()),
-        }
+        Ok(self.embedded().await?.rotate_key(new).await?)
     }
 
     /// Looks whether the embedded state is whole, which writes nothing; with `repair` puts right what is
@@ -195,6 +313,9 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] when somebody has it open, or it cannot be read at all.
     pub fn verify_state(&self, repair: bool) -> Result<Report, Error> {
+        if self.given.is_some() || self.workspace().database.is_some() {
+            return Err(purlin_state::Error::OtherStore.into());
+        }
         let options = self.open_options();
         Ok(match repair {
             true => EmbeddedStore::repair(&self.state_folder, &options)?,

@@ -141,6 +141,39 @@ pub enum Error {
         /// What failed.
         detail: String,
     },
+    /// The database has no tables of Purlin, or those of an earlier version.
+    #[error("`{place}` is not prepared for this version of Purlin; run `purlin state init`")]
+    Unprepared {
+        /// The database.
+        place: String,
+    },
+    /// The database does not answer.
+    #[error("the state in `{place}` cannot be reached: {detail}")]
+    Unreachable {
+        /// The database.
+        place: String,
+        /// What was seen last.
+        detail: String,
+    },
+    /// The database refused a statement.
+    #[error("cannot {action} in `{place}`: {detail}")]
+    Database {
+        /// The database.
+        place: String,
+        /// What was tried.
+        action: &'static str,
+        /// What the database said.
+        detail: String,
+    },
+    /// The address of a database is wrong.
+    #[error("the address of the state is wrong: {detail}")]
+    Address {
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// Something works with the embedded state only.
+    #[error("this works with a state in a folder only, and the state is in a database")]
+    OtherStore,
     /// The store was closed.
     #[error("the state is closed")]
     Closed,

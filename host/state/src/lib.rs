@@ -4,9 +4,10 @@
 //! Data comes in as [`Change`]s and leaves as a [`Snapshot`]. Between the two, `encode` and `codec`
 //! turn a change into entries, bytes under a key of `keyspace`; `keys` seals what is secret in them;
 //! `table` holds all entries of an environment in order, and is what is read; `disk` makes them last, in a
-//! journal for each environment. The store in memory is all of that but `disk`. This crate must not know plans,
-//! graphs or drivers; it prints nothing, reads neither environment nor home folder, and starts no
-//! runtime: what blocks runs on threads of its own.
+//! journal for each environment. The store in memory is all of that but `disk`, and `postgres` keeps the same
+//! entries in a database. This crate must not know plans, graphs or drivers; it prints nothing, reads neither
+//! environment nor home folder, and starts no runtime: blocking work runs on threads of its own, and connections
+//! to a database live in the runtime of the caller.
 
 mod change;
 mod codec;
@@ -23,6 +24,7 @@ mod listing;
 mod memory;
 mod packed;
 mod pool;
+mod postgres;
 mod probe;
 mod record;
 mod snapshot;
@@ -41,6 +43,7 @@ pub use keys::KeyProvider;
 pub use listing::{Listed, Listing};
 pub use memory::MemoryStore;
 pub use pool::Pool;
+pub use postgres::{Address, PostgresOptions, PostgresStore};
 pub use probe::Probe;
 pub use record::{DriverVersion, Record, RecordId, Status};
 pub use store::{Claim, Durable, Holder, Lock, Store, Writer};

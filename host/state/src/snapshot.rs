@@ -107,6 +107,18 @@ fn may_be_installation(key: &[u8]) -> bool {
 
 /// An environment as a list of all shows it.
 pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Known, Error> {
+    let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+    let last = table.range(&prefix).last().map(|(key, value)| deployment(key, value, environment, keys));
+    known_with(table, environment, keys, last.transpose()?)
+}
+
+/// The same where the last deployment is not in the table.
+pub(crate) fn known_with(
+    table: &Table,
+    environment: &Environment,
+    keys: &Keyring,
+    last: Option<Deployment>,
+) -> Result<Known, Error> {
     let place = keyspace::place(environment);
     let records = table.range(&keyspace::prefix(Kind::Record, &place)).count();
     let installations = [Kind::Record, Kind::Intent]
@@ -116,9 +128,7 @@ pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) ->
             table.range(&prefix).filter(|(key, _)| may_be_installation(key)).count()
         })
         .sum();
-    let prefix = keyspace::prefix(Kind::Deployment, &place);
-    let last = table.range(&prefix).last().map(|(key, value)| deployment(key, value, environment, keys));
-    let last = last.transpose()?.map(|last| Deployment { steps: Vec::new(), ..last });
+    let last = last.map(|last| Deployment { steps: Vec::new(), ..last });
     let held = held(table, environment, keys)?;
     Ok(Known { environment: environment.clone(), records, installations, last, held })
 }

@@ -125,6 +125,12 @@ pub trait Writer: Send + Sync {
     /// what was recorded, and nothing more is taken.
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error>;
 
+    /// Resolves when the lock is lost, so that calls under way can be cut off. Never, where a lock ends only with
+    /// its process.
+    async fn lost(&self) {
+        std::future::pending().await
+    }
+
     /// Submits changes and waits until they are durable.
     ///
     /// # Errors
@@ -141,6 +147,12 @@ pub trait Claim: Writer {
     /// Grows with each lock of the same environment. What is written carries it, so that nothing is taken
     /// from a holder that others have replaced.
     fn fence(&self) -> u64;
+
+    /// Whether the holder before did not give the lock up, and may still be at work: cut off from the store, or
+    /// suspended. Never, where a lock ends with its process.
+    fn has_lapsed(&self) -> bool {
+        false
+    }
 
     /// Whether somebody else may have the lock now, or the state is gone. What is submitted then is
     /// refused.
@@ -182,6 +194,11 @@ impl Lock {
     /// As [`Claim::fence`].
     pub fn fence(&self) -> u64 {
         self.claim.fence()
+    }
+
+    /// As [`Claim::has_lapsed`].
+    pub fn has_lapsed(&self) -> bool {
+        self.claim.has_lapsed()
     }
 
     /// As [`Claim::is_lost`].

@@ -13,6 +13,41 @@ use crate::tools::need;
 /// The password of the superuser `postgres`.
 pub const PASSWORD: &str = "the-admin's-secret-0815";
 
+/// A pooler in front of a server that gives each transaction another connection.
+#[derive(Debug)]
+pub struct Pooler {
+    _server: Server,
+    /// Its port on loopback.
+    pub port: u16,
+}
+
+impl Pooler {
+    /// PgBouncer in transaction mode, with two connections for everybody; nothing where it is not installed.
+    ///
+    /// # Panics
+    /// When it cannot be set up.
+    pub fn start(postgres: &Postgres) -> Option<Self> {
+        let program = need("pgbouncer")?;
+        let (folder, port) = (tempfile::tempdir().expect("a temporary folder"), free_port());
+        let (settings, users) = (folder.path().join("pgbouncer.ini"), folder.path().join("users"));
+        fs::write(&users, format!("\"postgres\" \"{PASSWORD}\"\n")).expect("a file");
+        let text = format!(
+            "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
+             unix_socket_dir =\nauth_type = scram-sha-256\nauth_file = {}\npool_mode = transaction\n\
+             default_pool_size = 2\n",
+            postgres.port,
+            users.display()
+        );
+        fs::write(&settings, text).expect("a file");
+        open_up(&folder);
+        hand_over(folder.path(), "postgres");
+        let mut command = guarded(program, Some("postgres"));
+        command.arg(&settings);
+        let server = Server::start(command, folder, || listens(port));
+        Some(Self { _server: server, port })
+    }
+}
+
 /// A server that runs, with its superuser `postgres`.
 #[derive(Debug)]
 pub struct Postgres {

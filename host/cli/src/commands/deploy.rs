@@ -77,7 +77,7 @@ pub(super) async fn up(
     fail: &dyn Fn(purlin_host::Error) -> Failure,
 ) -> Result<Status, Failure> {
     let mut early = None;
-    if purlin.state_folder().exists() {
+    if purlin.has_state() {
         // Faults of the documents are told before anybody waits for the state.
         if let Err(error) = app.timings.wait("build graph", purlin.graph(documents)).await {
             // In another context than that of the record, that is the fault behind the others.

@@ -156,8 +156,8 @@ fn workspace(args: &Args, app: &App) -> Result<(Check, purlin_host::model::Works
 
 async fn state(purlin: &Purlin) -> Vec<Check> {
     let folder = purlin.state_folder();
-    let shown = text::path(folder);
-    if !folder.exists() {
+    let shown = text::line(&purlin.state_place()).into_owned();
+    if !purlin.has_state() {
         return vec![good("state", format!("`{shown}` is not there yet; the first `up` makes it"))];
     }
     let mut checks = Vec::new();
@@ -204,7 +204,11 @@ fn advice(error: &purlin_host::Error) -> &'static str {
             "restore the key from its copy, or name the right one as `key` in purlin.yaml"
         }
         purlin_host::Error::State(state::Error::Newer { .. }) => "use the newer purlin that wrote it",
-        _ => "restore the folder from a copy",
+        purlin_host::Error::State(state::Error::Unprepared { .. }) => "run `purlin state init`",
+        purlin_host::Error::State(state::Error::Address { .. }) => "correct `state` in purlin.yaml",
+        purlin_host::Error::State(state::Error::Unreachable { .. }) => "start the database, or correct its address",
+        purlin_host::Error::State(state::Error::Database { .. }) => "give the user the rights that it lacks",
+        _ => "restore the state from a copy",
     }
 }
 

@@ -3,6 +3,7 @@
 mod export;
 mod forget;
 mod import;
+mod init;
 mod key;
 mod list;
 mod lock;
@@ -39,6 +40,7 @@ enum Command {
     Taint(taint::Args),
     Lock(lock::Args),
     Unlock(unlock::Args),
+    Init(init::Args),
     Repair(repair::Args),
     Export(export::Args),
     Import(import::Args),
@@ -57,6 +59,7 @@ impl Args {
             Command::Taint(args) => args.format.format,
             Command::Lock(args) => args.format.format,
             Command::Unlock(args) => args.format.format,
+            Command::Init(args) => args.format.format,
             Command::Repair(args) => args.format.format,
             Command::Export(args) => args.format.format,
             Command::Import(args) => args.format.format,
@@ -76,6 +79,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Command::Taint(args) => taint::run(args, app).await,
         Command::Lock(args) => lock::run(args, app).await,
         Command::Unlock(args) => unlock::run(args, app).await,
+        Command::Init(args) => init::run(args, app).await,
         Command::Repair(args) => repair::run(args, app).await,
         Command::Export(args) => export::run(args, app).await,
         Command::Import(args) => import::run(args, app).await,

@@ -9,7 +9,7 @@ use purlin_model::{
     Workload, Workspace,
 };
 
-use super::{Loaded, twice};
+use super::{Loaded, Piece, twice};
 use crate::deployment::{Part, Spec};
 use crate::manifest::{self, Claims, Draft};
 use crate::resource_type::Written;
@@ -30,13 +30,28 @@ pub(super) struct Assembly {
     values: IndexMap<Arc<str>, Location>,
     lifecycles: HashMap<Key, Location>,
     /// Manifests, which are understood when everything else is read.
-    pub(super) drafts: Vec<Draft>,
+    drafts: Vec<Draft>,
     claims: Claims,
     rules: HashMap<TypeName, Rules>,
 }
 
 impl Assembly {
-    pub(super) fn definition(&mut self, definition: Definition) {
+    /// Takes one thing that a text holds.
+    pub(super) fn take(&mut self, piece: Piece) {
+        match piece {
+            Piece::Definition(definition) => self.definition(definition),
+            Piece::Workload(workload) => self.workload(workload),
+            Piece::Deployment(spec) => self.deployment(*spec),
+            Piece::Shared(shared) => self.loaded.deployment.shared.extend(shared),
+            Piece::ResourceType(written) => self.resource_type(*written),
+            Piece::Workspace(workspace) => self.workspace(*workspace),
+            Piece::Bundle(bundle) => self.bundle(*bundle),
+            Piece::Manifest(draft) => self.drafts.push(draft),
+            Piece::Faults(mut faults) => self.loaded.diagnostics.append(&mut faults),
+        }
+    }
+
+    fn definition(&mut self, definition: Definition) {
         let help = "give one of them another `metadata.id`";
         if self
             .first("the definition", &definition.id, &definition.location, help, |this| &mut this.definitions)
@@ -45,14 +60,14 @@ impl Assembly {
         }
     }
 
-    pub(super) fn workload(&mut self, workload: Workload) {
+    fn workload(&mut self, workload: Workload) {
         let help = "give one of them another name";
         if self.first("the workload", &workload.name, &workload.location, help, |this| &mut this.workloads) {
             self.loaded.deployment.workloads.push(workload);
         }
     }
 
-    pub(super) fn bundle(&mut self, bundle: Bundle) {
+    fn bundle(&mut self, bundle: Bundle) {
         let (name, help) = (bundle.reference().to_string().into(), "give one of them another version");
         if self.first("the bundle", &name, &bundle.location, help, |this| &mut this.bundles) {
             self.loaded.bundles.push(bundle);
@@ -68,7 +83,7 @@ impl Assembly {
         }
     }
 
-    pub(super) fn resource_type(&mut self, written: Written) {
+    fn resource_type(&mut self, written: Written) {
         let Written { resource_type, rules, manifests } = written;
         let (name, help) = (Arc::from(resource_type.type_name.as_str()), "keep one of them");
         if self.first("the resource type", &name, &resource_type.location, help, |this| &mut this.types) {
@@ -100,7 +115,7 @@ impl Assembly {
         }
     }
 
-    pub(super) fn workspace(&mut self, workspace: Workspace) {
+    fn workspace(&mut self, workspace: Workspace) {
         if let Some(first) = &self.loaded.workspace {
             let fault = Diagnostic::error("duplicate-document", "a Workspace is given twice")
                 .at(&workspace.location)
@@ -129,7 +144,7 @@ impl Assembly {
         true
     }
 
-    pub(super) fn deployment(&mut self, spec: Spec) {
+    fn deployment(&mut self, spec: Spec) {
         self.part("org", spec.org, |loaded| (&mut loaded.context.org, &mut loaded.places.org));
         self.part("app", spec.app, |loaded| (&mut loaded.context.app, &mut loaded.places.app));
         self.part("env", spec.env, |loaded| (&mut loaded.context.env, &mut loaded.places.env));

@@ -80,7 +80,7 @@ pub fn load_sources(sources: Vec<SourceText>) -> Loaded {
         // Where a Workspace counts was decided when the files were read.
         let (name, named) = (stored.name.clone(), stored.named);
         let source = Source { name, text, folder, named, named_at: None, governs: true, kept };
-        let mut read = read_source(&source, &mut reading.assembly);
+        let mut read = read_source(&source);
         let mut scores = Vec::with_capacity(read.scores.len());
         for (path, place) in std::mem::take(&mut read.scores) {
             let name = stored.leads_to(&path);
@@ -89,7 +89,7 @@ pub fn load_sources(sources: Vec<SourceText>) -> Loaded {
             }
             scores.push((path.to_string_lossy().into(), name));
         }
-        reading.keep(&source, &mut read, scores);
+        reading.take(&source, read, scores);
     }
     finish(reading, faults)
 }

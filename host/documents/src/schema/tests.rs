@@ -420,10 +420,25 @@ fn workspaces() {
     flat["kind"] = good["kind"].clone();
     agree(SchemaKind::Workspace, true, [good.clone(), flat.clone(), with(&good, "/spec", Value::Null)]);
     let driver = "/spec/drivers/acme~1postgres";
+    let database = json!({"postgres": {
+        "url": "postgresql://purlin@db.internal:5432/purlin?sslmode=require", "schema": "team_1",
+        "password": {"store": "vault", "ref": "a/b"}, "ca": "ca.pem", "lease": "1m",
+    }});
+    agree(SchemaKind::Workspace, true, [
+        with(&good, "/spec/state", database.clone()),
+        with(&good, "/spec/state", json!({"postgres": {"url": "postgres://x"}})),
+    ]);
+    let in_database = with(&good, "/spec/state", database);
     let mut bad = vec![
         with(&flat, "/spec", json!({})),
         with(&flat, "/driver", json!({})),
         with(&good, "/spec/state", json!({})),
+        with(&good, "/spec/state", json!({"path": "a", "postgres": {"url": "postgres://x"}})),
+        with(&in_database, "/spec/state/postgres", json!({})),
+        with(&in_database, "/spec/state/postgres/url", json!("mysql://x")),
+        with(&in_database, "/spec/state/postgres/schema", json!("Team")),
+        with(&in_database, "/spec/state/postgres/lease", json!("soon")),
+        with(&in_database, "/spec/state/postgres/password", json!("secret")),
         with(&good, "/spec/key", json!({})),
         with(&good, "/spec/key", json!({"file": "a", "env": "B"})),
         with(&good, "/spec/key", json!({"env": "A=B"})),

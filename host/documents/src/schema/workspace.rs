@@ -79,7 +79,7 @@ fn fields() -> Value {
     json!({
         "environments": environments,
         "reconcile": reconcile(),
-        "state": closed("Where the state is.", &["path"], json!({"path": text("Folder of the embedded state.")})),
+        "state": state(),
         "key": key,
         "defaults": closed("Context where nothing else gives it.", &[], defaults),
         "parallelism": {"description": "Driver calls at the same time.", "type": "integer", "minimum": 1},
@@ -96,6 +96,38 @@ fn fields() -> Value {
             "additionalProperties": driver(),
         },
     })
+}
+
+fn state() -> Value {
+    let password = json!({
+        "store": text("Name of the secret store."),
+        "ref": text("Name of the password in the store."),
+    });
+    let postgres = json!({
+        "url": {
+            "description": "`postgres://USER@HOST:PORT/DATABASE`, without a password.",
+            "type": "string",
+            "pattern": "^postgres(ql)?://",
+        },
+        "schema": {
+            "description": "Schema of the tables; `purlin` when left out.",
+            "type": "string",
+            "pattern": "^[a-z_][a-z0-9_]{0,62}$",
+        },
+        "password": closed("Where the password is read.", &["store", "ref"], password),
+        "ca": text("File with the certificates (PEM) that the server's is checked against."),
+        "lease": {
+            "description": "How long an environment stays with a process that stopped answering; `30s` when left out.",
+            "type": "string",
+            "pattern": TIME,
+        },
+    });
+    let mut state = closed("Where the state is.", &[], json!({
+        "path": text("Folder of the embedded state."),
+        "postgres": closed("A PostgreSQL database that a team shares.", &["url"], postgres),
+    }));
+    state["oneOf"] = json!([{"required": ["path"]}, {"required": ["postgres"]}]);
+    state
 }
 
 fn reconcile() -> Value {

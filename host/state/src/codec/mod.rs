@@ -29,6 +29,7 @@ use self::value::Source;
 use self::wire::Reader;
 use crate::keys::{DataKey, Keyring};
 use crate::packed;
+use crate::table::Tally;
 use crate::{
     Change, Deployment, Doubt, Environment, Error, Holder, Intent, Known, Listing, Record, RecordId, Unmet,
 };
@@ -46,6 +47,7 @@ const NAME: u8 = b'n';
 const KEY: u8 = b'm';
 const BLOB: u8 = b'b';
 const LISTING: u8 = b's';
+const HEAD: u8 = b't';
 
 const OPEN: Fault = "it is not sealed";
 
@@ -150,6 +152,46 @@ pub(crate) fn encode_listing(listing: &Listing, keys: &Keyring) -> Result<Vec<u8
         Ok(())
     };
     pack(LISTING, "the installations", keys, false, place, |body| listing::put(body, listing))
+}
+
+/// Writes how far an environment was written, and which entries it has then.
+pub(crate) fn encode_head(
+    seq: i64,
+    tally: Tally,
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<Vec<u8>, Error> {
+    let place = |out: &mut Vec<u8>| {
+        entries::put_environment(out, environment);
+        Ok(())
+    };
+    let mut body = Vec::with_capacity(32);
+    body.extend_from_slice(&seq.to_le_bytes());
+    for number in [tally.count, tally.bytes, tally.digest] {
+        body.extend_from_slice(&number.to_le_bytes());
+    }
+    seal(HEAD, "the head of the state", &*keys.data()?, place, &body)
+}
+
+/// Reads how far an environment was written, and which entries it has then.
+pub(crate) fn decode_head(
+    bytes: &[u8],
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<(i64, Tally), Error> {
+    let name = environment.to_string();
+    let stored = Stored::open(bytes, &name)?;
+    if stored.sealed.is_empty() {
+        return Err(damaged(&name, OPEN));
+    }
+    stored.read(HEAD, &name, keys, |place, body| {
+        if entries::get_environment(place)? != *environment {
+            return Err(KIND);
+        }
+        let mut number = || body.sealed.array().map(u64::from_le_bytes);
+        let seq = number()?.cast_signed();
+        Ok((seq, Tally { count: number()?, bytes: number()?, digest: number()? }))
+    })
 }
 
 /// Writes of which environment the entries beside it are.

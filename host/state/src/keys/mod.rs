@@ -122,10 +122,25 @@ impl Keyring {
         Ok(Self { provider: Some(provider.clone()), vault: None, slot: Mutex::new(slot) })
     }
 
-    /// Looks whether another process gave the store other keys; says whether it did.
-    pub(crate) fn refresh(&self) -> Result<bool, Error> {
-        let (Some(provider), Some(vault)) = (&self.provider, &self.vault) else { return Ok(false) };
-        let stored = vault::read(vault)?;
+    /// The keys of a store that keeps its data keys elsewhere than in a file. The state's key has to be there.
+    pub(crate) fn given(provider: &KeyProvider, stored: Vec<SealedKey>) -> Result<Self, Error> {
+        let provider = match provider {
+            KeyProvider::Generate(path) => KeyProvider::File(path.clone()),
+            other => other.clone(),
+        };
+        let key = find(&provider, stored.first().map(|stored| stored.recipient.as_str()))?;
+        let slot = Slot { key: key.map(Arc::new), stored, ..Slot::default() };
+        Ok(Self { provider: Some(provider), vault: None, slot: Mutex::new(slot) })
+    }
+
+    /// A new data key, sealed for the state's key.
+    pub(crate) fn new_data_key(&self) -> Result<SealedKey, Error> {
+        Ok(DataKey::generate(&self.key()?.owner())?.stored)
+    }
+
+    /// Takes the data keys that the store has now; says whether they are others than before.
+    pub(crate) fn replace(&self, stored: Vec<SealedKey>) -> Result<bool, Error> {
+        let Some(provider) = &self.provider else { return Ok(false) };
         let mut slot = self.slot();
         if stored == slot.stored {
             return Ok(false);
@@ -133,6 +148,14 @@ impl Keyring {
         let key = find(provider, stored.first().map(|stored| stored.recipient.as_str()))?;
         *slot = Slot { key: key.map(Arc::new), made: slot.made, stored, data: Vec::new() };
         Ok(true)
+    }
+
+    /// Looks whether another process gave the store other keys; says whether it did.
+    pub(crate) fn refresh(&self) -> Result<bool, Error> {
+        match &self.vault {
+            Some(vault) => self.replace(vault::read(vault)?),
+            None => Ok(false),
+        }
     }
 
     /// The key, made now where there is none.

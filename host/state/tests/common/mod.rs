@@ -1,6 +1,8 @@
 //! What the tests of the store share.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::expect_used)]
 
+pub mod keeps;
+
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};

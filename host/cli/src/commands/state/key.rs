@@ -125,7 +125,7 @@ async fn show(args: &ShowArgs, app: &App) -> Result<Status, Failure> {
     let purlin = input::orchestrator(&workspace, app)?;
     let mut recipient = None;
     // Looking must not make a state where there is none.
-    if purlin.state_folder().exists() {
+    if purlin.has_state() {
         recipient = purlin.recipient().await.map_err(subject::failure)?;
     }
     purlin.close().await.map_err(subject::failure)?;
@@ -161,7 +161,7 @@ async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
     }
     let new = args.to.as_deref().map(read).transpose()?;
     let purlin = input::orchestrator(&workspace, app)?;
-    if !purlin.state_folder().exists() {
+    if !purlin.has_state() {
         return Err(Failure::input(format!(
             "there is no state in `{}`, so nothing is encrypted yet",
             text::path(&input::short(purlin.state_folder(), &app.folder))

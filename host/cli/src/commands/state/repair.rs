@@ -62,7 +62,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
     let purlin = input::orchestrator(&workspace, app)?;
     let folder = text::path(&input::short(purlin.state_folder(), &app.folder));
-    if !purlin.state_folder().exists() {
+    if !purlin.has_state() {
         return Err(Failure::input(format!("there is no state in `{folder}`"))
             .hint("`--state DIR` names another folder"));
     }

@@ -1,0 +1,511 @@
+//! An environment that this process holds by a lease: a task that writes what is submitted, renews the lease,
+//! and stops for good when it is lost.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_postgres::types::Type;
+
+use super::Inner;
+use super::connect::{Parameter, Trouble, on, parameter};
+use super::read::{Reached, is_documents, is_history};
+use crate::encode::{Write, Writes};
+use crate::keyspace::{self, Kind};
+use crate::table::{Entry, Table, Tally};
+use crate::{Change, Claim, Doubt, Durable, Environment, Error, Writer, codec, snapshot};
+
+/// Submissions are put together up to so many bytes.
+const BATCH: usize = 4 << 20;
+
+/// What was submitted.
+struct Submission {
+    entries: Vec<Entry>,
+    /// Of the table after it.
+    tally: Tally,
+    done: oneshot::Sender<Result<(), Error>>,
+}
+
+enum Message {
+    Submit(Submission),
+    Release(Option<oneshot::Sender<Result<(), Error>>>),
+}
+
+/// Why nothing more is written.
+enum Ended {
+    /// It was given up.
+    Released,
+    /// Somebody else may have it.
+    Lost,
+    /// The database refused something.
+    Failed { action: &'static str, detail: String },
+}
+
+/// What the holder and its task share.
+struct Shared {
+    environment: Environment,
+    place: String,
+    /// What is recorded, with what was submitted and is not durable yet.
+    table: RwLock<Table>,
+    ended: OnceLock<Ended>,
+    /// Until when the lease is good, by the clock of this machine: from before it was asked for.
+    until: Mutex<Instant>,
+    lost: Notify,
+}
+
+impl Shared {
+    fn end(&self, why: Ended) {
+        let _ = self.ended.set(why);
+        self.lost.notify_waiters();
+    }
+
+    fn until(&self) -> Instant {
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn extend(&self, until: Instant) {
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+
+    /// Why nothing more is written, as an error.
+    fn error(&self) -> Error {
+        match self.ended.get() {
+            Some(Ended::Failed { action, detail }) => {
+                Error::Database { place: self.place.clone(), action, detail: detail.clone() }
+            }
+            _ => Error::Lost { environment: self.environment.clone() },
+        }
+    }
+}
+
+/// The environment, and the task that writes to it.
+pub(super) struct Held {
+    inner: Arc<Inner>,
+    fence: i64,
+    lapsed: bool,
+    shared: Arc<Shared>,
+    /// Locked while a submission is given its place.
+    messages: Mutex<mpsc::UnboundedSender<Message>>,
+}
+
+/// What a lease begins with.
+pub(super) struct Leased {
+    pub(super) environment: Environment,
+    pub(super) fence: i64,
+    /// Whether the one before let the lease end.
+    pub(super) lapsed: bool,
+    pub(super) table: Table,
+    pub(super) reached: Reached,
+    pub(super) until: Instant,
+}
+
+impl Held {
+    pub(super) fn start(inner: &Arc<Inner>, leased: Leased) -> Self {
+        let Leased { environment, fence, lapsed, table, reached, until } = leased;
+        let shared = Arc::new(Shared {
+            place: inner.database.place().to_owned(),
+            environment,
+            table: RwLock::new(table),
+            ended: OnceLock::new(),
+            until: Mutex::new(until),
+            lost: Notify::new(),
+        });
+        let (messages, received) = mpsc::unbounded_channel();
+        let task = Task {
+            place: keyspace::place(&shared.environment).to_vec(),
+            inner: Arc::clone(inner),
+            shared: Arc::clone(&shared),
+            fence,
+            reached,
+        };
+        inner.database.handle().spawn(task.run(received));
+        Self { inner: Arc::clone(inner), fence, lapsed, shared, messages: Mutex::new(messages) }
+    }
+
+    /// Records why the environment may be older than what is real.
+    pub(super) async fn doubt(&self, doubt: Doubt) -> Result<(), Error> {
+        let key = keyspace::prefix(Kind::Doubt, &keyspace::place(&self.shared.environment));
+        let value = codec::encode_doubt(doubt, &self.inner.keys)?;
+        self.take(Writes(vec![Write::Put { key, value }]))?.await
+    }
+
+    /// What is recorded here.
+    pub(super) fn table(&self) -> RwLockReadGuard<'_, Table> {
+        self.shared.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn messages(&self) -> MutexGuard<'_, mpsc::UnboundedSender<Message>> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Writer for Held {
+    fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
+        if self.is_lost() {
+            return Err(self.shared.error());
+        }
+        self.take(Writes::of(&changes, &self.shared.environment, &self.inner.keys)?)
+    }
+
+    async fn lost(&self) {
+        loop {
+            let lost = self.shared.lost.notified();
+            if self.is_lost() {
+                return;
+            }
+            let _ = tokio::time::timeout_at(self.shared.until().into(), lost).await;
+        }
+    }
+}
+
+impl Held {
+    /// Takes what is encoded already.
+    fn take(&self, writes: Writes) -> Result<Durable, Error> {
+        let (done, answer) = oneshot::channel();
+        let shared = Arc::clone(&self.shared);
+        {
+            // Submissions reach the task in the order in which they change the table.
+            let messages = self.messages();
+            let mut table = shared.table.write().unwrap_or_else(PoisonError::into_inner);
+            let mut entries = Vec::with_capacity(writes.0.len());
+            table.resolve(writes.0, &mut entries);
+            for (key, value) in &entries {
+                if !is_documents(key) {
+                    let value = value.as_ref().map(|value| match is_history(key) {
+                        true => Vec::new(),
+                        false => value.clone(),
+                    });
+                    table.apply(key.clone(), value);
+                }
+            }
+            let submission = Submission { entries, tally: table.tally(), done };
+            if messages.send(Message::Submit(submission)).is_err() {
+                return Err(shared.error());
+            }
+        }
+        Ok(Box::pin(async move { answer.await.unwrap_or_else(|_| Err(shared.error())) }))
+    }
+}
+
+#[async_trait]
+impl Claim for Held {
+    fn fence(&self) -> u64 {
+        u64::try_from(self.fence).unwrap_or_default()
+    }
+
+    fn has_lapsed(&self) -> bool {
+        self.lapsed
+    }
+
+    fn is_lost(&self) -> bool {
+        self.shared.ended.get().is_some() || Instant::now() >= self.shared.until()
+    }
+
+    async fn release(&self) -> Result<(), Error> {
+        let (done, answer) = oneshot::channel();
+        if self.messages().send(Message::Release(Some(done))).is_err() {
+            return match self.shared.ended.get() {
+                Some(Ended::Failed { .. }) => Err(self.shared.error()),
+                _ => Ok(()),
+            };
+        }
+        answer.await.unwrap_or(Err(Error::Closed))
+    }
+
+    fn abandon(&self) {
+        let _ = self.messages().send(Message::Release(None));
+    }
+}
+
+/// The task that writes.
+struct Task {
+    inner: Arc<Inner>,
+    shared: Arc<Shared>,
+    place: Vec<u8>,
+    fence: i64,
+    /// How far it has come.
+    reached: Reached,
+}
+
+/// What became of a statement that only the holder may carry out.
+enum Kept {
+    Done,
+    Gone,
+}
+
+impl Task {
+    async fn run(mut self, mut messages: mpsc::UnboundedReceiver<Message>) {
+        let mut waiting: Vec<Message> = Vec::new();
+        loop {
+            if waiting.is_empty() {
+                let renewal = tokio::time::sleep(self.inner.lease / 3);
+                tokio::select! {
+                    received = messages.recv_many(&mut waiting, 1024) => {
+                        if received == 0 {
+                            // Nobody can release it any more: the holder was leaked, and its lease runs out.
+                            return self.shared.end(Ended::Released);
+                        }
+                    }
+                    () = renewal => {
+                        if self.renew().await.is_err() {
+                            break;
+                        }
+                        continue;
+                    }
+                }
+            }
+            let mut batch = Vec::new();
+            let (mut size, mut release) = (0, None);
+            let mut rest = std::mem::take(&mut waiting).into_iter();
+            for message in rest.by_ref() {
+                match message {
+                    Message::Submit(submission) => {
+                        let bytes = |(key, value): &Entry| key.len() + value.as_ref().map_or(0, Vec::len);
+                        size += submission.entries.iter().map(bytes).sum::<usize>();
+                        batch.push(submission);
+                    }
+                    Message::Release(done) => {
+                        release = Some(done);
+                        break;
+                    }
+                }
+                if size >= BATCH {
+                    break;
+                }
+            }
+            waiting = rest.collect();
+            if !batch.is_empty() && !self.write(batch).await {
+                if let Some(Some(done)) = release {
+                    let _ = done.send(Err(self.shared.error()));
+                }
+                break;
+            }
+            if let Some(done) = release {
+                let released = self.release().await;
+                self.shared.end(Ended::Released);
+                if let Some(done) = done {
+                    let _ = done.send(released);
+                } else if let Err(error) = released {
+                    tracing::warn!(%error, "the state is safe, but the lease ends by itself only");
+                }
+                break;
+            }
+        }
+        // Whoever still waits learns why from what `Shared::error` says when its sender is dropped.
+    }
+
+    /// Writes submissions together. Says whether it may go on.
+    async fn write(&mut self, batch: Vec<Submission>) -> bool {
+        let Some(tally) = batch.last().map(|last| last.tally) else { return true };
+        let mut entries: BTreeMap<Vec<u8>, Option<Vec<u8>>> = BTreeMap::new();
+        let mut waiting = Vec::with_capacity(batch.len());
+        for submission in batch {
+            entries.extend(submission.entries);
+            waiting.push(submission.done);
+        }
+        match self.commit(entries, tally).await {
+            Ok(()) => {
+                for done in waiting {
+                    let _ = done.send(Ok(()));
+                }
+                true
+            }
+            Err(why) => {
+                self.shared.end(why);
+                for done in waiting {
+                    let _ = done.send(Err(self.shared.error()));
+                }
+                false
+            }
+        }
+    }
+
+    async fn commit(
+        &mut self,
+        entries: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+        tally: Tally,
+    ) -> Result<(), Ended> {
+        let action = "write the state";
+        let failed = |error: Error| Ended::Failed { action, detail: error.with_cause() };
+        let next = self.reached.seq + 1;
+        let head =
+            codec::encode_head(next, tally, &self.shared.environment, &self.inner.keys).map_err(failed)?;
+        let (mut keys, mut values, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+        for (key, value) in entries {
+            match value {
+                Some(value) => {
+                    keys.push(key);
+                    values.push(value);
+                }
+                None => gone.push(key),
+            }
+        }
+        let sql = format!(
+            "WITH held AS (
+                 UPDATE {schema}.environments
+                 SET seq = $4, head = $5, server = $6, lease_until = clock_timestamp() + $7 * interval '1 second'
+                 WHERE place = $1 AND fence = $2 AND seq = $3 AND lease_until > clock_timestamp()
+                 RETURNING place
+             ), gone AS (
+                 DELETE FROM {schema}.entries USING held
+                 WHERE entries.place = held.place AND entries.key = ANY ($8)
+             ), put AS (
+                 INSERT INTO {schema}.entries (place, key, value)
+                 SELECT held.place, new.key, new.value FROM held, unnest($9, $10) AS new (key, value)
+                 ON CONFLICT (place, key) DO UPDATE SET value = excluded.value
+             )
+             SELECT count(*), CASE current_setting('synchronous_commit')
+                 WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END FROM held",
+            schema = self.inner.database.schema()
+        );
+        let parameters = vec![
+            parameter(self.place.clone(), Type::BYTEA),
+            parameter(self.fence, Type::INT8),
+            parameter(self.reached.seq, Type::INT8),
+            parameter(next, Type::INT8),
+            parameter(head, Type::BYTEA),
+            parameter(self.reached.server.clone(), Type::TEXT),
+            parameter(self.inner.lease.as_secs_f64(), Type::FLOAT8),
+            parameter(gone, Type::BYTEA_ARRAY),
+            parameter(keys, Type::BYTEA_ARRAY),
+            parameter(values, Type::BYTEA_ARRAY),
+        ];
+        match self.insist(action, &sql, &parameters).await? {
+            Kept::Done => {}
+            // An earlier attempt may have been carried out, whose answer was lost.
+            Kept::Gone => match self.look().await? {
+                Some(seq) if seq == next => {}
+                Some(seq) if seq < self.reached.seq => {
+                    let detail = format!(
+                        "the database lost commits that it had confirmed: it is at {seq}, and was at {}",
+                        self.reached.seq
+                    );
+                    return Err(Ended::Failed { action, detail });
+                }
+                _ => return Err(Ended::Lost),
+            },
+        }
+        self.reached.seq = next;
+        Ok(())
+    }
+
+    async fn renew(&mut self) -> Result<(), ()> {
+        let sql = format!(
+            "UPDATE {}.environments SET lease_until = clock_timestamp() + $3 * interval '1 second'
+             WHERE place = $1 AND fence = $2 AND lease_until > clock_timestamp() RETURNING 1::bigint",
+            self.inner.database.schema()
+        );
+        let parameters = [
+            parameter(self.place.clone(), Type::BYTEA),
+            parameter(self.fence, Type::INT8),
+            parameter(self.inner.lease.as_secs_f64(), Type::FLOAT8),
+        ];
+        let why = match self.insist("renew the lease", &sql, &parameters).await {
+            Ok(Kept::Done) => return Ok(()),
+            Ok(Kept::Gone) => Ended::Lost,
+            Err(why) => why,
+        };
+        self.shared.end(why);
+        Err(())
+    }
+
+    /// Sends a statement of the holder until it is answered or the lease ends.
+    async fn insist(
+        &mut self,
+        action: &'static str,
+        sql: &str,
+        parameters: &[Parameter],
+    ) -> Result<Kept, Ended> {
+        let mut pause = Duration::from_millis(20);
+        loop {
+            let (begun, left) = (Instant::now(), self.shared.until().saturating_duration_since(Instant::now()));
+            let answer = tokio::time::timeout(left, self.inner.database.once(sql, parameters)).await;
+            match answer {
+                Ok(Ok(rows)) => {
+                    let done = rows.first().and_then(|row| row.try_get::<_, i64>(0).ok());
+                    if done != Some(1) {
+                        return Ok(Kept::Gone);
+                    }
+                    self.shared.extend(begun + self.inner.lease);
+                    return Ok(Kept::Done);
+                }
+                Ok(Err(Trouble::Lost(detail))) => {
+                    tracing::debug!(%detail, "the database did not answer");
+                    let left = self.shared.until().saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Err(Ended::Lost);
+                    }
+                    tokio::time::sleep(pause.min(left)).await;
+                    pause = (pause * 2).min(Duration::from_secs(1));
+                    // Another server may answer now.
+                    if let Some(server) = self.inner.server().await {
+                        self.reached.server = Some(server);
+                    }
+                }
+                Ok(Err(Trouble::Missing)) => {
+                    return Err(Ended::Failed { action, detail: "its tables are gone".into() });
+                }
+                Ok(Err(Trouble::Refused(detail))) => return Err(Ended::Failed { action, detail }),
+                Err(_) => return Err(Ended::Lost),
+            }
+        }
+    }
+
+    /// How far the environment was written, where it is still ours.
+    async fn look(&self) -> Result<Option<i64>, Ended> {
+        let sql = format!(
+            "SELECT seq FROM {}.environments
+             WHERE place = $1 AND fence = $2 AND lease_until > clock_timestamp()",
+            self.inner.database.schema()
+        );
+        let parameters = vec![parameter(self.place.clone(), Type::BYTEA), parameter(self.fence, Type::INT8)];
+        match self.inner.database.try_query(&sql, parameters).await {
+            Ok(rows) => Ok(rows.first().and_then(|row| row.try_get(0).ok())),
+            Err(Trouble::Refused(detail)) => Err(Ended::Failed { action: "read the state", detail }),
+            Err(_) => Err(Ended::Lost),
+        }
+    }
+
+    /// Gives the lease up, and leaves a summary for those who list environments.
+    async fn release(&mut self) -> Result<(), Error> {
+        let environment = &self.shared.environment;
+        let database = &self.inner.database;
+        let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+        let last = self.inner.last_entry(environment, prefix).await?;
+        let (known, listing) = {
+            let table = self.shared.table.read().unwrap_or_else(PoisonError::into_inner);
+            let known = snapshot::known_with(&table, environment, &self.inner.keys, last)?;
+            let listing = snapshot::listing(&table, environment, &self.inner.keys)?;
+            (known, listing)
+        };
+        let listing = match listing.is_empty() {
+            true => None,
+            false => Some(codec::encode_listing(&listing, &self.inner.keys)?),
+        };
+        let sql = format!(
+            "UPDATE {}.environments SET lease_until = NULL, holder = NULL, token = NULL, lapsed = false,
+                 summary = $3, listing = $4, summary_seq = seq
+             WHERE place = $1 AND fence = $2 AND seq = $5",
+            database.schema()
+        );
+        let parameters = vec![
+            parameter(self.place.clone(), Type::BYTEA),
+            parameter(self.fence, Type::INT8),
+            parameter(codec::encode_known(&known, &self.inner.keys)?, Type::BYTEA),
+            parameter(listing, Type::BYTEA),
+            parameter(self.reached.seq, Type::INT8),
+        ];
+        database.query("give the lease up", &sql, parameters).await.map(drop)
+    }
+}
+
+/// Runs what a holder waits for on the runtime of the store.
+pub(super) fn spawn<T: Send + 'static>(
+    inner: &Arc<Inner>,
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> futures_core::future::BoxFuture<'static, Result<T, Error>> {
+    on(inner.database.handle(), work)
+}

@@ -1,0 +1,306 @@
+//! Connections to the database, and what to make of its errors.
+//!
+//! Nothing hangs on a session: every statement is one transaction and is sent without a name, so that
+//! proxies may give each transaction another connection.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts};
+use futures_core::future::BoxFuture;
+use rustls::{ClientConfig, RootCertStore};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::runtime::Handle;
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Config, Row};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::Error;
+
+/// Connections at once.
+const CONNECTIONS: usize = 8;
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long an answer may take before the connection counts as lost.
+const ANSWER: Duration = Duration::from_secs(30);
+/// The first pause before a statement is sent again; each further one is twice as long, up to [`PAUSES`].
+const PAUSE: Duration = Duration::from_millis(50);
+const PAUSES: Duration = Duration::from_secs(1);
+
+/// A value for a placeholder in a statement, with its type: a proxy need not know what was prepared.
+pub(super) type Parameter = (Box<dyn ToSql + Sync + Send>, Type);
+
+/// Where a database is and how it is reached.
+#[derive(Clone, Debug)]
+pub struct Address {
+    /// `postgres://USER@HOST:PORT/DATABASE`, without a password.
+    pub url: String,
+    /// The schema of the tables.
+    pub schema: String,
+    /// The password, where the server wants one.
+    pub password: Option<SecretString>,
+    /// Certificates (PEM) of the authorities that may have signed the server's; those of the system where there
+    /// are none.
+    pub ca: Option<Vec<u8>>,
+}
+
+/// Why a statement failed.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The tables are not there.
+    Missing,
+    /// There was no answer: whether the statement was carried out is not known. Another attempt may succeed.
+    Lost(String),
+    /// The server refused it.
+    Refused(String),
+}
+
+/// A database, as all statements see it.
+pub(super) struct Database {
+    pool: Pool,
+    handle: Handle,
+    /// The quoted name.
+    schema: String,
+    /// What messages call it.
+    place: String,
+    /// How long a statement that may be repeated is tried again.
+    patience: Duration,
+}
+
+impl Database {
+    /// Prepares connections; none is made yet. Has to be called within a runtime of tokio.
+    pub(super) fn new(address: &Address, patience: Duration) -> Result<Self, Error> {
+        let mut config: Config = address.url.parse().map_err(|error| invalid(&cause(&error)))?;
+        let handle = Handle::try_current()
+            .map_err(|_| invalid("PostgreSQL takes a runtime of tokio, and there is none here"))?;
+        if config.get_password().is_some() {
+            return Err(invalid("the URL holds a password; give the password from a secret store"));
+        }
+        let place = place(&config, &address.schema);
+        if let Some(password) = &address.password {
+            config.password(password.expose_secret());
+        }
+        if config.get_ssl_mode() == SslMode::Prefer && !is_local(&config) {
+            // Without encryption anybody on the way could read and write.
+            config.ssl_mode(SslMode::Require);
+        }
+        config.connect_timeout(CONNECT).keepalives_idle(CONNECT).application_name("purlin");
+        let tls = MakeRustlsConnect::new(trust(address.ca.as_deref())?);
+        let recycling_method = RecyclingMethod::Fast;
+        let manager = Manager::from_config(config, tls, ManagerConfig { recycling_method });
+        let timeouts =
+            Timeouts { wait: Some(ANSWER), create: Some(CONNECT + Duration::from_secs(1)), recycle: None };
+        let pool = Pool::builder(manager)
+            .max_size(CONNECTIONS)
+            .timeouts(timeouts)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| invalid(&error.to_string()))?;
+        let schema = format!("\"{}\"", address.schema.replace('"', "\"\""));
+        Ok(Self { pool, handle, schema, place, patience })
+    }
+
+    /// The quoted name of the schema.
+    pub(super) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// What messages call the database.
+    pub(super) fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// The runtime that connections live in.
+    pub(super) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Sends a statement that may be repeated, until it is answered or patience ends.
+    pub(super) async fn query(
+        &self,
+        action: &'static str,
+        sql: &str,
+        parameters: Vec<Parameter>,
+    ) -> Result<Vec<Row>, Error> {
+        self.try_query(sql, parameters).await.map_err(|trouble| self.failed(action, trouble))
+    }
+
+    /// The same, for who can do something about a failure.
+    pub(super) async fn try_query(&self, sql: &str, parameters: Vec<Parameter>) -> Result<Vec<Row>, Trouble> {
+        let begun = Instant::now();
+        let mut pause = PAUSE;
+        loop {
+            match self.once(sql, &parameters).await {
+                Err(Trouble::Lost(_)) if begun.elapsed() + pause < self.patience => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(PAUSES);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Sends a statement once.
+    pub(super) async fn once(&self, sql: &str, parameters: &[Parameter]) -> Result<Vec<Row>, Trouble> {
+        let client = self.pool.get().await.map_err(|error| of_pool(&error))?;
+        let parameters: Vec<(&(dyn ToSql + Sync), Type)> =
+            parameters.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
+        match tokio::time::timeout(ANSWER, client.query_typed(sql, &parameters)).await {
+            Ok(result) => result.map_err(|error| of_statement(&error)),
+            Err(_) => {
+                // An answer that comes late must not be taken for that of the next statement.
+                drop(Object::take(client));
+                Err(Trouble::Lost(format!("the server did not answer within {} s", ANSWER.as_secs())))
+            }
+        }
+    }
+
+    /// Sends several statements as one text.
+    pub(super) async fn batch(&self, action: &'static str, text: &str) -> Result<(), Error> {
+        let result = async {
+            let client = self.pool.get().await.map_err(|error| of_pool(&error))?;
+            let result = client.batch_execute(text).await.map_err(|error| of_statement(&error));
+            if result.is_err() {
+                // It may be in the middle of a transaction.
+                drop(Object::take(client));
+            }
+            result
+        };
+        result.await.map_err(|trouble| self.failed(action, trouble))
+    }
+
+    /// A failure, for people.
+    pub(super) fn failed(&self, action: &'static str, trouble: Trouble) -> Error {
+        let place = self.place.clone();
+        match trouble {
+            Trouble::Missing => Error::Unprepared { place },
+            Trouble::Lost(detail) => Error::Unreachable { place, detail },
+            Trouble::Refused(detail) => Error::Database { place, action, detail },
+        }
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// A value of a type that PostgreSQL knows.
+pub(super) fn parameter(value: impl ToSql + Sync + Send + 'static, kind: Type) -> Parameter {
+    (Box::new(value), kind)
+}
+
+/// Runs something on the runtime of a database, whatever waits for it.
+pub(super) fn on<T: Send + 'static>(
+    handle: &Handle,
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> BoxFuture<'static, Result<T, Error>> {
+    let task = handle.spawn(work);
+    Box::pin(async move { task.await.unwrap_or(Err(Error::Closed)) })
+}
+
+fn invalid(detail: &str) -> Error {
+    Error::Address { detail: detail.to_owned() }
+}
+
+/// What messages call a database: without user and password.
+fn place(config: &Config, schema: &str) -> String {
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(name)) => name.clone(),
+        #[cfg(unix)]
+        Some(Host::Unix(path)) => path.display().to_string(),
+        _ => "localhost".to_owned(),
+    };
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    let database = config.get_dbname().or(config.get_user()).unwrap_or("postgres");
+    format!("postgres://{host}:{port}/{database}?schema={schema}")
+}
+
+/// Whether nobody but this machine sees what is sent.
+fn is_local(config: &Config) -> bool {
+    config.get_hosts().iter().all(|host| match host {
+        Host::Tcp(name) => {
+            name == "localhost"
+                || name.trim_matches(['[', ']']).parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+        }
+        #[cfg(unix)]
+        Host::Unix(path) => path != Path::new(""),
+    })
+}
+
+/// Which servers are trusted.
+fn trust(ca: Option<&[u8]>) -> Result<ClientConfig, Error> {
+    use rustls::pki_types::CertificateDer;
+    use rustls::pki_types::pem::PemObject as _;
+    let mut roots = RootCertStore::empty();
+    match ca {
+        Some(pem) => {
+            for certificate in CertificateDer::pem_slice_iter(pem) {
+                let certificate = certificate.map_err(|error| invalid(&format!("`ca`: {error}")))?;
+                roots.add(certificate).map_err(|error| invalid(&format!("`ca`: {error}")))?;
+            }
+            if roots.is_empty() {
+                return Err(invalid("`ca` holds no certificate in PEM (`-----BEGIN CERTIFICATE-----`)"));
+            }
+        }
+        None => {
+            let (_, _) = roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| invalid(&error.to_string()))?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn of_pool(error: &PoolError) -> Trouble {
+    match error {
+        PoolError::Backend(error) => of_statement(error),
+        PoolError::Closed => Trouble::Refused("the state is closed".into()),
+        PoolError::Timeout(_) => Trouble::Lost("no connection within the time limit".into()),
+        other => Trouble::Refused(cause(other)),
+    }
+}
+
+fn of_statement(error: &tokio_postgres::Error) -> Trouble {
+    let Some(answer) = error.as_db_error() else {
+        let detail = cause(error);
+        // A certificate that is not trusted stays so.
+        return match detail.contains("invalid peer certificate") || error.to_string().contains("config") {
+            true => Trouble::Refused(detail),
+            false => Trouble::Lost(detail),
+        };
+    };
+    let code = answer.code();
+    if [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME].contains(code) {
+        return Trouble::Missing;
+    }
+    let detail = format!("{} (SQLSTATE {})", answer.message(), code.code());
+    // The classes: connection, too many of something, the operator's intervention; and a standby, which takes no
+    // writes until it is promoted.
+    let passes = ["08", "53", "57"].iter().any(|class| code.code().starts_with(class))
+        || [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED]
+            .contains(code);
+    if passes { Trouble::Lost(detail) } else { Trouble::Refused(detail) }
+}
+
+/// An error with what caused it, in one line.
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        source = error.source();
+    }
+    text
+}

@@ -1,0 +1,46 @@
+//! The data keys in the database, sealed for the state's key.
+
+use tokio_postgres::types::Type;
+
+use super::connect::{Database, parameter};
+use crate::codec::{self, SealedKey};
+use crate::keys::Keyring;
+use crate::{Error, KeyProvider};
+
+/// The keys of a store. A data key is made with the first one who opens it.
+pub(super) async fn open(database: &Database, provider: &KeyProvider) -> Result<Keyring, Error> {
+    let stored = read(database).await?;
+    if !stored.is_empty() {
+        return Keyring::given(provider, stored);
+    }
+    let first = Keyring::given(provider, Vec::new())?.new_data_key()?;
+    let sql = format!(
+        "INSERT INTO {}.keys (position, sealed) SELECT 0, $1
+         WHERE NOT EXISTS (SELECT FROM {}.keys) ON CONFLICT DO NOTHING",
+        database.schema(),
+        database.schema()
+    );
+    let parameters = vec![parameter(codec::encode_key(&first), Type::BYTEA)];
+    database.query("write the data key", &sql, parameters).await?;
+    // Another process may have been faster.
+    Keyring::given(provider, read(database).await?)
+}
+
+/// Looks whether another process gave the store other keys; says whether it did.
+pub(super) async fn refresh(database: &Database, keys: &Keyring) -> Result<bool, Error> {
+    let stored = read(database).await?;
+    keys.replace(stored)
+}
+
+async fn read(database: &Database) -> Result<Vec<SealedKey>, Error> {
+    let sql = format!("SELECT sealed FROM {}.keys ORDER BY position", database.schema());
+    let mut stored = Vec::new();
+    for row in database.query("read the data keys", &sql, Vec::new()).await? {
+        let sealed: &[u8] = row.try_get(0).map_err(|error| Error::Damaged {
+            name: "the data key".into(),
+            detail: error.to_string(),
+        })?;
+        stored.push(codec::decode_key(sealed)?);
+    }
+    Ok(stored)
+}

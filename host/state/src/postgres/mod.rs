@@ -1,0 +1,485 @@
+//! The store for a team: PostgreSQL, and what speaks its protocol (SPEC §10).
+//!
+//! A process holds an environment by a lease with a fence. Every commit checks the fence in its own
+//! transaction, so that a process that lost its lease can write nothing. The clock of the database
+//! counts. What is recorded is sealed with a key that the database never sees, and each commit seals how
+//! many entries there are and which, so that what vanishes or is changed by others is noticed.
+
+mod claim;
+mod connect;
+mod keys;
+mod read;
+mod schema;
+mod vacancies;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use purlin_model::Urn;
+use tokio_postgres::types::Type;
+use zeroize::Zeroizing;
+
+use self::claim::{Held, Leased, spawn};
+pub use self::connect::Address;
+use self::connect::{Database, parameter};
+use self::read::{Loaded, Reached};
+use crate::keys::Keyring;
+use crate::keyspace::{self, Kind};
+use crate::table::Table;
+use crate::{
+    Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Listing, Lock,
+    Record, RecordId, Reserved, Snapshot, Store, Vacancy, codec, snapshot,
+};
+
+/// How to open a store in PostgreSQL.
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    /// Where the database is.
+    pub address: Address,
+    /// Where the key comes from. It has to be there: none is made.
+    pub key: KeyProvider,
+    /// How long an environment stays with a process that is not heard of. A process renews its lease long before.
+    pub lease: Duration,
+    /// How long to go on trying while the database does not answer.
+    pub patience: Duration,
+}
+
+impl PostgresOptions {
+    /// The lease where none is written.
+    pub const LEASE: Duration = Duration::from_secs(30);
+    /// The shortest lease: less than that, a busy machine loses it.
+    pub const SHORTEST_LEASE: Duration = Duration::from_secs(3);
+    /// The patience where nothing is written.
+    pub const PATIENCE: Duration = Duration::from_secs(20);
+}
+
+/// The store in a database of PostgreSQL.
+#[derive(Clone)]
+pub struct PostgresStore(Arc<Inner>);
+
+struct Inner {
+    database: Database,
+    keys: Keyring,
+    lease: Duration,
+    /// The environments that this process holds.
+    held: Mutex<HashMap<Environment, Weak<Held>>>,
+    is_closed: AtomicBool,
+}
+
+impl PostgresStore {
+    /// Creates the tables in the schema, which it creates, too, where it is missing; or brings the tables of an
+    /// earlier version to this one. Says whether there was anything to do. Needs no superuser: the right to create
+    /// a schema in the database, or a schema that is the user's own.
+    ///
+    /// # Errors
+    /// [`Error::Newer`] when a newer version created them, [`Error::Unreachable`], and [`Error::Database`] when a
+    /// right is missing.
+    pub async fn prepare(options: &PostgresOptions) -> Result<bool, Error> {
+        let database = Database::new(&options.address, options.patience)?;
+        schema::migrate(&database).await
+    }
+
+    /// Opens the store. Has to be called within a runtime of tokio, which its connections live in.
+    ///
+    /// # Errors
+    /// [`Error::Unprepared`] when there are no tables, [`Error::Newer`], [`Error::WrongKey`] and its kin when the key
+    /// does not fit, [`Error::Unreachable`], and [`Error::Database`].
+    pub async fn open(options: PostgresOptions) -> Result<Self, Error> {
+        let PostgresOptions { address, key, lease, patience } = options;
+        let database = Database::new(&address, patience)?;
+        schema::check(&database).await?;
+        let keys = keys::open(&database, &key).await?;
+        let lease = lease.max(PostgresOptions::SHORTEST_LEASE);
+        let (held, is_closed) = (Mutex::default(), AtomicBool::new(false));
+        Ok(Self(Arc::new(Inner { database, keys, lease, held, is_closed })))
+    }
+
+    /// What messages call the store.
+    pub fn place(&self) -> &str {
+        self.0.database.place()
+    }
+
+    /// The public half of the key that secrets are sealed for (`age1…`).
+    pub fn public_recipient(&self) -> Option<String> {
+        self.0.keys.recipient()
+    }
+
+    /// Does something on the runtime of the store, whatever waits for it.
+    async fn on<T: Send + 'static, Work>(
+        &self,
+        work: impl FnOnce(Arc<Inner>) -> Work,
+    ) -> Result<T, Error>
+    where
+        Work: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        if self.0.is_closed.load(Ordering::SeqCst) {
+            return Err(Error::Closed);
+        }
+        spawn(&self.0, work(Arc::clone(&self.0))).await
+    }
+}
+
+impl Inner {
+    fn held(&self) -> MutexGuard<'_, HashMap<Environment, Weak<Held>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The environment where this process holds it.
+    fn holding(&self, environment: &Environment) -> Option<Arc<Held>> {
+        let held = self.held().get(environment).and_then(Weak::upgrade);
+        held.filter(|held| !held.is_lost())
+    }
+
+    /// Reads with the keys that there are now: another process may have changed them.
+    async fn with_keys<T, Reading>(&self, read: impl Fn() -> Reading) -> Result<T, Error>
+    where
+        Reading: Future<Output = Result<T, Error>>,
+    {
+        match read().await {
+            Err(Error::Damaged { .. }) if keys::refresh(&self.database, &self.keys).await? => read().await,
+            result => result,
+        }
+    }
+
+    /// Why an environment may be older than what is real: another server took its last commit, or this one went back
+    /// to an earlier moment.
+    async fn doubt(&self, reached: &Reached) -> Option<Doubt> {
+        let last = reached.server.as_ref()?;
+        (self.server().await? != *last).then_some(Doubt::Copied)
+    }
+
+    async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
+        if let Some(held) = self.holding(environment) {
+            return snapshot::snapshot(&held.table(), environment, &self.keys);
+        }
+        self.with_keys(|| async {
+            let Some(Loaded { mut table, reached }) = self.read(environment).await? else {
+                return Ok(Snapshot::default());
+            };
+            let doubt = self.doubt(&reached).await;
+            let stored = table.take(Kind::Record as u8);
+            let mut snapshot = snapshot::snapshot_of(stored, &table, environment, &self.keys)?;
+            snapshot.doubt = snapshot.doubt.or(doubt);
+            Ok(snapshot)
+        })
+        .await
+    }
+
+    async fn find(&self, environment: &Environment, urn: &Urn) -> Result<Option<Arc<Record>>, Error> {
+        if let Some(held) = self.holding(environment) {
+            return snapshot::find(&held.table(), urn, &self.keys);
+        }
+        let Some(key) = keyspace::of(Kind::Record, &RecordId::current(urn.clone())) else { return Ok(None) };
+        self.with_keys(|| async {
+            let sql = format!(
+                "SELECT value FROM {}.entries WHERE place = $1 AND key = $2",
+                self.database.schema()
+            );
+            let parameters = vec![
+                parameter(keyspace::place(environment).to_vec(), Type::BYTEA),
+                parameter(key.clone(), Type::BYTEA),
+            ];
+            let mut table = Table::default();
+            for row in self.database.query("read the state", &sql, parameters).await? {
+                let value: Vec<u8> = row.try_get(0).map_err(|error| self.unreadable(&error))?;
+                table.apply(key.clone(), Some(value));
+            }
+            snapshot::find(&table, urn, &self.keys)
+        })
+        .await
+    }
+
+    /// The last of the entries that begin so, which is the newest deployment.
+    async fn last_entry(
+        &self,
+        environment: &Environment,
+        prefix: Vec<u8>,
+    ) -> Result<Option<Deployment>, Error> {
+        let sql = format!(
+            "SELECT key, value FROM {}.entries WHERE place = $1 AND key >= $2 AND key < $3
+             ORDER BY key DESC LIMIT 1",
+            self.database.schema()
+        );
+        let mut behind = prefix.clone();
+        behind.extend_from_slice(&[0xff; 9]);
+        let parameters = vec![
+            parameter(keyspace::place(environment).to_vec(), Type::BYTEA),
+            parameter(prefix, Type::BYTEA),
+            parameter(behind, Type::BYTEA),
+        ];
+        let mut table = Table::default();
+        for row in self.database.query("read the state", &sql, parameters).await? {
+            let read = || Ok((row.try_get::<_, Vec<u8>>(0)?, row.try_get::<_, Vec<u8>>(1)?));
+            let (key, value) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
+            table.apply(key, Some(value));
+        }
+        Ok(snapshot::history(&table, environment, &self.keys)?.pop())
+    }
+
+    async fn lock(self: Arc<Self>, environment: Environment, holder: Holder) -> Result<Lock, Error> {
+        keys::refresh(&self.database, &self.keys).await?;
+        let place = keyspace::place(&environment).to_vec();
+        let token = token()?;
+        let sql = format!(
+            "INSERT INTO {schema}.environments AS e
+                 (place, prefix, org, app, env, fence, holder, token, lease_until)
+             VALUES ($1, $2, $3, $4, $5, 1, $6, $7, clock_timestamp() + $8 * interval '1 second')
+             ON CONFLICT (place) DO UPDATE
+             SET fence = e.fence + 1, holder = excluded.holder, token = excluded.token,
+                 lease_until = excluded.lease_until, lapsed = e.lapsed OR coalesce(e.token <> excluded.token, false)
+             WHERE e.lease_until IS NULL OR e.lease_until <= clock_timestamp() OR e.token = excluded.token
+             RETURNING fence, lapsed",
+            schema = self.database.schema()
+        );
+        let text = |text: &str| parameter(text.to_owned(), Type::TEXT);
+        let parameters = vec![
+            parameter(place.clone(), Type::BYTEA),
+            text(&environment.urn_prefix()),
+            text(&environment.org),
+            text(&environment.app),
+            text(&environment.env),
+            text(&shown(&holder)),
+            parameter(token, Type::BYTEA),
+            parameter(self.lease.as_secs_f64(), Type::FLOAT8),
+        ];
+        let begun = Instant::now();
+        let rows = self.database.query("lock the environment", &sql, parameters).await?;
+        let taken = rows.first().map(|row| Ok((row.try_get(0)?, row.try_get::<_, Option<bool>>(1)?)));
+        let Some(taken) = taken else {
+            let sql = format!("SELECT holder FROM {}.environments WHERE place = $1", self.database.schema());
+            let parameters = vec![parameter(place, Type::BYTEA)];
+            let rows = self.database.query("lock the environment", &sql, parameters).await?;
+            let holder = rows.first().and_then(|row| self::holder(row.try_get(0).ok()?));
+            return Err(Error::Locked { environment, holder });
+        };
+        let (fence, lapsed) = taken.map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
+        let until = begun + self.lease;
+        let Loaded { table, mut reached } = match self.read(&environment).await {
+            Ok(loaded) => loaded.unwrap_or_default(),
+            Err(error) => {
+                // Who cannot work from it must not keep others from putting it right.
+                self.give_up(&environment, fence).await;
+                return Err(error);
+            }
+        };
+        let (last, now) = (reached.server.take(), self.server().await);
+        let moved = matches!((&last, &now), (Some(last), Some(now)) if last != now);
+        reached.server = now.or(last);
+        let lapsed = lapsed == Some(true);
+        let leased = Leased { environment: environment.clone(), fence, lapsed, table, reached, until };
+        let held = Arc::new(Held::start(&self, leased));
+        {
+            let mut all = self.held();
+            all.retain(|_, held| held.strong_count() > 0);
+            all.insert(environment.clone(), Arc::downgrade(&held));
+        }
+        let lock = Lock::new(environment, Arc::clone(&held) as _);
+        if moved {
+            // It stays in doubt until everything was read.
+            held.doubt(Doubt::Copied).await?;
+        }
+        Ok(lock)
+    }
+
+    /// Gives up a lease of which nothing came.
+    async fn give_up(&self, environment: &Environment, fence: i64) {
+        let sql = format!(
+            "UPDATE {}.environments SET lease_until = NULL, holder = NULL, token = NULL
+             WHERE place = $1 AND fence = $2",
+            self.database.schema()
+        );
+        let place = keyspace::place(environment).to_vec();
+        let parameters = vec![parameter(place, Type::BYTEA), parameter(fence, Type::INT8)];
+        if let Err(error) = self.database.query("give the lease up", &sql, parameters).await {
+            tracing::warn!(%error, "the environment is free only when the lease ends");
+        }
+    }
+
+    async fn environments(&self, after: Option<String>, most: usize) -> Result<Vec<Known>, Error> {
+        let mut found = Vec::new();
+        let mut after = after.unwrap_or_default();
+        loop {
+            let sql = format!(
+                "SELECT prefix, org, app, env, CASE WHEN summary_seq = seq THEN summary END
+                 FROM {}.environments WHERE prefix > $1 ORDER BY prefix LIMIT $2",
+                self.database.schema()
+            );
+            let page = i64::try_from(most.saturating_sub(found.len()).max(1)).unwrap_or(i64::MAX);
+            let parameters = vec![parameter(after.clone(), Type::TEXT), parameter(page, Type::INT8)];
+            let rows = self.database.query("list the environments", &sql, parameters).await?;
+            let is_last = i64::try_from(rows.len()).is_ok_and(|count| count < page);
+            for row in rows {
+                let read = || -> Result<_, tokio_postgres::Error> {
+                    let text = |at: usize| row.try_get::<_, &str>(at);
+                    let environment = Environment {
+                        org: text(1)?.into(),
+                        app: text(2)?.into(),
+                        env: text(3)?.into(),
+                    };
+                    Ok((text(0)?.to_owned(), environment, row.try_get::<_, Option<Vec<u8>>>(4)?))
+                };
+                let (prefix, environment, summary) = read().map_err(|error| self.unreadable(&error))?;
+                after = prefix;
+                let known = match summary {
+                    Some(summary) => {
+                        self.with_keys(|| async { codec::decode_known(&summary, &self.keys) }).await?
+                    }
+                    None => self.known(&environment).await?,
+                };
+                found.extend(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
+            }
+            if is_last || found.len() >= most {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// An environment that is not as its summary says.
+    async fn known(&self, environment: &Environment) -> Result<Known, Error> {
+        self.with_keys(|| async {
+            let loaded = self.read(environment).await?.unwrap_or_default();
+            let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+            let last = self.last_entry(environment, prefix).await?;
+            snapshot::known_with(&loaded.table, environment, &self.keys, last)
+        })
+        .await
+    }
+
+    async fn listings(&self) -> Result<Vec<Listing>, Error> {
+        let sql = format!(
+            "SELECT org, app, env, CASE WHEN summary_seq = seq THEN listing END
+             FROM {}.environments WHERE listing IS NOT NULL OR summary_seq <> seq ORDER BY prefix",
+            self.database.schema()
+        );
+        let mut all = Vec::new();
+        for row in self.database.query("list the installations", &sql, Vec::new()).await? {
+            let read = || -> Result<_, tokio_postgres::Error> {
+                let text = |at: usize| row.try_get::<_, &str>(at);
+                let environment =
+                    Environment { org: text(0)?.into(), app: text(1)?.into(), env: text(2)?.into() };
+                Ok((environment, row.try_get::<_, Option<Vec<u8>>>(3)?))
+            };
+            let (environment, listing) = read().map_err(|error| self.unreadable(&error))?;
+            let listing = self.with_keys(|| async {
+                match &listing {
+                    Some(listing) => codec::decode_listing(listing, &self.keys),
+                    None => {
+                        let loaded = self.read(&environment).await?.unwrap_or_default();
+                        snapshot::listing(&loaded.table, &environment, &self.keys)
+                    }
+                }
+            });
+            all.extend(Some(listing.await?).filter(|listing| !listing.is_empty()));
+        }
+        Ok(all)
+    }
+
+    async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
+        let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+        self.with_keys(|| async {
+            let table = self.entries(environment, prefix.clone()).await?;
+            snapshot::history(&table, environment, &self.keys)
+        })
+        .await
+    }
+
+    async fn documents(&self, environment: &Environment, digest: [u8; 32]) -> Result<Option<Vec<u8>>, Error> {
+        let key = keyspace::documents(&digest, &keyspace::place(environment));
+        self.with_keys(|| async {
+            let table = self.entries(environment, key.clone()).await?;
+            snapshot::documents(&table, &digest, &self.keys)
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
+        let environment = environment.clone();
+        self.on(|inner| async move { inner.load(&environment).await }).await
+    }
+
+    async fn find(&self, urn: &Urn) -> Result<Option<Arc<Record>>, Error> {
+        let Some(environment) = Environment::of_urn(urn) else { return Ok(None) };
+        let urn = urn.clone();
+        self.on(|inner| async move { inner.find(&environment, &urn).await }).await
+    }
+
+    async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {
+        let after = after.map(Environment::urn_prefix);
+        self.on(|inner| async move { inner.environments(after, most).await }).await
+    }
+
+    async fn listings(&self) -> Result<Vec<Listing>, Error> {
+        self.on(|inner| async move { inner.listings().await }).await
+    }
+
+    async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
+        let environment = environment.clone();
+        self.on(|inner| async move { inner.history(&environment).await }).await
+    }
+
+    async fn documents(
+        &self,
+        environment: &Environment,
+        digest: &[u8; 32],
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let (environment, digest) = (environment.clone(), *digest);
+        self.on(|inner| async move { inner.documents(&environment, digest).await }).await
+    }
+
+    async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {
+        let plain = Zeroizing::new(plain.to_vec());
+        self.on(|inner| async move {
+            keys::refresh(&inner.database, &inner.keys).await?;
+            codec::encode_blob(&plain, &inner.keys)
+        })
+        .await
+    }
+
+    async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let sealed = sealed.to_vec();
+        self.on(|inner| async move {
+            inner.with_keys(|| async { codec::decode_blob(&sealed, &inner.keys) }).await
+        })
+        .await
+    }
+
+    async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {
+        let environment = environment.clone();
+        self.on(|inner| inner.lock(environment, holder)).await
+    }
+
+    async fn reserve(&self, vacancy: &Vacancy, holder: Holder) -> Result<Reserved, Error> {
+        let vacancy = vacancy.clone();
+        self.on(|inner| inner.reserve(vacancy, holder)).await
+    }
+
+    async fn close(&self) -> Result<(), Error> {
+        self.0.is_closed.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+/// What tells this holder from every other one.
+fn token() -> Result<Vec<u8>, Error> {
+    let mut token = vec![0; 16];
+    getrandom::fill(&mut token).map_err(|_| Error::Unwritable {
+        name: "the lease".into(),
+        detail: "the system gives no random numbers",
+    })?;
+    Ok(token)
+}
+
+/// A holder as the database shows it to people.
+fn shown(holder: &Holder) -> String {
+    serde_json::to_string(holder).unwrap_or_default()
+}
+
+fn holder(text: &str) -> Option<Box<Holder>> {
+    serde_json::from_str(text).ok()
+}

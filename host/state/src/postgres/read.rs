@@ -1,0 +1,133 @@
+//! What is recorded in an environment, read from the database and checked against what its last writer sealed.
+
+use bytes::Bytes;
+use tokio_postgres::types::Type;
+
+use super::Inner;
+use super::connect::parameter;
+use crate::keyspace::{self, Kind};
+use crate::table::{Table, Tally};
+use crate::{Environment, Error, codec};
+
+/// The first byte of keys behind those of documents, which are large and only read by their digest.
+const BEHIND_DOCUMENTS: u8 = Kind::Documents as u8 + 1;
+
+/// How far an environment was written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reached {
+    /// How many commits there were.
+    pub(super) seq: i64,
+    /// Which server took the last one.
+    pub(super) server: Option<String>,
+}
+
+/// An environment as it was at one moment.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    /// Everything but documents; of deployments, only the keys.
+    pub(super) table: Table,
+    pub(super) reached: Reached,
+}
+
+/// Whether an entry is only known by its key in tables in memory.
+pub(super) fn is_history(key: &[u8]) -> bool {
+    key.first() == Some(&(Kind::Deployment as u8))
+}
+
+/// Whether an entry is not in tables in memory at all.
+pub(super) fn is_documents(key: &[u8]) -> bool {
+    key.first() == Some(&(Kind::Documents as u8))
+}
+
+impl Inner {
+    /// Reads an environment; none where nobody ever locked it.
+    pub(super) async fn read(&self, environment: &Environment) -> Result<Option<Loaded>, Error> {
+        let place = keyspace::place(environment);
+        let schema = self.database.schema();
+        // One statement sees one moment.
+        let sql = format!(
+            "SELECT ''::bytea, head, seq, server FROM {schema}.environments WHERE place = $1
+             UNION ALL
+             SELECT key, CASE WHEN get_byte(key, 0) = {history} THEN ''::bytea ELSE value END, NULL, NULL
+             FROM {schema}.entries WHERE place = $1 AND key >= $2",
+            history = Kind::Deployment as u8,
+        );
+        let parameters = vec![
+            parameter(place.to_vec(), Type::BYTEA),
+            parameter(vec![BEHIND_DOCUMENTS], Type::BYTEA),
+        ];
+        let rows = self.database.query("read the state", &sql, parameters).await?;
+        let (mut loaded, mut head, mut found) = (Loaded::default(), None, false);
+        for row in rows {
+            let key: &[u8] = row.try_get(0).map_err(|error| self.unreadable(&error))?;
+            let value: Option<&[u8]> = row.try_get(1).map_err(|error| self.unreadable(&error))?;
+            if key.is_empty() {
+                found = true;
+                head = value.map(<[u8]>::to_vec);
+                let read = || Ok((row.try_get(2)?, row.try_get(3)?));
+                let (seq, server) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
+                loaded.reached = Reached { seq, server };
+            } else {
+                let value = Bytes::copy_from_slice(value.unwrap_or_default());
+                loaded.table.apply_bytes(Bytes::copy_from_slice(key), Some(value));
+            }
+        }
+        let expected = match &head {
+            Some(head) => codec::decode_head(head, environment, &self.keys)?,
+            None => (0, Tally::default()),
+        };
+        if expected != (loaded.reached.seq, loaded.table.tally()) {
+            return Err(Error::Damaged {
+                name: environment.to_string(),
+                detail: "entries are missing, or something other than Purlin changed them; restore the database"
+                    .into(),
+            });
+        }
+        Ok(found.then_some(loaded))
+    }
+
+    /// The entries of a kind, in order.
+    pub(super) async fn entries(&self, environment: &Environment, prefix: Vec<u8>) -> Result<Table, Error> {
+        let sql = format!(
+            "SELECT key, value FROM {}.entries WHERE place = $1 AND key >= $2 AND key < $3",
+            self.database.schema()
+        );
+        let mut behind = prefix.clone();
+        // Prefixes begin with a letter, so that some byte can grow.
+        while let Some(last) = behind.pop() {
+            if let Some(next) = last.checked_add(1) {
+                behind.push(next);
+                break;
+            }
+        }
+        let parameters = vec![
+            parameter(keyspace::place(environment).to_vec(), Type::BYTEA),
+            parameter(prefix, Type::BYTEA),
+            parameter(behind, Type::BYTEA),
+        ];
+        let mut table = Table::default();
+        for row in self.database.query("read the state", &sql, parameters).await? {
+            let read = || Ok((row.try_get::<_, Vec<u8>>(0)?, row.try_get::<_, Vec<u8>>(1)?));
+            let (key, value) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
+            table.apply(key, Some(value));
+        }
+        Ok(table)
+    }
+
+    /// The server that answers now, told apart from its copies and from what it becomes by going back in time:
+    /// the beginning of its log and its timeline. None where it does not say.
+    pub(super) async fn server(&self) -> Option<String> {
+        let sql = "SELECT (SELECT system_identifier FROM pg_control_system())::text
+            || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)";
+        let rows = self.database.try_query(sql, Vec::new()).await.ok()?;
+        rows.first()?.try_get(0).ok()
+    }
+
+    pub(super) fn unreadable(&self, error: &tokio_postgres::Error) -> Error {
+        Error::Database {
+            place: self.database.place().to_owned(),
+            action: "read the state",
+            detail: error.to_string(),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The tables, and how a database gets them. Needs no superuser.
+//!
+//! ```text
+//! meta          one row: the version of these tables
+//! keys          the data keys, sealed for the state's key; the first one seals
+//! environments  one row each: how far it was written and by which server, who holds it and until when
+//! entries       everything that is recorded, sealed, under the keys of `keyspace`
+//! vacancies     installations that one deployment makes and others wait for
+//! ```
+
+use tokio_postgres::types::Type;
+
+use super::connect::{Database, Trouble, parameter};
+use crate::Error;
+
+/// The version of the tables that this program writes.
+const VERSION: i32 = 1;
+
+/// What leads from each version to the next. `{schema}` is the quoted name of the schema.
+const MIGRATIONS: [&str; VERSION as usize] = ["
+    CREATE TABLE {schema}.meta (
+        single boolean PRIMARY KEY DEFAULT true CHECK (single),
+        version integer NOT NULL
+    );
+    CREATE TABLE {schema}.keys (
+        position integer PRIMARY KEY,
+        sealed bytea NOT NULL
+    );
+    CREATE TABLE {schema}.environments (
+        place bytea PRIMARY KEY,
+        prefix text COLLATE \"C\" NOT NULL,
+        org text NOT NULL,
+        app text NOT NULL,
+        env text NOT NULL,
+        seq bigint NOT NULL DEFAULT 0,
+        head bytea,
+        server text,
+        fence bigint NOT NULL DEFAULT 0,
+        holder text,
+        token bytea,
+        lease_until timestamptz,
+        lapsed boolean NOT NULL DEFAULT false,
+        summary bytea,
+        listing bytea,
+        summary_seq bigint NOT NULL DEFAULT -1
+    );
+    CREATE INDEX environments_by_prefix ON {schema}.environments (prefix);
+    CREATE TABLE {schema}.entries (
+        place bytea NOT NULL,
+        key bytea NOT NULL,
+        value bytea NOT NULL,
+        PRIMARY KEY (place, key)
+    );
+    CREATE TABLE {schema}.vacancies (
+        name text PRIMARY KEY,
+        token bytea NOT NULL,
+        holder text,
+        lease_until timestamptz NOT NULL
+    );
+    INSERT INTO {schema}.meta (version) VALUES (1);
+"];
+
+/// The lock that migrations take, so that two programs do not migrate at once: any number will do that
+/// nobody else uses.
+const MIGRATING: i64 = 0x7075_726c_696e;
+
+/// Creates the schema and its tables, or brings them to this version. Says whether there was anything to do.
+pub(super) async fn migrate(database: &Database) -> Result<bool, Error> {
+    let found = version(database).await?;
+    let from = match found {
+        Some(version) if version > VERSION => return Err(newer(database, version)),
+        Some(VERSION) => return Ok(false),
+        Some(version) => version,
+        None => 0,
+    };
+    let schema = database.schema();
+    // One text and one transaction, so that it works through proxies that give sessions away.
+    let mut text = format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATING});");
+    // Whoever may not create schemas needs one that is there.
+    if !has_schema(database).await? {
+        text.push_str(&format!("CREATE SCHEMA IF NOT EXISTS {schema};"));
+    }
+    // Another program may have been faster: then this fails as a whole, and the version is read again.
+    for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
+        text.push_str(&migration.replace("{schema}", schema));
+    }
+    text.push_str("COMMIT;");
+    match database.batch("create the tables", &text).await {
+        Ok(()) => Ok(true),
+        Err(error) => match version(database).await {
+            Ok(Some(VERSION)) => Ok(false),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Makes sure that the tables are those of this version.
+pub(super) async fn check(database: &Database) -> Result<(), Error> {
+    match version(database).await? {
+        Some(VERSION) => Ok(()),
+        Some(version) if version > VERSION => Err(newer(database, version)),
+        Some(_) | None => Err(Error::Unprepared { place: database.place().to_owned() }),
+    }
+}
+
+fn newer(database: &Database, version: i32) -> Error {
+    Error::Newer {
+        what: database.place().to_owned(),
+        found: u32::try_from(version).unwrap_or_default(),
+        supported: VERSION as u32,
+    }
+}
+
+async fn has_schema(database: &Database) -> Result<bool, Error> {
+    let sql = "SELECT to_regnamespace($1) IS NOT NULL";
+    let rows = database.query("look for the schema", sql, vec![parameter(database.schema().to_owned(), Type::TEXT)]).await?;
+    Ok(rows.first().is_some_and(|row| row.get(0)))
+}
+
+/// The version of the tables; none where there are none.
+async fn version(database: &Database) -> Result<Option<i32>, Error> {
+    let sql = format!("SELECT version FROM {}.meta", database.schema());
+    match database.try_query(&sql, Vec::new()).await {
+        Ok(rows) => Ok(rows.first().map(|row| row.get(0))),
+        Err(Trouble::Missing) => Ok(None),
+        Err(trouble) => Err(database.failed("read the version of the tables", trouble)),
+    }
+}

@@ -1,0 +1,88 @@
+//! Vacancies that one process fills, held by leases like environments.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio_postgres::types::Type;
+
+use super::Inner;
+use super::connect::parameter;
+use crate::{Error, Holder, Reserved, Vacancy};
+
+/// Ends the lease when it is dropped.
+struct Filling(Option<oneshot::Sender<()>>);
+
+impl Drop for Filling {
+    fn drop(&mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Inner {
+    pub(super) async fn reserve(
+        self: Arc<Self>,
+        vacancy: Vacancy,
+        holder: Holder,
+    ) -> Result<Reserved, Error> {
+        let schema = self.database.schema().to_owned();
+        let name = name(&vacancy);
+        let token = super::token()?;
+        let sql = format!(
+            "INSERT INTO {schema}.vacancies AS v (name, token, holder, lease_until)
+             VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 second')
+             ON CONFLICT (name) DO UPDATE
+             SET token = excluded.token, holder = excluded.holder, lease_until = excluded.lease_until
+             WHERE v.lease_until <= clock_timestamp() OR v.token = excluded.token
+             RETURNING 1::bigint"
+        );
+        let parameters = vec![
+            parameter(name.clone(), Type::TEXT),
+            parameter(token.clone(), Type::BYTEA),
+            parameter(super::shown(&holder), Type::TEXT),
+            parameter(self.lease.as_secs_f64(), Type::FLOAT8),
+        ];
+        if self.database.query("reserve an installation", &sql, parameters).await?.is_empty() {
+            let sql = format!("SELECT holder FROM {schema}.vacancies WHERE name = $1");
+            let rows = self
+                .database
+                .query("reserve an installation", &sql, vec![parameter(name, Type::TEXT)])
+                .await?;
+            let holder = rows.first().and_then(|row| super::holder(row.try_get(0).ok()?));
+            return Err(Error::Reserved { vacancy, holder });
+        }
+        let (guard, ended) = oneshot::channel();
+        let inner = Arc::clone(&self);
+        self.database.handle().spawn(async move { inner.keep(name, token, ended).await });
+        Ok(Reserved::new(vacancy, Filling(Some(guard))))
+    }
+
+    /// Renews the lease of a vacancy until the guard is dropped, and gives it up then.
+    async fn keep(&self, name: String, token: Vec<u8>, mut ended: oneshot::Receiver<()>) {
+        let schema = self.database.schema();
+        let renew = format!(
+            "UPDATE {schema}.vacancies SET lease_until = clock_timestamp() + $3 * interval '1 second'
+             WHERE name = $1 AND token = $2"
+        );
+        while tokio::time::timeout(self.lease / 3, &mut ended).await.is_err() {
+            let parameters = vec![
+                parameter(name.clone(), Type::TEXT),
+                parameter(token.clone(), Type::BYTEA),
+                parameter(self.lease.as_secs_f64(), Type::FLOAT8),
+            ];
+            if let Err(error) = self.database.query("renew a lease", &renew, parameters).await {
+                tracing::warn!(%error, "others may install the same now");
+            }
+        }
+        let give_up = format!("DELETE FROM {schema}.vacancies WHERE name = $1 AND token = $2");
+        let parameters = vec![parameter(name, Type::TEXT), parameter(token, Type::BYTEA)];
+        if let Err(error) = self.database.query("give a lease up", &give_up, parameters).await {
+            tracing::warn!(%error, "a reserved installation becomes free only when its lease ends");
+        }
+    }
+}
+
+/// A name that no other vacancy has.
+fn name(vacancy: &Vacancy) -> String {
+    let Vacancy { namespace, group, bundle } = vacancy;
+    serde_json::json!([&**namespace, &**group, bundle.as_deref()]).to_string()
+}

@@ -1,0 +1,411 @@
+//! What the store in PostgreSQL promises, on a real server (SPEC §10).
+#![allow(missing_docs, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use common::keeps::keeps;
+use common::*;
+use purlin_state::{
+    Address, Change, Deployment, Doubt, Environment, Error, KeyProvider, Lock, Outcome, PostgresOptions,
+    PostgresStore, Store,
+};
+use purlin_systems::postgres::{PASSWORD, Pooler, Postgres};
+use sha2::{Digest, Sha256};
+use tokio::runtime::Runtime;
+
+/// The identity in it was made for these tests.
+const KEY: &str = "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX";
+
+/// A server, and the runtime in which its clients live.
+struct Scene {
+    server: Postgres,
+    runtime: Runtime,
+    key: tempfile::TempDir,
+}
+
+impl Scene {
+    fn begin() -> Option<Self> {
+        let server = Postgres::start()?;
+        let key = tempfile::tempdir().expect("a folder");
+        KeyProvider::create(&key.path().join("key")).expect("made");
+        let scene = Self { server, runtime: runtime(), key };
+        assert!(scene.runtime.block_on(PostgresStore::prepare(&scene.options())).expect("prepared"));
+        Some(scene)
+    }
+
+    fn options(&self) -> PostgresOptions {
+        PostgresOptions {
+            address: Address {
+                url: format!("postgres://postgres@127.0.0.1:{}/postgres", self.server.port),
+                schema: "purlin".into(),
+                password: Some(PASSWORD.into()),
+                ca: None,
+            },
+            key: KeyProvider::File(self.key.path().join("key")),
+            lease: PostgresOptions::SHORTEST_LEASE,
+            patience: PostgresOptions::PATIENCE,
+        }
+    }
+
+    fn open(&self) -> PostgresStore {
+        self.run(PostgresStore::open(self.options())).expect("opens")
+    }
+
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    fn sql(&self, sql: &str) -> String {
+        self.server.ask(sql)
+    }
+
+    fn lock(&self, store: &PostgresStore) -> Lock {
+        self.run(store.lock(&environment(), holder())).expect("free")
+    }
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+}
+
+/// Installs its server where that is missing, and says so.
+macro_rules! scene {
+    () => {
+        match Scene::begin() {
+            Some(scene) => scene,
+            None => return,
+        }
+    };
+}
+
+#[test]
+fn a_database_keeps() {
+    let scene = scene!();
+    let again = scene.run(PostgresStore::prepare(&scene.options()));
+    assert!(!again.expect("prepared already"));
+    keeps(&scene.open());
+    let store = scene.open();
+    let snapshot = scene.run(store.load(&environment())).expect("loads");
+    assert_eq!(snapshot.records.len(), 39);
+    // The summary that the last holder left says the same as the records.
+    let known = scene.run(store.environments(None, 10)).expect("lists");
+    assert_eq!(known.iter().map(|known| known.records).collect::<Vec<_>>(), [39]);
+    // The database sees nothing of what is secret, nor of the key.
+    let all = scene.sql("SELECT string_agg(encode(value, 'escape'), '') FROM purlin.entries");
+    assert!(all.len() > 10_000, "{}", all.len());
+    assert!(!all.contains("hidden") && !all.contains("value-2") && !all.contains("AGE-SECRET"), "{all}");
+}
+
+/// Nothing hangs on a session, so that a pooler may give each transaction another one.
+#[test]
+fn a_pooler_may_stand_in_between() {
+    let scene = scene!();
+    let Some(pooler) = Pooler::start(&scene.server) else { return };
+    let mut options = scene.options();
+    options.address.url = format!("postgres://postgres@127.0.0.1:{}/postgres", pooler.port);
+    options.address.schema = "pooled".into();
+    assert!(scene.run(PostgresStore::prepare(&options)).expect("prepared"));
+    keeps(&scene.run(PostgresStore::open(options)).expect("opens"));
+}
+
+#[test]
+fn deployments_get_numbers_and_their_documents_come_back() {
+    let scene = scene!();
+    let store = scene.open();
+    let lock = scene.lock(&store);
+    let documents = b"kind: Deployment".repeat(1000);
+    let digest: [u8; 32] = Sha256::digest(&documents).into();
+    for number in 1..=3_u64 {
+        let deployment = Deployment {
+            id: format!("d{number}").into(),
+            number: 0,
+            holder: holder(),
+            ended: None,
+            outcome: Outcome::Unfinished,
+            steps: Vec::new(),
+            documents: (number == 2).then_some(digest),
+            rollback_of: None,
+        };
+        let documents = (number == 2).then(|| documents.clone());
+        scene
+            .run(lock.writer().commit(vec![Change::Deployed { deployment: Box::new(deployment), documents }]))
+            .expect("commits");
+    }
+    let other = scene.open();
+    for store in [&store, &other] {
+        let history = scene.run(store.history(&environment())).expect("reads");
+        assert_eq!(history.iter().map(|entry| entry.number).collect::<Vec<_>>(), [1, 2, 3]);
+        let last = scene.run(store.last_from_documents(&environment())).expect("reads");
+        assert_eq!(last.map(|last| last.number), Some(2));
+        let kept = scene.run(store.documents(&environment(), &digest)).expect("reads");
+        assert_eq!(kept.as_deref(), Some(&*documents));
+        let known = scene.run(store.environments(None, 10)).expect("lists");
+        assert_eq!(known[0].last.as_ref().map(|last| last.number), Some(3));
+    }
+    scene.run(lock.release()).expect("releases");
+    let known = scene.run(other.environments(None, 10)).expect("lists");
+    assert_eq!(known[0].last.as_ref().map(|last| last.number), Some(3));
+    // What one host seals, another one opens.
+    let sealed = scene.run(store.seal(b"a plan")).expect("seals");
+    assert_eq!(&**scene.run(other.unseal(&sealed)).expect("opens"), b"a plan");
+}
+
+#[test]
+fn what_does_not_fit_is_rejected_by_name() {
+    let scene = scene!();
+    let open = |options: PostgresOptions| match scene.run(PostgresStore::open(options)) {
+        Err(error) => error,
+        Ok(_) => panic!("it opens"),
+    };
+    drop(scene.open());
+    let with = |change: &dyn Fn(&mut Address)| {
+        let mut options = scene.options();
+        change(&mut options.address);
+        options.patience = Duration::from_millis(200);
+        options
+    };
+    let error = open(with(&|address| address.schema = "nobodys".into())).to_string();
+    assert!(error.contains("?schema=nobodys` is not prepared") && error.contains("purlin state init"), "{error}");
+    let error = open(with(&|address| address.password = Some("wrong".into()))).to_string();
+    assert!(error.contains("password authentication failed"), "{error}");
+    let error = open(with(&|address| address.url = address.url.replace("@", ":secret@"))).to_string();
+    assert!(error.contains("the URL holds a password") && !error.contains("secret@"), "{error}");
+    let error = open(with(&|address| address.url = "postgres://x@127.0.0.1:1/x".into())).to_string();
+    assert!(error.contains("postgres://127.0.0.1:1/x?schema=purlin") && error.contains("reached"), "{error}");
+    let error = open(with(&|address| address.url = "nonsense".into())).to_string();
+    assert!(error.starts_with("the address of the state is wrong: "), "{error}");
+    let error = open(PostgresOptions { key: KeyProvider::Value(KEY.into()), ..scene.options() });
+    assert!(matches!(error, Error::KeyInvalid { .. } | Error::WrongKey { .. }), "{error}");
+    scene.sql("UPDATE purlin.meta SET version = 7");
+    let error = open(scene.options());
+    assert!(matches!(error, Error::Newer { found: 7, .. }), "{error}");
+    let error = scene.run(PostgresStore::prepare(&scene.options())).expect_err("newer");
+    assert!(matches!(error, Error::Newer { found: 7, .. }), "{error}");
+    // Who may do nothing is told what is missing.
+    scene.sql("CREATE USER guest PASSWORD 'guest'");
+    let guest = |schema: &str| {
+        with(&|address| {
+            address.url = address.url.replace("postgres@", "guest@");
+            address.password = Some("guest".into());
+            address.schema = schema.into();
+        })
+    };
+    let error = scene.run(PostgresStore::prepare(&guest("theirs"))).expect_err("no rights").to_string();
+    assert!(error.contains("cannot create the tables") && error.contains("permission denied"), "{error}");
+    // A schema of one's own is enough.
+    scene.sql("CREATE SCHEMA theirs AUTHORIZATION guest");
+    assert!(scene.run(PostgresStore::prepare(&guest("theirs"))).expect("prepared"));
+    let store = scene.run(PostgresStore::open(guest("theirs"))).expect("opens");
+    let lock = scene.lock(&store);
+    scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
+}
+
+#[test]
+fn whoever_lost_the_lease_writes_nothing() {
+    let scene = scene!();
+    let (store, other) = (scene.open(), scene.open());
+    let lock = scene.lock(&store);
+    let writer = lock.writer();
+    scene.run(writer.commit(vec![put(record(1))])).expect("commits");
+    let error = scene.run(other.lock(&environment(), holder())).expect_err("taken");
+    assert!(error.to_string().contains("ada on build-7"), "{error}");
+    // A lease is renewed while nothing is written.
+    std::thread::sleep(PostgresOptions::SHORTEST_LEASE + Duration::from_secs(1));
+    assert!(!lock.is_lost());
+    scene.run(writer.commit(vec![put(record(2))])).expect("still held");
+    // Whoever takes over after the end of the lease shuts the first one out. Here the lease ends by the clock of
+    // the database, as it does for a host that was stopped.
+    scene.sql("UPDATE purlin.environments SET lease_until = clock_timestamp() - interval '1 second'");
+    let next = scene.lock(&other);
+    assert!(next.fence() > lock.fence());
+    let error = scene.run(writer.commit(vec![put(record(3))])).expect_err("lost");
+    assert!(matches!(error, Error::Lost { .. }), "{error}");
+    assert!(lock.is_lost());
+    scene.run(next.writer().commit(vec![put(record(4))])).expect("commits");
+    drop(lock);
+    scene.run(next.release()).expect("releases");
+    let records = scene.run(store.load(&environment())).expect("loads").records;
+    assert_eq!(plain(&records), [record(1), record(2), record(4)]);
+    // One that ended without anybody else coming is lost, too.
+    let lock = scene.lock(&store);
+    scene.sql("UPDATE purlin.environments SET lease_until = clock_timestamp() - interval '1 second'");
+    let error = scene.run(lock.writer().commit(vec![put(record(5))])).expect_err("lost");
+    assert!(matches!(error, Error::Lost { .. }), "{error}");
+}
+
+/// A host that is gone with all its connections is replaced when its lease ends.
+#[test]
+fn a_host_that_is_gone_is_replaced() {
+    let scene = scene!();
+    let gone = runtime();
+    let store = gone.block_on(PostgresStore::open(scene.options())).expect("opens");
+    let lock = gone.block_on(store.lock(&environment(), holder())).expect("free");
+    gone.block_on(lock.writer().commit(vec![put(record(1))])).expect("commits");
+    gone.shutdown_background();
+    let begun = Instant::now();
+    let other = scene.open();
+    let next = loop {
+        match scene.run(other.lock(&environment(), holder())) {
+            Ok(lock) => break lock,
+            Err(Error::Locked { .. }) => std::thread::sleep(Duration::from_millis(50)),
+            Err(error) => panic!("{error}"),
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "the lease never ends");
+    };
+    // By its own clock the first one knows, too, without asking anybody.
+    while !lock.is_lost() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the first holder never notices");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(matches!(lock.writer().submit(vec![put(record(2))]), Err(Error::Lost { .. })));
+    assert_eq!(plain(&scene.run(other.load(&environment())).expect("loads").records), [record(1)]);
+    drop(next);
+}
+
+#[test]
+fn lost_connections_lose_no_commit() {
+    let scene = scene!();
+    let store = scene.open();
+    let lock = scene.lock(&store);
+    let (writer, done) = (lock.writer(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                scene.sql(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                     WHERE application_name = 'purlin' AND pid <> pg_backend_pid()",
+                );
+            }
+        });
+        for number in 0..60 {
+            let begun = Instant::now();
+            scene.run(writer.commit(vec![put(record(number))])).expect("commits");
+            if begun.elapsed() < Duration::from_millis(20) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        done.store(true, Ordering::SeqCst);
+    });
+    let expected: Vec<_> = (0..60).map(record).collect();
+    assert_eq!(plain(&scene.run(store.load(&environment())).expect("loads").records), expected);
+    scene.run(lock.release()).expect("releases");
+    assert_eq!(plain(&scene.run(store.load(&environment())).expect("loads").records), expected);
+}
+
+#[test]
+fn what_others_change_is_noticed() {
+    let scene = scene!();
+    let store = scene.open();
+    let lock = scene.lock(&store);
+    let prod = Environment { env: "prod".into(), ..environment() };
+    let there = scene.run(store.lock(&prod, holder())).expect("free");
+    scene.run(lock.writer().commit((0..5).map(|n| put(secret_record(n))).collect())).expect("commits");
+    scene.run(lock.release()).expect("releases");
+    scene.run(there.release()).expect("releases");
+    scene.sql("CREATE TABLE purlin.backup AS TABLE purlin.entries");
+    let restore = || {
+        scene.sql("DELETE FROM purlin.entries; INSERT INTO purlin.entries TABLE purlin.backup");
+        scene.run(store.load(&environment())).expect("whole again");
+    };
+    let one = "(SELECT key FROM purlin.entries ORDER BY key LIMIT 1)";
+    let other = "(SELECT key FROM purlin.entries ORDER BY key DESC LIMIT 1)";
+    for change in [
+        format!("DELETE FROM purlin.entries WHERE key = {one}"),
+        "DELETE FROM purlin.entries".to_owned(),
+        format!("UPDATE purlin.entries SET value = set_byte(value, 40, 1 + get_byte(value, 40) % 255) WHERE key = {one}"),
+        format!("UPDATE purlin.entries SET value = (SELECT value FROM purlin.entries WHERE key = {other}) WHERE key = {one}"),
+        "UPDATE purlin.environments SET seq = seq + 1".to_owned(),
+        "UPDATE purlin.environments SET head = NULL".to_owned(),
+        "UPDATE purlin.environments e SET head = (SELECT head FROM purlin.environments f WHERE f.env = 'prod') WHERE e.env = 'dev'".to_owned(),
+    ] {
+        let before = scene.sql("SELECT seq, encode(head, 'hex') FROM purlin.environments WHERE env = 'dev'");
+        let (seq, head) = before.split_once('|').expect("two columns");
+        scene.sql(&change);
+        match scene.run(store.load(&environment())) {
+            Err(Error::Damaged { .. }) => {}
+            other => panic!("{change}: {other:?}"),
+        }
+        let error = scene.run(store.lock(&environment(), holder())).expect_err("not worked from");
+        assert!(matches!(error, Error::Damaged { .. }), "{change}: {error}");
+        scene.sql(&format!(
+            "UPDATE purlin.environments SET seq = {seq}, head = decode('{head}', 'hex') WHERE env = 'dev'"
+        ));
+        restore();
+    }
+}
+
+/// A database that was restored, or failed over to a copy that may lack commits, is doubted until all was read.
+#[test]
+fn another_server_is_doubted() {
+    let scene = scene!();
+    let store = scene.open();
+    let lock = scene.lock(&store);
+    scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
+    scene.run(lock.release()).expect("releases");
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, None);
+    let server = scene.sql("SELECT server FROM purlin.environments");
+    assert!(server.contains('/') && server.len() > 20, "{server}");
+    scene.sql("UPDATE purlin.environments SET server = '7000000000000000000/00000001'");
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
+    let lock = scene.lock(&store);
+    scene.run(lock.writer().commit(vec![put(record(2))])).expect("commits");
+    scene.run(lock.release()).expect("releases");
+    // It stays in doubt, although this server took the last commit.
+    assert_eq!(scene.sql("SELECT server FROM purlin.environments"), server);
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
+    let lock = scene.lock(&store);
+    scene.run(lock.writer().commit(vec![Change::Trust])).expect("commits");
+    scene.run(lock.release()).expect("releases");
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, None);
+}
+
+#[test]
+fn a_database_that_forgot_commits_stops_its_holder() {
+    let scene = scene!();
+    let store = scene.open();
+    let lock = scene.lock(&store);
+    for number in 0..3 {
+        scene.run(lock.writer().commit(vec![put(record(number))])).expect("commits");
+    }
+    scene.sql("UPDATE purlin.environments SET seq = 1");
+    let error = scene.run(lock.writer().commit(vec![put(record(3))])).expect_err("noticed");
+    assert!(error.to_string().contains("the database lost commits"), "{error}");
+    assert!(lock.is_lost());
+}
+
+/// Many hosts at once: an environment has one holder at a time, and nothing that was confirmed is missing.
+#[test]
+fn many_hosts_take_turns() {
+    let scene = Arc::new(scene!());
+    let hosts: Vec<_> = (0..4)
+        .map(|host| {
+            let scene = Arc::clone(&scene);
+            std::thread::spawn(move || {
+                let store = scene.open();
+                let mut taken = 0;
+                while taken < 10 {
+                    match scene.run(store.lock(&environment(), holder())) {
+                        Ok(lock) => {
+                            let number = host * 10 + taken;
+                            scene.run(lock.writer().commit(vec![put(record(number))])).expect("commits");
+                            scene.run(lock.release()).expect("releases");
+                            taken += 1;
+                        }
+                        Err(Error::Locked { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            })
+        })
+        .collect();
+    for host in hosts {
+        host.join().expect("no panic");
+    }
+    let store = scene.open();
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").records.len(), 40);
+    assert_eq!(scene.sql("SELECT fence, seq FROM purlin.environments"), "40|40");
+}
