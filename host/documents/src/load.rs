@@ -441,13 +441,11 @@ fn read_document(
                 read.pieces.push(Piece::ResourceType(Box::new(written)));
             }
         }
-        Format::Workspace => {
-            match crate::workspace::read(reader, root, &source.folder) {
-                Some(workspace) if source.governs => read.pieces.push(Piece::Workspace(Box::new(workspace))),
-                Some(workspace) => reader.report(misplaced_workspace(&workspace.location)),
-                None => {}
-            }
-        }
+        Format::Workspace => match crate::workspace::read(reader, root, &source.folder) {
+            Some(workspace) if source.governs => read.pieces.push(Piece::Workspace(Box::new(workspace))),
+            Some(workspace) => reader.report(misplaced_workspace(&workspace.location)),
+            None => {}
+        },
         Format::Bundle(form) => {
             if let Some(bundle) = crate::bundle::read(reader, root, form) {
                 read.pieces.push(Piece::Bundle(Box::new(bundle)));

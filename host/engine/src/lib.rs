@@ -50,6 +50,7 @@ pub use event::{Event, Phase, Summary};
 pub use failed::{CallFailed, Defined, Lacking};
 pub use holding::Lost;
 pub use moves::rename;
+pub use operate::longest_attempt;
 pub use outputs::KnownOutputs;
 pub use plan::{Action, Change, GRACE, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{

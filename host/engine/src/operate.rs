@@ -21,6 +21,7 @@ use purlin_model::{Context, Finding, Label, Lifecycle, Reason, Share, Urn};
 use purlin_state::{Change, DriverVersion, Durable, Record, RecordId, Status};
 use tokio::sync::OwnedSemaphorePermit;
 
+pub use self::call::longest_attempt;
 pub(crate) use self::delete::emptied;
 use self::effort::Effort;
 use crate::apply::Shared;

@@ -437,19 +437,18 @@ impl Purlin {
     }
 
     /// Waits until no call of the holder before can still have an effect: it may be cut off from the state, or
-    /// suspended, and nobody can tell whether its calls have ended before their deadlines.
+    /// suspended, so that nobody can tell whether its calls have ended.
     async fn outwait(&self, session: &Session<'_>) -> Result<(), Error> {
         let snapshot = session.snapshot().await?;
-        let last = snapshot.pending.iter().filter_map(|intent| intent.deadline).max();
-        let left = last.unwrap_or_default().saturating_sub((self.clock)());
-        if left > 0 {
+        let longest = snapshot.pending.iter().filter_map(purlin_engine::longest_attempt).max();
+        if let Some(longest) = longest.filter(|longest| !longest.is_zero()) {
             if let Some(tell) = &self.tell {
                 tell(&format!(
-                    "the deployment before was cut off; waiting up to {} s until its last calls must have ended",
-                    left.div_ceil(1000)
+                    "the deployment before was cut off; waiting {} s until the calls that it began must have ended",
+                    longest.as_secs_f64().ceil()
                 ));
             }
-            tokio::time::sleep(Duration::from_millis(left)).await;
+            tokio::time::sleep(longest).await;
         }
         Ok(())
     }

@@ -221,14 +221,17 @@ impl Purlin {
                     .into(),
             ));
         };
-        let ca = match &database.ca {
-            Some(path) => {
-                let path = self.workspace().folder.join(path);
-                let read = purlin_files::read(&path, LARGEST_CA);
-                Some(read.map_err(|error| wrong(format!("`ca` cannot be read: `{}`: {error}", path.display())))?)
-            }
-            None => None,
-        };
+        let ca =
+            match &database.ca {
+                Some(path) => {
+                    let path = self.workspace().folder.join(path);
+                    let read = purlin_files::read(&path, LARGEST_CA);
+                    Some(read.map_err(|error| {
+                        wrong(format!("`ca` cannot be read: `{}`: {error}", path.display()))
+                    })?)
+                }
+                None => None,
+            };
         let password = match &database.password {
             Some((store, name)) => Some(self.password(store, name).await.map_err(wrong)?),
             None => None,
@@ -247,7 +250,9 @@ impl Purlin {
         let of = |why: &str| format!("the password, `{name}` from the secret store `{store}`: {why}");
         let configured = self.workspace().secret_stores.get(store);
         if configured.is_some_and(|store| matches!(store.kind, SecretStoreKind::Driver(_))) {
-            return Err(of("a driver serves this store, and drivers are called for environments only; use a file, a variable or a command"));
+            return Err(of(
+                "a driver serves this store, and drivers are called for environments only; use a file, a variable or a command",
+            ));
         }
         // It belongs to no environment.
         let none: Arc<str> = "".into();

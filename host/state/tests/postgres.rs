@@ -169,7 +169,10 @@ fn what_does_not_fit_is_rejected_by_name() {
         options
     };
     let error = open(with(&|address| address.schema = "nobodys".into())).to_string();
-    assert!(error.contains("?schema=nobodys` is not prepared") && error.contains("purlin state init"), "{error}");
+    assert!(
+        error.contains("?schema=nobodys` is not prepared") && error.contains("purlin state init"),
+        "{error}"
+    );
     let error = open(with(&|address| address.password = Some("wrong".into()))).to_string();
     assert!(error.contains("password authentication failed"), "{error}");
     let error = open(with(&|address| address.url = address.url.replace("@", ":secret@"))).to_string();

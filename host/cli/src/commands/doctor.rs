@@ -206,7 +206,9 @@ fn advice(error: &purlin_host::Error) -> &'static str {
         purlin_host::Error::State(state::Error::Newer { .. }) => "use the newer purlin that wrote it",
         purlin_host::Error::State(state::Error::Unprepared { .. }) => "run `purlin state init`",
         purlin_host::Error::State(state::Error::Address { .. }) => "correct `state` in purlin.yaml",
-        purlin_host::Error::State(state::Error::Unreachable { .. }) => "start the database, or correct its address",
+        purlin_host::Error::State(state::Error::Unreachable { .. }) => {
+            "start the database, or correct its address"
+        }
         purlin_host::Error::State(state::Error::Database { .. }) => "give the user the rights that it lacks",
         _ => "restore the state from a copy",
     }

@@ -424,10 +424,14 @@ fn workspaces() {
         "url": "postgresql://purlin@db.internal:5432/purlin?sslmode=require", "schema": "team_1",
         "password": {"store": "vault", "ref": "a/b"}, "ca": "ca.pem", "lease": "1m",
     }});
-    agree(SchemaKind::Workspace, true, [
-        with(&good, "/spec/state", database.clone()),
-        with(&good, "/spec/state", json!({"postgres": {"url": "postgres://x"}})),
-    ]);
+    agree(
+        SchemaKind::Workspace,
+        true,
+        [
+            with(&good, "/spec/state", database.clone()),
+            with(&good, "/spec/state", json!({"postgres": {"url": "postgres://x"}})),
+        ],
+    );
     let in_database = with(&good, "/spec/state", database);
     let mut bad = vec![
         with(&flat, "/spec", json!({})),

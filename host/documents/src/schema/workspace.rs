@@ -122,10 +122,14 @@ fn state() -> Value {
             "pattern": TIME,
         },
     });
-    let mut state = closed("Where the state is.", &[], json!({
-        "path": text("Folder of the embedded state."),
-        "postgres": closed("A PostgreSQL database that a team shares.", &["url"], postgres),
-    }));
+    let mut state = closed(
+        "Where the state is.",
+        &[],
+        json!({
+            "path": text("Folder of the embedded state."),
+            "postgres": closed("A PostgreSQL database that a team shares.", &["url"], postgres),
+        }),
+    );
     state["oneOf"] = json!([{"required": ["path"]}, {"required": ["postgres"]}]);
     state
 }

@@ -81,7 +81,11 @@ fn schema(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
     let named = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_') && text.chars().all(valid);
     if !named || text.len() > 63 || text.starts_with("pg_") {
         let help = "use up to 63 lower-case letters, digits and `_`, such as `purlin`";
-        reader.wrong_value(&node.span, format!("`{}` is not a valid name of a schema", text.escape_debug()), help);
+        reader.wrong_value(
+            &node.span,
+            format!("`{}` is not a valid name of a schema", text.escape_debug()),
+            help,
+        );
         return None;
     }
     Some(text.into())

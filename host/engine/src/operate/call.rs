@@ -97,6 +97,15 @@ fn most(longest: Duration) -> Duration {
     longest.saturating_mul(ATTEMPTS).saturating_add(PATIENCE.saturating_mul(ATTEMPTS - 1))
 }
 
+/// How long one attempt at a call takes at most, as its intent says; none where the driver has no limit.
+///
+/// Whoever takes an environment over from a holder whose lease expired waits so long: by then an attempt that began
+/// before has ended, and after it the holder begins no other.
+pub fn longest_attempt(intent: &Intent) -> Option<Duration> {
+    let all = Duration::from_millis(intent.deadline?.saturating_sub(intent.since));
+    Some(all.saturating_sub(PATIENCE.saturating_mul(ATTEMPTS - 1)) / ATTEMPTS)
+}
+
 /// Whether an error says that nothing was done.
 pub(super) fn is_certain(error: &CallError) -> bool {
     match error {

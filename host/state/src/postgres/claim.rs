@@ -421,7 +421,8 @@ impl Task {
     ) -> Result<Kept, Ended> {
         let mut pause = Duration::from_millis(20);
         loop {
-            let (begun, left) = (Instant::now(), self.shared.until().saturating_duration_since(Instant::now()));
+            let (begun, left) =
+                (Instant::now(), self.shared.until().saturating_duration_since(Instant::now()));
             let answer = tokio::time::timeout(left, self.inner.database.once(sql, parameters)).await;
             match answer {
                 Ok(Ok(rows)) => {

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts};
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
+};
 use futures_core::future::BoxFuture;
 use rustls::{ClientConfig, RootCertStore};
 use secrecy::{ExposeSecret, SecretString};
@@ -285,8 +287,12 @@ fn of_statement(error: &tokio_postgres::Error) -> Trouble {
     // The classes: connection, too many of something, the operator's intervention; and a standby, which takes no
     // writes until it is promoted.
     let passes = ["08", "53", "57"].iter().any(|class| code.code().starts_with(class))
-        || [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED]
-            .contains(code);
+        || [
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::T_R_DEADLOCK_DETECTED,
+        ]
+        .contains(code);
     if passes { Trouble::Lost(detail) } else { Trouble::Refused(detail) }
 }
 

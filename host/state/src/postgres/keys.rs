@@ -36,10 +36,9 @@ async fn read(database: &Database) -> Result<Vec<SealedKey>, Error> {
     let sql = format!("SELECT sealed FROM {}.keys ORDER BY position", database.schema());
     let mut stored = Vec::new();
     for row in database.query("read the data keys", &sql, Vec::new()).await? {
-        let sealed: &[u8] = row.try_get(0).map_err(|error| Error::Damaged {
-            name: "the data key".into(),
-            detail: error.to_string(),
-        })?;
+        let sealed: &[u8] = row
+            .try_get(0)
+            .map_err(|error| Error::Damaged { name: "the data key".into(), detail: error.to_string() })?;
         stored.push(codec::decode_key(sealed)?);
     }
     Ok(stored)

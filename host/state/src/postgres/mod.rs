@@ -30,8 +30,8 @@ use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
 use crate::table::Table;
 use crate::{
-    Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Listing, Lock,
-    Record, RecordId, Reserved, Snapshot, Store, Vacancy, codec, snapshot,
+    Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Listing, Lock, Record,
+    RecordId, Reserved, Snapshot, Store, Vacancy, codec, snapshot,
 };
 
 /// How to open a store in PostgreSQL.
@@ -108,10 +108,7 @@ impl PostgresStore {
     }
 
     /// Does something on the runtime of the store, whatever waits for it.
-    async fn on<T: Send + 'static, Work>(
-        &self,
-        work: impl FnOnce(Arc<Inner>) -> Work,
-    ) -> Result<T, Error>
+    async fn on<T: Send + 'static, Work>(&self, work: impl FnOnce(Arc<Inner>) -> Work) -> Result<T, Error>
     where
         Work: Future<Output = Result<T, Error>> + Send + 'static,
     {
@@ -174,10 +171,8 @@ impl Inner {
         }
         let Some(key) = keyspace::of(Kind::Record, &RecordId::current(urn.clone())) else { return Ok(None) };
         self.with_keys(|| async {
-            let sql = format!(
-                "SELECT value FROM {}.entries WHERE place = $1 AND key = $2",
-                self.database.schema()
-            );
+            let sql =
+                format!("SELECT value FROM {}.entries WHERE place = $1 AND key = $2", self.database.schema());
             let parameters = vec![
                 parameter(keyspace::place(environment).to_vec(), Type::BYTEA),
                 parameter(key.clone(), Type::BYTEA),
@@ -314,11 +309,8 @@ impl Inner {
             for row in rows {
                 let read = || -> Result<_, tokio_postgres::Error> {
                     let text = |at: usize| row.try_get::<_, &str>(at);
-                    let environment = Environment {
-                        org: text(1)?.into(),
-                        app: text(2)?.into(),
-                        env: text(3)?.into(),
-                    };
+                    let environment =
+                        Environment { org: text(1)?.into(), app: text(2)?.into(), env: text(3)?.into() };
                     Ok((text(0)?.to_owned(), environment, row.try_get::<_, Option<Vec<u8>>>(4)?))
                 };
                 let (prefix, environment, summary) = read().map_err(|error| self.unreadable(&error))?;

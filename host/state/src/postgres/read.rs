@@ -52,10 +52,8 @@ impl Inner {
              FROM {schema}.entries WHERE place = $1 AND key >= $2",
             history = Kind::Deployment as u8,
         );
-        let parameters = vec![
-            parameter(place.to_vec(), Type::BYTEA),
-            parameter(vec![BEHIND_DOCUMENTS], Type::BYTEA),
-        ];
+        let parameters =
+            vec![parameter(place.to_vec(), Type::BYTEA), parameter(vec![BEHIND_DOCUMENTS], Type::BYTEA)];
         let rows = self.database.query("read the state", &sql, parameters).await?;
         let (mut loaded, mut head, mut found) = (Loaded::default(), None, false);
         for row in rows {
@@ -79,8 +77,9 @@ impl Inner {
         if expected != (loaded.reached.seq, loaded.table.tally()) {
             return Err(Error::Damaged {
                 name: environment.to_string(),
-                detail: "entries are missing, or something other than Purlin changed them; restore the database"
-                    .into(),
+                detail:
+                    "entries are missing, or something other than Purlin changed them; restore the database"
+                        .into(),
             });
         }
         Ok(found.then_some(loaded))

@@ -113,7 +113,9 @@ fn newer(database: &Database, version: i32) -> Error {
 
 async fn has_schema(database: &Database) -> Result<bool, Error> {
     let sql = "SELECT to_regnamespace($1) IS NOT NULL";
-    let rows = database.query("look for the schema", sql, vec![parameter(database.schema().to_owned(), Type::TEXT)]).await?;
+    let rows = database
+        .query("look for the schema", sql, vec![parameter(database.schema().to_owned(), Type::TEXT)])
+        .await?;
     Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 

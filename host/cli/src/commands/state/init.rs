@@ -46,7 +46,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             app.ui.json(&Report { format: FORMAT, place, changed: changed == Some(true) });
         }
         (Format::Text, Some(true)) => app.ui.say(&format!("`{place}` is ready for the state.")),
-        (Format::Text, Some(false)) => app.ui.say(&format!("`{place}` is ready already; nothing was changed.")),
+        (Format::Text, Some(false)) => {
+            app.ui.say(&format!("`{place}` is ready already; nothing was changed."))
+        }
         (Format::Text, None) => {
             app.ui.say(&format!("The state is in the folder `{place}`, which needs no preparation."));
         }
