@@ -176,8 +176,12 @@ impl Scene {
         loaded.workspace.clone().unwrap_or_else(none)
     }
 
-    /// The orchestrator; none where opening its state could run a command.
+    /// The orchestrator; none where opening its state could run a command or reach over the network.
     fn purlin(&self, workspace: &Workspace) -> Option<Purlin> {
+        // Nobody who presses a key wants to wait for a network.
+        if workspace.database.is_some() {
+            return None;
+        }
         let mut builder = Purlin::builder().workspace(workspace.clone()).wait(WAIT);
         builder = builder.holder(surroundings::holder("completions"));
         if let Some(folder) = &self.state {
@@ -202,7 +206,7 @@ impl Scene {
         let workspace = self.workspace(&loaded);
         let written = Environment::of(&input::written(&self.context, &loaded.context, &workspace));
         let recalled = || {
-            let purlin = self.purlin(&workspace).filter(|purlin| purlin.has_state())?;
+            let purlin = self.purlin(&workspace).filter(|purlin| purlin.state_folder().is_dir())?;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
             runtime.block_on(async {
                 let found = find(&purlin, &written).await;

@@ -299,7 +299,13 @@ fn passes(error: &purlin_host::Error) -> bool {
     use purlin_host::state::Error;
     match error {
         purlin_host::Error::State(error) => {
-            matches!(error, Error::Busy { .. } | Error::Locked { .. } | Error::Reserved { .. })
+            matches!(
+                error,
+                Error::Busy { .. }
+                    | Error::Locked { .. }
+                    | Error::Reserved { .. }
+                    | Error::Unreachable { .. }
+            )
         }
         purlin_host::Error::StateGone { .. } => false,
         purlin_host::Error::Engine(purlin_host::engine::Error::State(_)) => false,

@@ -206,13 +206,16 @@ impl Claim for Held {
 
     async fn release(&self) -> Result<(), Error> {
         let (done, answer) = oneshot::channel();
-        if self.messages().send(Message::Release(Some(done))).is_err() {
-            return match self.shared.ended.get() {
+        // Where the task has ended, the message is dropped, and with it the sender of the answer.
+        drop(self.messages().send(Message::Release(Some(done))));
+        match answer.await {
+            Ok(released) => released,
+            // It was given up before, or is lost.
+            Err(_) => match self.shared.ended.get() {
                 Some(Ended::Failed { .. }) => Err(self.shared.error()),
                 _ => Ok(()),
-            };
+            },
         }
-        answer.await.unwrap_or(Err(Error::Closed))
     }
 
     fn abandon(&self) {
