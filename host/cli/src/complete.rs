@@ -176,9 +176,9 @@ impl Scene {
         loaded.workspace.clone().unwrap_or_else(none)
     }
 
-    /// The orchestrator; none where opening its state could run a command or reach over the network.
+    /// The orchestrator; `None` if opening its state could run a command or connect to a database.
     fn purlin(&self, workspace: &Workspace) -> Option<Purlin> {
-        // Nobody who presses a key wants to wait for a network.
+        // A completion must not wait for the network.
         if workspace.database.is_some() {
             return None;
         }

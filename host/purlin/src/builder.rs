@@ -436,15 +436,15 @@ impl Purlin {
         Ok(session)
     }
 
-    /// Waits until no call of the holder before can still have an effect: it may be cut off from the state, or
-    /// suspended, so that nobody can tell whether its calls have ended.
+    /// Waits until the calls of the previous holder have ended. It did not give the lease up, so it may be suspended
+    /// or cut off from the state, with calls under way.
     async fn outwait(&self, session: &Session<'_>) -> Result<(), Error> {
         let snapshot = session.snapshot().await?;
         let longest = snapshot.pending.iter().filter_map(purlin_engine::longest_attempt).max();
         if let Some(longest) = longest.filter(|longest| !longest.is_zero()) {
             if let Some(tell) = &self.tell {
                 tell(&format!(
-                    "the deployment before was cut off; waiting {} s until the calls that it began must have ended",
+                    "the previous deployment was cut off; waiting {} s for its last calls to end",
                     longest.as_secs_f64().ceil()
                 ));
             }

@@ -97,10 +97,10 @@ fn most(longest: Duration) -> Duration {
     longest.saturating_mul(ATTEMPTS).saturating_add(PATIENCE.saturating_mul(ATTEMPTS - 1))
 }
 
-/// How long one attempt at a call takes at most, as its intent says; none where the driver has no limit.
+/// The longest time that one attempt at a call may take, according to its intent; `None` if the driver has no limit.
 ///
-/// Whoever takes an environment over from a holder whose lease expired waits so long: by then an attempt that began
-/// before has ended, and after it the holder begins no other.
+/// A process that takes an environment over after a lease expired waits this long: the old holder begins no attempt
+/// after its lease, so its last one has ended by then.
 pub fn longest_attempt(intent: &Intent) -> Option<Duration> {
     let all = Duration::from_millis(intent.deadline?.saturating_sub(intent.since));
     Some(all.saturating_sub(PATIENCE.saturating_mul(ATTEMPTS - 1)) / ATTEMPTS)

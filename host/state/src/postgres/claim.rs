@@ -248,7 +248,7 @@ impl Task {
                 tokio::select! {
                     received = messages.recv_many(&mut waiting, 1024) => {
                         if received == 0 {
-                            // Nobody can release it any more: the holder was leaked, and its lease runs out.
+                            // The holder was leaked, so it cannot be released any more: its lease expires.
                             return self.shared.end(Ended::Released);
                         }
                     }
@@ -297,7 +297,7 @@ impl Task {
                 break;
             }
         }
-        // Whoever still waits learns why from what `Shared::error` says when its sender is dropped.
+        // Submissions that still wait fail with `Shared::error` as their senders are dropped.
     }
 
     /// Writes submissions together. Says whether it may go on.

@@ -77,8 +77,7 @@ impl Database {
     /// Prepares connections; none is made yet. Has to be called within a runtime of tokio.
     pub(super) fn new(address: &Address, patience: Duration) -> Result<Self, Error> {
         let mut config: Config = address.url.parse().map_err(|error| invalid(&cause(&error)))?;
-        let handle = Handle::try_current()
-            .map_err(|_| invalid("PostgreSQL takes a runtime of tokio, and there is none here"))?;
+        let handle = Handle::try_current().map_err(|_| invalid("PostgreSQL needs a tokio runtime"))?;
         if config.get_password().is_some() {
             return Err(invalid("the URL holds a password; give the password from a secret store"));
         }
@@ -87,8 +86,8 @@ impl Database {
             config.password(password.expose_secret());
         }
         if config.get_ssl_mode() == SslMode::Prefer {
-            // Without encryption anybody on the way could read and write. On this machine nobody is on the way, and
-            // the certificate that a package made for the server is trusted by nobody.
+            // Without encryption, others on the network could read and write. A local connection does not leave the
+            // machine, and the certificate that a package made for a local server is usually not trusted.
             config.ssl_mode(if is_local(&config) { SslMode::Disable } else { SslMode::Require });
         }
         config.connect_timeout(CONNECT).keepalives_idle(CONNECT).application_name("purlin");
@@ -224,7 +223,7 @@ fn place(config: &Config, schema: &str) -> String {
     format!("postgres://{host}:{port}/{database}?schema={schema}")
 }
 
-/// Whether nobody but this machine sees what is sent.
+/// Whether the connection stays on this machine.
 fn is_local(config: &Config) -> bool {
     config.get_hosts().iter().all(|host| match host {
         Host::Tcp(name) => {

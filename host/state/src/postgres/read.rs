@@ -40,7 +40,7 @@ pub(super) fn is_documents(key: &[u8]) -> bool {
 }
 
 impl Inner {
-    /// Reads an environment; none where nobody ever locked it.
+    /// Reads an environment; `None` if it was never locked.
     pub(super) async fn read(&self, environment: &Environment) -> Result<Option<Loaded>, Error> {
         let place = keyspace::place(environment);
         let schema = self.database.schema();
@@ -113,8 +113,8 @@ impl Inner {
         Ok(table)
     }
 
-    /// The server that answers now, told apart from its copies and from what it becomes by going back in time:
-    /// the beginning of its log and its timeline. None where it does not say.
+    /// Identifies the server that answers now: its system identifier and its timeline. A copy of the server, a
+    /// promoted standby and a restored backup have another one. `None` if the server does not say.
     pub(super) async fn server(&self) -> Option<String> {
         let sql = "SELECT (SELECT system_identifier FROM pg_control_system())::text
             || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)";

@@ -60,8 +60,8 @@ const MIGRATIONS: [&str; VERSION as usize] = ["
     INSERT INTO {schema}.meta (version) VALUES (1);
 "];
 
-/// The lock that migrations take, so that two programs do not migrate at once: any number will do that
-/// nobody else uses.
+/// The lock that migrations take, so that two programs do not migrate at once. Any number works that
+/// other programs do not use.
 const MIGRATING: i64 = 0x7075_726c_696e;
 
 /// Creates the schema and its tables, or brings them to this version. Says whether there was anything to do.
@@ -76,7 +76,7 @@ pub(super) async fn migrate(database: &Database) -> Result<bool, Error> {
     let schema = database.schema();
     // One text and one transaction, so that it works through proxies that give sessions away.
     let mut text = format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATING});");
-    // Whoever may not create schemas needs one that is there.
+    // A user without the right to create schemas needs an existing one.
     if !has_schema(database).await? {
         text.push_str(&format!("CREATE SCHEMA IF NOT EXISTS {schema};"));
     }
@@ -119,7 +119,7 @@ async fn has_schema(database: &Database) -> Result<bool, Error> {
     Ok(rows.first().is_some_and(|row| row.get(0)))
 }
 
-/// The version of the tables; none where there are none.
+/// The version of the tables; `None` if there are no tables.
 async fn version(database: &Database) -> Result<Option<i32>, Error> {
     let sql = format!("SELECT version FROM {}.meta", database.schema());
     match database.try_query(&sql, Vec::new()).await {
