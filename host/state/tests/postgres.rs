@@ -17,6 +17,9 @@ use purlin_systems::postgres::{PASSWORD, Pooler, Postgres};
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 
+/// A short lease, three times as long as a busy machine takes to renew it.
+const BRIEF: Duration = Duration::from_secs(9);
+
 /// The identity in it was made for these tests.
 const KEY: &str = "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX";
 
@@ -46,9 +49,18 @@ impl Scene {
                 ca: None,
             },
             key: KeyProvider::File(self.key.path().join("key")),
-            lease: PostgresOptions::SHORTEST_LEASE,
+            lease: PostgresOptions::LEASE,
             patience: PostgresOptions::PATIENCE,
         }
+    }
+
+    /// A store whose leases a test can wait for, and that a busy machine keeps all the same.
+    fn open_briefly(&self) -> PostgresStore {
+        self.run(PostgresStore::open(self.brief())).expect("opens")
+    }
+
+    fn brief(&self) -> PostgresOptions {
+        PostgresOptions { lease: BRIEF, ..self.options() }
     }
 
     fn open(&self) -> PostgresStore {
@@ -210,14 +222,14 @@ fn what_does_not_fit_is_rejected_by_name() {
 #[test]
 fn whoever_lost_the_lease_writes_nothing() {
     let scene = scene!();
-    let (store, other) = (scene.open(), scene.open());
+    let (store, other) = (scene.open_briefly(), scene.open_briefly());
     let lock = scene.lock(&store);
     let writer = lock.writer();
     scene.run(writer.commit(vec![put(record(1))])).expect("commits");
     let error = scene.run(other.lock(&environment(), holder())).expect_err("taken");
     assert!(error.to_string().contains("ada on build-7"), "{error}");
     // A lease is renewed while nothing is written.
-    std::thread::sleep(PostgresOptions::SHORTEST_LEASE + Duration::from_secs(1));
+    std::thread::sleep(BRIEF + Duration::from_secs(1));
     assert!(!lock.is_lost());
     scene.run(writer.commit(vec![put(record(2))])).expect("still held");
     // Whoever takes over after the end of the lease shuts the first one out. Here the lease ends by the clock of
@@ -245,7 +257,7 @@ fn whoever_lost_the_lease_writes_nothing() {
 fn a_host_that_is_gone_is_replaced() {
     let scene = scene!();
     let gone = runtime();
-    let store = gone.block_on(PostgresStore::open(scene.options())).expect("opens");
+    let store = gone.block_on(PostgresStore::open(scene.brief())).expect("opens");
     let lock = gone.block_on(store.lock(&environment(), holder())).expect("free");
     gone.block_on(lock.writer().commit(vec![put(record(1))])).expect("commits");
     gone.shutdown_background();

@@ -33,7 +33,7 @@ fn machine(postgres: &Postgres, key: &str, things: &Path, count: usize, value: &
                 "state": {"postgres": {
                     "url": format!("postgres://postgres@127.0.0.1:{}/postgres", postgres.port),
                     "password": {"store": "local", "ref": "password"},
-                    "lease": "3s",
+                    "lease": "15s",
                 }},
                 "key": {"file": "key.txt"},
                 "defaults": {"org": "acme", "app": "shop", "env": "dev"},
