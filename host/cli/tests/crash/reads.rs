@@ -23,6 +23,8 @@ const READS: &[&[&str]] = &[
     &["state", "list"],
     &["state", "show", A],
     &["state", "repair", "--check"],
+    // With a state in a folder there is nothing to prepare.
+    &["state", "init"],
     &["state", "key", "show"],
     &["installations", "list"],
     &["env", "list"],

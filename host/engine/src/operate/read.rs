@@ -102,11 +102,12 @@ impl Task<'_> {
         };
         let read = refreshed(&record, &found);
         let changes = diff::observed(&record, &read.inputs.values, &read.state.outputs);
+        let is_drifted = !changes.is_empty() || matches!(read.status, Status::Partial(Unfinished::Drifted));
+        // Of a resource that others manage, nothing else is wanted.
+        if is_drifted && !record.external {
+            self.shared.note_drift(&self.step.key);
+        }
         if !changes.is_empty() {
-            // Of a resource that others manage, nothing else is wanted.
-            if !record.external {
-                self.shared.note_drift(&self.step.key);
-            }
             self.observed(Finding::Changed, changes);
         }
         if read == *record {
@@ -160,7 +161,11 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     if read.inputs != record.inputs {
         read.digest = [0; 32];
     }
-    if found.values.is_some() && matches!(read.status, Status::Partial(_)) {
+    // A change that was found before and shows in the outputs alone stays until an update repairs it: the record has
+    // these outputs by now.
+    let still_drifted =
+        matches!(record.status, Status::Partial(Unfinished::Drifted)) && !tells_all(record, found);
+    if found.values.is_some() && matches!(read.status, Status::Partial(_)) && !still_drifted {
         read.status = Status::Ready;
         read.digest = [0; 32];
     }
