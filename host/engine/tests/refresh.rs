@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use purlin_engine::{CancelToken, Event, GRACE, Phase, Scope};
+use purlin_model::Unfinished;
 use purlin_state::Status;
 use support::{FULL, PLAIN, Platform, documents, locked};
 
@@ -66,6 +67,25 @@ async fn drift_of_an_output_reaches_whoever_reads_it() {
     assert_eq!(platform.deploys(&all).await, ["update b"]);
     let b = platform.record("shared.b").await.expect("recorded");
     assert_eq!(b.inputs.params.get("x"), Some("10.0.0.2".into()));
+}
+
+/// A driver does not tell secret inputs, so a change may show in the outputs alone. The record has those after the
+/// first refresh, and the second one must not take them for what was wanted.
+#[tokio::test]
+async fn drift_that_outputs_alone_show_lasts_until_it_is_repaired() {
+    let platform = Platform::with(FULL);
+    let all = sized(&[("a", "v: 1")]).replacen("size: small}", "size: small}, secrets: {token: t}", 1);
+    locked(&platform.driver.weather).insert("ip".into(), "10.0.0.1".into());
+    platform.deploys(&all).await;
+    locked(&platform.driver.weather).insert("ip".into(), "10.0.0.2".into());
+    for _ in 0..2 {
+        platform.refresh().await;
+        platform.done();
+        let a = platform.record("shared.a").await.expect("recorded");
+        assert_eq!(a.status, Status::Partial(Unfinished::Drifted));
+    }
+    assert_eq!(platform.deploys(&all).await, ["update a"]);
+    assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
 }
 
 #[tokio::test]
