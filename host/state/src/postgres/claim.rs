@@ -9,9 +9,9 @@ use async_trait::async_trait;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_postgres::types::Type;
 
-use super::Inner;
 use super::connect::{Parameter, Trouble, on, parameter};
 use super::read::{Reached, is_documents, is_history};
+use super::{Inner, Leaving};
 use crate::encode::{Write, Writes};
 use crate::keyspace::{self, Kind};
 use crate::table::{Entry, Table, Tally};
@@ -30,7 +30,7 @@ struct Submission {
 
 enum Message {
     Submit(Submission),
-    Release(Option<oneshot::Sender<Result<(), Error>>>),
+    Release(Option<oneshot::Sender<Result<(), Error>>>, Option<Leaving>),
 }
 
 /// Why nothing more is written.
@@ -207,7 +207,7 @@ impl Claim for Held {
     async fn release(&self) -> Result<(), Error> {
         let (done, answer) = oneshot::channel();
         // Where the task has ended, the message is dropped, and with it the sender of the answer.
-        drop(self.messages().send(Message::Release(Some(done))));
+        drop(self.messages().send(Message::Release(Some(done), None)));
         match answer.await {
             Ok(released) => released,
             // It was given up before, or is lost.
@@ -219,7 +219,8 @@ impl Claim for Held {
     }
 
     fn abandon(&self) {
-        let _ = self.messages().send(Message::Release(None));
+        let leaving = Leaving::begin(&self.inner);
+        let _ = self.messages().send(Message::Release(None, Some(leaving)));
     }
 }
 
@@ -270,8 +271,8 @@ impl Task {
                         size += submission.entries.iter().map(bytes).sum::<usize>();
                         batch.push(submission);
                     }
-                    Message::Release(done) => {
-                        release = Some(done);
+                    Message::Release(done, leaving) => {
+                        release = Some((done, leaving));
                         break;
                     }
                 }
@@ -281,12 +282,12 @@ impl Task {
             }
             waiting = rest.collect();
             if !batch.is_empty() && !self.write(batch).await {
-                if let Some(Some(done)) = release {
+                if let Some((Some(done), _)) = release {
                     let _ = done.send(Err(self.shared.error()));
                 }
                 break;
             }
-            if let Some(done) = release {
+            if let Some((done, _leaving)) = release {
                 let released = self.release().await;
                 self.shared.end(Ended::Released);
                 if let Some(done) = done {

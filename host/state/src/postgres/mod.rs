@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use purlin_model::Urn;
+use tokio::sync::watch;
 use tokio_postgres::types::Type;
 use zeroize::Zeroizing;
 
@@ -67,6 +68,24 @@ struct Inner {
     /// The environments that this process holds.
     held: Mutex<HashMap<Environment, Weak<Held>>>,
     is_closed: AtomicBool,
+    /// How many leases are being given up in the background.
+    leaving: watch::Sender<usize>,
+}
+
+/// A lease that is being given up: whoever takes one here waits until this is dropped.
+struct Leaving(Arc<Inner>);
+
+impl Leaving {
+    fn begin(inner: &Arc<Inner>) -> Self {
+        inner.leaving.send_modify(|count| *count += 1);
+        Self(Arc::clone(inner))
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.leaving.send_modify(|count| *count = count.saturating_sub(1));
+    }
 }
 
 impl PostgresStore {
@@ -94,7 +113,8 @@ impl PostgresStore {
         let keys = keys::open(&database, &key).await?;
         let lease = lease.max(PostgresOptions::SHORTEST_LEASE);
         let (held, is_closed) = (Mutex::default(), AtomicBool::new(false));
-        Ok(Self(Arc::new(Inner { database, keys, lease, held, is_closed })))
+        let leaving = watch::Sender::new(0);
+        Ok(Self(Arc::new(Inner { database, keys, lease, held, is_closed, leaving })))
     }
 
     /// What messages call the store.
@@ -122,6 +142,12 @@ impl PostgresStore {
 impl Inner {
     fn held(&self) -> MutexGuard<'_, HashMap<Environment, Weak<Held>>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the leases that this process dropped are given up, so that it can take them again at once.
+    async fn left(&self) {
+        let mut leaving = self.leaving.subscribe();
+        let _ = tokio::time::timeout(self.lease, leaving.wait_for(|count| *count == 0)).await;
     }
 
     /// The environment where this process holds it.
@@ -215,6 +241,7 @@ impl Inner {
     }
 
     async fn lock(self: Arc<Self>, environment: Environment, holder: Holder) -> Result<Lock, Error> {
+        self.left().await;
         keys::refresh(&self.database, &self.keys).await?;
         let place = keyspace::place(&environment).to_vec();
         let token = token()?;

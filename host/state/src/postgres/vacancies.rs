@@ -5,16 +5,22 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_postgres::types::Type;
 
-use super::Inner;
 use super::connect::parameter;
+use super::{Inner, Leaving};
 use crate::{Error, Holder, Reserved, Vacancy};
 
 /// Ends the lease when it is dropped.
-struct Filling(Option<oneshot::Sender<()>>);
+struct Filling {
+    inner: Arc<Inner>,
+    ended: Option<oneshot::Sender<Leaving>>,
+}
 
 impl Drop for Filling {
     fn drop(&mut self) {
-        drop(self.0.take());
+        if let Some(ended) = self.ended.take() {
+            // Where the task is gone, its runtime is, and the lease expires.
+            let _ = ended.send(Leaving::begin(&self.inner));
+        }
     }
 }
 
@@ -41,6 +47,7 @@ impl Inner {
             parameter(super::shown(&holder), Type::TEXT),
             parameter(self.lease.as_secs_f64(), Type::FLOAT8),
         ];
+        self.left().await;
         if self.database.query("reserve an installation", &sql, parameters).await?.is_empty() {
             let sql = format!("SELECT holder FROM {schema}.vacancies WHERE name = $1");
             let rows = self
@@ -53,17 +60,21 @@ impl Inner {
         let (guard, ended) = oneshot::channel();
         let inner = Arc::clone(&self);
         self.database.handle().spawn(async move { inner.keep(name, token, ended).await });
-        Ok(Reserved::new(vacancy, Filling(Some(guard))))
+        Ok(Reserved::new(vacancy, Filling { inner: self, ended: Some(guard) }))
     }
 
     /// Renews the lease of a vacancy until the guard is dropped, and gives it up then.
-    async fn keep(&self, name: String, token: Vec<u8>, mut ended: oneshot::Receiver<()>) {
+    async fn keep(&self, name: String, token: Vec<u8>, mut ended: oneshot::Receiver<Leaving>) {
         let schema = self.database.schema();
         let renew = format!(
             "UPDATE {schema}.vacancies SET lease_until = clock_timestamp() + $3 * interval '1 second'
              WHERE name = $1 AND token = $2"
         );
-        while tokio::time::timeout(self.lease / 3, &mut ended).await.is_err() {
+        let _leaving = loop {
+            match tokio::time::timeout(self.lease / 3, &mut ended).await {
+                Ok(leaving) => break leaving,
+                Err(_) => {}
+            }
             let parameters = vec![
                 parameter(name.clone(), Type::TEXT),
                 parameter(token.clone(), Type::BYTEA),
@@ -72,7 +83,7 @@ impl Inner {
             if let Err(error) = self.database.query("renew a lease", &renew, parameters).await {
                 tracing::warn!(%error, "others may install the same now");
             }
-        }
+        };
         let give_up = format!("DELETE FROM {schema}.vacancies WHERE name = $1 AND token = $2");
         let parameters = vec![parameter(name, Type::TEXT), parameter(token, Type::BYTEA)];
         if let Err(error) = self.database.query("give a lease up", &give_up, parameters).await {
