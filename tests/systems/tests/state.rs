@@ -41,7 +41,7 @@ fn machine(postgres: &Postgres, key: &str, things: &Path, count: usize, value: &
                 "drivers": {"acme/ledger": {
                     "source": component("ledger"),
                     "grants": {"dirs": [{"host": things, "guest": "/data", "mode": "rw"}]},
-                    "limits": {"time": "5s", "total": "10s"},
+                    "limits": {"time": "15s"},
                 }},
             }})
             .to_string(),
@@ -50,7 +50,7 @@ fn machine(postgres: &Postgres, key: &str, things: &Path, count: usize, value: &
             "thing.yaml",
             &json!({"apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "thing"},
                 "spec": {"type": "thing", "driver": "acme/ledger", "criteria": [{}],
-                    "inputs": {"values": {"value": "${params.value}"}}}})
+                    "inputs": {"values": {"value": "${params.value}", "fixed": "", "first": false}}}})
             .to_string(),
         ),
     ]);
