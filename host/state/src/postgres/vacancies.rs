@@ -71,9 +71,8 @@ impl Inner {
              WHERE name = $1 AND token = $2"
         );
         let _leaving = loop {
-            match tokio::time::timeout(self.lease / 3, &mut ended).await {
-                Ok(leaving) => break leaving,
-                Err(_) => {}
+            if let Ok(leaving) = tokio::time::timeout(self.lease / 3, &mut ended).await {
+                break leaving;
             }
             let parameters = vec![
                 parameter(name.clone(), Type::TEXT),
