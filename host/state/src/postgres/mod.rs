@@ -213,33 +213,6 @@ impl Inner {
         .await
     }
 
-    /// The last of the entries that begin so, which is the newest deployment.
-    async fn last_entry(
-        &self,
-        environment: &Environment,
-        prefix: Vec<u8>,
-    ) -> Result<Option<Deployment>, Error> {
-        let sql = format!(
-            "SELECT key, value FROM {}.entries WHERE place = $1 AND key >= $2 AND key < $3
-             ORDER BY key DESC LIMIT 1",
-            self.database.schema()
-        );
-        let mut behind = prefix.clone();
-        behind.extend_from_slice(&[0xff; 9]);
-        let parameters = vec![
-            parameter(keyspace::place(environment).to_vec(), Type::BYTEA),
-            parameter(prefix, Type::BYTEA),
-            parameter(behind, Type::BYTEA),
-        ];
-        let mut table = Table::default();
-        for row in self.database.query("read the state", &sql, parameters).await? {
-            let read = || Ok((row.try_get::<_, Vec<u8>>(0)?, row.try_get::<_, Vec<u8>>(1)?));
-            let (key, value) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
-            table.apply(key, Some(value));
-        }
-        Ok(snapshot::history(&table, environment, &self.keys)?.pop())
-    }
-
     async fn lock(self: Arc<Self>, environment: Environment, holder: Holder) -> Result<Lock, Error> {
         self.left().await;
         keys::refresh(&self.database, &self.keys).await?;

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use tokio_postgres::types::Type;
 
 use super::Inner;
-use super::connect::parameter;
+use super::connect::{Parameter, parameter};
 use crate::keyspace::{self, Kind};
 use crate::table::{Table, Tally};
-use crate::{Environment, Error, codec};
+use crate::{Deployment, Environment, Error, codec, snapshot};
 
 /// The first byte of keys behind those of documents, which are large and only read by their digest.
 const BEHIND_DOCUMENTS: u8 = Kind::Documents as u8 + 1;
@@ -104,8 +104,35 @@ impl Inner {
             parameter(prefix, Type::BYTEA),
             parameter(behind, Type::BYTEA),
         ];
+        self.stored(&sql, parameters).await
+    }
+
+    /// The last of the entries that begin so, which is the newest deployment.
+    pub(super) async fn last_entry(
+        &self,
+        environment: &Environment,
+        prefix: Vec<u8>,
+    ) -> Result<Option<Deployment>, Error> {
+        let sql = format!(
+            "SELECT key, value FROM {}.entries WHERE place = $1 AND key >= $2 AND key < $3
+             ORDER BY key DESC LIMIT 1",
+            self.database.schema()
+        );
+        let mut behind = prefix.clone();
+        behind.extend_from_slice(&[0xff; 9]);
+        let parameters = vec![
+            parameter(keyspace::place(environment).to_vec(), Type::BYTEA),
+            parameter(prefix, Type::BYTEA),
+            parameter(behind, Type::BYTEA),
+        ];
+        let table = self.stored(&sql, parameters).await?;
+        Ok(snapshot::history(&table, environment, &self.keys)?.pop())
+    }
+
+    /// The keys and values that a statement selects.
+    async fn stored(&self, sql: &str, parameters: Vec<Parameter>) -> Result<Table, Error> {
         let mut table = Table::default();
-        for row in self.database.query("read the state", &sql, parameters).await? {
+        for row in self.database.query("read the state", sql, parameters).await? {
             let read = || Ok((row.try_get::<_, Vec<u8>>(0)?, row.try_get::<_, Vec<u8>>(1)?));
             let (key, value) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
             table.apply(key, Some(value));
