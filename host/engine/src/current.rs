@@ -42,8 +42,11 @@ impl CurrentInputs {
         Self { graph: Arc::clone(graph), rules: Arc::clone(rules), vault: Arc::clone(vault) }
     }
 
-    /// The recorded inputs of a resource with the current connection. None where the documents have no such
-    /// resource or no connection for it, or where that leads to another system.
+    /// The recorded inputs of a resource with the current connection. None where the documents have no
+    /// connection for it, or where that leads to another system.
+    ///
+    /// A resource that left the documents is reached as its definition says now, if that still uses the
+    /// driver, and if its connection reads no other resource.
     pub(crate) async fn reached(
         &self,
         record: &Record,
@@ -51,13 +54,27 @@ impl CurrentInputs {
         driver: &dyn Driver,
     ) -> Option<Inputs> {
         let key = record.urn.key()?;
-        let node = self.graph.node(self.graph.find(key.as_str())?)?;
-        if !has_connection(node) || node.recipe.driver.name != record.driver.name {
-            return None;
-        }
-        let resolved = self.graph.evaluate(node.id, &AsRecorded { graph: &self.graph, recorded }).ok()?;
-        self.vault.read(evaluate::wanted(node, &resolved, &self.vault)).await;
-        let mut inputs = evaluate::inputs(node, resolved, &self.vault).ok()?;
+        let mut inputs = match self.graph.find(key.as_str()) {
+            Some(node) => {
+                let node = self.graph.node(node)?;
+                if !has_connection(node) || node.recipe.driver.name != record.driver.name {
+                    return None;
+                }
+                let read = AsRecorded { graph: &self.graph, recorded };
+                let resolved = self.graph.evaluate(node.id, &read).ok()?;
+                self.vault.read(evaluate::wanted(node, &resolved, &self.vault)).await;
+                evaluate::inputs(node, resolved, &self.vault).ok()?
+            }
+            None => {
+                let recipe = self.graph.recipe(record.definition.as_deref()?)?;
+                if recipe.driver.name != record.driver.name {
+                    return None;
+                }
+                let written = self.graph.connection_of(recipe, &key, &record.inputs.params)?;
+                let connection = evaluate::connection(recipe, written, &self.vault).await.ok()?;
+                Inputs { connection, ..record.inputs.clone() }
+            }
+        };
         self.rules.connect(driver, key.type_name(), &mut inputs);
         let reached = connection::reached(driver.manifest(), record, &inputs.connection)?;
         (!reached.connection.has_unknown()).then_some(reached)

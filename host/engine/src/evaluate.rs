@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use purlin_graph::{Graph, Inputs as Resolved, Node, NodeId, Provisioned};
 use purlin_model::driver::keywords::told_once;
 use purlin_model::driver::{Inputs, ResourceState};
-use purlin_model::{Diagnostic, Value};
+use purlin_model::{Diagnostic, Recipe, Value};
 
 use crate::plan::{DriverSet, Plan};
 use crate::planner::drivers::requirement_name;
@@ -119,6 +119,19 @@ pub(crate) fn wanted(node: Node<'_>, resolved: &Resolved, vault: &Vault) -> Vec<
     wanted.extend(secrets::wanted_in(&resolved.connection));
     wanted.retain(|secret| vault.allows(&node.recipe.driver.name, &secret.store));
     wanted
+}
+
+/// A connection of a recipe, with the secrets that it wants read from their stores.
+pub(crate) async fn connection(
+    recipe: &Recipe,
+    written: Value,
+    vault: &Vault,
+) -> Result<Value, Vec<Diagnostic>> {
+    let driver = &recipe.driver.name;
+    let mut wanted = secrets::wanted_in(&written);
+    wanted.retain(|secret| vault.allows(driver, &secret.store));
+    vault.read(wanted).await;
+    secrets::resolve_in(written, driver, vault, &recipe.location)
 }
 
 /// Where the secrets of a node are kept: its `secret_refs` without secrets that stand in them.

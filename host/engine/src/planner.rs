@@ -233,7 +233,8 @@ pub async fn plan(
         let is_replaced = |step: &&Step| step.action == crate::plan::Action::Replace;
         let replaced: HashSet<&Urn> =
             decided.steps.iter().filter(is_replaced).map(|step| &step.urn).collect();
-        let needed = waits::needed(&recorded, left_alone, &replaced, &removed);
+        let left_out = |urn: &Urn| in_scope.as_ref().is_some_and(|scope| !scope.contains(urn));
+        let needed = waits::needed(&recorded, left_alone, left_out, &replaced, &removed);
         let mut removed = removed.clone();
         removed.retain(|urn| !needed.contains_key(urn));
         for (urn, by) in &needed {
@@ -261,6 +262,8 @@ pub async fn plan(
         }
         forced.extend(homeless);
     };
+    let is_described = |key: &Key| graph.find(key.as_str()).is_some();
+    destroy::undecided_creations(&recorded, is_described, in_scope.as_ref(), &mut steps, &mut operations);
     let rules = Arc::clone(&options.rules);
     let mut set = available;
     protection::check(&recorded, &steps, &operations, Some(&graph), protected.as_ref())?;

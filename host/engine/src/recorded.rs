@@ -240,6 +240,29 @@ impl Recorded {
         then.max_by_key(|record| record.created).map(|record| record.id())
     }
 
+    /// What is retained and lives in an old copy, at any distance: it stays recorded as long as that does, and so
+    /// does what it needs. `is_old` says which records are old copies, or become old copies in this run.
+    pub(crate) fn retained_in(
+        &self,
+        home: &Record,
+        is_old: impl Fn(&Record) -> bool,
+    ) -> Vec<&Arc<Record>> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::from([home.id()]);
+        let mut open: Vec<RecordId> = is_old(home).then(|| home.id()).into_iter().collect();
+        while let Some(host) = open.pop() {
+            for guest in self.guests.get(&host.urn).into_iter().flatten().filter_map(|id| self.get(id)) {
+                let lives_here = self.home_of(guest).is_some_and(|home| home.id() == host);
+                if lives_here && is_old(guest) && seen.insert(guest.id()) {
+                    open.push(guest.id());
+                    found.extend(Some(guest).filter(|guest| guest.retain));
+                }
+            }
+        }
+        found.sort_by_cached_key(|record| record.id());
+        found
+    }
+
     /// What lives in something, each with whether that is known to be so.
     pub(crate) fn guests_of(&self, host: &RecordId) -> Vec<(Arc<Record>, bool)> {
         let guests = self.guests.get(&host.urn).into_iter().flatten().filter_map(|id| self.get(id));

@@ -153,6 +153,26 @@ async fn what_is_read_and_deleted_is_reached_by_the_current_connection() {
 }
 
 #[tokio::test]
+async fn what_left_the_documents_is_reached_as_its_definition_says() {
+    let connection = |key: &str| format!("host: \"${{params.name}}-${{context.env.id}}\", key: {key}");
+    let gone = |written: &str| {
+        written.replace("    a: {type: thing", "    b: {type: thing").replace("name: db", "name: other")
+    };
+    for (written, is_reached) in [
+        (reached(&connection("new"), "name: db, v: 1"), true),
+        // Another system, and one that only the resource itself could tell.
+        (reached("host: elsewhere, key: new", "name: db, v: 1"), false),
+        (reached("host: \"${resources.thing#shared.b.outputs.id}\", key: new", "name: db, v: 1"), false),
+    ] {
+        let platform = Platform::with(READS);
+        platform.deploys(&reached(&connection("old"), "name: db, v: 1")).await;
+        *locked(&platform.driver.rejected) = Some("old".into());
+        let summary = platform.up(&gone(&written)).await;
+        assert_eq!(platform.record("shared.a").await.is_none(), is_reached, "{written}: {summary:#?}");
+    }
+}
+
+#[tokio::test]
 async fn schemas_say_what_a_change_does() {
     // A driver that says nothing about changes itself.
     let platform = Platform::with(Implements { update_impact: false, ..READS });

@@ -261,8 +261,14 @@ async fn what_left_the_documents_and_may_have_been_made_keeps_what_it_would_need
     let plan = platform.plan(&documents(&[("c", "v: 1")], &[])).await.expect("a plan");
     let told: Vec<_> = plan.warnings.iter().map(|warning| warning.key.id()).collect();
     assert_eq!(told, ["shared.b", "shared.a"]);
-    platform.run(plan, CancelToken::default()).await;
+    let summary = platform.run(plan, CancelToken::default()).await.1;
     assert_eq!((platform.done(), platform.alive().len()), (vec!["create c".to_owned()], 3));
+    // Nobody may take the environment for settled.
+    assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.b"));
+    let exclude = vec!["thing#shared.b".to_owned()];
+    let options = PlanOptions { scope: Scope { exclude, ..Scope::default() }, ..PlanOptions::default() };
+    let plan = platform.plan_with(&documents(&[("c", "v: 1")], &[]), options).await.expect("a plan");
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success(), "this run is not about it");
 }
 
 #[tokio::test]

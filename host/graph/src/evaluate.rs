@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use purlin_expression::{PathError, Unread, evaluate, read_path};
 use purlin_model::{
-    Context, ContextField, Diagnostic, Location, ManifestPart, Map, Path, Placeholder, Reference, Template,
+    Context, ContextField, Diagnostic, Key, Location, ManifestPart, Map, Path, Placeholder, Reference, Template,
     Urn, Value, Workload,
 };
 
@@ -257,6 +257,27 @@ fn weight(value: &Value) -> usize {
     }
 }
 
+/// `context.FIELD`; none where it is about a resource, and there is none.
+pub(crate) fn context_value<'a>(
+    context: &Context,
+    field: ContextField,
+    here: impl FnOnce() -> Option<&'a Key>,
+) -> Option<Value> {
+    let text = match field {
+        ContextField::OrgId => &context.org,
+        ContextField::AppId => &context.app,
+        ContextField::EnvId => &context.env.id,
+        ContextField::EnvType => &context.env.kind,
+        ContextField::Namespace => &context.namespace,
+        ContextField::DeployId => &context.deployment,
+        ContextField::ResId => return Some(here()?.id().into()),
+        ContextField::ResType => return Some(here()?.type_name().into()),
+        ContextField::ResClass => return Some(here()?.class().into()),
+        ContextField::ResGuresid => return Some(Urn::new(context, here()?).guresid().as_str().into()),
+    };
+    Some(Value::String(text.clone()))
+}
+
 impl Reader<'_> {
     fn value(&self, placeholder: &Placeholder) -> Result<Value, Unread> {
         let graph = self.run.graph;
@@ -331,22 +352,9 @@ impl Reader<'_> {
     }
 
     fn context(&self, field: ContextField) -> Option<Value> {
-        let context: &Context = &self.run.graph.context;
-        let nodes = &self.run.graph.nodes;
-        let here = || nodes.key(self.run.graph.docs().here(nodes, self.scope)?);
-        let text = match field {
-            ContextField::OrgId => &context.org,
-            ContextField::AppId => &context.app,
-            ContextField::EnvId => &context.env.id,
-            ContextField::EnvType => &context.env.kind,
-            ContextField::Namespace => &context.namespace,
-            ContextField::DeployId => &context.deployment,
-            ContextField::ResId => return Some(here()?.id().into()),
-            ContextField::ResType => return Some(here()?.type_name().into()),
-            ContextField::ResClass => return Some(here()?.class().into()),
-            ContextField::ResGuresid => return Some(Urn::new(context, here()?).guresid().as_str().into()),
-        };
-        Some(Value::String(text.clone()))
+        let graph = self.run.graph;
+        let here = || graph.nodes.key(graph.docs().here(&graph.nodes, self.scope)?);
+        context_value(&graph.context, field, here)
     }
 
     /// What is read from a resource that a placeholder or a reference field names. A reference field
@@ -449,7 +457,7 @@ impl Reader<'_> {
     /// has become. The first two are known before it is provisioned.
     fn field(&self, node: NodeId, path: &Path, placeholder: &Placeholder) -> Result<Value, Unread> {
         let graph = self.run.graph;
-        let id = graph.nodes.key(node).map_or("", purlin_model::Key::id);
+        let id = graph.nodes.key(node).map_or("", Key::id);
         let (namespace, name) =
             id.rsplit_once('/').map_or((None, id), |(namespace, name)| (Some(namespace), name));
         match (&*path.0, namespace) {

@@ -8,6 +8,7 @@
 mod adjacency;
 mod build;
 mod catalogue;
+mod departed;
 mod docs;
 mod evaluate;
 mod graph;

@@ -1,13 +1,14 @@
 //! Compiled components as bytes: what the cache keeps and what release binaries embed.
 //!
 //! `magic, BLAKE3 of the rest, SHA-256 of the component, length and JSON of the manifest, code`.
-//! The manifest is in there so that starting needs no call of the driver.
+//! The manifest is in there so that starting needs no call of the driver. It is missing, with length 0,
+//! where the component was compiled and has not been loaded as a driver since.
 
 use purlin_model::driver::Manifest;
 
 use crate::manifest;
 
-const MAGIC: &[u8; 16] = b"purlin aot\0\0\0\0\0\x01";
+const MAGIC: &[u8; 16] = b"purlin aot\0\0\0\0\0\x02";
 const HASH: usize = 32;
 
 /// A compiled component from [`crate::precompile`], vouched for by whoever holds it.
@@ -30,13 +31,13 @@ impl<'a> Precompiled<'a> {
 /// The parts of an artifact.
 pub(crate) struct Artifact<'a> {
     pub(crate) digest: [u8; HASH],
-    pub(crate) manifest: Manifest,
+    pub(crate) manifest: Option<Manifest>,
     pub(crate) code: &'a [u8],
 }
 
 impl<'a> Artifact<'a> {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let manifest = manifest::to_json(&self.manifest);
+        let manifest = self.manifest.as_ref().map(manifest::to_json).unwrap_or_default();
         let mut body = Vec::with_capacity(HASH + 8 + manifest.len() + self.code.len());
         body.extend_from_slice(&self.digest);
         body.extend_from_slice(&(manifest.len() as u64).to_le_bytes());
@@ -59,7 +60,11 @@ impl<'a> Artifact<'a> {
         let (digest, rest) = body.split_first_chunk::<HASH>()?;
         let (length, rest) = rest.split_first_chunk::<8>()?;
         let (manifest, code) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
-        Some(Self { digest: *digest, manifest: manifest::from_json(manifest)?, code })
+        let manifest = match manifest {
+            [] => None,
+            manifest => Some(manifest::from_json(manifest)?),
+        };
+        Some(Self { digest: *digest, manifest, code })
     }
 }
 
@@ -77,14 +82,16 @@ mod tests {
             types: vec![],
             wishes: vec![],
         };
-        let bytes = Artifact { digest: [7; 32], manifest: manifest.clone(), code: b"code" }.to_bytes();
-        let back = Artifact::parse(&bytes, false).expect("whole");
-        assert_eq!((back.digest, &back.manifest, back.code), ([7; 32], &manifest, &b"code"[..]));
-        for end in 0..bytes.len() {
-            assert!(Artifact::parse(&bytes[..end], false).is_none(), "{end}");
-            let mut torn = bytes.clone();
-            torn[end] ^= 1;
-            assert!(Artifact::parse(&torn, false).is_none(), "{end}");
+        for manifest in [Some(manifest), None] {
+            let bytes = Artifact { digest: [7; 32], manifest: manifest.clone(), code: b"code" }.to_bytes();
+            let back = Artifact::parse(&bytes, false).expect("whole");
+            assert_eq!((back.digest, &back.manifest, back.code), ([7; 32], &manifest, &b"code"[..]));
+            for end in 0..bytes.len() {
+                assert!(Artifact::parse(&bytes[..end], false).is_none(), "{end}");
+                let mut torn = bytes.clone();
+                torn[end] ^= 1;
+                assert!(Artifact::parse(&torn, false).is_none(), "{end}");
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Compiled components on disk, so that each is compiled once.
+//! Compiled components on disk, so that each is compiled once, and the functions of those that are being
+//! worked on.
 //!
 //! The folder holds machine code that will be run, so nobody else may write to it. Files are
 //! named by what they are made from, written beside and renamed, and read whole and checked
@@ -14,7 +15,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 
 /// Names of this format's files; a new format gets a new one.
-const FORMAT: &str = "2";
+const FORMAT: &str = "3";
 
 #[derive(Debug)]
 pub(crate) struct Cache {
@@ -49,9 +50,28 @@ impl Cache {
     }
 
     pub(crate) fn write(&self, digest: &str, bytes: &[u8]) {
+        self.put(&self.file(digest), bytes);
+    }
+
+    /// The compiled functions of the component that a file held last; empty where there are none.
+    pub(crate) fn functions(&self, of: &Path) -> Vec<u8> {
+        purlin_files::read_own(&self.file_of_functions(of), u64::MAX).unwrap_or_default()
+    }
+
+    pub(crate) fn write_functions(&self, of: &Path, bytes: &[u8]) {
+        self.put(&self.file_of_functions(of), bytes);
+    }
+
+    fn file_of_functions(&self, of: &Path) -> PathBuf {
+        let of = of.canonicalize().unwrap_or_else(|_| of.to_owned());
+        let name = hex(&Sha256::digest(of.as_os_str().as_encoded_bytes()));
+        self.folder.join(format!("{name}-{}.{FORMAT}.functions", self.engine))
+    }
+
+    fn put(&self, path: &Path, bytes: &[u8]) {
         let stored = tempfile::NamedTempFile::new_in(&self.folder).and_then(|mut file| {
             file.write_all(bytes)?;
-            file.persist(self.file(digest)).map_err(|error| error.error)
+            file.persist(path).map_err(|error| error.error)
         });
         if let Err(error) = stored {
             tracing::warn!(

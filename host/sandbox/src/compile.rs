@@ -34,7 +34,7 @@ pub async fn precompile(wasm: &[u8], target: Target) -> Result<Vec<u8>, LoadErro
     let code = engine.precompile_component(wasm).map_err(|error| invalid(&error))?;
     let compiled = sandbox.deserialize(&code).map_err(|error| invalid(&error))?;
     let manifest = sandbox.describe(&compiled, &DriverSetup::default()).await?;
-    Ok(Artifact { digest: Sha256::digest(wasm).into(), manifest, code: &code }.to_bytes())
+    Ok(Artifact { digest: Sha256::digest(wasm).into(), manifest: Some(manifest), code: &code }.to_bytes())
 }
 
 impl Sandbox {

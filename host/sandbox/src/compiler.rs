@@ -5,6 +5,7 @@
 //! [`InProcess`] does it here.
 
 use std::fmt;
+use std::sync::Arc;
 
 use wasmparser::{Parser, Payload};
 use wasmtime::Engine;
@@ -12,6 +13,7 @@ use wasmtime::component::{Component, Linker};
 
 use crate::contract::Pre;
 use crate::error::LoadError;
+use crate::functions::Functions;
 use crate::{capability, component, engine, instances, modules};
 
 /// What a component imports and exports, by name and in its order.
@@ -39,9 +41,22 @@ pub unsafe trait Compiler: Send + Sync + fmt::Debug {
 
     /// Compiles a component for this machine. Blocks the thread.
     ///
+    /// With `functions`, those of a component compiled before are used again where they are the same;
+    /// empty bytes stand for none. Without it, none are returned either.
+    ///
     /// # Errors
     /// [`LoadError::Invalid`] for what is no component, or takes more than it may.
-    fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, LoadError>;
+    fn compile(&self, wasm: &[u8], functions: Option<&[u8]>) -> Result<Compilation, LoadError>;
+}
+
+/// A component that was compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compilation {
+    /// Its code.
+    pub code: Vec<u8>,
+    /// Its functions, for the next compilation, where they are requested and others than those that
+    /// were passed.
+    pub functions: Option<Vec<u8>>,
 }
 
 /// Reads and compiles in this process. **Less safe** than [`Worker`](crate::Worker): a component of a
@@ -57,11 +72,14 @@ unsafe impl Compiler for InProcess {
         names(wasm)
     }
 
-    fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
+    fn compile(&self, wasm: &[u8], functions: Option<&[u8]>) -> Result<Compilation, LoadError> {
+        let invalid = |error: wasmtime::Error| LoadError::invalid(&error);
         instances::check(wasm)?;
         modules::check(wasm)?;
-        let engine = engine::compiling().map_err(|error| LoadError::invalid(&error))?;
-        engine.precompile_component(wasm).map_err(|error| LoadError::invalid(&error))
+        let functions = functions.map(|bytes| Arc::new(Functions::read(bytes.to_vec())));
+        let engine = engine::compiling(functions.as_ref()).map_err(invalid)?;
+        let code = engine.precompile_component(wasm).map_err(invalid)?;
+        Ok(Compilation { code, functions: functions.and_then(|functions| functions.to_bytes()) })
     }
 }
 
@@ -94,7 +112,7 @@ fn names(wasm: &[u8]) -> Result<Names, LoadError> {
 /// deep for that, the stack ends here and not in the program that wants the driver.
 #[allow(unsafe_code)]
 pub(crate) fn rehearse(code: &[u8]) -> wasmtime::Result<()> {
-    let engine: Engine = engine::compiling()?;
+    let engine: Engine = engine::compiling(None)?;
     // SAFETY: callers compiled it just now.
     let component = unsafe { Component::deserialize(&engine, code) }?;
     let mut linker = Linker::new(&engine);

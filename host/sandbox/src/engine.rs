@@ -1,9 +1,12 @@
 //! wasmtime's engine, configured once. Components compiled with these settings, and only those,
 //! run here; so whatever influences compiled code has one place.
 
+use std::sync::Arc;
+
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, WasmFeatures};
 
 use crate::error::SandboxError;
+use crate::functions::Functions;
 use crate::limits::{CORE_INSTANCES, MEMORIES, TABLE_ELEMENTS, TABLES};
 
 /// Bytes of a slot's memory that are kept between calls, cleaned by hand, where the system can
@@ -73,8 +76,12 @@ pub(crate) fn running(instances: u32) -> Result<Engine, SandboxError> {
 }
 
 /// An engine that only compiles, for this very processor. It reserves no memory for instances.
-pub(crate) fn compiling() -> wasmtime::Result<Engine> {
+/// Functions that were compiled before are taken from there, and new ones are added.
+pub(crate) fn compiling(functions: Option<&Arc<Functions>>) -> wasmtime::Result<Engine> {
     let mut config = settings();
+    if let Some(functions) = functions {
+        config.enable_incremental_compilation(functions.store())?;
+    }
     config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
     Engine::new(&config)
 }

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -171,15 +172,19 @@ impl Sandbox {
     /// Lets a component say what it is, in an instance that reaches nothing: no grants, five
     /// seconds, and imports that end the call, but for those of which languages make use before
     /// they do anything (clocks, random numbers, an empty environment, no folders, output that becomes
-    /// log lines). What it says may be untrue.
+    /// log lines). What it says may be untrue. `file` is where the bytes were read from, if anywhere.
     ///
     /// # Errors
     /// As [`Sandbox::load`].
-    pub async fn ask(&self, bytes: Vec<u8>, name: &str, limits: &Limits) -> Result<Manifest, LoadError> {
+    pub async fn ask(
+        &self,
+        bytes: Cow<'static, [u8]>,
+        file: Option<PathBuf>,
+        name: &str,
+        limits: &Limits,
+    ) -> Result<Manifest, LoadError> {
         let named = Arc::from(name);
-        let sandbox = self.clone();
-        let driver = Arc::clone(&named);
-        let component = blocking(move || sandbox.component(bytes.into(), &driver)).await?;
+        let component = self.component(bytes, file, &named).await?;
         component::check_interface(self.engine(), &component)?;
         let linker = powerless(self.engine(), &component).map_err(|error| LoadError::invalid(&error))?;
         let limits =

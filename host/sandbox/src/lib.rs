@@ -25,6 +25,7 @@ mod driver;
 mod engine;
 mod error;
 mod facts;
+mod functions;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod inspect;
@@ -43,7 +44,7 @@ mod worker;
 
 pub use artifact::Precompiled;
 pub use compile::{Target, precompile};
-pub use compiler::{Compiler, InProcess, Names};
+pub use compiler::{Compilation, Compiler, InProcess, Names};
 pub use context::{CallContext, CancelToken, CheckpointSink, Progress, ProgressSink};
 pub use driver::{Change, Driver, Look};
 pub use error::{CallError, LoadError, SandboxError};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,10 @@ use crate::{component, engine, manifest};
 
 /// Components larger than this are refused unread.
 const LARGEST_COMPONENT: u64 = 512 << 20;
+
+/// Bytes from which on the functions of a component in a file are kept, so that its next version is
+/// compiled faster. Smaller ones are compiled in a moment.
+const LARGE: usize = 2 << 20;
 
 /// How a sandbox is set up.
 #[derive(Clone)]
@@ -182,27 +186,30 @@ impl Sandbox {
     /// # Errors
     /// When it is no driver of this contract, or its grants cannot be kept.
     pub async fn load(&self, source: Source, setup: &DriverSetup) -> Result<Driver, LoadError> {
-        let bytes = match source {
-            Source::Bytes(bytes) => bytes,
-            Source::File(path) => blocking(move || read(path)).await?.into(),
+        let (bytes, file) = match source {
+            Source::Bytes(bytes) => (bytes, None),
+            Source::File(path) => {
+                let file = path.clone();
+                (blocking(move || read(path)).await?.into(), Some(file))
+            }
         };
-        component::check_header(&bytes)?;
-        let sandbox = self.clone();
-        let name = Arc::clone(&setup.name);
-        let compiled = blocking(move || sandbox.compile(bytes, &name)).await?;
+        let compiled = self.compiled(bytes, file, &setup.name).await?;
         let (digest, component) = (compiled.digest, compiled.component);
         let manifest = match compiled.known {
-            Known::Cached(manifest) => manifest,
-            Known::New(code) => {
+            Known::Manifest(manifest) => manifest,
+            Known::Code { code, .. } => {
                 let manifest = self.describe(&component, setup).await?;
-                if let Some(cache) = &self.0.cache {
-                    let artifact = Artifact { digest, manifest: manifest.clone(), code: &code };
-                    cache.write(&hex(&digest), &artifact.to_bytes());
-                }
+                self.keep(digest, Some(manifest.clone()), &code);
                 manifest
             }
         };
         self.driver(&component, digest, manifest, setup)
+    }
+
+    fn keep(&self, digest: [u8; 32], manifest: Option<Manifest>, code: &[u8]) {
+        if let Some(cache) = &self.0.cache {
+            cache.write(&hex(&digest), &Artifact { digest, manifest, code }.to_bytes());
+        }
     }
 
     /// Makes a driver of code compiled ahead of time, or of the component itself where this
@@ -216,33 +223,56 @@ impl Sandbox {
         wasm: &'static [u8],
         setup: &DriverSetup,
     ) -> Result<Driver, LoadError> {
-        if let Some((artifact, component)) = self.open_artifact(code.0, true) {
-            return self.driver(&component, artifact.digest, artifact.manifest, setup);
+        if let Some((artifact, component)) = self.open_artifact(code.0, true)
+            && let Some(manifest) = artifact.manifest
+        {
+            return self.driver(&component, artifact.digest, manifest, setup);
         }
         self.load(Source::Bytes(Cow::Borrowed(wasm)), setup).await
     }
 
-    /// The component of some bytes: from the cache, or compiled now.
-    pub(crate) fn component(
+    /// The component of some bytes: from the cache, or compiled now. Nothing of it runs.
+    pub(crate) async fn component(
         &self,
         bytes: Cow<'static, [u8]>,
+        file: Option<PathBuf>,
         driver: &Arc<str>,
     ) -> Result<Component, LoadError> {
-        component::check_header(&bytes)?;
-        self.compile(bytes, driver).map(|compiled| compiled.component)
+        let compiled = self.compiled(bytes, file, driver).await?;
+        if let Known::Code { code, is_new: true } = &compiled.known {
+            self.keep(compiled.digest, None, code);
+        }
+        Ok(compiled.component)
     }
 
-    fn compile(&self, bytes: Cow<'static, [u8]>, driver: &Arc<str>) -> Result<Compiled, LoadError> {
-        let digest: [u8; 32] = Sha256::digest(&bytes).into();
+    async fn compiled(
+        &self,
+        bytes: Cow<'static, [u8]>,
+        file: Option<PathBuf>,
+        driver: &Arc<str>,
+    ) -> Result<Compiled, LoadError> {
+        component::check_header(&bytes)?;
+        let (sandbox, driver) = (self.clone(), Arc::clone(driver));
+        blocking(move || sandbox.compile(&bytes, file.as_deref(), &driver)).await
+    }
+
+    fn compile(&self, bytes: &[u8], file: Option<&Path>, driver: &Arc<str>) -> Result<Compiled, LoadError> {
+        let digest: [u8; 32] = Sha256::digest(bytes).into();
         let cached = self.0.cache.as_ref().and_then(|cache| cache.read(&hex(&digest)));
         if let Some((artifact, component)) =
             cached.as_deref().and_then(|code| self.open_artifact(code, false))
             && artifact.digest == digest
         {
-            return Ok(Compiled { digest, component, known: Known::Cached(artifact.manifest) });
+            let known = match artifact.manifest {
+                Some(manifest) => Known::Manifest(manifest),
+                None => Known::Code { code: artifact.code.to_vec(), is_new: false },
+            };
+            return Ok(Compiled { digest, component, known });
         }
+        let functions = self.0.cache.as_ref().zip(file.filter(|_| bytes.len() >= LARGE));
+        let kept = functions.map(|(cache, file)| cache.functions(file));
         let start = Instant::now();
-        let code = std::thread::scope(|scope| {
+        let compiled = std::thread::scope(|scope| {
             let (done, waiting) = std::sync::mpsc::channel::<()>();
             if let Some(hear) = &self.0.config.on_compile {
                 let slow = self.0.config.slow_compile;
@@ -254,13 +284,17 @@ impl Sandbox {
                     }
                 });
             }
-            let code = self.0.config.compiler.compile(&bytes);
+            let compiled = self.0.config.compiler.compile(bytes, kept.as_deref());
             drop(done);
-            code
+            compiled
         })?;
+        if let (Some((cache, file)), Some(bytes)) = (functions, &compiled.functions) {
+            cache.write_functions(file, bytes);
+        }
+        let code = compiled.code;
         let component = self.deserialize(&code).map_err(|error| LoadError::invalid(&error))?;
         tracing::debug!(target: "purlin::sandbox", %driver, took = ?start.elapsed(), "compiled");
-        Ok(Compiled { digest, component, known: Known::New(code) })
+        Ok(Compiled { digest, component, known: Known::Code { code, is_new: true } })
     }
 
     /// Asks a component what it is. It gets no grants for that.
@@ -295,9 +329,13 @@ struct Compiled {
 /// What came with a component.
 enum Known {
     /// What it is, from the cache.
-    Cached(Manifest),
-    /// Its code, fresh from the compiler.
-    New(Vec<u8>),
+    Manifest(Manifest),
+    /// Its code, which has not said yet what it is.
+    Code {
+        code: Vec<u8>,
+        /// Whether it was compiled just now, and so is not in the cache.
+        is_new: bool,
+    },
 }
 
 /// Reads the file of a component, unless it is larger than any is.

@@ -2,8 +2,9 @@
 //! keeps (SPEC §8). Only names, compiled code or an error come back.
 //!
 //! ```text
-//! to the worker:    task, 1 byte │ length, 8 bytes │ component
-//! from the worker:  outcome, 1 byte │ length, 8 bytes │ names as JSON, code, or why not
+//! to the worker:    task, 1 byte │ length, 8 bytes │ component │ length, 8 bytes │ functions
+//! from the worker:  outcome, 1 byte │ length, 8 bytes │ names as JSON, compilation, or why not
+//! a compilation:    length, 8 bytes │ code │ functions
 //! ```
 
 mod serve;
@@ -18,7 +19,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use self::serve::serve_worker;
-use crate::compiler::{Compiler, Names};
+use crate::compiler::{Compilation, Compiler, Names};
 use crate::convert::people;
 use crate::error::{LoadError, size};
 use crate::secrets::Needles;
@@ -36,6 +37,8 @@ const DYING: Duration = Duration::from_secs(2);
 const LARGEST_TEXT: u64 = 4 << 20;
 /// Bytes of compiled code.
 const LARGEST_CODE: u64 = 2 << 30;
+/// In place of the length of functions, where none are requested.
+const NO_FUNCTIONS: u64 = u64::MAX;
 /// Bytes of what a worker says as it dies, which tells what it died of.
 const LAST_WORDS: u64 = 4 << 10;
 
@@ -92,7 +95,7 @@ impl Worker {
         command.spawn()
     }
 
-    fn run(&self, task: u8, wasm: &[u8], most: u64) -> Result<Vec<u8>, LoadError> {
+    fn run(&self, task: u8, wasm: &[u8], functions: Option<&[u8]>, most: u64) -> Result<Vec<u8>, LoadError> {
         let broken = |what: &str, error: &dyn std::fmt::Display| LoadError::Invalid {
             message: format!("{what} the process that reads and compiles drivers: {error}"),
         };
@@ -114,7 +117,7 @@ impl Worker {
                 }
             });
             let words = scope.spawn(move || last_words(errors));
-            let given = ask(&mut input, task, wasm);
+            let given = ask(&mut input, task, wasm, functions);
             drop(input);
             let answer = answer(output, most);
             // Whoever has answered is done; whoever has not is about to end, or never will.
@@ -224,20 +227,34 @@ impl Process {
 #[allow(unsafe_code)]
 unsafe impl Compiler for Worker {
     fn names(&self, wasm: &[u8]) -> Result<Names, LoadError> {
-        let text = self.run(NAMES, wasm, LARGEST_TEXT)?;
+        let text = self.run(NAMES, wasm, None, LARGEST_TEXT)?;
         serde_json::from_slice(&text).map_err(|error| LoadError::invalid(&error))
     }
 
-    fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
-        self.run(COMPILE, wasm, LARGEST_CODE)
+    fn compile(&self, wasm: &[u8], functions: Option<&[u8]>) -> Result<Compilation, LoadError> {
+        let bytes = self.run(COMPILE, wasm, functions, LARGEST_CODE)?;
+        parts(&bytes).ok_or_else(|| LoadError::Invalid {
+            message: "the process that compiles drivers answers with something else".into(),
+        })
     }
 }
 
-fn ask(input: &mut impl Write, task: u8, wasm: &[u8]) -> io::Result<()> {
+fn ask(input: &mut impl Write, task: u8, wasm: &[u8], functions: Option<&[u8]>) -> io::Result<()> {
     input.write_all(&[task])?;
     input.write_all(&(wasm.len() as u64).to_le_bytes())?;
     input.write_all(wasm)?;
+    let length = functions.map_or(NO_FUNCTIONS, |functions| functions.len() as u64);
+    input.write_all(&length.to_le_bytes())?;
+    input.write_all(functions.unwrap_or_default())?;
     input.flush()
+}
+
+/// The parts of a compilation.
+fn parts(bytes: &[u8]) -> Option<Compilation> {
+    let (length, rest) = bytes.split_first_chunk::<8>()?;
+    let (code, functions) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    let functions = (!functions.is_empty()).then(|| functions.to_vec());
+    Some(Compilation { code: code.to_vec(), functions })
 }
 
 /// Reads an outcome of up to so many bytes, all of it.
@@ -306,6 +323,7 @@ pub(crate) fn fuzz(bytes: &[u8]) {
     let Ok((outcome, read)) = answer(bytes, 1 << 20) else { return };
     assert!(matches!(outcome, DONE | FAILED) && bytes.get(9..).is_some_and(|rest| rest.starts_with(&read)));
     let _ = serde_json::from_slice::<Names>(&read);
+    let _ = parts(&read);
 }
 
 #[cfg(test)]

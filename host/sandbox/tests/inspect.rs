@@ -12,7 +12,7 @@ use purlin_sandbox::LoadError;
 async fn what_it_says_is_what_it_says_when_it_is_loaded() {
     let sandbox = sandbox();
     for name in ["guests", "ledger", "file", "echo", "random"] {
-        let asked = sandbox.ask(component(name), name, &Limits::default()).await.expect("it answers");
+        let asked = sandbox.ask(component(name).into(), None, name, &Limits::default()).await.expect("it answers");
         assert!(!asked.types.is_empty(), "{name}");
         if name == "guests" {
             assert_eq!(asked, *load(&sandbox, &setup(Limits::default())).await.manifest());
@@ -54,13 +54,13 @@ async fn its_bytes_say_what_it_could_use() {
 #[tokio::test]
 async fn one_that_cannot_speak_is_told() {
     let limits = Limits { memory: Some(64 << 10), ..Limits::default() };
-    match sandbox().ask(component("guests"), "guests", &limits).await {
+    match sandbox().ask(component("guests").into(), None, "guests", &limits).await {
         Err(LoadError::Describe(source)) => {
             assert!(source.to_string().contains("its memory limit"), "{source}")
         }
         other => panic!("{other:?}"),
     }
-    assert!(matches!(sandbox().ask(b"text".to_vec(), "x", &limits).await, Err(LoadError::NotWasm)));
+    assert!(matches!(sandbox().ask(b"text".into(), None, "x", &limits).await, Err(LoadError::NotWasm)));
 }
 
 /// While it says what it is, nothing answers it but what reaches nothing.
@@ -81,7 +81,7 @@ async fn whatever_it_does_while_it_speaks_ends_there() {
         read.and_then(|read| read.verdict()).expect("its bytes are in order");
         // More patience than there is cannot be granted.
         let limits = Limits { time: Some(common::seconds(600)), ..Limits::default() };
-        match sandbox.ask(bytes, name, &limits).await {
+        match sandbox.ask(bytes.into(), None, name, &limits).await {
             Err(LoadError::Describe(source)) => {
                 assert!(source.to_string().contains(words), "{name}: {source}");
             }

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{component, deed, load, sandbox, setup};
+use common::{component, deed, load, sandbox, setup, worker};
 use purlin_model::{DirGrant, Grants, Limits};
 use purlin_sandbox::{
-    CompileEvent, DriverSetup, LoadError, Precompiled, Sandbox, SandboxConfig, Source, Target, precompile,
+    CompileEvent, Compiler as _, DriverSetup, LoadError, Precompiled, Sandbox, SandboxConfig, Source, Target, precompile,
 };
 use serde_json::json;
 
@@ -135,6 +135,51 @@ async fn a_component_compiles_once() {
         deed(&driver, json!({})).await.expect("it works");
         assert!(std::fs::read(&files[0]).expect("there") == whole, "it was repaired");
     }
+}
+
+/// An edit of a driver in JavaScript or Python changes data, and the code of the language's runtime stays.
+#[tokio::test]
+async fn an_edited_component_compiles_only_what_changed() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (cache, file) = (folder.path().join("cache"), folder.path().join("driver.wasm"));
+    let functions = || {
+        let files = std::fs::read_dir(&cache).expect("made").map(|entry| entry.expect("file").path());
+        let mut files = files.filter(|path| path.extension() == Some("functions".as_ref()));
+        (files.next().map(|path| std::fs::read(path).expect("readable")), files.count())
+    };
+    let mut digests = Vec::new();
+    for edit in [b'a', b'b'] {
+        std::fs::write(&file, padded(edit)).expect("written");
+        // Reading what it says compiles it, and whoever loads it then uses that.
+        let (sandbox, events) = with_cache(&cache);
+        let bytes = padded(edit).into();
+        let said = sandbox.ask(bytes, Some(file.clone()), "guests", &Limits::default()).await;
+        assert_eq!(events.lock().expect("ours").len(), 2, "{}", edit as char);
+        let (sandbox, events) = with_cache(&cache);
+        let driver = sandbox.load(Source::File(file.clone()), &setup(Limits::default())).await.expect("loads");
+        assert!(events.lock().expect("ours").is_empty(), "{}", edit as char);
+        assert_eq!(said.expect("it answers"), *driver.manifest());
+        deed(&driver, json!({})).await.expect("it works");
+        digests.push(driver.digest().to_owned());
+    }
+    assert_ne!(digests[0], digests[1]);
+
+    // The worker returns them too, and nothing where nothing is new.
+    let first = worker().compile(&padded(b'c'), Some(&[])).expect("compiled");
+    let kept = first.functions.expect("all are new");
+    assert_eq!(functions(), (Some(kept.clone()), 0));
+    let second = worker().compile(&padded(b'd'), Some(&kept)).expect("compiled");
+    assert_eq!((&second.code, second.functions), (&first.code, None));
+    assert_eq!(worker().compile(&padded(b'e'), None).expect("compiled").code, first.code);
+}
+
+/// The adversary with data of so many bytes that nothing reads.
+fn padded(with: u8) -> Vec<u8> {
+    let mut component = component("guests");
+    // A custom section: its kind, its length in LEB128, a name of one letter, data.
+    component.extend_from_slice(&[0, 0x82, 0x80, 0x80, 0x01, 1, b'x']);
+    component.extend(std::iter::repeat_n(with, 2 << 20));
+    component
 }
 
 #[tokio::test]

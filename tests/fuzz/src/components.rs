@@ -73,7 +73,7 @@ pub(crate) fn target(bytes: &[u8]) {
 async fn live(sandbox: &Sandbox, component: Vec<u8>) {
     let _ = sandbox.interfaces(component.clone().into()).await;
     let limits = Limits { time: Some(Duration::from_millis(300)), ..Limits::default() };
-    let _ = sandbox.ask(component.clone(), "fuzzed", &limits).await;
+    let _ = sandbox.ask(component.clone().into(), None, "fuzzed", &limits).await;
     let setup = DriverSetup { name: "fuzzed".into(), limits, ..DriverSetup::default() };
     let Ok(driver) = sandbox.load(Source::Bytes(component.into()), &setup).await else { return };
     let context = Context {

@@ -44,7 +44,7 @@ async fn asked(
     setup: &DriverSetup,
     manifest: &Manifest,
 ) -> Result<(), Error> {
-    let ask = || sandbox.ask(component.to_vec(), &setup.name, &setup.limits);
+    let ask = || sandbox.ask(component.to_vec().into(), None, &setup.name, &setup.limits);
     match ask().await {
         Err(LoadError::Describe(error)) => {
             bench.book.tried("describe.alone");

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_model::{Context, Diagnostic, Obstacle, Reason, Urn};
+use purlin_model::{Context, Diagnostic, Key, Obstacle, Reason, Urn};
+use purlin_state::Record;
 
 use super::{
     Base, Decisions, Role, Scope, drivers, losses, operations, protection, to_delete, undecided, used,
@@ -59,7 +60,7 @@ pub async fn destroy(
     let operations::Built { mut steps, mut operations, .. } =
         operations::build(None, &recorded, scope.as_ref(), Decisions::default(), &[], &going, &mut warnings)?;
     protection::check(&recorded, &steps, &operations, None, protected.as_ref())?;
-    undecided_creations(&recorded, scope.as_ref(), &mut steps, &mut operations);
+    undecided_creations(&recorded, |_| false, scope.as_ref(), &mut steps, &mut operations);
     let mut set = DriverSet::default();
     let errors = drivers::of_records(to_delete(&recorded, &operations), "delete", drivers, &mut set).await;
     if !errors.is_empty() {
@@ -88,10 +89,11 @@ pub async fn destroy(
     })
 }
 
-/// What an interrupted call may have created, and nobody knows: it cannot be deleted, and whoever deletes
-/// everything has to be told so.
-fn undecided_creations(
+/// What an interrupted call may have created, and no document describes any more: it cannot be deleted
+/// before somebody settles whether it exists, and until then no run that is about it succeeds.
+pub(super) fn undecided_creations(
     recorded: &crate::recorded::Recorded,
+    is_described: impl Fn(&Key) -> bool,
     scope: Option<&HashSet<Urn>>,
     steps: &mut Vec<Step>,
     operations: &mut Vec<Operation>,
@@ -100,11 +102,20 @@ fn undecided_creations(
         let urn = made.urn.clone();
         let in_scope = scope.is_none_or(|scope| scope.contains(&urn));
         let (true, Some(key)) = (in_scope, urn.key()) else { continue };
+        if is_described(&key) {
+            continue;
+        }
         let step = steps.iter().position(|step| step.urn == urn).unwrap_or_else(|| {
             let reasons = vec![Reason::MayExist];
             steps.push(Step { reasons, ..Step::new(key, urn.clone(), Action::Read) });
             steps.len() - 1
         });
+        let is_undecided = |operation: &Operation| {
+            operation.step as usize == step && matches!(operation.work, Work::Undecided)
+        };
+        if operations.iter().any(is_undecided) {
+            continue;
+        }
         // If it is there, it needs what it was made from.
         let own = operations.len() as u32;
         for operation in operations.iter_mut() {
@@ -128,19 +139,23 @@ fn paused(recorded: &crate::recorded::Recorded, going: &HashSet<Urn>) -> Vec<Dia
     .collect()
 }
 
-/// What is left out stays, and what it depends on with it.
+/// What is left out stays, and what it depends on with it; so does what is retained and lives in an old copy
+/// that stays.
 fn keep_with_dependencies(
     recorded: &crate::recorded::Recorded,
     scope: &HashSet<Urn>,
     going: &mut HashSet<Urn>,
 ) {
-    let mut stack: Vec<Urn> = going.iter().filter(|urn| !scope.contains(*urn)).cloned().collect();
-    let perhaps_made = recorded.perhaps_made().filter(|made| !scope.contains(&made.urn));
-    stack.extend(perhaps_made.flat_map(|made| made.dependencies.iter().cloned()));
-    while let Some(urn) = stack.pop() {
-        going.remove(&urn);
-        if let Some(record) = recorded.current(&urn) {
-            stack.extend(record.dependencies.iter().filter(|urn| going.contains(*urn)).cloned());
+    let mut staying: Vec<&Record> =
+        recorded.recorded_or_perhaps_made().filter(|record| !scope.contains(&record.urn)).collect();
+    let mut seen = HashSet::new();
+    while let Some(record) = staying.pop() {
+        if record.superseded.is_none() {
+            going.remove(&record.urn);
         }
+        let needed = record.dependencies.iter().filter_map(|urn| recorded.current(urn));
+        let retained = recorded.retained_in(record, |record| record.superseded.is_some());
+        let next = needed.chain(retained).map(|record| &**record);
+        staying.extend(next.filter(|record| seen.insert(record.id())));
     }
 }

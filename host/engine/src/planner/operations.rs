@@ -292,9 +292,13 @@ impl Building<'_> {
         // Records come in no order; of several reasons the first is told.
         staying.sort_by_cached_key(|record| std::cmp::Reverse(record.id()));
         let goes = |urn: &Urn| replaced.contains(urn) || self.going.contains(urn);
+        let is_old = |record: &Record| record.superseded.is_some() || replaced.contains(&record.urn);
         let mut needed = BTreeMap::new();
+        let mut seen = HashSet::new();
         while let Some(record) = staying.pop() {
             let Some(key) = record.urn.key() else { continue };
+            let retained = self.recorded.retained_in(record, is_old).into_iter().map(|record| &**record);
+            staying.extend(retained.filter(|record| seen.insert(record.id())));
             for old in self.recorded.needs(record, goes) {
                 if let Entry::Vacant(entry) = needed.entry(old.id()) {
                     entry.insert(key.clone());

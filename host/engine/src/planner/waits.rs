@@ -116,10 +116,12 @@ pub(super) fn block(
 
 /// What is to go and is needed by resources that are left alone, at any distance, each with the key of one
 /// of these: nothing is deleted before what is recorded to depend on it. The old one of what is `replaced`
-/// stays as well where something that is left alone depends on it.
+/// stays as well where something that is left alone depends on it, and so does what is retained and lives in an
+/// old copy that stays. Old copies of what is `left_out` stay.
 pub(super) fn needed<'a>(
     recorded: &Recorded,
     left_alone: impl Iterator<Item = &'a Urn>,
+    left_out: impl Fn(&Urn) -> bool,
     replaced: &HashSet<&Urn>,
     going: &[Urn],
 ) -> BTreeMap<Urn, Key> {
@@ -138,8 +140,16 @@ pub(super) fn needed<'a>(
         there(urn).into_iter().chain(perhaps_made).filter_map(key)
     });
     let mut open: Vec<(&Record, Key)> = records.collect();
+    let is_old = |record: &Record| record.superseded.is_some() || replaced.contains(&record.urn);
+    let retained_in = |home: &Record| {
+        let retained = recorded.retained_in(home, is_old).into_iter();
+        retained.filter_map(|record| Some((&**record, record.urn.key()?))).collect::<Vec<_>>()
+    };
+    let old_ones = recorded.all_superseded().filter(|record| left_out(&record.urn));
+    open.extend(old_ones.flat_map(|record| retained_in(record)));
     let mut seen = HashSet::new();
     while let Some((record, by)) = open.pop() {
+        open.extend(retained_in(record).into_iter().filter(|(record, _)| seen.insert(record.id())));
         // Old copies of what it depends on stay as long as it does.
         for old in recorded.needs(record, |urn| going.contains(urn) || replaced.contains(urn)) {
             if !seen.insert(old.id()) {

@@ -68,7 +68,7 @@ impl Inspection {
         let said = match ask && unfit.is_none() {
             true => {
                 let known = name.unwrap_or("driver");
-                let said = sandbox.ask(bytes.into_owned(), known, limits).await;
+                let said = sandbox.ask(bytes, file.clone(), known, limits).await;
                 Some(said.map_err(|error| phrase(&what, &error)))
             }
             false => None,

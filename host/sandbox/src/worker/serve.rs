@@ -2,8 +2,8 @@
 
 use std::io::{self, Read, Write};
 
-use super::{Allowance, COMPILE, DONE, FAILED, NAMES};
-use crate::compiler::{Compiler as _, InProcess, rehearse};
+use super::{Allowance, COMPILE, DONE, FAILED, NAMES, NO_FUNCTIONS};
+use crate::compiler::{Compilation, Compiler as _, InProcess, rehearse};
 use crate::error::LoadError;
 
 /// `SIGXCPU`, by which the system ends who has used up the time and does not listen for it.
@@ -31,10 +31,11 @@ pub fn serve_worker(mut input: impl Read, mut output: impl Write) -> io::Result<
     let ([task], length) = (task, u64::from_le_bytes(length));
     constrain(Allowance::new(task, length))?;
     let mut wasm = Vec::new();
-    input.take(length).read_to_end(&mut wasm)?;
+    input.by_ref().take(length).read_to_end(&mut wasm)?;
+    let functions = functions(input)?;
     let done = std::thread::scope(|scope| {
         let working = std::thread::Builder::new().stack_size(STACK);
-        let working = working.spawn_scoped(scope, || perform(task, &wasm))?;
+        let working = working.spawn_scoped(scope, || perform(task, &wasm, functions.as_deref()))?;
         working.join().map_err(|_| io::Error::other("it panicked"))
     })?;
     match done {
@@ -44,12 +45,25 @@ pub fn serve_worker(mut input: impl Read, mut output: impl Write) -> io::Result<
     }
 }
 
-fn perform(task: u8, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
+/// The functions after a component, where they are requested.
+fn functions(mut input: impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut length = [0; 8];
+    input.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    if length == NO_FUNCTIONS {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    input.take(length).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+fn perform(task: u8, wasm: &[u8], functions: Option<&[u8]>) -> Result<Vec<u8>, LoadError> {
     let invalid = |error: &dyn std::fmt::Display| LoadError::invalid(error);
     match task {
         NAMES => serde_json::to_vec(&InProcess.names(wasm)?).map_err(|error| invalid(&error)),
         COMPILE => {
-            let code = InProcess.compile(wasm)?;
+            let Compilation { code, functions } = InProcess.compile(wasm, functions)?;
             let rehearsed = std::thread::scope(|scope| {
                 let small = std::thread::Builder::new().stack_size(SMALL_STACK);
                 let small =
@@ -57,7 +71,10 @@ fn perform(task: u8, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
                 small.map_err(|error| error.to_string())?.join().map_err(|_| "it panicked".to_owned())?
             });
             rehearsed.map_err(|error| invalid(&error))?;
-            Ok(code)
+            let mut bytes = (code.len() as u64).to_le_bytes().to_vec();
+            bytes.extend_from_slice(&code);
+            bytes.extend_from_slice(&functions.unwrap_or_default());
+            Ok(bytes)
         }
         _ => Err(invalid(&"a task that this version does not know")),
     }

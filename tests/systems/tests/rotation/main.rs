@@ -118,7 +118,7 @@ enum Step {
     Refresh,
     Change,
     Rename,
-    /// Removes one, after an `up` that says how to reach it.
+    /// Removes one.
     Remove,
 }
 
@@ -171,7 +171,6 @@ fn days(system: &dyn System, kept: Kept) {
                     scene.up();
                 }
                 Step::Remove => {
-                    scene.up();
                     has_second = false;
                     wants(id, change, has_second);
                     let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(0);
@@ -209,7 +208,7 @@ fn a_day_with_s3() {
     days(&system, Kept::Store);
 }
 
-/// What left the documents is reached as it was recorded. So it stays until somebody says how to reach it.
+/// What left the documents is reached as its definition says, whether others use that or not.
 fn left_behind(system: &dyn System) {
     let scene = Scene::new(system, Kept::Documents, "dev");
     let [change, _] = system.changes();
@@ -217,19 +216,23 @@ fn left_behind(system: &dyn System) {
     scene.wants(&both);
     scene.up();
     scene.rotate();
-    scene.wants(&both[..1]);
+    // Without its definition, only the record says how to reach it.
+    scene.workspace.write("definition.json", "");
+    scene.wants(&[]);
     let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(1).says(system.denial());
     assert_eq!(system.there(), ["thing-one", "thing-two"]);
-    scene.wants(&both);
-    scene.up();
+    scene.learn();
     scene.wants(&both[..1]);
     let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(0);
     assert_eq!(system.there(), ["thing-one"]);
-    scene.destroy();
+    scene.rotate();
+    scene.wants(&[]);
+    let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(0);
+    assert!(system.there().is_empty());
 }
 
 #[test]
-fn what_left_the_documents_waits_for_its_credential() {
+fn what_left_the_documents_is_reached_as_its_definition_says() {
     if let Some(system) = Role::start() {
         left_behind(&system);
     }
