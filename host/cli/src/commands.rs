@@ -13,6 +13,7 @@ mod explain;
 mod export;
 mod graph;
 mod history;
+mod impact;
 mod import;
 mod init;
 mod installations;
@@ -52,6 +53,7 @@ pub(crate) enum Command {
     Rollback(rollback::Args),
     History(history::Args),
     Diff(diff::Args),
+    Impact(impact::Args),
     Status(status::Args),
     Outputs(outputs::Args),
     Export(export::Args),
@@ -80,7 +82,9 @@ pub(crate) enum Output {
 /// What a command writes that was asked for JSON.
 pub(crate) fn json_output(command: &str) -> Output {
     match command {
-        "apply" | "up" | "reconcile" | "refresh" | "import" | "destroy" | "rollback" => Output::Events,
+        "apply" | "up" | "reconcile" | "refresh" | "import" | "impact" | "destroy" | "rollback" => {
+            Output::Events
+        }
         "init" | "schema" | "completions" => Output::Text,
         _ => Output::Json,
     }
@@ -106,6 +110,7 @@ impl Command {
             Self::Rollback(args) => events(args.format.format),
             Self::History(args) => document(args.format.format),
             Self::Diff(args) => document(args.format.format),
+            Self::Impact(args) => args.output(),
             Self::Status(args) if args.watches() => events(args.format.format),
             Self::Status(args) => document(args.format.format),
             Self::Outputs(args) => document(args.format.format),
@@ -137,6 +142,7 @@ impl Command {
             Self::Rollback(_) => "rollback",
             Self::History(_) => "history",
             Self::Diff(_) => "diff",
+            Self::Impact(_) => "impact",
             Self::Status(_) => "status",
             Self::Outputs(_) => "outputs",
             Self::Export(_) => "export",
@@ -169,6 +175,7 @@ impl Command {
             Self::Rollback(args) => rollback::run(&args, app).await,
             Self::History(args) => history::run(&args, app).await,
             Self::Diff(args) => diff::run(&args, app).await,
+            Self::Impact(args) => impact::run(&args, app).await,
             Self::Status(args) => status::run(&args, app).await,
             Self::Outputs(args) => outputs::run(&args, app).await,
             Self::Export(args) => export::run(&args, app).await,

@@ -9,6 +9,7 @@ pub(crate) mod dot;
 pub(crate) mod environment;
 pub(crate) mod explain;
 pub(crate) mod history;
+pub(crate) mod impact;
 pub(crate) mod inspect;
 pub(crate) mod installation;
 pub(crate) mod mermaid;

@@ -13,6 +13,7 @@ pub(crate) mod environment;
 pub(crate) mod explain;
 pub(crate) mod graph;
 pub(crate) mod history;
+pub(crate) mod impact;
 pub(crate) mod inspect;
 pub(crate) mod installation;
 pub(crate) mod lacking;

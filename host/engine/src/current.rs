@@ -114,9 +114,9 @@ fn has_connection(node: Node<'_>) -> bool {
 }
 
 /// What the resources of a graph are recorded with.
-struct AsRecorded<'a> {
-    graph: &'a Graph,
-    recorded: &'a Recorded,
+pub(crate) struct AsRecorded<'a> {
+    pub graph: &'a Graph,
+    pub recorded: &'a Recorded,
 }
 
 impl<'a> AsRecorded<'a> {

@@ -17,7 +17,7 @@ use secrecy::SecretString;
 
 pub use check::check as check_secrets;
 pub(crate) use check::outline;
-pub(crate) use tree::{references, resolve, resolve_in, unread, wanted, wanted_in};
+pub(crate) use tree::{pair, references, resolve, resolve_in, unread, wanted, wanted_in};
 pub(crate) use vault::Vault;
 
 /// One secret, by name.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_model::{
-    Criterion, Definition, Diagnostic, DriverRequirement, Lifecycle, Location, Recipe, Template,
+    Context, Criterion, Definition, Diagnostic, DriverRequirement, Key, Lifecycle, Location, Recipe, Template,
 };
 
 pub use explain::{Candidate, Explanation, Loser, Reason};
@@ -23,6 +23,18 @@ pub(crate) use pattern::{literal_length, matches as pattern_matches};
 pub(crate) struct Row {
     pub(crate) definition: u32,
     pub(crate) criterion: u32,
+}
+
+/// Whether a definition may be used for a resource, as far as it says itself: another one may fit better.
+pub fn may_match(definition: &Definition, context: &Context, key: &Key) -> bool {
+    let is = |wanted: &Option<Arc<str>>, there: &str| wanted.as_deref().is_none_or(|wanted| wanted == there);
+    let fits = |criterion: &Criterion| {
+        is(&criterion.env_type, &context.env.kind)
+            && is(&criterion.app_id, &context.app)
+            && is(&criterion.env_id, &context.env.id)
+            && is(&criterion.res_id, key.id())
+    };
+    pattern_matches(&definition.type_pattern, key.type_name()) && definition.criteria.iter().any(fits)
 }
 
 /// All definitions.

@@ -23,7 +23,7 @@ mod text;
 mod written;
 
 pub use build::{build, requirers};
-pub use catalogue::{Candidate, Catalogue, Explanation, Loser, Reason};
+pub use catalogue::{Candidate, Catalogue, Explanation, Loser, Reason, may_match};
 pub use evaluate::{EmptyReference, Inputs, Provisioned};
 pub use graph::{Edge, Graph, MOST_REDUCED, Node};
 pub use input::{Input, OutputNames, UnknownOutputs};

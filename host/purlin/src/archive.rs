@@ -148,19 +148,34 @@ impl Archive {
     pub(crate) fn into_texts(self) -> Vec<(SourceText, Option<Arc<str>>)> {
         // Older archives have no paths, but names that most likely still lead to the files.
         let is_older = self.inputs.is_empty();
-        let text = |text: Text| {
-            let name = text.name;
-            let path = text.path.or_else(|| Some(name.clone()).filter(|name| is_older && &**name != "-"));
-            let source = SourceText {
-                name,
-                text: text.text,
-                named: text.named,
-                scores: text.scores,
-                files: text.files.map(|files| files.into_iter().map(file).collect()),
-            };
+        let read = |text: Text| {
+            let (source, path) = text.read();
+            let path = path.or_else(|| Some(source.name.clone()).filter(|name| is_older && &**name != "-"));
             (source, path)
         };
-        self.sources.into_iter().map(text).collect()
+        self.sources.into_iter().map(read).collect()
+    }
+
+    /// Takes out the texts of files that are among `places`, each a file or a folder counted from the
+    /// workspace's folder, and puts in those of `texts` that a run with the same arguments would read.
+    /// Returns the texts that were taken out and those that were put in.
+    pub(crate) fn revise(
+        &mut self,
+        places: &[Arc<str>],
+        texts: &[(SourceText, Arc<str>)],
+    ) -> (Vec<SourceText>, Vec<SourceText>) {
+        let (taken, kept): (Vec<Text>, Vec<Text>) = std::mem::take(&mut self.sources)
+            .into_iter()
+            .partition(|text| text.path.as_ref().is_some_and(|path| cover(places, path)));
+        let read: Vec<(SourceText, &Arc<str>)> = texts
+            .iter()
+            .filter(|(_, path)| cover(&self.inputs, path))
+            .map(|(source, path)| (SourceText { named: self.inputs.contains(path), ..source.clone() }, path))
+            .collect();
+        self.sources = kept;
+        self.sources.extend(read.iter().map(|(source, path)| Text::new(source, Some(path))));
+        let put = read.into_iter().map(|(source, _)| source).collect();
+        (taken.into_iter().map(|text| text.read().0).collect(), put)
     }
 
     /// Where the documents lay.
@@ -334,6 +349,33 @@ struct Text {
     files: Option<Vec<Attached>>,
 }
 
+impl Text {
+    fn new(source: &SourceText, path: Option<&Arc<str>>) -> Self {
+        Self {
+            name: Arc::clone(&source.name),
+            text: Arc::clone(&source.text),
+            named: source.named,
+            scores: source.scores.clone(),
+            files: source.files.as_ref().map(|files| files.iter().map(attached).collect()),
+            path: path.cloned(),
+        }
+    }
+
+    fn read(self) -> (SourceText, Option<Arc<str>>) {
+        let Self { name, text, named, scores, path, files } = self;
+        let files = files.map(|files| files.into_iter().map(file).collect());
+        (SourceText { name, text, named, scores, files }, path)
+    }
+}
+
+/// Whether a file is among places, or in a folder that is.
+fn cover(places: &[Arc<str>], file: &str) -> bool {
+    places.iter().any(|place| {
+        let below = || file.strip_prefix(&**place).is_some_and(|rest| rest.starts_with('/'));
+        **place == *file || below() || (&**place == "." && !file.starts_with("../") && !file.starts_with('/'))
+    })
+}
+
 #[derive(Serialize, Deserialize)]
 struct Attached {
     path: String,
@@ -388,14 +430,7 @@ impl Documents {
                 .loaded
                 .sources()
                 .iter()
-                .map(|source| Text {
-                    name: Arc::clone(&source.name),
-                    text: Arc::clone(&source.text),
-                    named: source.named,
-                    scores: source.scores.clone(),
-                    files: source.files.as_ref().map(|files| files.iter().map(attached).collect()),
-                    path: self.files.path(&source.name).cloned(),
-                })
+                .map(|source| Text::new(source, self.files.path(&source.name)))
                 .collect(),
             workspace: self.files.workspace.clone(),
             inputs: self.files.inputs.clone(),
@@ -409,7 +444,11 @@ impl Documents {
     /// [`Error::Archive`] when they are not what this program or an older one wrote;
     /// [`Error::Documents`] when what was right then is wrong now.
     pub fn from_archive(bytes: &[u8], deployment_id: &str) -> Result<Self, Error> {
-        let mut archive = Archive::read(bytes)?;
+        Self::of_archive(Archive::read(bytes)?, deployment_id)
+    }
+
+    /// The same from what was read of such bytes.
+    pub(crate) fn of_archive(mut archive: Archive, deployment_id: &str) -> Result<Self, Error> {
         let Settled { org, app, env, env_type, namespace } = archive.context.clone();
         let values = std::mem::take(&mut archive.values);
         let flags = ContextDefaults {

@@ -41,6 +41,7 @@ mod drivers;
 mod error;
 mod files;
 mod history;
+mod impact;
 mod installations;
 mod last;
 mod losses;
@@ -68,6 +69,7 @@ pub use drivers::{
 };
 pub use error::Error;
 pub use history::Deploying;
+pub use impact::{Affected, Impact, Proposal};
 pub use installations::unmapped;
 pub use last::LastDeployed;
 pub use outputs::{Outputs, outputs};

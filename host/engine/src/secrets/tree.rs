@@ -117,6 +117,26 @@ pub(crate) fn unread(connection: &Value) -> Value {
     within(connection, &mut String::new(), &mut visit, &mut Vec::new())
 }
 
+/// Tells of each secret of a store that is named in a tree or a connection what another one, in which they
+/// were read, has in its place.
+pub(crate) fn pair(written: &Value, read: &Value, found: &mut dyn FnMut(SecretRef, &Value)) {
+    match (written.exposed(), read.exposed()) {
+        (Value::Map(map), read) if is_reference(map) => {
+            if let Ok(Leaf::Reference(secret)) = reference(map) {
+                found(secret, read);
+            }
+        }
+        (Value::Map(written), Value::Map(read)) => {
+            let both = written.iter().filter_map(|(key, value)| Some((value, read.get(key)?)));
+            both.for_each(|(written, read)| pair(written, read, found));
+        }
+        (Value::List(written), Value::List(read)) => {
+            written.iter().zip(read.iter()).for_each(|(written, read)| pair(written, read, found));
+        }
+        _ => {}
+    }
+}
+
 /// Puts what `visit` says in the place of each `{store, ref, version}` within a value, and leaves the rest
 /// as it is.
 pub(super) fn within(

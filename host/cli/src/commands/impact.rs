@@ -1,0 +1,190 @@
+//! `purlin impact`
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use purlin_host::Proposal;
+use purlin_host::state::Known;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::app::App;
+use crate::args::DocumentArgs;
+use crate::commands::Output;
+use crate::failure::{Failure, Status};
+use crate::report::impact::{Effect, Environment, Groups, Summary};
+use crate::{input, render, text};
+
+/// Show what changed definitions would do to every environment.
+///
+/// Plans each environment that the state knows from the documents of its last deployment, with the
+/// documents named here in the place of the recorded ones: a recorded document is replaced if its file is
+/// named, or lies in a folder that is named. What a deployment without the change would do anyway is left
+/// out. Nothing is changed, no lock is taken, and no secret is read.
+///
+/// Drivers are not called: their schemas say what a change does. With `--check` they are called, to
+/// validate inputs and to say which changes replace a resource.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin impact platform/
+  purlin impact platform/ --fail-on replace,loses-data      for CI
+  purlin impact platform/ --format markdown > comment.md    for a pull request
+
+With `--format json`, a line for each environment that is affected, then a summary:
+  {\"format\": 1, \"event\": \"environment\", \"org\", \"app\", \"env\", \"effect\", \"loses_data\",
+   \"resources\": [{\"key\", \"action\", \"reasons\": [{\"reason\", \"message\", …}], \"paths\", \"loses\"}],
+   \"faults\": [{\"code\", \"message\"}]}
+  {\"format\": 1, \"event\": \"summary\", \"environments\", \"unchanged\", \"create\", \"update\",
+   \"replace\", \"delete\", \"rejected\", \"unknown\", \"loses_data\"}
+An environment counts under the most severe of its effects, in this order: rejected, delete, replace,
+update, create, unchanged. It is unknown if the documents of its last deployment are not recorded.
+
+Exit status: 0 done; 1 an environment cannot be read; 2 the documents are wrong; 3 an environment has an
+effect that `--fail-on` names.")]
+pub(crate) struct Args {
+    /// The changed documents: files, or folders (recursively).
+    #[arg(value_name = "FILE|DIR", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// Exit with status 3 if an environment is affected so.
+    #[arg(long, value_name = "EFFECT", value_delimiter = ',', value_enum)]
+    fail_on: Vec<FailOn>,
+
+    /// Call the drivers to validate inputs and to say which changes replace a resource.
+    #[arg(long)]
+    check: bool,
+
+    /// How to write the result.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]
+    format: Format,
+}
+
+/// How the result is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs, one document a line.
+    Json,
+    /// For a comment on a pull request.
+    Markdown,
+}
+
+/// An effect that must not be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FailOn {
+    /// A resource is created.
+    Create,
+    /// A resource is updated.
+    Update,
+    /// A resource is replaced.
+    Replace,
+    /// A resource is deleted.
+    Delete,
+    /// Data goes with a resource that is replaced or deleted.
+    LosesData,
+    /// A deployment would be rejected.
+    Rejected,
+    /// Nobody can tell.
+    Unknown,
+}
+
+impl FailOn {
+    fn is_met(self, environment: &Environment) -> bool {
+        let does = |action: &str| environment.resources.iter().any(|one| one.action == action);
+        match self {
+            Self::Create => does("create"),
+            Self::Update => does("update") || does("adopt"),
+            Self::Replace => does("replace"),
+            Self::Delete => does("delete"),
+            Self::LosesData => environment.loses_data,
+            Self::Rejected => environment.effect == Effect::Rejected,
+            Self::Unknown => environment.effect == Effect::Unknown,
+        }
+    }
+}
+
+impl Args {
+    /// What the command writes.
+    pub(super) fn output(&self) -> Output {
+        if self.format == Format::Json { Output::Events } else { Output::Text }
+    }
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    if let Some(path) = args.paths.iter().find(|path| path.as_os_str() == "-") {
+        let message = format!("`{}` has no place among the recorded documents", path.display());
+        return Err(Failure::input(message).hint("name the files or the folder of the changed documents"));
+    }
+    let named = DocumentArgs { paths: args.paths.clone(), ..DocumentArgs::default() };
+    let loaded = input::load(&named, app)?;
+    let workspace = input::workspace(&loaded, app);
+    let fail = |error| Failure::host(error, &loaded.sources);
+    let proposal = Arc::new(Proposal::new(&loaded, Some(&workspace)).map_err(fail)?);
+    let purlin = Arc::new(input::orchestrator(&workspace, app)?);
+    let known = app.timings.wait("list environments", purlin.known_environments()).await.map_err(fail)?;
+
+    let mut summary = Summary::default();
+    let mut groups = Groups::default();
+    let mut met = false;
+    let mut broken = 0_usize;
+    let mut plans = plans(known, &purlin, &proposal, args.check);
+    while let Some(planned) = plans.join_next().await {
+        let (known, impact) = planned.map_err(|error| Failure::caused("a plan ended early", &error))?;
+        let environment = match impact {
+            Ok(impact) => Environment::new(&known.environment, impact),
+            Err(error) => {
+                broken += 1;
+                app.ui.error(&text::line(&format!("{}: {error}", known.environment)));
+                continue;
+            }
+        };
+        summary.count(&environment);
+        met |= args.fail_on.iter().any(|effect| effect.is_met(&environment));
+        if environment.effect == Effect::Unchanged {
+            continue;
+        }
+        if args.format == Format::Json {
+            app.ui.json_line(&environment);
+        } else {
+            groups.add(environment);
+        }
+    }
+    match args.format {
+        Format::Json => app.ui.json_line(&summary),
+        Format::Text => app.ui.data(&render::impact::text(&groups, &summary, app.ui.columns())),
+        Format::Markdown => app.ui.data(&render::impact::markdown(&groups, &summary)),
+    }
+    if let Ok(purlin) = Arc::try_unwrap(purlin).map_err(drop) {
+        purlin.close().await.map_err(fail)?;
+    }
+    Ok(match (broken, met) {
+        (0, true) => Status::Changes,
+        (0, false) => Status::Done,
+        _ => Status::Failed,
+    })
+}
+
+type Planned = (Known, Result<purlin_host::Impact, purlin_host::Error>);
+
+/// Plans all environments, as many at a time as there are processors.
+fn plans(
+    known: Vec<Known>,
+    purlin: &Arc<purlin_host::Purlin>,
+    proposal: &Arc<Proposal>,
+    check: bool,
+) -> JoinSet<Planned> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let turns = Arc::new(Semaphore::new(2 * threads));
+    let mut plans = JoinSet::new();
+    for known in known {
+        let (purlin, proposal, turns) = (Arc::clone(purlin), Arc::clone(proposal), Arc::clone(&turns));
+        plans.spawn(async move {
+            let _turn = turns.acquire().await;
+            let impact = purlin.impact(&known, &proposal, check).await;
+            (known, impact)
+        });
+    }
+    plans
+}

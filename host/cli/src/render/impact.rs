@@ -1,0 +1,179 @@
+//! What changed documents would do to environments, for people: environments to which the same happens
+//! stand together.
+
+use crate::report::impact::{Effect, Group, Groups, Resource, Summary};
+use crate::style::{CREATE, DELETE, DIM, STRONG, UPDATE, WARNING, paint};
+use crate::text;
+
+/// Environments that are named of a group.
+const SHOWN: usize = 10;
+/// Inputs that are named of a resource.
+const PATHS: usize = 4;
+
+/// For a terminal.
+pub(crate) fn text(groups: &Groups, summary: &Summary, columns: Option<usize>) -> String {
+    let mut out = String::new();
+    for group in groups.in_order() {
+        let style = match group.effect {
+            Effect::Rejected | Effect::Delete | Effect::Replace => DELETE,
+            Effect::Update => UPDATE,
+            Effect::Create => CREATE,
+            Effect::Unknown | Effect::Unchanged => WARNING,
+        };
+        out.push_str(&format!("{}\n", paint(STRONG, heading(&group))));
+        let mut item = |mark: &str, text: &str| {
+            let width = columns.unwrap_or(usize::MAX).saturating_sub(4).max(20);
+            for (number, line) in text::wrap(text, width).iter().enumerate() {
+                let mark = if number == 0 { paint(style, mark) } else { " ".to_owned() };
+                out.push_str(&format!("  {mark} {line}\n"));
+            }
+        };
+        for resource in &group.resources {
+            item(mark(resource.action), &described(resource));
+        }
+        for fault in &group.faults {
+            item("✗", &text::line(&place(fault)));
+        }
+        if group.effect == Effect::Unknown {
+            item("?", "the documents of the last deployment are not recorded");
+        }
+        let names = text::line(&names(&group.environments, SHOWN)).into_owned();
+        let width = columns.unwrap_or(usize::MAX).saturating_sub(2).max(20);
+        for line in text::wrap(&format!("in {names}"), width) {
+            out.push_str(&format!("  {}\n", paint(DIM, line)));
+        }
+        out.push('\n');
+    }
+    let line = format!("{}: {}", text::count(summary.environments, "environment"), counts(summary));
+    let lines = columns.map_or_else(|| vec![line.clone()], |columns| text::wrap(&line, columns));
+    out.push_str(&lines.join("\n"));
+    out.push('\n');
+    out
+}
+
+/// For a comment on a pull request.
+pub(crate) fn markdown(groups: &Groups, summary: &Summary) -> String {
+    let mut out = format!(
+        "### Impact on {}\n\n{}\n",
+        text::count(summary.environments, "environment"),
+        capital(&counts(summary))
+    );
+    for group in groups.in_order() {
+        out.push_str(&format!("\n#### {}\n\n", heading(&group)));
+        for resource in &group.resources {
+            out.push_str(&format!("- {}\n", escaped(&described(resource))));
+        }
+        for fault in &group.faults {
+            out.push_str(&format!("- {}\n", escaped(&place(fault))));
+        }
+        if group.effect == Effect::Unknown {
+            out.push_str("- The documents of the last deployment are not recorded.\n");
+        }
+        let names: Vec<String> = group.environments.iter().map(|name| format!("`{}`", code(name))).collect();
+        match names.len() {
+            0..=SHOWN => out.push_str(&format!("\nIn {}\n", names.join(", "))),
+            more => out.push_str(&format!(
+                "\n<details><summary>{more} environments</summary>\n\n{}\n\n</details>\n",
+                names.join(", ")
+            )),
+        }
+    }
+    out
+}
+
+fn heading(group: &Group) -> String {
+    let what = match group.effect {
+        Effect::Rejected => "rejected",
+        Effect::Delete => "delete",
+        Effect::Replace => "replace",
+        Effect::Update => "update",
+        Effect::Create => "create",
+        Effect::Unknown => "unknown",
+        Effect::Unchanged => "unchanged",
+    };
+    let loses = if group.loses_data { ", loses data" } else { "" };
+    format!("{}: {what}{loses}", text::count(group.environments.len(), "environment"))
+}
+
+fn mark(action: &str) -> &'static str {
+    match action {
+        "create" => "+",
+        "delete" => "-",
+        "replace" => "±",
+        _ => "~",
+    }
+}
+
+/// A resource, what happens to it and why.
+fn described(resource: &Resource) -> String {
+    let mut line = format!("{} {}", text::line(&resource.key), resource.action);
+    let reasons: Vec<_> = resource.reasons.iter().map(|reason| text::line(&reason.message)).collect();
+    if !reasons.is_empty() {
+        line.push_str(&format!(": {}", reasons.join("; ")));
+    }
+    if !resource.paths.is_empty() && resource.action != "create" {
+        let paths: Vec<String> = resource.paths.iter().map(|path| super::value::path(path)).collect();
+        line.push_str(&format!(" ({})", text::line(&names(&paths, PATHS))));
+    }
+    if let Some(loses) = &resource.loses {
+        line.push_str(&format!("; loses {}", text::line(loses)));
+    }
+    line
+}
+
+fn place(fault: &crate::report::impact::Fault) -> String {
+    match &fault.at {
+        Some(at) => format!("{} ({at})", fault.message),
+        None => fault.message.clone(),
+    }
+}
+
+/// The first of some names, and how many more there are.
+fn names(all: &[String], shown: usize) -> String {
+    let first = all.iter().take(shown).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(shown) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+/// How many environments there are of each kind.
+fn counts(summary: &Summary) -> String {
+    let word = |effect| match effect {
+        Effect::Unchanged => "unchanged",
+        Effect::Create => "create",
+        Effect::Update => "update",
+        Effect::Replace => "replace",
+        Effect::Delete => "delete",
+        Effect::Rejected => "rejected",
+        Effect::Unknown => "unknown",
+    };
+    let mut parts: Vec<String> =
+        summary.parts().into_iter().map(|(effect, count)| format!("{} {count}", word(effect))).collect();
+    if summary.loses_data > 0 {
+        parts.push(format!("of these {} lose data", summary.loses_data));
+    }
+    if parts.is_empty() { "nothing is recorded".to_owned() } else { parts.join(", ") }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Text that Markdown shows as it is.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if matches!(letter, '\\' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~') {
+            escaped.push('\\');
+        }
+        escaped.push(if letter.is_control() { ' ' } else { letter });
+    }
+    escaped
+}
+
+/// Text between back-quotes.
+fn code(text: &str) -> String {
+    text.chars().map(|letter| if letter == '`' || letter.is_control() { ' ' } else { letter }).collect()
+}

@@ -1,0 +1,244 @@
+//! What changed documents would do to environments, as plain data.
+
+use std::collections::BTreeMap;
+
+use purlin_host::model::Reason;
+use purlin_host::{Affected, Impact, engine, state};
+use serde::Serialize;
+
+use super::FORMAT;
+use super::worded::Worded;
+
+/// What happens to an environment: the most severe of what happens to its resources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Effect {
+    Rejected,
+    Delete,
+    Replace,
+    Update,
+    Create,
+    Unknown,
+    Unchanged,
+}
+
+/// One environment.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Environment {
+    format: u8,
+    event: &'static str,
+    org: String,
+    app: String,
+    env: String,
+    pub(crate) effect: Effect,
+    /// Whether the data of a resource goes with it.
+    pub(crate) loses_data: bool,
+    pub(crate) resources: Vec<Resource>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) faults: Vec<Fault>,
+}
+
+/// A resource that is affected.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Resource {
+    pub(crate) key: String,
+    pub(crate) action: &'static str,
+    pub(crate) reasons: Vec<Worded<Reason>>,
+    /// The inputs that change, as JSON Pointers. Values are left out: they may differ between environments.
+    pub(crate) paths: Vec<String>,
+    /// What goes with it, if any data does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) loses: Option<String>,
+}
+
+/// Why a deployment would be rejected.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Fault {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<String>,
+}
+
+impl Environment {
+    /// From what the host reports.
+    pub(crate) fn new(environment: &state::Environment, impact: Impact) -> Self {
+        let (mut resources, mut faults) = (Vec::new(), Vec::new());
+        let effect = match impact {
+            Impact::None => Effect::Unchanged,
+            Impact::Unknown => Effect::Unknown,
+            Impact::Rejected(found) => {
+                faults = found.iter().map(Fault::new).collect();
+                Effect::Rejected
+            }
+            Impact::Changes(affected) => {
+                resources = affected.iter().map(Resource::new).collect();
+                affected.iter().map(effect_of).min().unwrap_or(Effect::Unchanged)
+            }
+        };
+        let state::Environment { org, app, env } = environment;
+        Self {
+            format: FORMAT,
+            event: "environment",
+            org: org.to_string(),
+            app: app.to_string(),
+            env: env.to_string(),
+            effect,
+            loses_data: resources.iter().any(|one| one.loses.is_some()),
+            resources,
+            faults,
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{}/{}/{}", self.org, self.app, self.env)
+    }
+}
+
+fn effect_of(affected: &Affected) -> Effect {
+    use engine::Action;
+    match affected.action {
+        Action::Delete => Effect::Delete,
+        Action::Replace => Effect::Replace,
+        Action::Create => Effect::Create,
+        Action::Update | Action::Adopt | Action::Read | Action::None => Effect::Update,
+    }
+}
+
+impl Resource {
+    fn new(affected: &Affected) -> Self {
+        let loses = affected.loses.as_ref().map(|lost| match lost {
+            engine::Lost::Named(what) => what.clone(),
+            engine::Lost::Data => "its data".to_owned(),
+            engine::Lost::Unknown => "perhaps data".to_owned(),
+        });
+        Self {
+            key: affected.key.to_string(),
+            action: affected.action.as_str(),
+            reasons: affected.reasons.iter().cloned().map(Into::into).collect(),
+            paths: affected.changes.iter().map(|change| change.path.clone()).collect(),
+            loses,
+        }
+    }
+
+    /// What happens to it, but for which one it is.
+    fn sort(&self) -> String {
+        let reasons: Vec<&str> = self.reasons.iter().map(|reason| &*reason.message).collect();
+        format!("{}\n{}\n{}\n{:?}", self.action, reasons.join("\n"), self.paths.join("\n"), self.loses)
+    }
+}
+
+impl Fault {
+    fn new(fault: &purlin_host::model::Diagnostic) -> Self {
+        let at = fault.location.as_ref().map(ToString::to_string);
+        Self { code: fault.code, message: fault.message.clone(), at }
+    }
+}
+
+/// How many environments are affected, and how.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Summary {
+    format: u8,
+    event: &'static str,
+    pub(crate) environments: usize,
+    pub(crate) unchanged: usize,
+    pub(crate) create: usize,
+    pub(crate) update: usize,
+    pub(crate) replace: usize,
+    pub(crate) delete: usize,
+    pub(crate) rejected: usize,
+    pub(crate) unknown: usize,
+    /// Of those, how many lose data.
+    pub(crate) loses_data: usize,
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        Self {
+            format: FORMAT,
+            event: "summary",
+            environments: 0,
+            unchanged: 0,
+            create: 0,
+            update: 0,
+            replace: 0,
+            delete: 0,
+            rejected: 0,
+            unknown: 0,
+            loses_data: 0,
+        }
+    }
+}
+
+impl Summary {
+    pub(crate) fn count(&mut self, environment: &Environment) {
+        self.environments += 1;
+        self.loses_data += usize::from(environment.loses_data);
+        *match environment.effect {
+            Effect::Unchanged => &mut self.unchanged,
+            Effect::Create => &mut self.create,
+            Effect::Update => &mut self.update,
+            Effect::Replace => &mut self.replace,
+            Effect::Delete => &mut self.delete,
+            Effect::Rejected => &mut self.rejected,
+            Effect::Unknown => &mut self.unknown,
+        } += 1;
+    }
+
+    /// The counts that are not zero, in words.
+    pub(crate) fn parts(&self) -> Vec<(Effect, usize)> {
+        let all = [
+            (Effect::Unchanged, self.unchanged),
+            (Effect::Create, self.create),
+            (Effect::Update, self.update),
+            (Effect::Replace, self.replace),
+            (Effect::Delete, self.delete),
+            (Effect::Rejected, self.rejected),
+            (Effect::Unknown, self.unknown),
+        ];
+        all.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+/// Environments to which the same happens.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) effect: Effect,
+    pub(crate) loses_data: bool,
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) faults: Vec<Fault>,
+    /// Their names, sorted.
+    pub(crate) environments: Vec<String>,
+}
+
+/// Environments by what happens to them.
+#[derive(Debug, Default)]
+pub(crate) struct Groups(BTreeMap<(Effect, bool, String), Group>);
+
+impl Groups {
+    pub(crate) fn add(&mut self, environment: Environment) {
+        let name = environment.name();
+        let Environment { effect, loses_data, resources, faults, .. } = environment;
+        let mut sort: Vec<String> =
+            resources.iter().map(|one| format!("{}\n{}", one.key, one.sort())).collect();
+        sort.extend(faults.iter().map(|fault| format!("{} {}", fault.code, fault.message)));
+        let group = self.0.entry((effect, !loses_data, sort.join("\n\n"))).or_insert_with(|| Group {
+            effect,
+            loses_data,
+            resources,
+            faults,
+            environments: Vec::new(),
+        });
+        group.environments.push(name);
+    }
+
+    /// The most severe first; of those that lose data or not, those that do; then the larger.
+    pub(crate) fn in_order(&self) -> Vec<Group> {
+        let mut groups: Vec<Group> = self.0.values().cloned().collect();
+        groups.iter_mut().for_each(|group| group.environments.sort_unstable());
+        groups.sort_by_key(|group| {
+            (group.effect, !group.loses_data, std::cmp::Reverse(group.environments.len()))
+        });
+        groups
+    }
+}

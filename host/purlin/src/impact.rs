@@ -1,0 +1,300 @@
+//! What changed documents would do to environments that others deploy: each is planned from its own
+//! recorded documents, with the changed ones in their places. Nothing is written, and no driver is called
+//! unless that is requested.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use purlin_documents::{AttachedFile, Loaded, SourceText, load_sources};
+use purlin_engine::{Action, Base, ByManifest, Change, Lost, Plan, PlanOptions, RecordedSecrets, Step};
+use purlin_graph::may_match;
+use purlin_model::{Context, Definition, Diagnostic, Key, Reason, ResourceType, Workspace};
+use purlin_state::{Environment, Known, Outcome, Snapshot};
+use sha2::{Digest as _, Sha256};
+
+use crate::files::Files;
+use crate::{Documents, Error, Purlin};
+
+/// Changed documents, to be held against what is recorded.
+///
+/// A document of an environment is replaced if its file is one of those that were read, or lies in a folder
+/// that was. A file that is new belongs to each environment whose last deployment read a folder over it.
+#[derive(Debug)]
+pub struct Proposal {
+    /// What was named to be read, counted from the workspace's folder.
+    places: Vec<Arc<str>>,
+    texts: Vec<(SourceText, Arc<str>)>,
+    /// What differs, by the digest of the texts that are compared: environments share them.
+    differences: Mutex<HashMap<[u8; 32], Arc<Difference>>>,
+}
+
+/// In what two sets of documents differ.
+#[derive(Debug, Default)]
+struct Difference {
+    /// Definitions of either that the other does not have as they are.
+    definitions: Vec<Definition>,
+    /// Resource types, likewise.
+    types: BTreeSet<Arc<str>>,
+    /// Anything else, which may concern every resource.
+    others: bool,
+}
+
+/// What a proposal would do to one environment.
+#[derive(Clone, Debug)]
+pub enum Impact {
+    /// Nothing: it uses none of the documents, or nothing in it changes.
+    None,
+    /// Its resources change.
+    Changes(Vec<Affected>),
+    /// A deployment with these documents would be rejected.
+    Rejected(Vec<Diagnostic>),
+    /// Its documents are not recorded, so nobody can tell.
+    Unknown,
+}
+
+/// A resource that a proposal would change.
+#[derive(Clone, Debug)]
+pub struct Affected {
+    /// The resource.
+    pub key: Key,
+    /// What would happen to it.
+    pub action: Action,
+    /// Why, the main reason first.
+    pub reasons: Vec<Reason>,
+    /// What changes in its inputs.
+    pub changes: Vec<Change>,
+    /// The data that goes with it, if any does.
+    pub loses: Option<Lost>,
+}
+
+impl Proposal {
+    /// From documents that were just read.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] with the faults that were found in them.
+    pub fn new(loaded: &Loaded, workspace: Option<&Workspace>) -> Result<Self, Error> {
+        let faults: Vec<Diagnostic> =
+            loaded.diagnostics.iter().filter(|fault| fault.is_error()).cloned().collect();
+        if !faults.is_empty() {
+            return Err(Error::Documents(faults));
+        }
+        let files = Files::new(loaded, workspace);
+        let with_path = |source: &SourceText| Some((source.clone(), Arc::clone(files.path(&source.name)?)));
+        let texts = loaded.sources().iter().filter_map(with_path).collect();
+        Ok(Self { places: files.inputs.clone(), texts, differences: Mutex::default() })
+    }
+
+    fn difference(&self, taken: &[SourceText], put: &[SourceText]) -> Arc<Difference> {
+        let mut digest = Sha256::new();
+        for (mark, texts) in [(b"-", taken), (b"+", put)] {
+            for text in texts {
+                digest.update(mark);
+                digest.update((text.text.len() as u64).to_le_bytes());
+                digest.update(text.text.as_bytes());
+            }
+        }
+        let digest = digest.finalize().into();
+        let known = || self.differences.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(difference) = known().get(&digest) {
+            return Arc::clone(difference);
+        }
+        let difference = Arc::new(Difference::between(taken, put));
+        known().insert(digest, Arc::clone(&difference));
+        difference
+    }
+}
+
+impl Difference {
+    /// Documents that are the same, letter by letter, are left out; the others are read.
+    fn between(taken: &[SourceText], put: &[SourceText]) -> Self {
+        let parts = |texts: &[SourceText]| -> HashSet<String> {
+            texts.iter().flat_map(|text| parts(&text.text)).map(str::to_owned).collect()
+        };
+        let attached = |texts: &[SourceText]| -> Vec<_> { texts.iter().map(|text| text.files.clone()).collect() };
+        let (before, now) = (parts(taken), parts(put));
+        let mut difference = Self { others: attached(taken) != attached(put), ..Self::default() };
+        for part in before.symmetric_difference(&now) {
+            let text = SourceText {
+                name: "changed".into(),
+                text: part.as_str().into(),
+                named: true,
+                scores: Vec::new(),
+                files: None,
+            };
+            let loaded = load_sources(vec![text]);
+            difference.others |= loaded.has_errors() || !is_of_platform(&loaded);
+            difference.types.extend(loaded.resource_types.iter().map(|one| one.type_name.as_str().into()));
+            difference.definitions.extend(loaded.definitions);
+        }
+        difference
+    }
+
+    /// Whether it may concern a resource that is recorded.
+    fn concerns(&self, context: &Context, snapshot: &Snapshot) -> bool {
+        let concerns = |key: &Key| {
+            self.types.contains(key.type_name())
+                || self.definitions.iter().any(|definition| may_match(definition, context, key))
+        };
+        self.others || snapshot.records.iter().filter_map(|record| record.urn.key()).any(|key| concerns(&key))
+    }
+}
+
+/// What texts say, wherever they were read.
+fn says(texts: &[SourceText]) -> impl Iterator<Item = (&str, &Option<Vec<AttachedFile>>)> {
+    texts.iter().map(|text| (&*text.text, &text.files))
+}
+
+/// Whether a document is a definition or a resource type, which concerns resources of its type alone. A
+/// definition that requires bundles and a type of manifests may concern others, too.
+fn is_of_platform(loaded: &Loaded) -> bool {
+    let is_plain = |one: &ResourceType| one.manifests.is_empty();
+    let needs_nothing = |one: &Definition| one.recipe.requires.is_empty();
+    match (&*loaded.definitions, &*loaded.resource_types) {
+        ([one], []) => needs_nothing(one),
+        ([], [one]) => is_plain(one),
+        _ => false,
+    }
+}
+
+/// The documents of a text, without the lines that separate them.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    let next = move || {
+        let whole = rest.take()?;
+        let mut start = 0;
+        for line in whole.split_inclusive('\n') {
+            if line.trim_end() == "---" {
+                rest = whole.get(start + line.len()..);
+                return whole.get(..start);
+            }
+            start += line.len();
+        }
+        Some(whole)
+    };
+    std::iter::from_fn(next).map(str::trim).filter(|part| !part.is_empty())
+}
+
+impl Purlin {
+    /// What a proposal would do to an environment, beside what a deployment of its own documents would do
+    /// anyway. Drivers are called, for `check` and `update-impact`, only with `ask`; else their schemas
+    /// alone tell what a change does. Takes no lock, and reads no secret: each is taken to be as it was when
+    /// the resource was last provisioned.
+    ///
+    /// # Errors
+    /// [`Error::State`] when what is recorded cannot be read; [`Error::Archive`] when a newer program wrote
+    /// the documents; [`Error::Documents`] when the recorded documents have faults now.
+    pub async fn impact(&self, known: &Known, proposal: &Proposal, ask: bool) -> Result<Impact, Error> {
+        let Some(last) = self.last_deployed_of(known).await? else {
+            return Ok(if known.records == 0 { Impact::None } else { Impact::Unknown });
+        };
+        let mut archive = last.archive()?;
+        let (taken, put) = archive.revise(&proposal.places, &proposal.texts);
+        if says(&taken).eq(says(&put)) {
+            return Ok(Impact::None);
+        }
+        let snapshot = self.snapshot(&known.environment).await?;
+        let is_settled = last.deployment.outcome == Outcome::Succeeded
+            && snapshot.pending.is_empty()
+            && snapshot.unmet.is_empty();
+        if is_settled && !proposal.difference(&taken, &put).concerns(&last.context()?, &snapshot) {
+            return Ok(Impact::None);
+        }
+        let id = Arc::clone(&last.deployment.id);
+        let base = self.with_users(Base::new(snapshot)?, &known.environment).await?;
+        let before = last.documents(&id)?;
+        let graph = self.graph_in(&before, Arc::clone(&before.context)).await?;
+        let secrets = RecordedSecrets::new(&graph, &base, self.secret_stores()?);
+        let foresight = Foresight { purlin: self, base, secrets: Arc::new(secrets), ask };
+        let after = match Documents::of_archive(archive, &id) {
+            Ok(documents) => foresight.plan(&documents, &known.environment).await,
+            Err(error) => Err(error),
+        };
+        let after = match after {
+            Ok(plan) => plan,
+            Err(error) => return rejected(error),
+        };
+        if after.is_empty() {
+            return Ok(Impact::None);
+        }
+        // What would happen without the change is not its doing.
+        let before = foresight.plan(&before, &known.environment).await.ok();
+        let anyway: HashMap<&Key, &Step> =
+            before.iter().flat_map(|plan| &plan.steps).map(|step| (&step.key, step)).collect();
+        let affected: Vec<Affected> = after
+            .steps
+            .iter()
+            .filter(|step| step.action != Action::None && !is_same(step, anyway.get(&step.key).copied()))
+            .map(Affected::of)
+            .collect();
+        Ok(if affected.is_empty() { Impact::None } else { Impact::Changes(affected) })
+    }
+}
+
+impl Affected {
+    fn of(step: &Step) -> Self {
+        Self {
+            key: step.key.clone(),
+            action: step.action,
+            reasons: step.reasons.clone(),
+            changes: step.changes.clone(),
+            loses: step.loss().map(|loss| loss.what().clone()),
+        }
+    }
+}
+
+fn is_same(step: &Step, other: Option<&Step>) -> bool {
+    other.is_some_and(|other| {
+        (step.action, &step.reasons, &step.changes) == (other.action, &other.reasons, &other.changes)
+    })
+}
+
+fn rejected(error: Error) -> Result<Impact, Error> {
+    match error {
+        Error::Documents(faults) | Error::NotGranted { faults, .. } => {
+            Ok(Impact::Rejected(faults.into_iter().filter(Diagnostic::is_error).collect()))
+        }
+        other => Err(other),
+    }
+}
+
+/// Plans of one environment from what is recorded.
+struct Foresight<'a> {
+    purlin: &'a Purlin,
+    base: Base,
+    secrets: Arc<RecordedSecrets>,
+    ask: bool,
+}
+
+impl Foresight<'_> {
+    async fn plan(&self, documents: &Documents, environment: &Environment) -> Result<Plan, Error> {
+        let Self { purlin, base, secrets, ask } = self;
+        crate::installations::check_said(documents.resolution())?;
+        let graph = purlin.graph_in(documents, Arc::clone(&documents.context)).await?;
+        let base = base.clone().protected(purlin.protection(environment));
+        let options = PlanOptions {
+            parallelism: purlin.parallelism(),
+            stores: Arc::clone(secrets) as _,
+            rules: Arc::clone(&documents.rules),
+            ..PlanOptions::default()
+        };
+        let registry = &**purlin.registry()?;
+        let context = &documents.context;
+        Ok(match ask {
+            true => purlin_engine::plan(graph, context, base, registry, options).await?,
+            false => purlin_engine::plan(graph, context, base, &ByManifest(registry), options).await?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_the_documents_between_its_lines() {
+        let all = |text| parts(text).collect::<Vec<_>>();
+        assert_eq!(all("a: 1\n---\nb: |\n  ---\n  x\n--- \n\n---\nc: 3"), ["a: 1", "b: |\n  ---\n  x", "c: 3"]);
+        assert_eq!(all(""), Vec::<&str>::new());
+        assert_eq!(all("---\r\na: 1\r\n"), ["a: 1"]);
+    }
+}
