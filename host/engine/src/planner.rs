@@ -129,7 +129,8 @@ pub async fn plan(
 ) -> Result<Plan, Error> {
     let (doubted, is_whole) = (base.doubt().is_some(), options.scope.is_everything());
     let Base { mut recorded, mut prelude, fingerprint, protected, users, .. } = base;
-    let names = aliases::find(&graph, context, &recorded).map_err(Error::Documents)?;
+    let aliases::Aliases { names, waiting: renamed_later } =
+        aliases::find(&graph, context, &recorded).map_err(Error::Documents)?;
     if !names.is_empty() {
         for change in crate::moves::moves(&recorded, &names) {
             recorded.apply(change.clone());
@@ -169,7 +170,8 @@ pub async fn plan(
         true => Vec::new(),
         false => operations::removed(&recorded, &graph, context, in_scope.as_ref()),
     };
-    let mut kept = Vec::new();
+    removed.retain(|urn| !renamed_later.contains_key(urn));
+    let mut kept: Vec<Warning> = renamed_later.iter().filter_map(|(old, new)| named_later(old, new)).collect();
     prelude.extend(used::keep(&mut recorded, &mut removed, (&users, options.orphan_shared), &mut kept)?);
     let vault = match options.offline {
         true => Vault::closed(),
@@ -230,6 +232,7 @@ pub async fn plan(
             .collect();
         let perhaps_made = recorded.perhaps_made().map(|made| &made.urn);
         let left_alone = left_alone.chain(perhaps_made.filter(|urn| !seen_to.contains(urn)));
+        let left_alone = left_alone.chain(renamed_later.keys());
         let is_replaced = |step: &&Step| step.action == crate::plan::Action::Replace;
         let replaced: HashSet<&Urn> =
             decided.steps.iter().filter(is_replaced).map(|step| &step.urn).collect();
@@ -307,6 +310,15 @@ pub async fn plan(
         doubted,
         ends_doubt,
     })
+}
+
+/// A resource cannot get a name under which another one may exist.
+fn named_later(old: &Urn, new: &Key) -> Option<Warning> {
+    let message = format!(
+        "it stays for now: the documents rename it to `{new}`, and the outcome of an earlier call on `{new}` is \
+         not known"
+    );
+    Some(Warning { key: old.key()?, message })
 }
 
 /// Whether this very deployment, which was begun before, has provisioned a resource already. What is done

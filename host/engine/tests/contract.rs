@@ -160,9 +160,9 @@ async fn what_left_the_documents_is_reached_as_its_definition_says() {
     };
     for (written, is_reached) in [
         (reached(&connection("new"), "name: db, v: 1"), true),
-        // Another system, and one that only the resource itself could tell.
+        // Another system, and another definition.
         (reached("host: elsewhere, key: new", "name: db, v: 1"), false),
-        (reached("host: \"${resources.thing#shared.b.outputs.id}\", key: new", "name: db, v: 1"), false),
+        (reached(&connection("new"), "name: db, v: 1").replace("{id: thing}", "{id: other}"), false),
     ] {
         let platform = Platform::with(READS);
         platform.deploys(&reached(&connection("old"), "name: db, v: 1")).await;

@@ -272,6 +272,28 @@ async fn what_left_the_documents_and_may_have_been_made_keeps_what_it_would_need
 }
 
 #[tokio::test]
+async fn nothing_is_renamed_to_what_may_have_been_made() {
+    let platform = Platform::with(PLAIN);
+    platform.deploys(&documents(&[("a", "v: 1"), ("old", "x: <a.id>")], &[])).await;
+    lose(&platform, "create new", Lost::After);
+    platform.up(&documents(&[("a", "v: 1"), ("old", "x: <a.id>"), ("new", "x: <a.id>")], &[])).await;
+    platform.done();
+    let renamed = documents(&[("new", "v: 1")], &[("new", "aliases: [thing#shared.old]")]);
+    let summary = platform.up(&renamed).await;
+    assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.new"));
+    assert_eq!(pending(&platform).await, ["create new"], "it is not forgotten");
+    assert_eq!((platform.done(), platform.alive().len()), (vec![], 3), "and the old one stays");
+    // Settled, the new one is the one that was made, and the old one is not needed.
+    let ends_so = |id: &&String| id.ends_with("#shared.new");
+    let id = locked(&platform.driver.world).keys().find(ends_so).cloned().expect("it was made");
+    let urn = platform.snapshot().await.pending[0].id().urn;
+    let settled = purlin_engine::settle(platform.snapshot().await, &urn, Some(&id)).expect("changes");
+    platform.write(settled).await;
+    platform.up(&renamed).await;
+    assert_eq!(platform.alive(), ["new"]);
+}
+
+#[tokio::test]
 async fn what_is_left_out_and_may_have_been_made_keeps_what_it_would_need() {
     let platform = Platform::with(PLAIN);
     lose(&platform, "create b", Lost::After);

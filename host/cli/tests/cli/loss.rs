@@ -54,6 +54,17 @@ fn refuses(world: &World, arguments: &[&str]) {
 }
 
 #[test]
+fn what_changed_definitions_would_lose_is_told() {
+    let world = world();
+    world.project().edit("store.yaml", "fixed: '${params.fixed}'", "fixed: other");
+    let arguments = ["impact", "store.yaml", "--check", "--fail-on", "loses-data"];
+    let told = world.run(&arguments).status(3).out;
+    assert!(told.contains("replace, loses data") && told.contains("loses what was entered into it"), "{told}");
+    assert!(told.ends_with("replace 1, of these 1 lose data\n"), "{told}");
+    assert_eq!(world.effects(), (2, 0, 0));
+}
+
+#[test]
 fn a_yes_alone_deletes_and_replaces_nothing_that_holds_data() {
     let world = world();
     // Replaced, and something else changed beside.

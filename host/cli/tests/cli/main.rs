@@ -12,6 +12,7 @@ mod environments;
 mod failures;
 mod hints;
 mod history;
+mod impact;
 mod interrupted;
 mod json;
 mod life;

@@ -18,6 +18,7 @@ const READS: &[&[&str]] = &[
     &["plan"],
     &["history"],
     &["diff"],
+    &["impact", "."],
     &["status"],
     &["outputs"],
     &["state", "list"],

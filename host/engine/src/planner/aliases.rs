@@ -3,20 +3,30 @@
 use std::collections::{BTreeMap, HashSet};
 
 use purlin_graph::Graph;
-use purlin_model::{AliasName, Context, Diagnostic, Urn};
+use purlin_model::{AliasName, Context, Diagnostic, Key, Urn};
+use purlin_state::RecordId;
 
 use crate::recorded::Recorded;
 
-/// What moves, as old name and new.
-///
+/// What moves, and what may not move yet.
+#[derive(Debug, Default)]
+pub(super) struct Aliases {
+    /// New names by old ones.
+    pub(super) names: BTreeMap<Urn, Urn>,
+    /// Old names, each with a new one under which the outcome of a call is not known: that has to be settled
+    /// first.
+    pub(super) waiting: BTreeMap<Urn, Key>,
+}
+
 /// # Errors
 /// For each alias that two resources claim, or that is a resource of the graph itself.
 pub(super) fn find(
     graph: &Graph,
     context: &Context,
     recorded: &Recorded,
-) -> Result<BTreeMap<Urn, Urn>, Vec<Diagnostic>> {
+) -> Result<Aliases, Vec<Diagnostic>> {
     let mut names = BTreeMap::new();
+    let mut waiting = BTreeMap::new();
     let mut errors = Vec::new();
     let mut wanted: Option<HashSet<Urn>> = None;
     for node in graph.nodes() {
@@ -36,6 +46,10 @@ pub(super) fn find(
                 let what = format!("`{}` claims the alias `{old}`, which is a resource itself", node.key);
                 errors.push(fault(what).help("remove the alias, or the resource"));
             } else if recorded.current(&urn).is_none() && recorded.current(&old).is_some() {
+                if recorded.pending(&RecordId::current(urn.clone())).is_some() {
+                    waiting.insert(old, node.key.clone());
+                    break;
+                }
                 if let Some(other) = names.insert(old.clone(), urn.clone())
                     && other != urn
                 {
@@ -45,5 +59,5 @@ pub(super) fn find(
             }
         }
     }
-    if errors.is_empty() { Ok(names) } else { Err(errors) }
+    if errors.is_empty() { Ok(Aliases { names, waiting }) } else { Err(errors) }
 }

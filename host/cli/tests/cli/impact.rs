@@ -1,0 +1,192 @@
+//! What changed definitions would do to all environments (`purlin impact`), held against planning each of
+//! them alone.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::project::{Project, Ran};
+
+const PURLIN: &str = "apiVersion: purlin.dev/v1
+kind: Workspace
+spec:
+  defaults: {app: shop}
+  environments:
+    dev: {type: development}
+    stage: {type: staging}
+    prod: {type: production}
+    prod2: {type: production}
+  drivers:
+    purlin/file:
+      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}
+  secret_stores:
+    keys: {file: ./keys}
+";
+
+/// A definition of a type by `purlin/file`, whose path replaces and whose content does not.
+fn file(id: &str, path: &str, content: &str, criteria: &str) -> String {
+    format!(
+        "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: {id}}}\nspec:\n  type: {}\n  driver: \
+         purlin/file\n  inputs: {{values: {{path: '/out/${{context.env.id}}-${{context.res.id}}{path}', content: \
+         '{content}'}}}}\n  criteria: [{criteria}]\n---\n",
+        id.split('-').next().unwrap_or_default()
+    )
+}
+
+fn deployment(types: &[&str]) -> String {
+    let shared: serde_json::Map<String, Value> =
+        types.iter().map(|one| ((*one).to_owned(), json!({"type": one}))).collect();
+    json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"shared": shared}}).to_string()
+}
+
+/// Four environments, of which each has the types that stand beside it.
+const FLEET: [(&str, &[&str]); 4] =
+    [("dev", &["db"]), ("stage", &["db", "cache"]), ("prod", &["db", "cache"]), ("prod2", &["queue"])];
+
+fn fleet(platform: &str) -> Project {
+    let project = Project::with(&[("purlin.yaml", PURLIN), ("platform/all.yaml", platform)]);
+    std::fs::create_dir(project.path().join("out")).expect("made");
+    project.write("keys/token", "secret-1");
+    for (env, types) in FLEET {
+        project.write(&format!("apps/{env}.yaml"), deployment(types));
+        up(&project, env);
+    }
+    project
+}
+
+fn up(project: &Project, env: &str) {
+    let app = format!("apps/{env}.yaml");
+    let _ = project.run(&["up", "--yes", "--env", env, "platform", &app]).status(0);
+}
+
+fn before() -> String {
+    ["db", "cache", "queue"].map(|id| file(id, "", "one", "{}")).concat()
+}
+
+/// Each environment that is affected, with the action on each of its resources.
+fn impact(project: &Project, arguments: &[&str]) -> (BTreeMap<String, BTreeMap<String, String>>, Value) {
+    let ran = project.run(&[&["impact", "platform", "--format", "json"][..], arguments].concat()).status(0);
+    let mut events = ran.events();
+    let summary = events.pop().expect("a summary");
+    let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
+    let resources = |event: &Value| {
+        let all = event["resources"].as_array().expect("a list").iter();
+        all.map(|one| (text(one, "key"), text(one, "action"))).collect()
+    };
+    (events.iter().map(|event| (text(event, "env"), resources(event))).collect(), summary)
+}
+
+/// The same from a plan of each environment alone.
+fn alone(project: &Project) -> BTreeMap<String, BTreeMap<String, String>> {
+    let plan = |env: &str| -> BTreeMap<String, String> {
+        let app = format!("apps/{env}.yaml");
+        let plan = project.run(&["plan", "--env", env, "--format", "json", "platform", &app]).status(0).json();
+        let steps = plan["steps"].as_array().expect("steps").iter();
+        let text = |step: &Value, field: &str| step[field].as_str().unwrap_or_default().to_owned();
+        let steps = steps.map(|step| (text(step, "key"), text(step, "action")));
+        steps.filter(|(_, action)| action != "none").collect()
+    };
+    let plans = FLEET.iter().map(|(env, _)| ((*env).to_owned(), plan(env)));
+    plans.filter(|(_, steps)| !steps.is_empty()).collect()
+}
+
+#[test]
+fn it_says_what_planning_each_environment_alone_says() {
+    let project = fleet(&before());
+    let cases = [
+        before(),
+        // In place, and by another one.
+        before().replace("content: 'one'", "content: 'two'"),
+        file("db", "-2", "one", "{}") + &file("cache", "", "two", "{}") + &file("queue", "", "one", "{}"),
+        // A definition that wins in some of them, one that matches nothing, and one that is gone.
+        before() + &file("db-prod", "", "big", "{env_type: production}"),
+        before() + &file("dns-new", "", "x", "{}") + &file("db-other", "", "x", "{app_id: other}"),
+        before() + &file("cache-stage", "-s", "one", "{env_id: stage}"),
+        // Only its place and comments changed.
+        format!("# The platform.\n---\n{}", before()),
+    ];
+    for (number, platform) in cases.iter().enumerate() {
+        project.write("platform/all.yaml", platform);
+        let (affected, summary) = impact(&project, &[]);
+        assert_eq!(affected, alone(&project), "case {number}");
+        let (checked, _) = impact(&project, &["--check"]);
+        assert_eq!(affected, checked, "case {number}");
+        assert_eq!(summary["environments"], 4);
+        assert_eq!(summary["unchanged"], 4 - affected.len(), "case {number}: {summary}");
+    }
+    // In a file of its own, and away with its file.
+    project.write("platform/all.yaml", before());
+    project.write("platform/more.yaml", file("db-prod", "-x", "one", "{env_type: production}"));
+    assert_eq!(impact(&project, &[]).0, alone(&project));
+    std::fs::remove_file(project.path().join("platform/more.yaml")).expect("removed");
+    assert!(impact(&project, &[]).0.is_empty());
+}
+
+#[test]
+fn what_a_deployment_would_do_anyway_is_left_out() {
+    let project = fleet(&before());
+    // Changed since, and not deployed: the next deployment replaces it whatever the platform says.
+    let _ = project.run(&["state", "taint", "--env", "dev", "shared.db"]).status(0);
+    project.write("platform/all.yaml", before() + &file("cache-stage", "", "two", "{env_id: stage}"));
+    let (affected, _) = impact(&project, &[]);
+    assert_eq!(affected.keys().collect::<Vec<_>>(), ["stage"]);
+}
+
+#[test]
+fn secrets_of_stores_are_taken_to_be_as_they_were() {
+    let secret = |name: &str| {
+        format!(
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: db}}\nspec:\n  type: db\n  driver: \
+             purlin/file\n  inputs:\n    values: {{path: '/out/${{context.env.id}}.txt'}}\n    secret_refs: {{content: \
+             {{store: keys, ref: {name}}}}}\n  criteria: [{{}}]\n---\n"
+        )
+    };
+    let rest = ["cache", "queue"].map(|id| file(id, "", "one", "{}")).concat();
+    let granted = PURLIN.replace("grants: {", "grants: {secrets: [keys], ");
+    let project = Project::with(&[("purlin.yaml", &granted), ("platform/all.yaml", &(secret("token") + &rest))]);
+    std::fs::create_dir(project.path().join("out")).expect("made");
+    project.write("keys/token", "secret-1");
+    for (env, types) in FLEET {
+        project.write(&format!("apps/{env}.yaml"), deployment(types));
+        up(&project, env);
+    }
+    // Whoever may not read the store can still tell.
+    std::fs::remove_file(project.path().join("keys/token")).expect("removed");
+    project.write("platform/all.yaml", secret("token") + &rest.replace("'one'", "'two'"));
+    let (affected, _) = impact(&project, &[]);
+    let of_stage: Vec<_> = affected["stage"].keys().map(String::as_str).collect();
+    assert_eq!(of_stage, ["cache.default#shared.cache"]);
+    project.write("platform/all.yaml", secret("other") + &rest);
+    let (affected, _) = impact(&project, &[]);
+    assert_eq!(affected.keys().collect::<Vec<_>>(), ["dev", "prod", "stage"], "another secret");
+}
+
+#[test]
+fn people_see_groups_and_scripts_a_status() {
+    let project = fleet(&before());
+    let ran = |arguments: &[&str]| -> Ran { project.run(&[&["impact", "platform"][..], arguments].concat()) };
+    assert_eq!(ran(&[]).status(0).out, "4 environments: unchanged 4\n");
+    project.write("platform/all.yaml", before().replace("/out/", "/out/new-"));
+    let text = ran(&[]).status(0).out;
+    for words in [
+        "1 environment: replace\n",
+        "± db.default#shared.db replace: `/values/path` cannot be changed in place (values.path)",
+        "in default/shop/dev",
+        "4 environments: replace 4\n",
+    ] {
+        assert!(text.contains(words), "{words}:\n{text}");
+    }
+    for effect in ["replace", "update,replace"] {
+        let _ = ran(&["--fail-on", effect]).status(3);
+    }
+    let _ = ran(&["--fail-on", "delete,create,update,loses-data,rejected,unknown"]).status(0);
+    let markdown = ran(&["--format", "markdown"]).status(0).out;
+    assert!(markdown.starts_with("### Impact on 4 environments\n\nReplace 4\n"), "{markdown}");
+
+    // What would be rejected is told with its environment, and the others go on.
+    project.write("platform/all.yaml", before().replace("'one'", "'${values.size}'"));
+    let text = ran(&["--fail-on", "rejected"]).status(3).out;
+    assert!(text.contains("4 environments: rejected 4") && text.contains("size"), "{text}");
+    let _ = ran(&["--format", "json", "nothing-here"]).status(2);
+    assert!(ran(&["-"]).status(2).err.contains("has no place among the recorded documents"));
+}
