@@ -379,6 +379,19 @@ impl DocumentArgs {
         self.context.names_environment() || self.bundle.bundle.is_some()
     }
 
+    /// Whether they say anything about the documents of one environment, besides which files they are in.
+    pub(crate) fn is_about_one(&self) -> bool {
+        let Self { paths: _, file: _, context, values, changes, bundle, choices } = self;
+        let ContextArgs { org, app, env, env_type, namespace } = context;
+        let ChangeArgs { new_environment, change_env_type, change_namespace } = changes;
+        [org, app, env, env_type, namespace, &bundle.bundle].into_iter().any(Option::is_some)
+            || *new_environment
+            || *change_env_type
+            || *change_namespace
+            || !(values.files.is_empty() && values.set.is_empty())
+            || choices.are_given()
+    }
+
     /// Everything named, in order; empty where nothing is.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         self.file.iter().chain(&self.paths).cloned().collect()

@@ -77,6 +77,15 @@ impl std::fmt::Debug for ChoiceArgs {
     }
 }
 
+impl ChoiceArgs {
+    /// Whether anything is given.
+    pub(crate) fn are_given(&self) -> bool {
+        let Self { with, param, credential, params, credentials, param_env, credential_env } = self;
+        let texts = [with, param, credential, param_env, credential_env];
+        texts.into_iter().any(|given| !given.is_empty()) || !params.is_empty() || !credentials.is_empty()
+    }
+}
+
 impl BundleArgs {
     /// What the installation is called; none where no bundle is named.
     pub(crate) fn installation(&self) -> Option<&str> {

@@ -97,13 +97,18 @@ pub(crate) fn places(args: &DocumentArgs, app: &App) -> Vec<PathBuf> {
 
 /// The state, for a command that is about all of it: of documents only the workspace's file is read.
 pub(crate) fn state_of_all(app: &App) -> Result<Purlin, Failure> {
+    orchestrator(&workspace_alone(app)?, app)
+}
+
+/// The nearest workspace; no other document is read.
+pub(crate) fn workspace_alone(app: &App) -> Result<Workspace, Failure> {
     let nearest = surroundings::nearest_workspace(&app.folder);
     let inputs: Vec<Input> = nearest.iter().map(|file| Input::Path(short(file, &app.folder))).collect();
     let loaded = documents::load(&inputs);
     if loaded.has_errors() {
         return Err(Failure::Documents { faults: loaded.diagnostics, sources: loaded.sources });
     }
-    orchestrator(&workspace(&loaded, app), app)
+    Ok(workspace(&loaded, app))
 }
 
 /// Reads documents, and the values over them.

@@ -149,8 +149,9 @@ pub async fn plan(
     let mut asked = named(&options.replace, Role::Replace, context, &graph, &recorded)?;
     left_out(&asked, in_scope.as_ref())?;
     asked.retain(|urn| !recorded.current(urn).is_some_and(|record| is_done(record, context)));
-    let mut forced: HashMap<Urn, Reason> =
+    let requested: HashMap<Urn, Reason> =
         asked.into_iter().map(|urn| (urn, Reason::ReplaceRequested)).collect();
+    let mut forced = requested.clone();
     let mut import = HashMap::new();
     for (name, id) in &options.import {
         let urns = named(std::slice::from_ref(name), Role::Import, context, &graph, &recorded)?;
@@ -254,6 +255,8 @@ pub async fn plan(
         let operations::Built { steps, operations, blocked } =
             operations::build(Some(&graph), &recorded, scope, decided, &step_of, &removed, &mut warnings)?;
         if waits::block(&graph, context, &recorded, &turned, &mut waiting, blocked) {
+            // What was to go with something that waits now may stay with it.
+            forced.clone_from(&requested);
             continue;
         }
         // In which order things are replaced follows from all decisions, and may change some.

@@ -12,6 +12,7 @@ use purlin_model::{Context, Definition, Diagnostic, Key, Reason, ResourceType, W
 use purlin_state::{Environment, Known, Outcome, Snapshot};
 use sha2::{Digest as _, Sha256};
 
+use crate::archive::Archive;
 use crate::files::Files;
 use crate::{Documents, Error, Purlin};
 
@@ -82,6 +83,12 @@ impl Proposal {
         let with_path = |source: &SourceText| Some((source.clone(), Arc::clone(files.path(&source.name)?)));
         let texts = loaded.sources().iter().filter_map(with_path).collect();
         Ok(Self { places: files.inputs.clone(), texts, differences: Mutex::default() })
+    }
+
+    /// Puts the changed documents in the place of those that an environment was deployed from. Returns those that
+    /// were taken out, and those that were put in.
+    pub(crate) fn revise(&self, archive: &mut Archive) -> (Vec<SourceText>, Vec<SourceText>) {
+        archive.revise(&self.places, &self.texts)
     }
 
     fn difference(&self, taken: &[SourceText], put: &[SourceText]) -> Arc<Difference> {
@@ -188,7 +195,7 @@ impl Purlin {
             return Ok(if known.records == 0 { Impact::None } else { Impact::Unknown });
         };
         let mut archive = last.archive()?;
-        let (taken, put) = archive.revise(&proposal.places, &proposal.texts);
+        let (taken, put) = proposal.revise(&mut archive);
         if says(&taken).eq(says(&put)) {
             return Ok(Impact::None);
         }

@@ -40,6 +40,7 @@ mod documents_in_context;
 mod drivers;
 mod error;
 mod files;
+mod fleet;
 mod history;
 mod impact;
 mod installations;
@@ -68,6 +69,7 @@ pub use drivers::{
     Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection, NAME_OF_ITS_OWN,
 };
 pub use error::Error;
+pub use fleet::{Fleet, Turn, TurnEnd};
 pub use history::Deploying;
 pub use impact::{Affected, Impact, Proposal};
 pub use installations::unmapped;

@@ -46,5 +46,5 @@ pub use pool::Pool;
 pub use postgres::{Address, PostgresOptions, PostgresStore};
 pub use probe::Probe;
 pub use record::{DriverVersion, Record, RecordId, Status};
-pub use store::{Claim, Durable, Holder, Lock, Store, Writer};
+pub use store::{Claim, Durable, Holder, Lock, Round, Store, Writer};
 pub use vacancy::{Reserved, Vacancy};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_core::future::BoxFuture;
@@ -74,6 +75,39 @@ pub trait Store: Send + Sync {
     async fn documents(&self, environment: &Environment, digest: &[u8; 32])
     -> Result<Option<Vec<u8>>, Error>;
 
+    /// Begins a round over all environments, for [`Store::take_turns`]. None where one process keeps the turns of
+    /// all environments itself, as nobody else works on the store.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn begin_round(&self) -> Result<Option<Round>, Error> {
+        Ok(None)
+    }
+
+    /// Takes the turns of up to `most` environments, those first that wait for longest: in a round, of those whose
+    /// turn nobody took since the round began; else of those whose next turn has come. Nobody else gets these turns
+    /// before [`Store::next_turn`] says when the next one is, or until they are `within` old. None as for
+    /// [`Store::begin_round`].
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    async fn take_turns(
+        &self,
+        _round: Option<&Round>,
+        _most: usize,
+        _within: Duration,
+    ) -> Result<Option<Vec<Environment>>, Error> {
+        Ok(None)
+    }
+
+    /// Says in how long the next turn of an environment is, by the clock of the store.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    async fn next_turn(&self, _environment: &Environment, _after: Duration) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Seals bytes that are kept elsewhere, such as a saved plan, with the store's own key.
     ///
     /// # Errors
@@ -106,6 +140,10 @@ pub trait Store: Send + Sync {
     /// When the disk fails.
     async fn close(&self) -> Result<(), Error>;
 }
+
+/// When a round over all environments began, by the clock of the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Round(pub(crate) String);
 
 /// Where changes of one environment go, as long as its lock is held.
 #[async_trait]

@@ -1,6 +1,7 @@
 //! `purlin reconcile`
 
 mod changes;
+mod fleet;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -33,24 +34,39 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(3_600);
 /// Columns of a cause in a line.
 const LONGEST_CAUSE: usize = 200;
 
-/// Keep an environment as the documents want it.
+/// Keep an environment, or all of them, as the documents want it.
 ///
 /// Applies the documents, reads every resource, and repairs or reports what others changed, as
 /// `reconcile` in purlin.yaml says. With `--watch` it goes on: each resource is read at its interval,
 /// failures are tried again after 1 s, then 2 s, up to a minute, and changed documents are applied at
 /// once. It deletes and replaces nothing that purlin.yaml does not allow; it names those resources, and
 /// `purlin up` asks about them.
+///
+/// With `--all`, it does so in every environment that the state knows, each from the documents of its last
+/// deployment. Documents that are named take the place of the recorded ones, as in `purlin impact`. On a
+/// database, any number of hosts share the work: each environment is the turn of one of them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin reconcile --yes
   purlin reconcile --yes --watch
   purlin reconcile --yes --watch --format json   one event a line on standard output
+  purlin reconcile --yes --all                   every environment once
+  purlin reconcile --yes --all --watch           as a service, on any number of hosts
+  purlin reconcile --yes --all platform/         roll out changed definitions
 
 In a watch, SIGUSR1 reads everything at once; Ctrl-C finishes the calls in flight and ends it.
 
 Events with `--format json` are those of `up`; each pass in which something happened ends with a summary.
-Without `--watch`, the exit status is 0 if every resource is as the documents want it.")]
+Without `--watch`, the exit status is 0 if every resource is as the documents want it.
+
+With `--all` and `--format json`, a line for each turn that changed something or did not succeed, and
+without `--watch` a summary at the end:
+  {\"format\": 1, \"event\": \"environment\", \"org\", \"app\", \"env\", \"outcome\": \"settled\" | \"unsettled\" |
+   \"empty\" | \"busy\" | \"failed\", \"done\": {\"create\", \"update\", \"replace\", \"delete\"},
+   \"failed\": [{\"key\", \"message\"}], \"needs_consent\": [{\"key\", \"action\"}], \"drifted\", \"error\"}
+  {\"format\": 1, \"event\": \"summary\", \"environments\", \"settled\", \"unsettled\", \"empty\", \"busy\",
+   \"failed\"}")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
@@ -58,6 +74,14 @@ pub(crate) struct Args {
     /// Go on until Ctrl-C.
     #[arg(short, long)]
     watch: bool,
+
+    /// Keep every environment that the state knows.
+    #[arg(long)]
+    all: bool,
+
+    /// Environments at the same time, with `--all` [default: 4 for each processor].
+    #[arg(long, value_name = "N", requires = "all")]
+    environments: Option<std::num::NonZeroUsize>,
 
     #[command(flatten)]
     accept: AcceptArgs,
@@ -76,6 +100,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if args.watch && args.documents.named().iter().any(|path| path.as_os_str() == "-") {
         let message = "a watch reads its documents again, and standard input can be read only once";
         return Err(Failure::input(message).hint("name a file or a folder instead of `-`"));
+    }
+    if args.all {
+        return fleet::run(args, &consent, app).await;
     }
     let loaded = input::load(&args.documents, app)?;
     let texts = texts(&loaded);
@@ -332,23 +359,17 @@ impl Told {
             Event::Stands { .. } if self.json => return events::write(event, None, &app.ui),
             Event::Stands { .. } | Event::Summary(_) => return,
         };
-        let line = match phase {
-            Phase::Observed { finding, changes } => progress::observed(key, *finding, changes),
-            Phase::Succeeded { took, done } if !matches!(done, Action::None | Action::Read) => {
-                self.failures.remove(key);
-                let took = paint(DIM, format!("({})", text::duration(*took)));
-                format!("{} {} {took}", progress::past(*done), text::line(key.as_str()))
-            }
+        let Some(line) = line(key, phase) else { return };
+        match phase {
+            Phase::Succeeded { .. } => drop(self.failures.remove(key)),
             Phase::Failed { cause, .. } => {
-                let cause = text::line(&cause.to_string()).into_owned();
-                if self.failures.insert(key.clone(), cause.clone()).as_ref() == Some(&cause) {
+                let cause = cause.to_string();
+                if self.failures.insert(key.clone(), cause.clone()) == Some(cause) {
                     return;
                 }
-                let cause = text::fit(&cause, LONGEST_CAUSE);
-                format!("{} {}: {cause}", paint(DELETE, "failed"), text::line(key.as_str()))
             }
-            _ => return,
-        };
+            _ => {}
+        }
         self.happened = true;
         if self.json {
             events::write(event, Some(&given.documents), &app.ui);
@@ -412,6 +433,23 @@ impl Told {
         };
         app.ui.say(&format!("{when}{line}"));
     }
+}
+
+/// What happened to a resource, in a line; none where that is of no interest.
+fn line(key: &Key, phase: &Phase) -> Option<String> {
+    Some(match phase {
+        Phase::Observed { finding, changes } => progress::observed(key, *finding, changes),
+        Phase::Succeeded { took, done } if !matches!(done, Action::None | Action::Read) => {
+            let took = paint(DIM, format!("({})", text::duration(*took)));
+            format!("{} {} {took}", progress::past(*done), text::line(key.as_str()))
+        }
+        Phase::Failed { cause, .. } => {
+            let cause = text::line(&cause.to_string()).into_owned();
+            let cause = text::fit(&cause, LONGEST_CAUSE);
+            format!("{} {}: {cause}", paint(DELETE, "failed"), text::line(key.as_str()))
+        }
+        _ => return None,
+    })
 }
 
 /// How everything stands, in a line.

@@ -10,6 +10,7 @@ mod connect;
 mod keys;
 mod read;
 mod schema;
+mod turns;
 mod vacancies;
 
 use std::collections::HashMap;
@@ -32,7 +33,7 @@ use crate::keyspace::{self, Kind};
 use crate::table::Table;
 use crate::{
     Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Listing, Lock, Record,
-    RecordId, Reserved, Snapshot, Store, Vacancy, codec, snapshot,
+    RecordId, Reserved, Round, Snapshot, Store, Vacancy, codec, snapshot,
 };
 
 /// How to open a store in PostgreSQL.
@@ -422,6 +423,25 @@ impl Store for PostgresStore {
     ) -> Result<Option<Vec<u8>>, Error> {
         let (environment, digest) = (environment.clone(), *digest);
         self.on(|inner| async move { inner.documents(&environment, digest).await }).await
+    }
+
+    async fn begin_round(&self) -> Result<Option<Round>, Error> {
+        self.on(|inner| async move { inner.begin_round().await.map(Some) }).await
+    }
+
+    async fn take_turns(
+        &self,
+        round: Option<&Round>,
+        most: usize,
+        within: Duration,
+    ) -> Result<Option<Vec<Environment>>, Error> {
+        let round = round.cloned();
+        self.on(|inner| async move { inner.take_turns(round, most, within).await.map(Some) }).await
+    }
+
+    async fn next_turn(&self, environment: &Environment, after: Duration) -> Result<(), Error> {
+        let environment = environment.clone();
+        self.on(|inner| async move { inner.next_turn(&environment, after).await }).await
     }
 
     async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error> {

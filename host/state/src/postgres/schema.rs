@@ -3,7 +3,8 @@
 //! ```text
 //! meta          one row: the version of these tables
 //! keys          the data keys, sealed for the state's key; the first one seals
-//! environments  one row each: how far it was written and by which server, who holds it and until when
+//! environments  one row each: how far it was written and by which server, who holds it and until when, and
+//!               when it was reconciled last and is to be again
 //! entries       everything that is recorded, sealed, under the keys of `keyspace`
 //! vacancies     installations that one deployment makes and others wait for
 //! ```
@@ -14,7 +15,7 @@ use super::connect::{Database, Trouble, parameter};
 use crate::Error;
 
 /// The version of the tables that this program writes.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 /// What leads from each version to the next. `{schema}` is the quoted name of the schema.
 const MIGRATIONS: [&str; VERSION as usize] = ["
@@ -58,6 +59,12 @@ const MIGRATIONS: [&str; VERSION as usize] = ["
         lease_until timestamptz NOT NULL
     );
     INSERT INTO {schema}.meta (version) VALUES (1);
+", "
+    ALTER TABLE {schema}.environments
+        ADD COLUMN turn_at timestamptz,
+        ADD COLUMN next_at timestamptz NOT NULL DEFAULT clock_timestamp();
+    CREATE INDEX environments_by_turn ON {schema}.environments (next_at);
+    UPDATE {schema}.meta SET version = 2;
 "];
 
 /// The lock that migrations take, so that two programs do not migrate at once. Any number works that

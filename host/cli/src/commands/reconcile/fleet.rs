@@ -1,0 +1,315 @@
+//! `purlin reconcile --all`
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use purlin_host::engine::{CancelToken, Event};
+use purlin_host::state::Environment;
+use purlin_host::{Fleet, Pass, Proposal, Turn, TurnEnd};
+use serde::Serialize;
+use tokio::task::JoinSet;
+
+use super::{Args, line, tally};
+use crate::app::App;
+use crate::args::{DocumentArgs, Format};
+use crate::commands::deploy::interrupts::Interrupts;
+use crate::consent::Consent;
+use crate::failure::{Failure, Status};
+use crate::report::FORMAT;
+use crate::style::{DELETE, DIM, GOOD, WARNING, paint};
+use crate::ui::Level;
+use crate::{input, surroundings, text};
+
+/// How often to look for environments whose turn has come.
+const LOOK: Duration = Duration::from_secs(1);
+
+pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Status, Failure> {
+    let only_paths = DocumentArgs {
+        paths: args.documents.paths.clone(),
+        file: args.documents.file.clone(),
+        ..DocumentArgs::default()
+    };
+    if args.documents.is_about_one() {
+        let message = "`--all` keeps each environment as it was deployed, with its own context and values";
+        return Err(Failure::input(message).hint("leave out the options about the context and about values"));
+    }
+    let (workspace, proposal) = match only_paths.named().is_empty() {
+        true => (input::workspace_alone(app)?, None),
+        false => {
+            let loaded = input::load(&only_paths, app)?;
+            let workspace = input::workspace(&loaded, app);
+            let proposal = Proposal::new(&loaded, Some(&workspace));
+            let proposal = proposal.map_err(|error| Failure::host(error, &loaded.sources))?;
+            (workspace, Some(Arc::new(proposal)))
+        }
+    };
+    let fail = |error| Failure::host(error, &Default::default());
+    let purlin = Arc::new(input::orchestrator(&workspace, app)?);
+    if consent.asks() {
+        let known = purlin.environments().await.map_err(fail)?.len();
+        let question =
+            format!("Repair what others changed in {}?", text::count(known, "environment"));
+        if !consent.agrees(&question, app) {
+            return Ok(Status::Failed);
+        }
+    }
+    let most = args.environments.map_or_else(
+        || 4 * std::thread::available_parallelism().map_or(1, usize::from),
+        std::num::NonZeroUsize::get,
+    );
+    let fleet = Fleet::new(Arc::clone(&purlin), proposal, !args.watch, surroundings::now());
+    let json = args.format.format == Format::Json;
+    let told = Told { json, watch: args.watch, summary: Summary::default(), last: HashMap::new() };
+    let mut host = Host { fleet, most, turns: JoinSet::new(), cancel: CancelToken::default(), told };
+    let ended = host.work(args.watch, app).await;
+    let Host { fleet, told, .. } = host;
+    drop(fleet);
+    if let Ok(purlin) = Arc::try_unwrap(purlin).map_err(drop) {
+        purlin.close().await.map_err(fail)?;
+    }
+    ended?;
+    if args.watch {
+        return Ok(Status::Done);
+    }
+    told.end(app);
+    let Summary { unsettled, busy, failed, .. } = told.summary;
+    Ok(if unsettled + busy + failed == 0 { Status::Done } else { Status::Failed })
+}
+
+/// This host, at work.
+struct Host {
+    fleet: Fleet,
+    most: usize,
+    turns: JoinSet<Turn>,
+    cancel: CancelToken,
+    told: Told,
+}
+
+impl Host {
+    /// Takes turns until none is left, or until somebody asks to stop: then calls in flight are finished.
+    async fn work(&mut self, watch: bool, app: &App) -> Result<(), Failure> {
+        let mut interrupts = Interrupts::new();
+        let mut pressed = 0;
+        loop {
+            let is_free = pressed == 0 && self.turns.len() < self.most;
+            let mut is_done = pressed > 0;
+            if is_free {
+                let taken = self.fleet.take(self.most - self.turns.len()).await;
+                match taken {
+                    Ok(taken) => {
+                        is_done = taken.is_empty() && !watch;
+                        for environment in taken {
+                            let turn = self.fleet.begin(environment, self.cancel.clone());
+                            self.turns.spawn(turn);
+                        }
+                    }
+                    Err(error) if watch && super::passes(&error) => self.told.trouble(&error, app),
+                    Err(error) => return Err(Failure::host(error, &Default::default())),
+                }
+            }
+            if self.turns.is_empty() && is_done {
+                return Ok(());
+            }
+            tokio::select! {
+                biased;
+                () = interrupts.next() => {
+                    pressed += 1;
+                    if pressed == 1 { self.cancel.request() } else { self.cancel.cut() }
+                }
+                Some(turn) = self.turns.join_next() => {
+                    let turn = turn.map_err(|error| Failure::caused("a pass ended early", &error))?;
+                    match self.fleet.end(turn).await {
+                        Ok((environment, end, events)) => self.told.turn(&environment, &end, &events, app),
+                        Err(error) if watch && super::passes(&error) => self.told.trouble(&error, app),
+                        Err(error) => return Err(Failure::host(error, &Default::default())),
+                    }
+                }
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+    }
+}
+
+/// What is said of the turns. In a watch, what did not change since is said once.
+struct Told {
+    json: bool,
+    watch: bool,
+    summary: Summary,
+    last: HashMap<Environment, String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+struct Summary {
+    environments: usize,
+    settled: usize,
+    unsettled: usize,
+    empty: usize,
+    busy: usize,
+    failed: usize,
+}
+
+#[derive(Serialize)]
+struct SummaryEvent<'a> {
+    format: u8,
+    event: &'static str,
+    #[serde(flatten)]
+    summary: &'a Summary,
+}
+
+#[derive(Serialize)]
+struct TurnEvent {
+    format: u8,
+    event: &'static str,
+    org: String,
+    app: String,
+    env: String,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done: Option<Done>,
+    failed: Vec<Failed>,
+    needs_consent: Vec<Asked>,
+    drifted: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Done {
+    create: usize,
+    update: usize,
+    replace: usize,
+    delete: usize,
+}
+
+#[derive(Serialize)]
+struct Failed {
+    key: String,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct Asked {
+    key: String,
+    action: &'static str,
+}
+
+impl Told {
+    fn turn(&mut self, environment: &Environment, end: &TurnEnd, events: &[Event], app: &App) {
+        self.summary.environments += 1;
+        let counted = match end {
+            TurnEnd::Passed(pass) if pass.is_settled() => &mut self.summary.settled,
+            TurnEnd::Passed(_) => &mut self.summary.unsettled,
+            TurnEnd::Empty => &mut self.summary.empty,
+            TurnEnd::Busy(_) => &mut self.summary.busy,
+            TurnEnd::Failed(_) => &mut self.summary.failed,
+        };
+        *counted += 1;
+        let happened = events.iter().filter_map(|event| match event {
+            Event::Resource { key, phase, .. } => line(key, phase),
+            _ => None,
+        });
+        let happened: Vec<String> = happened.collect();
+        let stands = match end {
+            TurnEnd::Passed(pass) if pass.is_settled() => None,
+            TurnEnd::Passed(pass) => Some(tally(pass)),
+            TurnEnd::Empty => None,
+            TurnEnd::Busy(error) => Some(paint(WARNING, text::line(&error.to_string()))),
+            TurnEnd::Failed(error) => Some(paint(DELETE, text::line(&error.to_string()))),
+        };
+        // Times are no news.
+        let is_news = match &stands {
+            None => self.last.remove(environment).is_some() || !happened.is_empty(),
+            Some(stands) => {
+                self.last.insert(environment.clone(), stands.clone()).as_ref() != Some(stands)
+                    || matches!(end, TurnEnd::Passed(pass) if changes(pass) > 0)
+            }
+        };
+        if !is_news {
+            return;
+        }
+        if self.json {
+            app.ui.json_line(&TurnEvent::new(environment, end));
+            return;
+        }
+        if app.ui.level < Level::Normal {
+            return;
+        }
+        let when = if self.watch { format!("{} ", paint(DIM, text::moment(surroundings::now()))) } else { String::new() };
+        let name = text::line(&environment.to_string()).into_owned();
+        for line in happened {
+            app.ui.say(&format!("{when}{name}: {line}"));
+        }
+        if let Some(stands) = stands {
+            app.ui.say(&format!("{when}{name}: {stands}"));
+        }
+    }
+
+    fn trouble(&mut self, error: &purlin_host::Error, app: &App) {
+        app.ui.warning(&text::line(&error.to_string()));
+    }
+
+    fn end(&self, app: &App) {
+        if self.json {
+            app.ui.json_line(&SummaryEvent { format: FORMAT, event: "summary", summary: &self.summary });
+            return;
+        }
+        let Summary { environments, settled, unsettled, empty, busy, failed } = self.summary;
+        let parts = [
+            (settled, "as the documents want them", GOOD),
+            (unsettled, "not as the documents want them", WARNING),
+            (empty, "empty", DIM),
+            (busy, "in use by others", WARNING),
+            (failed, "failed", DELETE),
+        ];
+        let parts = parts.iter().filter(|(count, ..)| *count > 0);
+        let parts: Vec<String> =
+            parts.map(|(count, words, style)| paint(*style, format!("{count} {words}"))).collect();
+        let parts = if parts.is_empty() { "nothing is recorded".to_owned() } else { parts.join(", ") };
+        app.ui.say(&format!("{}: {parts}", text::count(environments, "environment")));
+    }
+}
+
+fn changes(pass: &Pass) -> usize {
+    let done = &pass.summary.done;
+    done.create + done.update + done.replace + done.delete
+}
+
+impl TurnEvent {
+    fn new(environment: &Environment, end: &TurnEnd) -> Self {
+        let Environment { org, app, env } = environment;
+        let mut event = Self {
+            format: FORMAT,
+            event: "environment",
+            org: org.to_string(),
+            app: app.to_string(),
+            env: env.to_string(),
+            outcome: "empty",
+            done: None,
+            failed: Vec::new(),
+            needs_consent: Vec::new(),
+            drifted: Vec::new(),
+            error: None,
+        };
+        match end {
+            TurnEnd::Passed(pass) => {
+                event.outcome = if pass.is_settled() { "settled" } else { "unsettled" };
+                let done = &pass.summary.done;
+                let [create, update, replace, delete] = [done.create, done.update, done.replace, done.delete];
+                event.done = Some(Done { create, update, replace, delete });
+                let failed = pass.summary.failed.iter();
+                event.failed = failed
+                    .map(|(key, cause)| Failed { key: key.to_string(), message: cause.to_string() })
+                    .collect();
+                let asked = pass.needs_consent.iter();
+                event.needs_consent =
+                    asked.map(|(key, action)| Asked { key: key.to_string(), action: action.as_str() }).collect();
+                event.drifted = pass.drifted.iter().map(ToString::to_string).collect();
+            }
+            TurnEnd::Empty => {}
+            TurnEnd::Busy(error) => (event.outcome, event.error) = ("busy", Some(error.to_string())),
+            TurnEnd::Failed(error) => (event.outcome, event.error) = ("failed", Some(error.to_string())),
+        }
+        event
+    }
+}

@@ -1,0 +1,248 @@
+//! Keeping all environments of a state, on any number of hosts at once: each environment has turns, and
+//! whoever takes one makes one pass over it. Its documents are those of its last deployment, with changed
+//! ones in their places where that is requested.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use purlin_engine::{CancelToken, Event};
+use purlin_sandbox::clock;
+use purlin_state::{Environment, Round};
+
+use crate::impact::Proposal;
+use crate::{Documents, Error, Keeper, Pass, Purlin};
+
+/// How long a host has for a pass before others may take the turn, which they only get when the lease is over,
+/// too.
+const WITHIN: Duration = Duration::from_secs(120);
+/// The next turn of an environment that is locked or closed.
+const BUSY: Duration = Duration::from_secs(10);
+/// The next turn of an environment in which nothing is deployed.
+const EMPTY: Duration = Duration::from_mins(10);
+/// The first wait after a failure, which doubles with each further one.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
+/// A pass is not repeated sooner than this.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+/// How long a list of environments counts where the store keeps no turns, in milliseconds.
+const LIST_AGAIN: u64 = 10_000;
+/// Environments whose documents stay in memory.
+const MOST_DOCUMENTS: usize = 1_000;
+
+/// All environments of a state, as one host keeps them.
+pub struct Fleet {
+    purlin: Arc<Purlin>,
+    proposal: Option<Arc<Proposal>>,
+    seed: u64,
+    /// Whether each environment gets one turn and no more.
+    is_round: bool,
+    round: Option<Round>,
+    kept: HashMap<Environment, Kept>,
+    busy: HashSet<Environment>,
+    own: OwnTurns,
+}
+
+/// Turns of a store that only this process works on.
+#[derive(Default)]
+struct OwnTurns {
+    listed: Vec<Environment>,
+    listed_at: Option<u64>,
+    /// Next turns, in milliseconds since 1970.
+    next: HashMap<Environment, u64>,
+}
+
+/// What is remembered of an environment between two passes.
+struct Kept {
+    keeper: Keeper,
+    /// With the digest of those that they were made from.
+    documents: Option<([u8; 32], Arc<Documents>)>,
+    failures: u32,
+}
+
+/// A turn that is over.
+pub struct Turn {
+    /// The environment.
+    pub environment: Environment,
+    /// What became of it.
+    pub end: TurnEnd,
+    /// What happened to its resources, without the summary.
+    pub events: Vec<Event>,
+    kept: Kept,
+}
+
+/// What became of a turn.
+#[derive(Debug)]
+pub enum TurnEnd {
+    /// A pass was made.
+    Passed(Pass),
+    /// Nothing is deployed there, or its documents are not recorded.
+    Empty,
+    /// Somebody deploys there, or closed it.
+    Busy(Error),
+    /// It failed, and is tried again later.
+    Failed(Error),
+}
+
+impl Fleet {
+    /// The environments of a state. In a round, each gets one turn, on whichever host; else they get turns as long as
+    /// somebody takes them. `seed` is what the jitter is drawn from.
+    pub fn new(purlin: Arc<Purlin>, proposal: Option<Arc<Proposal>>, is_round: bool, seed: u64) -> Self {
+        Self {
+            purlin,
+            proposal,
+            seed,
+            is_round,
+            round: None,
+            kept: HashMap::new(),
+            busy: HashSet::new(),
+            own: OwnTurns::default(),
+        }
+    }
+
+    /// Takes the turns of up to `most` environments; none where none is due. Each has to be made with
+    /// [`Self::begin`] and ended with [`Self::end`].
+    ///
+    /// # Errors
+    /// [`Error::State`] when the store cannot be read or written.
+    pub async fn take(&mut self, most: usize) -> Result<Vec<Environment>, Error> {
+        if self.purlin.is_untouched() {
+            return Ok(Vec::new());
+        }
+        let store = self.purlin.store().await?;
+        if self.is_round && self.round.is_none() {
+            self.round = store.begin_round().await?;
+        }
+        let taken = match store.take_turns(self.round.as_ref(), most, WITHIN).await? {
+            Some(taken) => taken,
+            None => self.take_own(most).await?,
+        };
+        self.busy.extend(taken.iter().cloned());
+        Ok(taken)
+    }
+
+    async fn take_own(&mut self, most: usize) -> Result<Vec<Environment>, Error> {
+        let now = (self.purlin.clock())();
+        let is_known = |at: u64| self.is_round || now < at.saturating_add(LIST_AGAIN);
+        if !self.own.listed_at.is_some_and(is_known) {
+            self.own.listed = self.purlin.environments().await?;
+            self.own.listed_at = Some(now);
+        }
+        let OwnTurns { listed, next, .. } = &mut self.own;
+        let due = |one: &&Environment| next.get(*one).is_none_or(|next| *next <= now);
+        let mut due: Vec<Environment> =
+            listed.iter().filter(|one| !self.busy.contains(*one)).filter(due).cloned().collect();
+        due.sort_by_key(|one| next.get(one).copied().unwrap_or_default());
+        due.truncate(most);
+        for one in &due {
+            // In a round there is no next turn.
+            next.insert(one.clone(), if self.is_round { u64::MAX } else { now });
+        }
+        Ok(due)
+    }
+
+    /// Makes a pass over an environment whose turn was taken.
+    pub fn begin(
+        &mut self,
+        environment: Environment,
+        cancel: CancelToken,
+    ) -> impl Future<Output = Turn> + Send + 'static {
+        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let seed = self.seed;
+        let mut kept = self.kept.remove(&environment).unwrap_or_else(|| Kept {
+            keeper: Keeper::new(seed),
+            documents: None,
+            failures: 0,
+        });
+        let (purlin, proposal) = (Arc::clone(&self.purlin), self.proposal.clone());
+        async move {
+            let mut events = Vec::new();
+            let made = kept.pass(&purlin, &environment, proposal.as_deref(), cancel, &mut events).await;
+            let end = match made {
+                Ok(Some(pass)) => TurnEnd::Passed(pass),
+                Ok(None) => TurnEnd::Empty,
+                Err(error) if is_busy(&error) => TurnEnd::Busy(error),
+                Err(error) => TurnEnd::Failed(error),
+            };
+            Turn { environment, end, events, kept }
+        }
+    }
+
+    /// Ends a turn, and says when the next one is.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the store cannot be written: then the next turn comes by itself.
+    pub async fn end(&mut self, turn: Turn) -> Result<(Environment, TurnEnd, Vec<Event>), Error> {
+        let Turn { environment, end, events, mut kept } = turn;
+        let now = (self.purlin.clock())();
+        let after = match &end {
+            TurnEnd::Passed(pass) if pass.summary.cancelled => Duration::ZERO,
+            TurnEnd::Passed(pass) => {
+                kept.failures = 0;
+                Duration::from_millis(pass.next.saturating_sub(now)).max(SHORTEST_WAIT)
+            }
+            TurnEnd::Empty => EMPTY,
+            TurnEnd::Busy(_) => BUSY,
+            TurnEnd::Failed(_) => {
+                kept.failures = kept.failures.saturating_add(1);
+                let doubled = FIRST_WAIT.saturating_mul(1 << kept.failures.min(16).saturating_sub(1));
+                doubled.min(LONGEST_WAIT)
+            }
+        };
+        if self.kept.len() >= MOST_DOCUMENTS {
+            kept.documents = None;
+        }
+        self.kept.insert(environment.clone(), kept);
+        self.busy.remove(&environment);
+        if !self.is_round {
+            self.own.next.insert(environment.clone(), now.saturating_add(clock::millis(after)));
+        }
+        self.purlin.store().await?.next_turn(&environment, after).await?;
+        Ok((environment, end, events))
+    }
+}
+
+impl Kept {
+    async fn pass(
+        &mut self,
+        purlin: &Purlin,
+        environment: &Environment,
+        proposal: Option<&Proposal>,
+        cancel: CancelToken,
+        events: &mut Vec<Event>,
+    ) -> Result<Option<Pass>, Error> {
+        let Some(last) = purlin.last_deployed(environment).await? else { return Ok(None) };
+        let Some(digest) = last.deployment.documents else { return Ok(None) };
+        let documents = match &self.documents {
+            Some((known, documents)) if *known == digest => Arc::clone(documents),
+            _ => {
+                let mut archive = last.archive()?;
+                if let Some(proposal) = proposal {
+                    proposal.revise(&mut archive);
+                }
+                let id = deployment_id((purlin.clock())())?;
+                let documents = Arc::new(Documents::of_archive(archive, &id)?);
+                self.keeper.documents_changed();
+                self.documents = Some((digest, Arc::clone(&documents)));
+                documents
+            }
+        };
+        let mut told = |event: &Event| events.push(event.clone());
+        self.keeper.pass(purlin, &documents, cancel, &mut told).await.map(Some)
+    }
+}
+
+/// An id that no deployment on any host has.
+fn deployment_id(now: u64) -> Result<String, Error> {
+    let random = getrandom::u32().map_err(|error| Error::Random(error.to_string()))?;
+    Ok(format!("{now:x}-{random:08x}"))
+}
+
+/// Whether an environment is somebody else's for now.
+fn is_busy(error: &Error) -> bool {
+    use purlin_state::Error as State;
+    matches!(
+        error,
+        Error::Held { .. } | Error::State(State::Locked { .. } | State::Busy { .. } | State::Reserved { .. })
+    )
+}

@@ -1,0 +1,65 @@
+//! Whose turn it is, of environments that many hosts keep: a host takes the turn of an environment, and no
+//! other one gets it until it says when the next one is, or has not said so for long.
+
+use std::time::Duration;
+
+use tokio_postgres::types::Type;
+
+use super::Inner;
+use super::connect::parameter;
+use crate::{Environment, Error, Round, keyspace};
+
+impl Inner {
+    pub(super) async fn begin_round(&self) -> Result<Round, Error> {
+        let rows = self.database.query("begin a round", "SELECT clock_timestamp()::text", Vec::new()).await?;
+        let began = rows.first().map(|row| row.try_get::<_, String>(0)).transpose();
+        Ok(Round(began.map_err(|error| self.unreadable(&error))?.unwrap_or_default()))
+    }
+
+    pub(super) async fn take_turns(
+        &self,
+        round: Option<Round>,
+        most: usize,
+        within: Duration,
+    ) -> Result<Vec<Environment>, Error> {
+        let is_theirs = match round {
+            // Those that nobody took since it began.
+            Some(_) => "(turn_at IS NULL OR turn_at < $3::text::timestamptz)",
+            None => "next_at <= clock_timestamp() AND $3::text IS NULL",
+        };
+        let schema = self.database.schema();
+        let sql = format!(
+            "WITH due AS (
+                SELECT place FROM {schema}.environments WHERE {is_theirs}
+                ORDER BY next_at LIMIT $1 FOR UPDATE SKIP LOCKED
+            )
+            UPDATE {schema}.environments AS e
+            SET turn_at = clock_timestamp(), next_at = clock_timestamp() + make_interval(secs => $2)
+            FROM due WHERE e.place = due.place RETURNING e.org, e.app, e.env"
+        );
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let parameters = vec![
+            parameter(most, Type::INT8),
+            parameter(within.as_secs_f64(), Type::FLOAT8),
+            parameter(round.map(|round| round.0), Type::TEXT),
+        ];
+        let rows = self.database.query("take turns", &sql, parameters).await?;
+        let read = |row: &tokio_postgres::Row| -> Result<Environment, tokio_postgres::Error> {
+            let text = |at: usize| row.try_get::<_, &str>(at);
+            Ok(Environment { org: text(0)?.into(), app: text(1)?.into(), env: text(2)?.into() })
+        };
+        rows.iter().map(|row| read(row).map_err(|error| self.unreadable(&error))).collect()
+    }
+
+    pub(super) async fn next_turn(&self, environment: &Environment, after: Duration) -> Result<(), Error> {
+        let sql = format!(
+            "UPDATE {}.environments SET next_at = clock_timestamp() + make_interval(secs => $2) WHERE place = $1",
+            self.database.schema()
+        );
+        let parameters = vec![
+            parameter(keyspace::place(environment).to_vec(), Type::BYTEA),
+            parameter(after.as_secs_f64(), Type::FLOAT8),
+        ];
+        self.database.query("set the next turn", &sql, parameters).await.map(drop)
+    }
+}
