@@ -219,6 +219,76 @@ fn what_does_not_fit_is_rejected_by_name() {
     scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
 }
 
+/// Tables of the first version, which knew no turns.
+#[test]
+fn tables_of_an_earlier_version_are_brought_to_this_one() {
+    let scene = scene!();
+    let store = scene.open();
+    let lock = scene.lock(&store);
+    scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
+    scene.run(lock.release()).expect("released");
+    scene.sql("ALTER TABLE purlin.environments DROP COLUMN turn_at, DROP COLUMN next_at");
+    scene.sql("UPDATE purlin.meta SET version = 1");
+    let error = scene.run(PostgresStore::open(scene.options())).err().expect("too old").to_string();
+    assert!(error.contains("purlin state init"), "{error}");
+    assert!(scene.run(PostgresStore::prepare(&scene.options())).expect("prepared"));
+    let store = scene.open();
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").records.len(), 1);
+    let due = scene.run(store.take_turns(None, 10, BRIEF)).expect("taken");
+    assert_eq!(due, Some(vec![environment()]), "what was there is due");
+}
+
+#[test]
+fn whoever_closes_a_store_holds_nothing_any_more() {
+    let scene = scene!();
+    for _ in 0..20 {
+        let store = scene.open();
+        drop(scene.lock(&store));
+        scene.run(store.close()).expect("closed");
+        assert_eq!(scene.sql("SELECT count(holder) FROM purlin.environments"), "0");
+    }
+}
+
+#[test]
+fn each_turn_is_one_host_s() {
+    let scene = scene!();
+    let (store, other) = (scene.open(), scene.open());
+    let all: Vec<Environment> =
+        (0..20).map(|number| Environment { env: format!("e{number}").into(), ..environment() }).collect();
+    for one in &all {
+        let lock = scene.run(store.lock(one, holder())).expect("free");
+        scene.run(lock.release()).expect("released");
+    }
+    let take = |store: &PostgresStore, round: Option<&purlin_state::Round>, most, within: Duration| {
+        let taken = scene.run(store.take_turns(round, most, within)).expect("taken");
+        taken.expect("a database keeps turns")
+    };
+    let long = Duration::from_secs(600);
+    // Two hosts share a round, and each environment comes once.
+    let round = scene.run(store.begin_round()).expect("begun").expect("a database keeps turns");
+    let mut taken = Vec::new();
+    loop {
+        let (one, two) = (take(&store, Some(&round), 3, long), take(&other, Some(&round), 4, long));
+        if one.is_empty() && two.is_empty() {
+            break;
+        }
+        taken.extend(one.into_iter().chain(two));
+    }
+    taken.sort_by(|one, two| one.env.cmp(&two.env));
+    let mut sorted = all.clone();
+    sorted.sort_by(|one, two| one.env.cmp(&two.env));
+    assert_eq!(taken, sorted);
+    // A turn that is taken is nobody else's, and a new round is about all of them.
+    assert_eq!(take(&other, None, 100, long), []);
+    let again = scene.run(other.begin_round()).expect("begun").expect("a database keeps turns");
+    assert_eq!(take(&store, Some(&again), 100, long).len(), 20);
+    // Whoever takes one and is gone loses it. The next turn of another one is now.
+    scene.run(store.next_turn(&all[3], Duration::ZERO)).expect("set");
+    assert_eq!(take(&other, None, 100, Duration::ZERO), [all[3].clone()]);
+    assert_eq!(take(&store, None, 100, long), [all[3].clone()]);
+    assert_eq!(take(&store, None, 100, long), []);
+}
+
 #[test]
 fn whoever_lost_the_lease_writes_nothing() {
     let scene = scene!();

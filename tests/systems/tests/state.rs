@@ -38,6 +38,7 @@ fn machine(postgres: &Postgres, key: &str, things: &Path, count: usize, value: &
                 "key": {"file": "key.txt"},
                 "defaults": {"org": "acme", "app": "shop", "env": "dev"},
                 "secret_stores": {"local": {"file": "./secrets"}},
+                "reconcile": {"grace": "0s"},
                 "drivers": {"acme/ledger": {
                     "source": component("ledger"),
                     "grants": {"dirs": [{"host": things, "guest": "/data", "mode": "rw"}]},
@@ -68,6 +69,58 @@ fn machine(postgres: &Postgres, key: &str, things: &Path, count: usize, value: &
 
 fn ends_with(done: &Done, text: &str) {
     assert!(done.stdout.trim_end().ends_with(text) || done.stderr.trim_end().ends_with(text), "{done}");
+}
+
+/// Environments that two machines keep at once.
+const FLEET: usize = 12;
+
+#[test]
+fn machines_share_the_environments_of_a_state() {
+    let Some(postgres) = Postgres::start() else { return };
+    let things = tempfile::tempdir().expect("a folder");
+    let key = key();
+    let [ada, bob] = [(); 2].map(|()| machine(&postgres, &key, things.path(), 3, "one"));
+    ada.purlin(&["state", "init"]);
+    let environments: Vec<String> = (0..FLEET).map(|number| format!("e{number}")).collect();
+    for env in &environments {
+        ada.purlin(&["up", "--yes", "--env", env]);
+    }
+    let resources = 3 * FLEET;
+    assert_eq!(kept(things.path()), resources);
+    let summary = |done: &Done| -> Value {
+        serde_json::from_str(done.stdout.lines().last().expect("a summary")).expect("JSON")
+    };
+    // A changed definition reaches all of them, whoever takes which.
+    let definition = std::fs::read_to_string(ada.path("thing.yaml")).expect("read");
+    for machine in [&ada, &bob] {
+        machine.write("thing.yaml", &definition.replace("${params.value}", "${params.value}-new"));
+    }
+    let told = ada.purlin(&["impact", "thing.yaml", "--format", "json"]);
+    assert_eq!(summary(&told)["update"], FLEET, "{told}");
+    let arguments = ["reconcile", "--all", "--yes", "thing.yaml", "--format", "json"];
+    let (one, two) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| bob.run(&arguments));
+        (ada.run(&arguments), other.join().expect("joined"))
+    });
+    let turns = |done: &Done| summary(done)["environments"].as_u64().expect("a number") as usize;
+    // Where one began its round while the other was at work, some have two turns.
+    assert!((FLEET..=2 * FLEET).contains(&(turns(&one) + turns(&two))), "{one}\n{two}");
+    let busy = |done: &Done| summary(done)["busy"].as_u64().expect("a number") as usize;
+    for done in [&one, &two] {
+        assert_eq!(summary(done)["failed"], 0, "{done}");
+        assert_eq!(summary(done)["unsettled"], 0, "{done}");
+        assert_eq!(done.status, Some(i32::from(busy(done) > 0)), "{done}");
+    }
+    let told = ada.purlin(&["impact", "thing.yaml", "--format", "json"]);
+    assert_eq!(summary(&told)["unchanged"], FLEET, "{told}\n{one}\n{two}");
+    assert_eq!(kept(things.path()), resources, "nothing is made twice");
+    // What others take away comes back, and what was destroyed does not.
+    ada.purlin(&["destroy", "--yes", "--env", "e0"]);
+    std::fs::remove_dir_all(things.path()).expect("removed");
+    std::fs::create_dir(things.path()).expect("made");
+    let done = bob.run(&["reconcile", "--all", "--yes", "--format", "json"]).expect(0);
+    assert_eq!((summary(&done)["settled"].clone(), summary(&done)["empty"].clone()), (json!(FLEET - 1), json!(1)));
+    assert_eq!(kept(things.path()), resources - 3);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod crash;
 mod drift;
 mod environments;
 mod failures;
+mod fleet;
 mod hints;
 mod history;
 mod impact;

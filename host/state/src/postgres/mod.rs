@@ -473,6 +473,8 @@ impl Store for PostgresStore {
 
     async fn close(&self) -> Result<(), Error> {
         self.0.is_closed.store(true, Ordering::SeqCst);
+        // The process may end now, and a lease that it does not give up keeps others waiting.
+        self.0.left().await;
         Ok(())
     }
 }

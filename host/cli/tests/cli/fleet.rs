@@ -1,0 +1,103 @@
+//! All environments of a state kept at once (`purlin reconcile --all`).
+
+use crate::project::Project;
+
+const PURLIN: &str = "apiVersion: purlin.dev/v1
+kind: Workspace
+spec:
+  defaults: {app: shop}
+  environments: {dev: {}, prod: {type: production}}
+  reconcile: {grace: 0s}
+  drivers:
+    purlin/file:
+      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}
+";
+
+const PLATFORM: &str = "apiVersion: purlin.dev/v1
+kind: Definition
+metadata: {id: note}
+spec:
+  type: note
+  driver: purlin/file
+  inputs: {values: {path: '/out/${context.env.id}.txt', content: '${values.greeting}'}}
+  criteria: [{}]
+";
+
+const APP: &str = "apiVersion: purlin.dev/v1
+kind: Deployment
+spec:
+  values: {greeting: none}
+  shared: {main: {type: note}}
+";
+
+fn fleet() -> Project {
+    let project =
+        Project::with(&[("purlin.yaml", PURLIN), ("platform/note.yaml", PLATFORM), ("app.yaml", APP)]);
+    std::fs::create_dir(project.path().join("out")).expect("made");
+    for (env, greeting) in [("dev", "hello"), ("prod", "good day")] {
+        let value = format!("greeting={greeting}");
+        let _ = project.run(&["up", "--yes", "--env", env, "--set", &value]).status(0);
+    }
+    project
+}
+
+fn note(project: &Project, env: &str) -> String {
+    std::fs::read_to_string(project.path().join(format!("out/{env}.txt"))).unwrap_or_default()
+}
+
+#[test]
+fn each_environment_is_kept_as_it_was_deployed() {
+    let project = fleet();
+    // The documents of now do not count, and neither does what they would need.
+    project.write("app.yaml", APP.replace("note", "other"));
+    std::fs::remove_file(project.path().join("out/dev.txt")).expect("removed");
+    let done = project.run(&["reconcile", "--all", "--yes"]).status(0);
+    assert!(done.err.contains("dev of default/shop: created note.default#shared.main"), "{}", done.err);
+    assert!(done.err.contains("2 environments: 2 as the documents want them"), "{}", done.err);
+    assert_eq!((note(&project, "dev").as_str(), note(&project, "prod").as_str()), ("hello", "good day"));
+}
+
+#[test]
+fn changed_documents_reach_all_of_them() {
+    let project = fleet();
+    project.edit("platform/note.yaml", "'${values.greeting}'", "'${values.greeting}!'");
+    let done = project.run(&["reconcile", "--all", "--yes", "platform", "--format", "json"]).status(0);
+    let events = done.events();
+    let (summary, turns) = events.split_last().expect("a summary");
+    assert_eq!((summary["environments"].as_u64(), summary["settled"].as_u64()), (Some(2), Some(2)));
+    assert!(turns.iter().all(|turn| turn["done"]["update"] == 1), "{turns:?}");
+    assert_eq!((note(&project, "dev").as_str(), note(&project, "prod").as_str()), ("hello!", "good day!"));
+    // Now they are those that were deployed last.
+    let again = project.run(&["reconcile", "--all", "--yes", "--format", "json"]).status(0);
+    assert_eq!(again.events().len(), 1, "nothing happened");
+    let _ = project.run(&["rollback", "--yes", "--env", "dev"]).status(0);
+    assert_eq!(note(&project, "dev"), "hello");
+}
+
+#[test]
+fn one_that_fails_or_is_closed_does_not_hold_up_the_others() {
+    let project = fleet();
+    let _ = project.run(&["state", "lock", "--env", "prod", "--reason", "a move"]).status(0);
+    let done = project.run(&["reconcile", "--all", "--yes"]).status(1);
+    assert!(done.err.contains("prod of default/shop") && done.err.contains("a move"), "{}", done.err);
+    assert!(done.err.contains("1 as the documents want them, 1 in use by others"), "{}", done.err);
+    let _ = project.run(&["state", "unlock", "--env", "prod"]).status(0);
+    // A folder in the place of the file.
+    std::fs::remove_file(project.path().join("out/dev.txt")).expect("removed");
+    std::fs::create_dir(project.path().join("out/dev.txt")).expect("made");
+    let done = project.run(&["reconcile", "--all", "--yes"]).status(1);
+    assert!(done.err.contains("1 as the documents want them, 1 not as the documents want them"), "{}", done.err);
+    // Options about one environment make no sense.
+    for option in [["--env", "dev"], ["--set", "a=b"]] {
+        let refused = project.run(&[&["reconcile", "--all", "--yes"][..], &option].concat()).status(2);
+        assert!(refused.err.contains("as it was deployed"), "{}", refused.err);
+    }
+}
+
+#[test]
+fn without_environments_there_is_nothing_to_do() {
+    let project = Project::with(&[("purlin.yaml", PURLIN)]);
+    let done = project.run(&["reconcile", "--all", "--yes"]).status(0);
+    assert!(done.err.contains("0 environments: nothing is recorded"), "{}", done.err);
+    assert!(!project.has_state());
+}
