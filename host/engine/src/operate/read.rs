@@ -100,7 +100,11 @@ impl Task<'_> {
             let durable = self.shared.submit(self.gone_with_company(&record, false))?;
             return Ok(Done { action: Action::Read, durable: Some(durable) });
         };
-        let read = refreshed(&record, &found);
+        let mut read = refreshed(&record, &found);
+        if self.shared.plan.doubted && read.inputs.values != record.inputs.values {
+            // Whoever changed it after it was recorded may have moved it, too.
+            read = somewhere(&read);
+        }
         let changes = diff::observed(&record, &read.inputs.values, &read.state.outputs);
         let is_drifted = !changes.is_empty() || matches!(read.status, Status::Partial(Unfinished::Drifted));
         // Of a resource that others manage, nothing else is wanted.

@@ -82,7 +82,8 @@ impl Task<'_> {
             || other.is_some();
         let mut record =
             refreshed(&Record { state: found.state.clone(), ..with(made, other.take()) }, &found);
-        if self.shared.plan.doubted && !tells_all(made, &found) {
+        let is_as_made = tells_all(made, &found) && record.inputs.values == made.inputs.values;
+        if self.shared.plan.doubted && !is_as_made {
             // It may have been moved or replaced since.
             record = somewhere(&record);
         }

@@ -519,7 +519,12 @@ fn shown(change: &Change) -> String {
                 Status::Partial(_) => ", partly made",
                 Status::Absent => ", absent",
             };
-            format!("{} as `{}`{status}", record.id(), record.state.id)
+            let home = match (&record.deleted_with, &*record.perhaps_deleted_with) {
+                (Some(home), _) => format!(" in {}", home),
+                (None, []) => String::new(),
+                (None, perhaps) => format!(" perhaps in {perhaps:?}"),
+            };
+            format!("{} as `{}`{status}{home}", record.id(), record.state.id)
         }
         Change::Remove(id) => format!("{id} is gone"),
         Change::Intend(intent) => {
