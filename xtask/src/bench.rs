@@ -8,6 +8,8 @@ mod beside;
 mod call;
 mod case;
 mod documents;
+#[cfg(unix)]
+mod fleet;
 mod graph;
 mod languages;
 mod process;
@@ -96,6 +98,9 @@ enum Command {
     },
     /// Measures what an environment costs beside many others.
     Beside(beside::Arguments),
+    /// Measures what it costs to keep many environments in one database.
+    #[cfg(unix)]
+    Fleet(fleet::Arguments),
     /// Measures what it costs to find an installation among many of other environments.
     Sharing(sharing::Arguments),
     /// Measures what it costs to keep many resources.
@@ -123,6 +128,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
         Some(Command::Languages { runs, no_build }) => return languages::run(*runs, *no_build),
         Some(Command::Beside(arguments)) => return beside::run(arguments),
+        #[cfg(unix)]
+        Some(Command::Fleet(arguments)) => return fleet::run(arguments),
         Some(Command::Sharing(arguments)) => return sharing::run(arguments),
         #[cfg(target_os = "linux")]
         Some(Command::Watch(arguments)) => return watch::run(arguments),

@@ -104,7 +104,7 @@ pub(super) fn cell(command: impl Fn() -> Command, folder: &Path, runs: usize) ->
 }
 
 /// Takes the environment out of the documents: the command line names it.
-fn name_no_environment(folder: &Path) -> anyhow::Result<()> {
+pub(super) fn name_no_environment(folder: &Path) -> anyhow::Result<()> {
     for file in fs::read_dir(folder)? {
         let path = file?.path();
         if path.is_file() {
