@@ -172,7 +172,8 @@ pub async fn plan(
         false => operations::removed(&recorded, &graph, context, in_scope.as_ref()),
     };
     removed.retain(|urn| !renamed_later.contains_key(urn));
-    let mut kept: Vec<Warning> = renamed_later.iter().filter_map(|(old, new)| named_later(old, new)).collect();
+    let mut kept: Vec<Warning> =
+        renamed_later.iter().filter_map(|(old, new)| named_later(old, new)).collect();
     prelude.extend(used::keep(&mut recorded, &mut removed, (&users, options.orphan_shared), &mut kept)?);
     let vault = match options.offline {
         true => Vault::closed(),

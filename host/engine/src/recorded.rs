@@ -242,11 +242,7 @@ impl Recorded {
 
     /// What is retained and lives in an old copy, at any distance: it stays recorded as long as that does, and so
     /// does what it needs. `is_old` says which records are old copies, or become old copies in this run.
-    pub(crate) fn retained_in(
-        &self,
-        home: &Record,
-        is_old: impl Fn(&Record) -> bool,
-    ) -> Vec<&Arc<Record>> {
+    pub(crate) fn retained_in(&self, home: &Record, is_old: impl Fn(&Record) -> bool) -> Vec<&Arc<Record>> {
         let mut found = Vec::new();
         let mut seen = HashSet::from([home.id()]);
         let mut open: Vec<RecordId> = is_old(home).then(|| home.id()).into_iter().collect();

@@ -31,9 +31,8 @@ struct Alone<'a> {
 
 impl purlin_expression::Scope for Alone<'_> {
     fn read(&self, placeholder: &Placeholder) -> Result<Value, Unread> {
-        let fault = |message: String| {
-            Box::new(docs::at(placeholder, Diagnostic::error("unknown-resource", message)))
-        };
+        let fault =
+            |message: String| Box::new(docs::at(placeholder, Diagnostic::error("unknown-resource", message)));
         match &placeholder.reference {
             Reference::Context(field) => context_value(self.graph.context(), *field, || Some(self.key))
                 .ok_or_else(|| Unread::Fault(fault(format!("there is no `context.{}`", field.path())))),

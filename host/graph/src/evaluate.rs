@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use purlin_expression::{PathError, Unread, evaluate, read_path};
 use purlin_model::{
-    Context, ContextField, Diagnostic, Key, Location, ManifestPart, Map, Path, Placeholder, Reference, Template,
-    Urn, Value, Workload,
+    Context, ContextField, Diagnostic, Key, Location, ManifestPart, Map, Path, Placeholder, Reference,
+    Template, Urn, Value, Workload,
 };
 
 use crate::build::may_be_absent;

@@ -75,7 +75,7 @@ pub struct Turn {
 #[derive(Debug)]
 pub enum TurnEnd {
     /// A pass was made.
-    Passed(Pass),
+    Passed(Box<Pass>),
     /// Nothing is deployed there, or its documents are not recorded.
     Empty,
     /// Somebody deploys there, or closed it.
@@ -159,7 +159,7 @@ impl Fleet {
             let mut events = Vec::new();
             let made = kept.pass(&purlin, &environment, proposal.as_deref(), cancel, &mut events).await;
             let end = match made {
-                Ok(Some(pass)) => TurnEnd::Passed(pass),
+                Ok(Some(pass)) => TurnEnd::Passed(Box::new(pass)),
                 Ok(None) => TurnEnd::Empty,
                 Err(error) if is_busy(&error) => TurnEnd::Busy(error),
                 Err(error) => TurnEnd::Failed(error),

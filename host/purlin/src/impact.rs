@@ -117,7 +117,8 @@ impl Difference {
         let parts = |texts: &[SourceText]| -> HashSet<String> {
             texts.iter().flat_map(|text| parts(&text.text)).map(str::to_owned).collect()
         };
-        let attached = |texts: &[SourceText]| -> Vec<_> { texts.iter().map(|text| text.files.clone()).collect() };
+        let attached =
+            |texts: &[SourceText]| -> Vec<_> { texts.iter().map(|text| text.files.clone()).collect() };
         let (before, now) = (parts(taken), parts(put));
         let mut difference = Self { others: attached(taken) != attached(put), ..Self::default() };
         for part in before.symmetric_difference(&now) {
@@ -300,7 +301,10 @@ mod tests {
     #[test]
     fn a_text_has_the_documents_between_its_lines() {
         let all = |text| parts(text).collect::<Vec<_>>();
-        assert_eq!(all("a: 1\n---\nb: |\n  ---\n  x\n--- \n\n---\nc: 3"), ["a: 1", "b: |\n  ---\n  x", "c: 3"]);
+        assert_eq!(
+            all("a: 1\n---\nb: |\n  ---\n  x\n--- \n\n---\nc: 3"),
+            ["a: 1", "b: |\n  ---\n  x", "c: 3"]
+        );
         assert_eq!(all(""), Vec::<&str>::new());
         assert_eq!(all("---\r\na: 1\r\n"), ["a: 1"]);
     }

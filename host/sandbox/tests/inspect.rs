@@ -12,7 +12,8 @@ use purlin_sandbox::LoadError;
 async fn what_it_says_is_what_it_says_when_it_is_loaded() {
     let sandbox = sandbox();
     for name in ["guests", "ledger", "file", "echo", "random"] {
-        let asked = sandbox.ask(component(name).into(), None, name, &Limits::default()).await.expect("it answers");
+        let asked =
+            sandbox.ask(component(name).into(), None, name, &Limits::default()).await.expect("it answers");
         assert!(!asked.types.is_empty(), "{name}");
         if name == "guests" {
             assert_eq!(asked, *load(&sandbox, &setup(Limits::default())).await.manifest());

@@ -10,7 +10,8 @@ use std::time::Duration;
 use common::{component, deed, load, sandbox, setup, worker};
 use purlin_model::{DirGrant, Grants, Limits};
 use purlin_sandbox::{
-    CompileEvent, Compiler as _, DriverSetup, LoadError, Precompiled, Sandbox, SandboxConfig, Source, Target, precompile,
+    CompileEvent, Compiler as _, DriverSetup, LoadError, Precompiled, Sandbox, SandboxConfig, Source, Target,
+    precompile,
 };
 use serde_json::json;
 
@@ -156,7 +157,8 @@ async fn an_edited_component_compiles_only_what_changed() {
         let said = sandbox.ask(bytes, Some(file.clone()), "guests", &Limits::default()).await;
         assert_eq!(events.lock().expect("ours").len(), 2, "{}", edit as char);
         let (sandbox, events) = with_cache(&cache);
-        let driver = sandbox.load(Source::File(file.clone()), &setup(Limits::default())).await.expect("loads");
+        let driver =
+            sandbox.load(Source::File(file.clone()), &setup(Limits::default())).await.expect("loads");
         assert!(events.lock().expect("ours").is_empty(), "{}", edit as char);
         assert_eq!(said.expect("it answers"), *driver.manifest());
         deed(&driver, json!({})).await.expect("it works");

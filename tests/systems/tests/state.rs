@@ -119,7 +119,10 @@ fn machines_share_the_environments_of_a_state() {
     std::fs::remove_dir_all(things.path()).expect("removed");
     std::fs::create_dir(things.path()).expect("made");
     let done = bob.run(&["reconcile", "--all", "--yes", "--format", "json"]).expect(0);
-    assert_eq!((summary(&done)["settled"].clone(), summary(&done)["empty"].clone()), (json!(FLEET - 1), json!(1)));
+    assert_eq!(
+        (summary(&done)["settled"].clone(), summary(&done)["empty"].clone()),
+        (json!(FLEET - 1), json!(1))
+    );
     assert_eq!(kept(things.path()), resources - 3);
 }
 

@@ -65,8 +65,9 @@ impl Bench {
                 self.postgres.port
             )
         });
-        let workspace =
-            format!("apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {{name: bench}}\nspec:\n  defaults: {{}}\n{state}");
+        let workspace = format!(
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {{name: bench}}\nspec:\n  defaults: {{}}\n{state}"
+        );
         write(folder.path(), "purlin.yaml", [workspace])?;
         write_documents(Shape::Layers, size, folder.path())?;
         name_no_environment(folder.path())?;
@@ -121,7 +122,10 @@ impl Bench {
         };
         up("measured")?;
         let measured = || command(&self.purlin, &["plan", "--env", "measured"]);
-        println!("| plan of one environment of {size}, beside no other | {} |", cell(measured, folder, runs)?);
+        println!(
+            "| plan of one environment of {size}, beside no other | {} |",
+            cell(measured, folder, runs)?
+        );
         step(&format!("{environments} environments"), || {
             std::thread::scope(|scope| {
                 let works: Vec<_> = (0..4)
@@ -131,14 +135,19 @@ impl Bench {
                         })
                     })
                     .collect();
-                works.into_iter().try_for_each(|work| work.join().map_err(|_| anyhow::anyhow!("it panicked"))?)
+                works
+                    .into_iter()
+                    .try_for_each(|work| work.join().map_err(|_| anyhow::anyhow!("it panicked"))?)
             })
         })?;
         println!("| the same, beside {environments} others | {} |", cell(measured, folder, runs)?);
         let list = || command(&self.purlin, &["env", "list", "--format", "json"]);
         println!("| list of {environments} environments | {} |", cell(list, folder, runs.min(3))?);
         let took = self.round(folder, processes)?;
-        println!("| one round over {environments} environments, nothing changed, {processes} processes | {} |", shown(took));
+        println!(
+            "| one round over {environments} environments, nothing changed, {processes} processes | {} |",
+            shown(took)
+        );
         let definition = fs::read_to_string(folder.join("definition.yaml"))?;
         let impact = |what: &str| -> anyhow::Result<()> {
             let words = ["impact", "definition.yaml", "--format", "json"];
@@ -159,14 +168,22 @@ impl Bench {
         let started: Result<Vec<_>, _> = (0..processes)
             .map(|_| {
                 let mut command: Command = command(&self.purlin, &["reconcile", "--all", "--yes", "--quiet"]);
-                command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
+                command
+                    .current_dir(folder)
+                    .stdin(Stdio::null())
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::piped())
+                    .spawn()
             })
             .collect();
         for process in started? {
             let done = process.wait_with_output()?;
             // Where one began its round while another was at work, an environment may be locked.
             let said = String::from_utf8_lossy(&done.stderr);
-            ensure!(done.status.code().is_some_and(|code| code < 2), "`purlin reconcile --all` failed:\n{said}");
+            ensure!(
+                done.status.code().is_some_and(|code| code < 2),
+                "`purlin reconcile --all` failed:\n{said}"
+            );
         }
         Ok(begun.elapsed())
     }

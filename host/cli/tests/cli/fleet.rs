@@ -86,7 +86,11 @@ fn one_that_fails_or_is_closed_does_not_hold_up_the_others() {
     std::fs::remove_file(project.path().join("out/dev.txt")).expect("removed");
     std::fs::create_dir(project.path().join("out/dev.txt")).expect("made");
     let done = project.run(&["reconcile", "--all", "--yes"]).status(1);
-    assert!(done.err.contains("1 as the documents want them, 1 not as the documents want them"), "{}", done.err);
+    assert!(
+        done.err.contains("1 as the documents want them, 1 not as the documents want them"),
+        "{}",
+        done.err
+    );
     // Options about one environment make no sense.
     for option in [["--env", "dev"], ["--set", "a=b"]] {
         let refused = project.run(&[&["reconcile", "--all", "--yes"][..], &option].concat()).status(2);

@@ -80,7 +80,8 @@ fn impact(project: &Project, arguments: &[&str]) -> (BTreeMap<String, BTreeMap<S
 fn alone(project: &Project) -> BTreeMap<String, BTreeMap<String, String>> {
     let plan = |env: &str| -> BTreeMap<String, String> {
         let app = format!("apps/{env}.yaml");
-        let plan = project.run(&["plan", "--env", env, "--format", "json", "platform", &app]).status(0).json();
+        let plan =
+            project.run(&["plan", "--env", env, "--format", "json", "platform", &app]).status(0).json();
         let steps = plan["steps"].as_array().expect("steps").iter();
         let text = |step: &Value, field: &str| step[field].as_str().unwrap_or_default().to_owned();
         let steps = steps.map(|step| (text(step, "key"), text(step, "action")));
@@ -143,7 +144,8 @@ fn secrets_of_stores_are_taken_to_be_as_they_were() {
     };
     let rest = ["cache", "queue"].map(|id| file(id, "", "one", "{}")).concat();
     let granted = PURLIN.replace("grants: {", "grants: {secrets: [keys], ");
-    let project = Project::with(&[("purlin.yaml", &granted), ("platform/all.yaml", &(secret("token") + &rest))]);
+    let project =
+        Project::with(&[("purlin.yaml", &granted), ("platform/all.yaml", &(secret("token") + &rest))]);
     std::fs::create_dir(project.path().join("out")).expect("made");
     project.write("keys/token", "secret-1");
     for (env, types) in FLEET {

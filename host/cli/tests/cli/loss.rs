@@ -59,7 +59,10 @@ fn what_changed_definitions_would_lose_is_told() {
     world.project().edit("store.yaml", "fixed: '${params.fixed}'", "fixed: other");
     let arguments = ["impact", "store.yaml", "--check", "--fail-on", "loses-data"];
     let told = world.run(&arguments).status(3).out;
-    assert!(told.contains("replace, loses data") && told.contains("loses what was entered into it"), "{told}");
+    assert!(
+        told.contains("replace, loses data") && told.contains("loses what was entered into it"),
+        "{told}"
+    );
     assert!(told.ends_with("replace 1, of these 1 lose data\n"), "{told}");
     assert_eq!(world.effects(), (2, 0, 0));
 }

@@ -18,7 +18,8 @@ use crate::Error;
 const VERSION: i32 = 2;
 
 /// What leads from each version to the next. `{schema}` is the quoted name of the schema.
-const MIGRATIONS: [&str; VERSION as usize] = ["
+const MIGRATIONS: [&str; VERSION as usize] = [
+    "
     CREATE TABLE {schema}.meta (
         single boolean PRIMARY KEY DEFAULT true CHECK (single),
         version integer NOT NULL
@@ -59,13 +60,15 @@ const MIGRATIONS: [&str; VERSION as usize] = ["
         lease_until timestamptz NOT NULL
     );
     INSERT INTO {schema}.meta (version) VALUES (1);
-", "
+",
+    "
     ALTER TABLE {schema}.environments
         ADD COLUMN turn_at timestamptz,
         ADD COLUMN next_at timestamptz NOT NULL DEFAULT clock_timestamp();
     CREATE INDEX environments_by_turn ON {schema}.environments (next_at);
     UPDATE {schema}.meta SET version = 2;
-"];
+",
+];
 
 /// The lock that migrations take, so that two programs do not migrate at once. Any number works that
 /// other programs do not use.

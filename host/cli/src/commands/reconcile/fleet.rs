@@ -48,8 +48,7 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
     let purlin = Arc::new(input::orchestrator(&workspace, app)?);
     if consent.asks() {
         let known = purlin.environments().await.map_err(fail)?.len();
-        let question =
-            format!("Repair what others changed in {}?", text::count(known, "environment"));
+        let question = format!("Repair what others changed in {}?", text::count(known, "environment"));
         if !consent.agrees(&question, app) {
             return Ok(Status::Failed);
         }
@@ -235,7 +234,11 @@ impl Told {
         if app.ui.level < Level::Normal {
             return;
         }
-        let when = if self.watch { format!("{} ", paint(DIM, text::moment(surroundings::now()))) } else { String::new() };
+        let when = if self.watch {
+            format!("{} ", paint(DIM, text::moment(surroundings::now())))
+        } else {
+            String::new()
+        };
         let name = text::line(&environment.to_string()).into_owned();
         for line in happened {
             app.ui.say(&format!("{when}{name}: {line}"));
@@ -302,8 +305,9 @@ impl TurnEvent {
                     .map(|(key, cause)| Failed { key: key.to_string(), message: cause.to_string() })
                     .collect();
                 let asked = pass.needs_consent.iter();
-                event.needs_consent =
-                    asked.map(|(key, action)| Asked { key: key.to_string(), action: action.as_str() }).collect();
+                event.needs_consent = asked
+                    .map(|(key, action)| Asked { key: key.to_string(), action: action.as_str() })
+                    .collect();
                 event.drifted = pass.drifted.iter().map(ToString::to_string).collect();
             }
             TurnEnd::Empty => {}
