@@ -474,8 +474,12 @@ impl Store for PostgresStore {
     async fn close(&self) -> Result<(), Error> {
         self.0.is_closed.store(true, Ordering::SeqCst);
         // The process may end now, and a lease that it does not give up keeps others waiting.
-        self.0.left().await;
-        Ok(())
+        let inner = Arc::clone(&self.0);
+        spawn(&self.0, async move {
+            inner.left().await;
+            Ok(())
+        })
+        .await
     }
 }
 
