@@ -156,6 +156,12 @@ impl Archive {
         self.sources.into_iter().map(read).collect()
     }
 
+    /// The paths of texts that are among `places`, as [`Self::revise`] takes them.
+    pub(crate) fn paths_within<'a>(&'a self, places: &'a [Arc<str>]) -> impl Iterator<Item = &'a str> {
+        let paths = self.sources.iter().filter_map(|text| text.path.as_deref());
+        paths.filter(|path| cover(places, path))
+    }
+
     /// Takes out the texts of files that are among `places`, each a file or a folder counted from the
     /// workspace's folder, and puts in those of `texts` that a run with the same arguments would read.
     /// Returns the texts that were taken out and those that were put in.

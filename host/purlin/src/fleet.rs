@@ -141,6 +141,19 @@ impl Fleet {
         Ok(due)
     }
 
+    /// Reads every resource of the environments that this host made a pass over, at their next turn, which is now.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the store cannot be written.
+    pub async fn request_all(&mut self) -> Result<(), Error> {
+        self.own.next.clear();
+        for (environment, kept) in &mut self.kept {
+            kept.keeper.request_all();
+            self.purlin.store().await?.next_turn(environment, Duration::ZERO).await?;
+        }
+        Ok(())
+    }
+
     /// Makes a pass over an environment whose turn was taken.
     pub fn begin(
         &mut self,
@@ -218,7 +231,7 @@ impl Kept {
             _ => {
                 let mut archive = last.archive()?;
                 if let Some(proposal) = proposal {
-                    proposal.revise(&mut archive);
+                    drop(proposal.revise(&mut archive)?);
                 }
                 let id = deployment_id((purlin.clock())())?;
                 let documents = Arc::new(Documents::of_archive(archive, &id)?);

@@ -22,8 +22,8 @@ use crate::{Documents, Error, Purlin};
 /// that was. A file that is new belongs to each environment whose last deployment read a folder over it.
 #[derive(Debug)]
 pub struct Proposal {
-    /// What was named to be read, counted from the workspace's folder.
-    places: Vec<Arc<str>>,
+    /// Where they were read.
+    files: Files,
     texts: Vec<(SourceText, Arc<str>)>,
     /// What differs, by the digest of the texts that are compared: environments share them.
     differences: Mutex<HashMap<[u8; 32], Arc<Difference>>>,
@@ -82,13 +82,33 @@ impl Proposal {
         let files = Files::new(loaded, workspace);
         let with_path = |source: &SourceText| Some((source.clone(), Arc::clone(files.path(&source.name)?)));
         let texts = loaded.sources().iter().filter_map(with_path).collect();
-        Ok(Self { places: files.inputs.clone(), texts, differences: Mutex::default() })
+        Ok(Self { texts, files, differences: Mutex::default() })
     }
 
     /// Puts the changed documents in the place of those that an environment was deployed from. Returns those that
     /// were taken out, and those that were put in.
-    pub(crate) fn revise(&self, archive: &mut Archive) -> (Vec<SourceText>, Vec<SourceText>) {
-        archive.revise(&self.places, &self.texts)
+    ///
+    /// # Errors
+    /// [`Error::Documents`] when a file that was deployed, and that a deployment would have to read again, holds no
+    /// document any more, or was named and is gone: its resources may not vanish with it.
+    pub(crate) fn revise(&self, archive: &mut Archive) -> Result<(Vec<SourceText>, Vec<SourceText>), Error> {
+        let read: HashSet<&str> = self.texts.iter().map(|(_, path)| &**path).collect();
+        let lost = archive.paths_within(&self.files.inputs).filter_map(|path| {
+            let is_there = self.files.find(path).exists();
+            let is_named = archive.inputs.iter().any(|input| **input == *path);
+            let what = match (read.contains(path), is_there, is_named) {
+                (false, true, _) => "holds no document any more",
+                (false, false, true) => "is gone, and the last deployment named it",
+                _ => return None,
+            };
+            let help = "to remove what it declared, deploy the environment without it";
+            Some(Diagnostic::error("file-without-documents", format!("`{path}` {what}")).help(help))
+        });
+        let lost: Vec<Diagnostic> = lost.collect();
+        if !lost.is_empty() {
+            return Err(Error::Documents(lost));
+        }
+        Ok(archive.revise(&self.files.inputs, &self.texts))
     }
 
     fn difference(&self, taken: &[SourceText], put: &[SourceText]) -> Arc<Difference> {
@@ -196,7 +216,10 @@ impl Purlin {
             return Ok(if known.records == 0 { Impact::None } else { Impact::Unknown });
         };
         let mut archive = last.archive()?;
-        let (taken, put) = proposal.revise(&mut archive);
+        let (taken, put) = match proposal.revise(&mut archive) {
+            Ok(revised) => revised,
+            Err(error) => return rejected(error),
+        };
         if says(&taken).eq(says(&put)) {
             return Ok(Impact::None);
         }

@@ -51,7 +51,7 @@ impl Functions {
         let used = self.kept.iter().filter(|(_, kept)| kept.is_used.load(Ordering::Relaxed));
         let used = used.filter_map(|(name, kept)| Some((name, self.bytes.get(kept.place.clone())?)));
         let all = used.chain(added.iter().map(|(name, code)| (name, code.as_slice())));
-        // The same component gives the same bytes.
+        // By name: of functions that are the same to the compiler, one is enough.
         let all: BTreeMap<_, _> = all.collect();
         let mut bytes = [&MAGIC[..], &[0; HASH]].concat();
         for (name, code) in all {
@@ -82,6 +82,11 @@ impl wasmtime::CacheStore for Functions {
 
     fn insert(&self, key: &[u8], value: Vec<u8>) -> bool {
         let Ok(name) = Name::try_from(key) else { return false };
+        // Of functions that are the same to the compiler, some cannot take the code of another one.
+        if let Some(kept) = self.kept.get(&name) {
+            kept.is_used.store(true, Ordering::Relaxed);
+            return true;
+        }
         self.added.lock().unwrap_or_else(PoisonError::into_inner).insert(name, value);
         true
     }

@@ -75,6 +75,30 @@ fn changed_documents_reach_all_of_them() {
 }
 
 #[test]
+fn a_file_that_was_emptied_or_moved_deletes_nothing() {
+    let allowed = PURLIN.replace("reconcile: {grace: 0s}", "reconcile: {grace: 0s, allow: [delete]}");
+    for lose in [&|project: &Project| project.write("app.yaml", "# Nothing.\n"), &|project: &Project| {
+        std::fs::remove_file(project.path().join("app.yaml")).expect("removed")
+    }] as [&dyn Fn(&Project); 2]
+    {
+        let project = Project::with(&[
+            ("purlin.yaml", allowed.as_str()),
+            ("platform/note.yaml", PLATFORM),
+            ("app.yaml", APP),
+        ]);
+        std::fs::create_dir(project.path().join("out")).expect("made");
+        let up = ["up", "--yes", "--env", "dev", "platform", "app.yaml", "--set", "greeting=hello"];
+        let _ = project.run(&up).status(0);
+        lose(&project);
+        let told = project.run(&["impact", ".", "--fail-on", "rejected"]).status(3).out;
+        assert!(told.contains("`app.yaml`"), "{told}");
+        let done = project.run(&["reconcile", "--all", "--yes", "."]).status(1);
+        assert!(done.err.contains("1 failed"), "{}", done.err);
+        assert_eq!(note(&project, "dev"), "hello");
+    }
+}
+
+#[test]
 fn one_that_fails_or_is_closed_does_not_hold_up_the_others() {
     let project = fleet();
     let _ = project.run(&["state", "lock", "--env", "prod", "--reason", "a move"]).status(0);

@@ -89,6 +89,7 @@ impl Host {
     /// Takes turns until none is left, or until somebody asks to stop: then calls in flight are finished.
     async fn work(&mut self, watch: bool, app: &App) -> Result<(), Failure> {
         let mut interrupts = Interrupts::new();
+        let mut requests = super::Requests::new();
         let mut pressed = 0;
         loop {
             let is_free = pressed == 0 && self.turns.len() < self.most;
@@ -124,6 +125,11 @@ impl Host {
                         Err(error) => return Err(Failure::host(error, &Default::default())),
                     }
                 }
+                () = requests.next() => match self.fleet.request_all().await {
+                    Ok(()) => {}
+                    Err(error) if watch && super::passes(&error) => self.told.trouble(&error, app),
+                    Err(error) => return Err(Failure::host(error, &Default::default())),
+                },
                 () = tokio::time::sleep(LOOK) => {}
             }
         }
