@@ -3,7 +3,8 @@
 //! language's runtime, which is nearly all of it, is the same.
 //!
 //! The compiler names a function by a hash of everything that decides its machine code: its
-//! intermediate code, the processor, the settings and the compiler's version.
+//! intermediate code, the processor, the settings and the compiler's version. A few functions get another
+//! name each time, and are compiled again.
 //!
 //! ```text
 //! magic, BLAKE3 of the rest, then for each function: its name, 32 bytes │ length, 4 bytes │ code

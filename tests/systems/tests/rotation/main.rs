@@ -217,7 +217,11 @@ fn left_behind(system: &dyn System) {
     scene.up();
     scene.rotate();
     // Without its definition, only the record says how to reach it.
-    scene.workspace.write("definition.json", "");
+    let other = json!({
+        "apiVersion": "purlin.dev/v1", "kind": "Definition", "metadata": {"id": "other"},
+        "spec": {"type": "other", "driver": "purlin/echo", "criteria": [{}]},
+    });
+    scene.workspace.write("definition.json", &other.to_string());
     scene.wants(&[]);
     let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(1).says(system.denial());
     assert_eq!(system.there(), ["thing-one", "thing-two"]);
