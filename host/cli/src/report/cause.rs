@@ -13,7 +13,7 @@ use crate::text;
 /// Where inputs are written, by the definition's place and a pointer into `{values, secrets, params, connection}`.
 pub(crate) type Locate<'a> = &'a dyn Fn(&Location, &str) -> Option<Spot>;
 
-/// What went wrong underneath, where the host saw it: `connection-refused` where [`code`] says
+/// What went wrong underneath, where the host saw it: `connection-refused` where `code` says
 /// `retry-after`. The code itself where it did not.
 pub(crate) fn kind(cause: &Cause) -> &'static str {
     match cause {
