@@ -19,6 +19,7 @@ pub(crate) mod predict;
 mod protection;
 mod reach;
 mod scope;
+mod undecided;
 mod upkeep;
 mod used;
 mod validate;
@@ -220,7 +221,7 @@ pub async fn plan(
         let Planner { decided, step_of, drafts, mut warnings, board, .. } = planner;
         // Nobody reads the values of resources any more, and there are many.
         drop(board);
-        warnings.extend(undecided(&recorded));
+        warnings.extend(undecided::warnings(&recorded));
         warnings.extend(kept.iter().cloned());
         warnings.extend(protection::ended(&recorded, &graph, context));
         let scope = in_scope.as_ref();
@@ -270,7 +271,7 @@ pub async fn plan(
         forced.extend(homeless);
     };
     let is_described = |key: &Key| graph.find(key.as_str()).is_some();
-    destroy::undecided_creations(&recorded, is_described, in_scope.as_ref(), &mut steps, &mut operations);
+    undecided::creations(&recorded, is_described, in_scope.as_ref(), &mut steps, &mut operations);
     let rules = Arc::clone(&options.rules);
     let mut set = available;
     protection::check(&recorded, &steps, &operations, Some(&graph), protected.as_ref())?;
@@ -386,19 +387,6 @@ fn deleted<'a>(
         }
         _ => None,
     })
-}
-
-/// What to say of calls whose outcome nobody knows.
-fn undecided(recorded: &Recorded) -> Vec<Warning> {
-    let warning = |intent: &Arc<purlin_state::Intent>| {
-        let key = intent.id().urn.key()?;
-        let message = format!(
-            "an earlier run was interrupted while creating it, and whether it exists is not known; check, and \
-             run `purlin state settle {key}` with `--made ID` or `--not-made`"
-        );
-        matches!(intent.operation, purlin_state::Operation::Create(_)).then_some(Warning { key, message })
-    };
-    recorded.all_pending().filter_map(warning).collect()
 }
 
 /// What goes and what comes that are just like each other. Each comes after the other went, where

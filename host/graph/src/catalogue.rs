@@ -27,12 +27,9 @@ pub(crate) struct Row {
 
 /// Whether a definition may be used for a resource, as far as it says itself: another one may fit better.
 pub fn may_match(definition: &Definition, context: &Context, key: &Key) -> bool {
-    let is = |wanted: &Option<Arc<str>>, there: &str| wanted.as_deref().is_none_or(|wanted| wanted == there);
     let fits = |criterion: &Criterion| {
-        is(&criterion.env_type, &context.env.kind)
-            && is(&criterion.app_id, &context.app)
-            && is(&criterion.env_id, &context.env.id)
-            && is(&criterion.res_id, key.id())
+        matcher::in_context(criterion, context)
+            && criterion.res_id.as_deref().is_none_or(|wanted| wanted == key.id())
     };
     pattern_matches(&definition.type_pattern, key.type_name()) && definition.criteria.iter().any(fits)
 }

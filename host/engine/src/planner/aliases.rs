@@ -18,6 +18,8 @@ pub(super) struct Aliases {
     pub(super) waiting: BTreeMap<Urn, Key>,
 }
 
+/// Finds the resources that the documents rename.
+///
 /// # Errors
 /// For each alias that two resources claim, or that is a resource of the graph itself.
 pub(super) fn find(

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_model::{Context, Diagnostic, Key, Obstacle, Reason, Urn};
+use purlin_model::{Context, Diagnostic, Obstacle, Urn};
 use purlin_state::Record;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::driver::Drivers;
 use crate::error::Error;
-use crate::plan::{Action, DriverSet, Operation, Plan, Step, Work};
+use crate::plan::{DriverSet, Plan};
 
 /// What is deleted.
 #[derive(Clone, Debug, Default)]
@@ -54,13 +54,13 @@ pub async fn destroy(
     if !paused.is_empty() {
         return Err(Error::Documents(paused));
     }
-    let mut warnings = undecided(&recorded);
+    let mut warnings = undecided::warnings(&recorded);
     let mut going: Vec<Urn> = going.into_iter().collect();
     prelude.extend(used::keep(&mut recorded, &mut going, (&users, options.orphan_shared), &mut warnings)?);
     let operations::Built { mut steps, mut operations, .. } =
         operations::build(None, &recorded, scope.as_ref(), Decisions::default(), &[], &going, &mut warnings)?;
     protection::check(&recorded, &steps, &operations, None, protected.as_ref())?;
-    undecided_creations(&recorded, |_| false, scope.as_ref(), &mut steps, &mut operations);
+    undecided::creations(&recorded, |_| false, scope.as_ref(), &mut steps, &mut operations);
     let mut set = DriverSet::default();
     let errors = drivers::of_records(to_delete(&recorded, &operations), "delete", drivers, &mut set).await;
     if !errors.is_empty() {
@@ -87,45 +87,6 @@ pub async fn destroy(
         doubted: false,
         ends_doubt: false,
     })
-}
-
-/// What an interrupted call may have created, and no document describes any more: it cannot be deleted
-/// before somebody settles whether it exists, and until then no run that is about it succeeds.
-pub(super) fn undecided_creations(
-    recorded: &crate::recorded::Recorded,
-    is_described: impl Fn(&Key) -> bool,
-    scope: Option<&HashSet<Urn>>,
-    steps: &mut Vec<Step>,
-    operations: &mut Vec<Operation>,
-) {
-    for made in recorded.perhaps_made() {
-        let urn = made.urn.clone();
-        let in_scope = scope.is_none_or(|scope| scope.contains(&urn));
-        let (true, Some(key)) = (in_scope, urn.key()) else { continue };
-        if is_described(&key) {
-            continue;
-        }
-        let step = steps.iter().position(|step| step.urn == urn).unwrap_or_else(|| {
-            let reasons = vec![Reason::MayExist];
-            steps.push(Step { reasons, ..Step::new(key, urn.clone(), Action::Read) });
-            steps.len() - 1
-        });
-        let is_undecided = |operation: &Operation| {
-            operation.step as usize == step && matches!(operation.work, Work::Undecided)
-        };
-        if operations.iter().any(is_undecided) {
-            continue;
-        }
-        // If it is there, it needs what it was made from.
-        let own = operations.len() as u32;
-        for operation in operations.iter_mut() {
-            if matches!(&operation.work, Work::Delete { id, .. } if made.dependencies.contains(&id.urn)) {
-                operation.after.push(own);
-            }
-        }
-        let after = Vec::new();
-        operations.push(Operation { step: step as u32, node: None, work: Work::Undecided, after });
-    }
 }
 
 /// No driver is called for a paused resource, so that it cannot be deleted.
