@@ -165,10 +165,10 @@ impl Failure {
             ),
             state::Error::Io { .. } => failure.hint("`--state DIR` names another folder for the state"),
             state::Error::Newer { .. } => failure.hint("nothing was changed"),
-            state::Error::Unprepared { .. } | state::Error::Address { .. } => failure.into_input(),
-            state::Error::OtherStore => {
-                failure.into_input().hint("back a database up with its own tools, such as `pg_dump`")
-            }
+            state::Error::Unprepared { .. }
+            | state::Error::Address { .. }
+            | state::Error::Unsupported
+            | state::Error::Same => failure.into_input(),
             state::Error::Unreachable { .. } => failure.hint(
                 "nothing that was recorded is lost; the same command goes on when the database answers",
             ),

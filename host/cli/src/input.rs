@@ -279,6 +279,15 @@ pub(crate) fn show(remarks: &[Diagnostic], sources: &SourceMap, app: &App) {
 
 /// The orchestrator for a workspace. Opens nothing.
 pub(crate) fn orchestrator(workspace: &Workspace, app: &App) -> Result<Purlin, Failure> {
+    orchestrator_at(workspace, app.global.state.as_deref(), app)
+}
+
+/// The same, with the embedded state in a folder.
+pub(crate) fn orchestrator_at(
+    workspace: &Workspace,
+    state: Option<&Path>,
+    app: &App,
+) -> Result<Purlin, Failure> {
     let mut builder = Purlin::builder()
         .workspace(workspace.clone())
         .variables(surroundings::variables())
@@ -286,7 +295,7 @@ pub(crate) fn orchestrator(workspace: &Workspace, app: &App) -> Result<Purlin, F
         .compiler(Arc::new(worker::compiler()))
         .wait(WAIT)
         .wait_for_others(PATIENCE);
-    if let Some(folder) = &app.global.state {
+    if let Some(folder) = state {
         if folder.is_file() {
             return Err(Failure::input(format!(
                 "`--state {}` names a file, and the state is a folder",

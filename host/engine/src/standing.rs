@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+pub use purlin_model::Stand;
 use purlin_model::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle, Unfinished, Urn};
 use purlin_state::{Intent, Operation, Record, Snapshot, Status, Unmet};
 
@@ -19,50 +20,6 @@ pub struct Standing<'a> {
     pub pending: Option<&'a Intent>,
     /// What the last run that was about it found in its way.
     pub unmet: Option<&'a Unmet>,
-}
-
-/// How a resource stands, in one word: the worst of its conditions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stand {
-    /// The last operation on it failed.
-    Failed,
-    /// A call was interrupted, and its outcome is not known.
-    Interrupted,
-    /// It exists only in part.
-    Incomplete,
-    /// It waits for other resources.
-    Waiting,
-    /// It takes consent to go on.
-    NeedsConsent,
-    /// Others changed it.
-    Drifted,
-    /// It does not exist.
-    Missing,
-    /// It is there, and resources that it is ready together with are not.
-    NotReady,
-    /// It is paused.
-    Paused,
-    /// It is as the documents want it.
-    Ready,
-}
-
-impl Stand {
-    /// The word, as in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-            Self::Incomplete => "incomplete",
-            Self::Waiting => "waiting",
-            Self::NeedsConsent => "needs-consent",
-            Self::Drifted => "drifted",
-            Self::Missing => "missing",
-            Self::NotReady => "not-ready",
-            Self::Paused => "paused",
-            Self::Ready => "ready",
-        }
-    }
 }
 
 /// Every resource of a snapshot, sorted by URN: the recorded ones, those under way, and those that

@@ -51,6 +51,81 @@ impl Obstacle {
     pub fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
+
+    /// How a resource with this obstacle stands, as far as the obstacle says.
+    pub fn stand(&self) -> Stand {
+        match self {
+            Self::Failed { .. } => Stand::Failed,
+            Self::Waits { .. } => Stand::Waiting,
+            Self::NeedsConsent { .. } => Stand::NeedsConsent,
+            Self::Drifted => Stand::Drifted,
+            Self::Paused => Stand::Paused,
+            Self::Beside { .. } => Stand::NotReady,
+        }
+    }
+}
+
+/// How a resource stands, in one word: the worst of its conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stand {
+    /// The last operation on it failed.
+    Failed,
+    /// A call was interrupted, and its outcome is not known.
+    Interrupted,
+    /// It exists only in part.
+    Incomplete,
+    /// It waits for other resources.
+    Waiting,
+    /// It takes consent to go on.
+    NeedsConsent,
+    /// Others changed it.
+    Drifted,
+    /// It does not exist.
+    Missing,
+    /// It is there, and resources that it is ready together with are not.
+    NotReady,
+    /// It is paused.
+    Paused,
+    /// It is as the documents want it.
+    Ready,
+}
+
+impl Stand {
+    /// The word, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+            Self::Incomplete => "incomplete",
+            Self::Waiting => "waiting",
+            Self::NeedsConsent => "needs-consent",
+            Self::Drifted => "drifted",
+            Self::Missing => "missing",
+            Self::NotReady => "not-ready",
+            Self::Paused => "paused",
+            Self::Ready => "ready",
+        }
+    }
+
+    /// All of them, the worst first.
+    pub const ALL: [Self; 10] = [
+        Self::Failed,
+        Self::Interrupted,
+        Self::Incomplete,
+        Self::Waiting,
+        Self::NeedsConsent,
+        Self::Drifted,
+        Self::Missing,
+        Self::NotReady,
+        Self::Paused,
+        Self::Ready,
+    ];
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|stand| stand.as_str() == word)
+    }
 }
 
 /// The types of conditions, in the order in which they are shown.

@@ -46,7 +46,7 @@ pub use bundle::{
     Sharing, Wire,
 };
 pub use choices::{Answer, Choices, Installed, Said, Setting, Wish};
-pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle};
+pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle, Stand};
 pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;
 pub use definition::{Criterion, Definition, ManifestKind, ResourceType};

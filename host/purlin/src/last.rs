@@ -121,13 +121,18 @@ impl Purlin {
         self.last_from_documents(environment).await
     }
 
-    /// The same, where this is what a list of all environments says of one. Reads no record.
+    /// The same, where this is what a list of all environments says of one. Reads no record, and does not say which
+    /// steps the deployment had.
     ///
     /// # Errors
     /// [`Error::State`] when the store cannot be read.
     pub async fn last_deployed_of(&self, known: &Known) -> Result<Option<LastDeployed>, Error> {
         if known.records == 0 {
             return Ok(None);
+        }
+        // The last deployment is most often the last one from documents, too.
+        if let Some(last) = known.last.as_ref().filter(|last| last.documents.is_some()) {
+            return self.with_documents(&known.environment, last.clone()).await;
         }
         self.last_from_documents(&known.environment).await
     }
@@ -174,9 +179,19 @@ impl Purlin {
             return Ok(None);
         }
         let store = self.store().await?;
-        let Some(deployment) = store.last_from_documents(environment).await? else { return Ok(None) };
+        match store.last_from_documents(environment).await? {
+            Some(deployment) => self.with_documents(environment, deployment).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn with_documents(
+        &self,
+        environment: &Environment,
+        deployment: Deployment,
+    ) -> Result<Option<LastDeployed>, Error> {
         let Some(digest) = &deployment.documents else { return Ok(None) };
-        let archive = store.documents(environment, digest).await?;
+        let archive = self.store().await?.documents(environment, digest).await?;
         Ok(archive.map(|archive| LastDeployed { deployment, archive }))
     }
 }

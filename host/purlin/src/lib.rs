@@ -35,6 +35,7 @@
 mod archive;
 mod builder;
 mod changes;
+mod copies;
 mod departures;
 mod documents_in_context;
 mod drivers;
@@ -64,6 +65,7 @@ mod written;
 
 pub use builder::{Builder, Purlin};
 pub use changes::ContextChanges;
+pub use copies::{Copied, CopyOptions};
 pub use documents_in_context::Documents;
 pub use drivers::{
     Approval, ApprovalChange, DriverInfo, DriverOrigin, Examined, Granted, Inspection, NAME_OF_ITS_OWN,

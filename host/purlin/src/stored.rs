@@ -6,8 +6,8 @@ use std::sync::Arc;
 use purlin_engine::SecretRef;
 use purlin_model::{Context, EnvironmentId, SecretStoreKind, StateDatabase};
 use purlin_state::{
-    Address, Change, EmbeddedStore, Environment, Holder, KeyProvider, Known, OpenOptions, PostgresOptions,
-    PostgresStore, Record, Report, Snapshot, Store,
+    Address, Change, DatabaseReport, EmbeddedStore, Environment, Export, Held, Holder, ImportOptions,
+    KeyProvider, Known, OpenOptions, PostgresOptions, PostgresStore, Record, Report, Snapshot, Store,
 };
 use secrecy::SecretString;
 
@@ -73,6 +73,17 @@ impl Purlin {
         Ok(self.store().await?.load(environment).await?)
     }
 
+    /// Who deploys in an environment now, and how long its lease is.
+    ///
+    /// # Errors
+    /// [`Error::State`] when that cannot be read.
+    pub async fn holder_of(&self, environment: &Environment) -> Result<Option<Held>, Error> {
+        if self.is_untouched() {
+            return Ok(None);
+        }
+        Ok(self.store().await?.holder(environment).await?)
+    }
+
     /// The environments that have records or a history, sorted by what their URNs begin with.
     ///
     /// # Errors
@@ -111,31 +122,37 @@ impl Purlin {
         }
     }
 
-    /// Writes all that is recorded in an environment, its history included, to a file that is not there
-    /// yet, encrypted for `recipient` (`age1…`), else for the key of the state. Gives how many resources
-    /// are in it.
+    /// Writes all that is recorded in an environment, its history included, to a file that does not exist yet,
+    /// encrypted for `recipient` (`age1…`), else for the key of the state. Gives how many resources are in it.
     ///
     /// # Errors
-    /// [`Error::State`] when the file is there already or cannot be written, when the recipient is none, or
-    /// the state cannot be read; also where another store than the embedded one was given.
+    /// [`Error::State`] when the file exists already or cannot be written, when the recipient is not a public key, or
+    /// the state cannot be read.
     pub async fn export_state(
         &self,
         environment: &Environment,
         file: &Path,
         recipient: Option<&str>,
     ) -> Result<usize, Error> {
-        Ok(self.embedded().await?.export(environment, file, recipient).await?)
+        let export = self.store().await?.export(environment, recipient).await?;
+        let (records, file) = (export.records(), file.to_owned());
+        blocking(move || export.write(&file)).await?;
+        Ok(records)
     }
 
-    /// Records what such a file holds. Gives the environment that it is of, and how many resources are in
-    /// it. The next run reads them before it plans.
+    /// Records the content of such a file. Gives the environment that it is of, and how many resources are in it. The
+    /// next run reads them before it plans.
     ///
     /// # Errors
-    /// [`Error::State`] when something is recorded in that environment and `replace` is not set, when the
-    /// file is encrypted for another key, or when either cannot be read or written; also where another store
-    /// than the embedded one was given.
+    /// [`Error::State`] when something is recorded in that environment and `replace` is not set, when the file is
+    /// encrypted for another key, or when either cannot be read or written.
     pub async fn import_state(&self, file: &Path, replace: bool) -> Result<(Environment, usize), Error> {
-        Ok(self.embedded().await?.import(file, self.holder(), replace).await?)
+        let file = file.to_owned();
+        let export = blocking(move || Export::read(&file)).await?;
+        let imported = (export.environment().clone(), export.records());
+        let options = ImportOptions { replace, is_old: true };
+        self.store().await?.import(export, self.holder(), options).await?;
+        Ok(imported)
     }
 
     /// The folder of the embedded state.
@@ -182,17 +199,11 @@ impl Purlin {
             let options = self.open_options();
             let folder = self.state_folder.clone();
             // Opening blocks, for long where it waits for another process.
-            match tokio::task::spawn_blocking(move || EmbeddedStore::open(&folder, options)).await {
-                Ok(Ok(store)) => {
-                    if let (Some(tell), Some(note)) = (&self.tell, store.note()) {
-                        tell(note);
-                    }
-                    Ok(Opened::Embedded(Arc::new(store)))
-                }
-                Ok(Err(error)) => Err(error.into()),
-                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                Err(_) => Err(purlin_state::Error::Closed.into()),
+            let store = blocking(move || EmbeddedStore::open(&folder, options)).await?;
+            if let (Some(tell), Some(note)) = (&self.tell, store.note()) {
+                tell(note);
             }
+            Ok(Opened::Embedded(Arc::new(store)))
         };
         Ok(self.opened.get_or_try_init(open).await?.store())
     }
@@ -209,6 +220,34 @@ impl Purlin {
                 Ok(Some(PostgresStore::prepare(&options).await?))
             }
             None => Ok(None),
+        }
+    }
+
+    /// What `purlin doctor` shows of the database that the state is in; none where it is elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the database cannot be reached.
+    pub async fn inspect_database(&self) -> Result<Option<DatabaseReport>, Error> {
+        if self.given.is_some() || self.workspace().database.is_none() {
+            return Ok(None);
+        }
+        match self.own().await? {
+            Opened::Postgres(store) => Ok(Some(store.inspect().await?)),
+            Opened::Embedded(_) => Ok(None),
+        }
+    }
+
+    /// The clock of that database, milliseconds since 1970.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the database cannot be reached.
+    pub async fn database_clock(&self) -> Result<Option<u64>, Error> {
+        if self.given.is_some() || self.workspace().database.is_none() {
+            return Ok(None);
+        }
+        match self.own().await? {
+            Opened::Postgres(store) => Ok(Some(store.clock().await?)),
+            Opened::Embedded(_) => Ok(None),
         }
     }
 
@@ -276,16 +315,13 @@ impl Purlin {
         OpenOptions { key, holder: self.holder(), wait: self.wait, probe: self.probe.clone() }
     }
 
-    /// The embedded state, opened.
+    /// The state that the workspace names, opened.
     ///
     /// # Errors
-    /// [`purlin_state::Error::OtherStore`] where the state is elsewhere.
-    async fn embedded(&self) -> Result<&Arc<EmbeddedStore>, Error> {
+    /// [`purlin_state::Error::Unsupported`] if the program gave a store of its own.
+    async fn own(&self) -> Result<&Opened, Error> {
         self.store().await?;
-        match self.opened.get() {
-            Some(Opened::Embedded(store)) => Ok(store),
-            _ => Err(purlin_state::Error::OtherStore.into()),
-        }
+        self.opened.get().ok_or_else(|| purlin_state::Error::Unsupported.into())
     }
 
     /// The public half of the key that recorded secrets are encrypted for; none where there is no
@@ -302,29 +338,54 @@ impl Purlin {
         })
     }
 
-    /// Encrypts everything anew with a new key, in one step that a crash cannot tear. Gives the
-    /// public half of the new one. Where the key lies in a file, the file follows; where it comes
-    /// from elsewhere, the new one has to be given.
+    /// Encrypts everything with a new key. Whenever it is interrupted, one key opens all of the state. Gives the
+    /// public half of the new one. If the key is in a file, the file follows; if it comes from elsewhere, the new one
+    /// has to be given.
     ///
     /// # Errors
-    /// [`Error::State`] when the new one is no key, or the state cannot be written.
+    /// [`Error::State`] when the new one is not a key, or the state cannot be written.
     pub async fn rotate_key(&self, new: Option<SecretString>) -> Result<String, Error> {
-        Ok(self.embedded().await?.rotate_key(new).await?)
+        Ok(match self.own().await? {
+            Opened::Embedded(store) => store.rotate_key(new).await?,
+            Opened::Postgres(store) => store.rotate_key(new, self.holder()).await?,
+        })
     }
 
-    /// Looks whether the embedded state is whole, which writes nothing; with `repair` puts right what is
-    /// wrong. Blocks.
+    /// Checks whether everything that is recorded can be read, which writes nothing; with `repair`, repairs what is
+    /// damaged.
     ///
     /// # Errors
-    /// [`Error::State`] when somebody has it open, or it cannot be read at all.
-    pub fn verify_state(&self, repair: bool) -> Result<Report, Error> {
-        if self.given.is_some() || self.workspace().database.is_some() {
-            return Err(purlin_state::Error::OtherStore.into());
+    /// [`Error::State`] when somebody uses what is to be repaired, or the state cannot be read at all.
+    pub async fn verify_state(&self, repair: bool) -> Result<Report, Error> {
+        if self.given.is_some() {
+            return Err(purlin_state::Error::Unsupported.into());
         }
-        let options = self.open_options();
-        Ok(match repair {
-            true => EmbeddedStore::repair(&self.state_folder, &options)?,
-            false => EmbeddedStore::verify(&self.state_folder, &options)?,
+        if self.workspace().database.is_some() {
+            let Opened::Postgres(store) = self.own().await? else {
+                return Err(purlin_state::Error::Unsupported.into());
+            };
+            return Ok(match repair {
+                true => store.repair(self.holder()).await?,
+                false => store.verify().await?,
+            });
+        }
+        // A damaged folder may not open.
+        let (folder, options) = (self.state_folder.clone(), self.open_options());
+        blocking(move || match repair {
+            true => EmbeddedStore::repair(&folder, &options),
+            false => EmbeddedStore::verify(&folder, &options),
         })
+        .await
+    }
+}
+
+/// Runs what blocks on a thread for it.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, purlin_state::Error> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => Ok(result?),
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(purlin_state::Error::Closed.into()),
     }
 }

@@ -1,9 +1,10 @@
 //! What a commit consists of, and what a store gives back.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::{Label, Obstacle, Urn};
+use purlin_model::{Label, Obstacle, Stand, Urn};
 
 use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
 
@@ -107,8 +108,13 @@ pub struct Known {
     pub installations: usize,
     /// Its last deployment, without its steps.
     pub last: Option<Deployment>,
+    /// How many resources are not as the documents want them, by how they stand. Resources that are ready are not
+    /// in it.
+    pub unready: BTreeMap<Stand, usize>,
     /// Who closed it, if anybody.
     pub held: Option<Holder>,
+    /// Whose deployment is running in it, where that can be read.
+    pub holder: Option<Holder>,
 }
 
 /// Everything that is recorded in an environment.

@@ -171,9 +171,12 @@ pub enum Error {
         /// What is wrong with it.
         detail: String,
     },
-    /// Something works with the embedded state only.
-    #[error("this works with a state in a folder only, and the state is in a database")]
-    OtherStore,
+    /// Something is to be copied from a store to itself.
+    #[error("both names mean the same state")]
+    Same,
+    /// The store, which the program that embeds Purlin brought, does not do this.
+    #[error("this store does not support the operation")]
+    Unsupported,
     /// The store was closed.
     #[error("the state is closed")]
     Closed,

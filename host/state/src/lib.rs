@@ -10,6 +10,7 @@
 //! to a database live in the runtime of the caller.
 
 mod change;
+mod check;
 mod codec;
 mod deployment;
 mod disk;
@@ -17,6 +18,7 @@ mod embedded;
 mod encode;
 mod environment;
 mod error;
+mod export;
 mod intent;
 mod keys;
 mod keyspace;
@@ -33,18 +35,20 @@ mod table;
 mod vacancy;
 
 pub use change::{Change, Doubt, Known, Revision, Snapshot, Unmet};
+pub use check::Report;
 pub use codec::{decode_changes, encode_changes};
 pub use deployment::{Deployment, Outcome};
-pub use embedded::{EmbeddedStore, OpenOptions, Report};
+pub use embedded::{EmbeddedStore, OpenOptions};
 pub use environment::Environment;
 pub use error::Error;
+pub use export::{Export, ImportOptions};
 pub use intent::{Intent, Operation};
 pub use keys::KeyProvider;
 pub use listing::{Listed, Listing};
 pub use memory::MemoryStore;
 pub use pool::Pool;
-pub use postgres::{Address, PostgresOptions, PostgresStore};
+pub use postgres::{Address, DatabaseReport, PostgresOptions, PostgresStore};
 pub use probe::Probe;
 pub use record::{DriverVersion, Record, RecordId, Status};
-pub use store::{Claim, Durable, Holder, Lock, Round, Store, Writer};
+pub use store::{Claim, Durable, Held, Holder, Lock, Round, Store, Writer};
 pub use vacancy::{Reserved, Vacancy};

@@ -91,7 +91,10 @@ impl Store for MemoryStore {
         let there = behind.filter(|(_, (environment, table))| snapshot::is_known(table, environment));
         there
             .take(most)
-            .map(|(_, (environment, table))| snapshot::known(table, environment, &self.0.keys))
+            .map(|(prefix, (environment, table))| {
+                let holder = tables.held.get(prefix).map(|(holder, _)| holder.clone());
+                Ok(Known { holder, ..snapshot::known(table, environment, &self.0.keys)? })
+            })
             .collect()
     }
 
@@ -125,6 +128,12 @@ impl Store for MemoryStore {
 
     async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
         codec::decode_blob(sealed, &self.0.keys)
+    }
+
+    async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
+        let tables = self.0.tables();
+        let held = tables.as_ref().ok_or(Error::Closed)?.held.get(&environment.urn_prefix());
+        Ok(held.map(|(holder, _)| crate::Held { holder: holder.clone(), lease: None }))
     }
 
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {

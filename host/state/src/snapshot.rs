@@ -1,9 +1,10 @@
 //! From entries to what they say.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use purlin_model::Urn;
+use purlin_model::{Stand, Urn};
 
 use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
@@ -130,7 +131,35 @@ pub(crate) fn known_with(
         .sum();
     let last = last.map(|last| Deployment { steps: Vec::new(), ..last });
     let held = held(table, environment, keys)?;
-    Ok(Known { environment: environment.clone(), records, installations, last, held })
+    let unready = unready(table, environment, keys)?;
+    Ok(Known { environment: environment.clone(), records, installations, last, unready, held, holder: None })
+}
+
+/// How many resources are not as the documents want them: those with an obstacle, and those whose last call has no
+/// known outcome. No record is read.
+fn unready(
+    table: &Table,
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<BTreeMap<Stand, usize>, Error> {
+    let place = keyspace::place(environment);
+    let mut stands: BTreeMap<Urn, Stand> = BTreeMap::new();
+    let unmet = keyspace::prefix(Kind::Unmet, &place);
+    for (key, value) in table.range(&unmet) {
+        let unmet = codec::decode_unmet(value, &keyspace::describe(key, Some(environment)), keys)?;
+        stands.insert(unmet.urn, unmet.obstacle.stand());
+    }
+    for intent in read_intents(table, &keyspace::prefix(Kind::Intent, &place), environment, keys)? {
+        let stand = stands.entry(intent.id().urn).or_insert(Stand::Interrupted);
+        if !matches!(stand, Stand::Failed | Stand::Paused) {
+            *stand = Stand::Interrupted;
+        }
+    }
+    let mut counts = BTreeMap::new();
+    for stand in stands.into_values() {
+        *counts.entry(stand).or_default() += 1;
+    }
+    Ok(counts)
 }
 
 /// What other environments need to know. Only what is recorded of installations is read.

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::{
-    Change, Deployment, Environment, Error, Known, Listing, Record, RecordId, Reserved, Snapshot, Vacancy,
+    Change, Deployment, Environment, Error, Export, ImportOptions, Known, Listing, Record, RecordId,
+    Reserved, Snapshot, Vacancy,
 };
 
 /// Resolves once what was submitted survives a crash of the program and of the machine.
@@ -120,6 +121,34 @@ pub trait Store: Send + Sync {
     /// [`Error::Damaged`] when it was sealed with another key, or was changed.
     async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error>;
 
+    /// A copy of all that is recorded in an environment, its history included, encrypted for `recipient` (`age1…`),
+    /// else for the key of the store.
+    ///
+    /// # Errors
+    /// [`Error::KeyInvalid`] when the recipient is not a public key, [`Error::Unsupported`] when the store has no
+    /// exports, and as [`Store::load`].
+    async fn export(&self, _environment: &Environment, _recipient: Option<&str>) -> Result<Export, Error> {
+        Err(Error::Unsupported)
+    }
+
+    /// Records the content of an export, all of it or nothing. Takes the lock of its environment.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] when something is recorded there and is not to be replaced, [`Error::WrongKey`] when the
+    /// export is encrypted for another key, [`Error::Locked`], [`Error::Unsupported`], and when the store cannot be
+    /// written.
+    async fn import(&self, _export: Export, _holder: Holder, _options: ImportOptions) -> Result<(), Error> {
+        Err(Error::Unsupported)
+    }
+
+    /// Who has the lock of an environment now.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn holder(&self, _environment: &Environment) -> Result<Option<Held>, Error> {
+        Ok(None)
+    }
+
     /// Takes the lock of an environment: one deployment at a time.
     ///
     /// # Errors
@@ -139,6 +168,15 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// When the disk fails.
     async fn close(&self) -> Result<(), Error>;
+}
+
+/// A lock that somebody has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Who.
+    pub holder: Holder,
+    /// How long the lock stays theirs without being renewed; `None` where it ends with their process.
+    pub lease: Option<Duration>,
 }
 
 /// When a round over all environments began, by the clock of the store.

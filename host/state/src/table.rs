@@ -32,7 +32,7 @@ impl Tally {
         tally
     }
 
-    fn add(&mut self, key: &[u8], value: &[u8]) {
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
         self.count = self.count.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add((key.len() + value.len()) as u64);
         self.digest = self.digest.wrapping_add(mixed(key, value));

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use common::*;
 use futures::executor::block_on as run;
 use purlin_state::{
-    Change, EmbeddedStore, Environment, Error, KeyProvider, MemoryStore, OpenOptions, Probe, Snapshot, Store,
-    decode_changes, encode_changes,
+    Change, EmbeddedStore, Environment, Error, Export, ImportOptions, KeyProvider, MemoryStore, OpenOptions,
+    Probe, Snapshot, Store, decode_changes, encode_changes,
 };
 
 const FOLDER: &str = "PURLIN_STATE_TEST_ROTATE";
@@ -201,6 +201,18 @@ fn what_a_plan_embeds_is_sealed_as_a_whole() {
     );
 }
 
+/// Writes an environment to a file.
+fn write(store: &dyn Store, file: &Path, recipient: Option<&str>) -> Result<usize, Error> {
+    let export = run(store.export(&environment(), recipient))?;
+    let records = export.records();
+    export.write(file).map(|()| records)
+}
+
+/// Records the content of such a file.
+fn read(store: &dyn Store, file: &Path, replace: bool) -> Result<(), Error> {
+    run(store.import(Export::read(file)?, holder(), ImportOptions { replace, is_old: true }))
+}
+
 #[test]
 fn an_environment_moves_in_a_file() {
     let (from, to) = (temporary(), temporary());
@@ -211,35 +223,33 @@ fn an_environment_moves_in_a_file() {
     ours.expect("a key is made");
     let recipient = open(to.path()).expect("opens").public_recipient().expect("a key");
     // For the other key.
-    let count = run(store.export(&environment(), &file, Some(&recipient))).expect("writes");
+    let count = write(&*store, &file, Some(&recipient)).expect("writes");
     assert_eq!(count, expected.records.len());
     let bytes = fs::read(&file).expect("a file");
     assert!(!bytes.windows(6).any(|part| part == b"hidden"));
-    assert!(run(store.export(&environment(), &file, None)).is_err(), "the file is there already");
-    assert!(matches!(run(store.import(&file, holder(), true)), Err(Error::WrongKey { .. })));
+    assert!(write(&*store, &file, None).is_err(), "the file is there already");
+    assert!(matches!(read(&*store, &file, true), Err(Error::WrongKey { .. })));
     let other = open(to.path()).expect("opens");
-    assert_eq!(
-        run(other.import(&file, holder(), false)).expect("records"),
-        (environment(), expected.records.len())
-    );
+    assert_eq!(Export::read(&file).expect("reads").environment(), &environment());
+    read(&*other, &file, false).expect("records");
     expected.doubt = Some(purlin_state::Doubt::Copied);
     assert_eq!(run(other.load(&environment())).expect("loads"), expected);
-    let again = run(other.import(&file, holder(), false)).expect_err("it is there");
+    let again = read(&*other, &file, false).expect_err("it is there");
     assert_eq!(again.to_string(), "the environment dev of acme/shop has 21 resources on record already");
     run(other.commit(vec![remove(1), put(secret_record(60))])).expect("commits");
-    assert!(matches!(run(other.import(&file, holder(), true)), Err(Error::Locked { .. })));
+    assert!(matches!(read(&*other, &file, true), Err(Error::Locked { .. })));
     other.release().expect("released");
-    run(other.import(&file, holder(), true)).expect("records");
+    read(&*other, &file, true).expect("records");
     assert_eq!(run(other.load(&environment())).expect("loads"), expected);
     assert!(EmbeddedStore::verify(to.path(), &options(to.path())).expect("looks").is_whole());
     // For the own key, and after everything is lost but the key.
     let file = from.path().join("backup.purlin");
-    run(store.export(&environment(), &file, None)).expect("writes");
+    write(&*store, &file, None).expect("writes");
     run(store.close()).expect("closes");
     fs::remove_dir_all(from.path().join("environments")).expect("removed");
     fs::remove_file(from.path().join("data-key")).expect("removed");
     let store = open(from.path()).expect("opens");
-    run(store.import(&file, holder(), false)).expect("records");
+    read(&*store, &file, false).expect("records");
     assert_eq!(run(store.load(&environment())).expect("loads"), expected);
     let bytes = fs::read(&file).expect("a file");
     for (size, damage) in [(10, "cut"), (bytes.len() - 1, "cut"), (bytes.len(), "flipped")] {
@@ -248,8 +258,8 @@ fn an_environment_moves_in_a_file() {
             wrong[size / 2] ^= 1;
         }
         fs::write(&file, wrong).expect("written");
-        let error = run(store.import(&file, holder(), true)).expect_err("not whole");
-        assert!(error.to_string().contains("not whole"), "{error}");
+        let error = read(&*store, &file, true).expect_err("not whole");
+        assert!(error.to_string().contains("the file is incomplete"), "{error}");
     }
     assert_eq!(run(store.load(&environment())).expect("loads"), expected);
 }

@@ -47,6 +47,9 @@ fn one_writer_at_a_time_and_the_other_is_told_who() {
     let Error::Locked { holder: Some(held), .. } = &error else { panic!("{error}") };
     assert_eq!(**held, holder());
     assert!(error.to_string().contains("ada on build-7"), "{error}");
+    let shown = || run(other.environments(None, 9)).expect("lists").remove(0).holder;
+    assert_eq!(shown(), Some(holder()));
+    assert_eq!(run(other.holder(&environment())).expect("reads").expect("held").holder, holder());
     // Whoever only reads is not kept waiting, and sees what was written last.
     assert_eq!(plain(&run(other.load(&environment())).expect("loads").records), [record(1)]);
     run(store.commit(vec![put(record(2))])).expect("commits");
@@ -63,6 +66,7 @@ fn one_writer_at_a_time_and_the_other_is_told_who() {
     std::thread::sleep(Duration::from_millis(50));
     drop(store);
     waiting.join().expect("no panic").expect("its turn came");
+    assert_eq!(run(other.holder(&environment())).expect("reads"), None);
     assert_eq!(run(other.load(&environment())).expect("loads").records.len(), 3);
     assert!(!place(folder.path(), &environment()).join("holder.json").exists());
 }

@@ -126,6 +126,103 @@ fn machines_share_the_environments_of_a_state() {
     assert_eq!(kept(things.path()), resources - 3);
 }
 
+/// A team that began in a folder moves to a database, and back.
+#[test]
+fn a_team_moves_to_a_database() {
+    let Some(postgres) = Postgres::start() else { return };
+    let things = tempfile::tempdir().expect("a folder");
+    let key = key();
+    let team = machine(&postgres, &key, things.path(), 3, "one");
+    let database = std::fs::read_to_string(team.path("purlin.yaml")).expect("read");
+    let mut alone: Value = serde_json::from_str(&database).expect("JSON");
+    alone["spec"].as_object_mut().expect("a map").remove("state");
+    team.write("purlin.yaml", &alone.to_string());
+    for env in ["dev", "prod"] {
+        team.purlin(&["up", "--yes", "--env", env]);
+    }
+    team.write("purlin.yaml", &database);
+    let unprepared = team.run(&["state", "copy", ".purlin", "."]).expect(1);
+    assert!(unprepared.stderr.contains("purlin state init"), "{unprepared}");
+    team.purlin(&["state", "init"]);
+    let copied = team.purlin(&["state", "copy", ".purlin", "."]);
+    assert!(copied.stderr.contains("Copied dev of acme/shop: 4 resources."), "{copied}");
+    assert!(copied.stderr.contains("2 of 2 environments are in `postgres://"), "{copied}");
+    let again = team.purlin(&["state", "copy", ".purlin", ".", "--format", "json"]);
+    let again: Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!(again["environments"][0]["outcome"], "already", "{again}");
+    // It goes on there, without a refresh, and nothing goes on in the folder.
+    for env in ["dev", "prod"] {
+        ends_with(&team.purlin(&["plan", "--env", env]), "all 4 resources are up to date.");
+    }
+    team.write("purlin.yaml", &alone.to_string());
+    let closed = team.run(&["up", "--yes"]).expect(1);
+    assert!(closed.stderr.contains("moved to postgres://"), "{closed}");
+    // What is on record in both, and is not the same, takes a word.
+    team.write("purlin.yaml", &database);
+    team.purlin(&["state", "taint", "thing.default#shared.t0"]);
+    team.purlin(&["state", "unlock"]);
+    let back = team.run(&["state", "copy", ".", ".purlin", "--env", "dev"]).expect(1);
+    assert!(back.stderr.contains("are not the same; `--replace`"), "{back}");
+    team.purlin(&["state", "copy", ".", ".purlin", "--env", "dev", "--replace"]);
+    team.write("purlin.yaml", &alone.to_string());
+    assert!(team.purlin(&["state", "list"]).stdout.contains("tainted"));
+    team.purlin(&["up", "--yes"]);
+    assert_eq!(kept(things.path()), 6);
+    // A backup leaves the original as it is.
+    let backup = team.purlin(&["state", "copy", ".purlin", "backup", "--keep-open", "--env", "dev"]);
+    assert!(backup.stderr.contains("1 of 1 environment is in"), "{backup}");
+    assert!(team.purlin(&["state", "list", "--state", "backup"]).stdout.contains("t2"));
+    team.purlin(&["up", "--yes"]);
+}
+
+#[test]
+fn a_state_in_a_database_is_looked_after() {
+    let Some(postgres) = Postgres::start() else { return };
+    let things = tempfile::tempdir().expect("a folder");
+    let key = key();
+    let team = machine(&postgres, &key, things.path(), 3, "one");
+    team.purlin(&["state", "init"]);
+    team.purlin(&["up", "--yes"]);
+    let doctor = team.purlin(&["doctor"]);
+    assert!(doctor.stdout.contains("PostgreSQL") && doctor.stdout.contains("tables of version"), "{doctor}");
+    // A file keeps an environment, and gives it back.
+    team.purlin(&["state", "export", "dev.purlin"]);
+    team.purlin(&["state", "forget", "thing.default#shared.t0", "--yes"]);
+    let there = team.run(&["state", "import", "dev.purlin"]).expect(2);
+    assert!(there.stderr.contains("--replace"), "{there}");
+    team.purlin(&["state", "import", "dev.purlin", "--replace"]);
+    ends_with(&team.purlin(&["plan"]), "all 4 resources are up to date.");
+    // Damage is found, and what is left is saved.
+    assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is whole: 4 resources"));
+    postgres.ask("DELETE FROM purlin.entries WHERE key = (SELECT key FROM purlin.entries WHERE get_byte(key, 0) = ascii('r') ORDER BY key DESC LIMIT 1)");
+    let damaged = team.run(&["plan"]).expect(1);
+    assert!(damaged.stderr.contains("purlin state repair"), "{damaged}");
+    team.run(&["state", "repair", "--check"]).expect(1);
+    team.purlin(&["state", "repair"]);
+    assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is whole: 3 resources"));
+    team.purlin(&["state", "import", "dev.purlin", "--replace"]);
+    // A new key.
+    let old = std::fs::read_to_string(team.path("key.txt")).expect("read");
+    team.purlin(&["state", "key", "rotate"]);
+    ends_with(&team.purlin(&["plan"]), "all 4 resources are up to date.");
+    let stale = machine(&postgres, &old, things.path(), 3, "one");
+    let refused = stale.run(&["plan"]).expect(2);
+    assert!(refused.stderr.contains("wrong key"), "{refused}");
+    assert_eq!(kept(things.path()), 3);
+    // A list says who works where, and what is not as it should be.
+    let listed = team.purlin(&["env", "list", "d*", "--lines"]);
+    let line: Value = serde_json::from_str(listed.stdout.trim_end()).expect("one line");
+    assert_eq!((&line["env"], &line["unready"], &line["in_use"]), (&json!("dev"), &json!({}), &Value::Null));
+    postgres.ask("UPDATE purlin.environments SET lease_until = clock_timestamp() + interval '1 hour', holder = '{\"user\": \"eve\", \"host\": \"ci-3\", \"pid\": 7, \"command\": \"purlin up\", \"since\": 1790000000000}'");
+    let listed = team.purlin(&["env", "list", "--in-use"]);
+    assert!(listed.stdout.contains("in use"), "{listed}");
+    let held = team.purlin(&["state", "list"]);
+    assert!(
+        held.stderr.contains("is in use by eve on ci-3") && held.stderr.contains("its lease ends in"),
+        "{held}"
+    );
+}
+
 #[test]
 fn two_machines_work_on_one_state() {
     let Some(postgres) = Postgres::start() else { return };
@@ -150,11 +247,6 @@ fn two_machines_work_on_one_state() {
     let history: Value = serde_json::from_str(&history).expect("JSON");
     assert_eq!(history["deployments"].as_array().map(Vec::len), Some(2), "{history}");
     other.purlin(&["doctor"]);
-    // What works with a folder only says so.
-    for command in [&["state", "repair"][..], &["state", "export", "file"], &["state", "key", "rotate"]] {
-        let refused = ada.run(command).expect(2);
-        assert!(refused.stderr.contains("works with a state in a folder only"), "{refused}");
-    }
     // Without the key of the others nobody gets in.
     let stranger = machine(&postgres, &self::key(), things.path(), 5, "one");
     let refused = stranger.run(&["plan"]).expect(2);

@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use purlin_host::sandbox::CONTRACT_VERSION;
+use purlin_host::state::DatabaseReport;
 use purlin_host::{Purlin, state};
 use serde::Serialize;
 
@@ -154,6 +155,59 @@ fn workspace(args: &Args, app: &App) -> Result<(Check, purlin_host::model::Works
     Ok((check, workspace))
 }
 
+/// How far the clock of this machine may be from that of the database before `doctor` warns. Leases follow the clock
+/// of the database alone; times that people read come from this machine.
+const CLOCKS_APART: u64 = 2_000;
+
+/// The database that the state is in: its versions, the rights of the user, its settings and its clock.
+async fn database(purlin: &Purlin) -> Result<Vec<Check>, purlin_host::Error> {
+    let Some(found) = purlin.inspect_database().await? else { return Ok(Vec::new()) };
+    let DatabaseReport { server, tables, .. } = &found;
+    let mut checks = vec![good("database", format!("PostgreSQL {server}, tables of version {tables}"))];
+    let mut warn =
+        |verdict, message: String, advice: &str| checks.push(bad("database", verdict, message, advice));
+    if !found.missing_rights.is_empty() {
+        warn(
+            Verdict::Fail,
+            format!("the user lacks rights: {}", found.missing_rights.join(", ")),
+            "grant them to the user, or run `purlin state init` as the user who owns the schema",
+        );
+    }
+    if found.is_standby {
+        warn(
+            Verdict::Fail,
+            "the server is a standby, which takes no writes".into(),
+            "name the primary server in `state`, or promote the standby",
+        );
+    }
+    if !found.unsafe_settings.is_empty() {
+        warn(
+            Verdict::Warn,
+            format!("a crash of the server can lose what it confirmed: {}", found.unsafe_settings.join(", ")),
+            "turn them on in the configuration of the server",
+        );
+    }
+    if !found.is_identified {
+        warn(
+            Verdict::Warn,
+            "the server does not tell which server it is, so Purlin does not notice a restored backup".into(),
+            "grant EXECUTE on the function pg_control_system() to the user",
+        );
+    }
+    let before = surroundings::now();
+    if let Some(theirs) = purlin.database_clock().await? {
+        let apart = before.saturating_sub(theirs).max(theirs.saturating_sub(surroundings::now()));
+        if apart > CLOCKS_APART {
+            warn(
+                Verdict::Warn,
+                format!("the clocks of this machine and of the database are {} s apart", apart / 1000),
+                "set both by NTP; leases follow the clock of the database only",
+            );
+        }
+    }
+    Ok(checks)
+}
+
 async fn state(purlin: &Purlin) -> Vec<Check> {
     let folder = purlin.state_folder();
     let shown = text::line(&purlin.state_place()).into_owned();
@@ -167,6 +221,15 @@ async fn state(purlin: &Purlin) -> Vec<Check> {
                 "state",
                 format!("`{shown}` opens, with {}", text::count(environments.len(), "environment")),
             ));
+            match database(purlin).await {
+                Ok(found) => checks.extend(found),
+                Err(error) => checks.push(bad(
+                    "database",
+                    Verdict::Fail,
+                    chain(error.to_string(), std::error::Error::source(&error)),
+                    advice(&error),
+                )),
+            }
             for environment in environments {
                 checks.push(match purlin.records(&environment).await {
                     Ok(records) => {
@@ -210,7 +273,7 @@ fn advice(error: &purlin_host::Error) -> &'static str {
             "start the database, or correct its address"
         }
         purlin_host::Error::State(state::Error::Database { .. }) => "give the user the rights that it lacks",
-        _ => "restore the state from a copy",
+        _ => "`purlin state repair --check` says what is damaged",
     }
 }
 

@@ -1,5 +1,6 @@
 //! `purlin state`
 
+mod copy;
 mod export;
 mod forget;
 mod import;
@@ -44,6 +45,7 @@ enum Command {
     Repair(repair::Args),
     Export(export::Args),
     Import(import::Args),
+    Copy(copy::Args),
     Key(key::Args),
 }
 
@@ -63,6 +65,7 @@ impl Args {
             Command::Repair(args) => args.format.format,
             Command::Export(args) => args.format.format,
             Command::Import(args) => args.format.format,
+            Command::Copy(args) => args.format.format,
             Command::Key(args) => args.format(),
         }
     }
@@ -83,6 +86,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Command::Repair(args) => repair::run(args, app).await,
         Command::Export(args) => export::run(args, app).await,
         Command::Import(args) => import::run(args, app).await,
+        Command::Copy(args) => copy::run(args, app).await,
         Command::Key(args) => key::run(args, app).await,
     }
 }

@@ -1,7 +1,7 @@
 //! Environments, as text.
 
-use crate::report::environment::{Details, Entry, Last};
-use crate::style::{DIM, STRONG, UPDATE, paint};
+use crate::report::environment::{Details, Entry, Last, User};
+use crate::style::{DIM, STRONG, UPDATE, WARNING, paint};
 use crate::text;
 
 use super::table::{Cell, Table};
@@ -15,16 +15,24 @@ pub(crate) fn table(entries: &[Entry], columns: Option<usize>) -> String {
             entry.kind.as_deref().unwrap_or("-").into(),
             entry.resources.to_string().into(),
             entry.last.as_ref().map_or_else(|| "-".to_owned(), |last| last.started.clone()).into(),
-            entry.last.as_ref().map_or("-", |last| last.outcome).into(),
+            status(entry),
             marks(entry),
         ]
     });
     Table {
-        titles: ["ENVIRONMENT", "APPLICATION", "TYPE", "RESOURCES", "DEPLOYED", "OUTCOME", "MARKS"],
+        titles: ["ENVIRONMENT", "APPLICATION", "TYPE", "RESOURCES", "DEPLOYED", "STATUS", "MARKS"],
         rows: rows.collect(),
-        yields: &[(4, 10), (6, 8), (1, 8), (2, 8)],
+        yields: &[(4, 10), (6, 8), (1, 8), (2, 8), (5, 8)],
     }
     .render(columns)
+}
+
+fn status(entry: &Entry) -> Cell {
+    match (entry.status(), entry.last.is_some()) {
+        (Some(status), _) => Cell::new(&status).styled(WARNING),
+        (None, true) => Cell::new("ready"),
+        (None, false) => Cell::new("-"),
+    }
 }
 
 fn marks(entry: &Entry) -> Cell {
@@ -40,6 +48,9 @@ fn marks(entry: &Entry) -> Cell {
     }
     if entry.closed.is_some() {
         marks.push("closed");
+    }
+    if entry.in_use.is_some() {
+        marks.push("in use");
     }
     let cell = Cell::new(&marks.join(", "));
     match entry.closed.is_some() {
@@ -72,6 +83,13 @@ pub(crate) fn details(details: &Details, columns: Option<usize>) -> String {
             &format!("by {} on {}, {}: {}", holder.user, holder.host, holder.since, holder.reason),
         ),
         None => line("closed", "no"),
+    }
+    if let Some(user) = &entry.in_use {
+        let User { user, host, command, process, since } = user;
+        line("in use", &format!("by {user} on {host} (`{command}`, process {process}) since {since}"));
+    }
+    if entry.last.is_some() {
+        line("status", entry.status().as_deref().unwrap_or("ready"));
     }
     line("resources", &entry.resources.to_string());
     line("deployed", &entry.last.as_ref().map_or_else(|| "never".to_owned(), last));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use purlin_host::Documents;
-use purlin_host::model::{Piece, Template, ValueOrigin};
+use purlin_host::model::{Piece, Stand, Template, ValueOrigin};
 use purlin_host::state::{Deployment, Environment, Known, Snapshot};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -21,6 +21,14 @@ pub(crate) struct List {
     pub(crate) environments: Vec<Entry>,
 }
 
+/// One environment, as a document of its own.
+#[derive(Debug, Serialize)]
+pub(crate) struct Line {
+    pub(crate) format: u8,
+    #[serde(flatten)]
+    pub(crate) entry: Entry,
+}
+
 /// One environment in a list.
 #[derive(Debug, Serialize)]
 pub(crate) struct Entry {
@@ -35,11 +43,25 @@ pub(crate) struct Entry {
     pub(crate) declared: bool,
     pub(crate) protected: bool,
     pub(crate) resources: usize,
+    /// How many resources are not as the documents want them, by status.
+    pub(crate) unready: BTreeMap<Stand, usize>,
     pub(crate) closed: Option<Holder>,
+    /// Whose deployment is running in it.
+    pub(crate) in_use: Option<User>,
     pub(crate) last: Option<Last>,
     /// Whether the workspace declares others; for people.
     #[serde(skip)]
     pub(crate) others_declared: bool,
+}
+
+/// Whose deployment is running.
+#[derive(Debug, Serialize)]
+pub(crate) struct User {
+    pub(crate) user: String,
+    pub(crate) host: String,
+    pub(crate) command: String,
+    pub(crate) process: u32,
+    pub(crate) since: String,
 }
 
 /// The last deployment of an environment.
@@ -122,10 +144,40 @@ impl Entry {
             declared: declared.is_some(),
             protected: declared.is_some_and(|declared| declared.protect.is_some()),
             resources: known.map_or(0, |known| known.records),
+            unready: known.map(|known| known.unready.clone()).unwrap_or_default(),
             closed: held.as_ref().map(Holder::new),
+            in_use: known.and_then(|known| known.holder.as_ref()).map(User::new),
             last: known.and_then(|known| known.last.as_ref()).map(Last::new),
             others_declared: !place.workspace.environments.is_empty(),
         })
+    }
+}
+
+impl Entry {
+    /// What is not as the documents want it, in words; none where everything is.
+    pub(crate) fn status(&self) -> Option<String> {
+        let unready: Vec<String> = self
+            .unready
+            .iter()
+            .map(|(stand, count)| format!("{count} {}", stand.as_str().replace('-', " ")))
+            .collect();
+        match (unready.is_empty(), self.last.as_ref().map(|last| last.outcome)) {
+            (false, _) => Some(unready.join(", ")),
+            (true, None | Some("succeeded")) => None,
+            (true, Some(outcome)) => Some(outcome.to_owned()),
+        }
+    }
+}
+
+impl User {
+    pub(crate) fn new(holder: &purlin_host::state::Holder) -> Self {
+        Self {
+            user: holder.user.clone(),
+            host: holder.host.clone(),
+            command: holder.command.clone(),
+            process: holder.pid,
+            since: text::moment(holder.since),
+        }
     }
 }
 

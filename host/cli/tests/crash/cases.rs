@@ -151,6 +151,10 @@ pub(crate) const CASES: &[Case] = &[
         &["state", "import", "exported", "--replace"],
     ),
     Case {
+        look: Look::With("copied", Some(&["state", "copy", "copied", ".", "--replace"])),
+        ..case("state-copy", &[Run(UP)], &["state", "copy", ".", "copied"])
+    },
+    Case {
         look: Look::With("new-key", Some(&["state", "key", "rotate", "--to", "new-key"])),
         ..case("state-key-new", &[Run(UP)], &["state", "key", "new", "new-key"])
     },

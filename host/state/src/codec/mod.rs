@@ -19,7 +19,9 @@ mod v4;
 mod value;
 pub(crate) mod wire;
 
-use purlin_model::Label;
+use std::collections::BTreeMap;
+
+use purlin_model::{Label, Stand};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -141,6 +143,11 @@ pub(crate) fn encode_known(known: &Known, keys: &Keyring) -> Result<Vec<u8>, Err
         }
         wire::put_optional(body, known.held.as_ref(), entries::put_holder);
         wire::put_number(body, known.installations as u64);
+        wire::put_number(body, known.unready.len() as u64);
+        for (stand, count) in &known.unready {
+            wire::put_text(body, stand.as_str());
+            wire::put_number(body, *count as u64);
+        }
         Ok(())
     })
 }
@@ -454,7 +461,12 @@ pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<Known, Error>
         let held = body.sealed.optional(entries::get_holder)?;
         // What an earlier version noted does not say this, and is read again from the journal.
         let installations = usize::try_from(body.sealed.number()?).map_err(|_| KIND)?;
-        Ok(Known { environment, records, installations, last, held })
+        let mut unready = BTreeMap::new();
+        for _ in 0..body.sealed.count()? {
+            let stand = Stand::parse(body.sealed.text()?).ok_or(KIND)?;
+            unready.insert(stand, usize::try_from(body.sealed.number()?).map_err(|_| KIND)?);
+        }
+        Ok(Known { environment, records, installations, last, unready, held, holder: None })
     })
 }
 

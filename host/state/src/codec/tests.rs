@@ -274,7 +274,9 @@ proptest! {
                     prop_assert_eq!(&decode_name(&named).expect("reads"), &environment);
                     let last = Some(Deployment { steps: Vec::new(), ..(*deployment).clone() });
                     let held = Some(deployment.holder.clone());
-                    let known = Known { environment: environment.clone(), records: 7, installations: 3, last, held };
+                    let unready = [(Stand::Failed, 2), (Stand::Drifted, 1)].into();
+                    let (environment, holder) = (environment.clone(), None);
+                    let known = Known { environment, records: 7, installations: 3, last, unready, held, holder };
                     let bytes = encode_known(&known, &keys).expect("writes");
                     prop_assert_eq!(decode_known(&bytes, &keys).expect("reads"), known);
                     keys.data().expect("a key");

@@ -70,6 +70,16 @@ impl Place {
     pub(crate) fn is_there(&self) -> bool {
         journal::folder_in(&self.folder).exists()
     }
+
+    /// Who has the lock now, where that can be read.
+    pub(crate) fn holder(&self) -> Option<Box<Holder>> {
+        let holder = root::holder_in(&self.folder)?;
+        // A process that was killed leaves its name, and not the lock.
+        let path = self.folder.join("lock");
+        let lock = purlin_files::open(&path).ok()?;
+        let is_free = root::take(&lock, &path, Hold::Shared, Duration::ZERO).ok()?;
+        (!is_free).then_some(holder)
+    }
 }
 
 /// An environment's folder that is ours until this is dropped or the process is gone.

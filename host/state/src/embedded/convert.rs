@@ -9,12 +9,13 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::check::environment_of;
 use crate::codec::{self, SealedKey};
 use crate::disk::head::Head;
 use crate::disk::journal::Journal;
 use crate::disk::{FORMAT, Found, Place, Root, files, legacy};
 use crate::keys::{Keyring, vault};
-use crate::keyspace::{self, Kind};
+use crate::keyspace;
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{Environment, Error, Holder, KeyProvider};
@@ -153,12 +154,4 @@ fn by_environment(table: Table) -> Vec<(Environment, Table)> {
         }
     }
     environments
-}
-
-/// The environment that the entries of a table lie in, as far as any of them says.
-pub(super) fn environment_of(table: &Table) -> Option<Environment> {
-    [Kind::Record, Kind::Deployment, Kind::Intent, Kind::Unmet].into_iter().find_map(|kind| {
-        let all = keyspace::all(kind);
-        table.range(&all).find_map(|(_, value)| codec::decode_environment(value, "").ok().flatten())
-    })
 }

@@ -19,15 +19,14 @@ use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
 use self::claim::Held;
-pub use self::repair::Report;
 use crate::disk::journal::{Position, Reading};
 use crate::disk::{Claimed, Filling, Found, Place, Root, Writing, index};
 use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{
-    Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Listing, Lock, Probe,
-    Record, Reserved, Snapshot, Store, Vacancy, codec, snapshot,
+    Claim as _, Deployment, Doubt, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known,
+    Listing, Lock, Probe, Record, Reserved, Snapshot, Store, Vacancy, codec, snapshot,
 };
 
 /// How to open a store.
@@ -251,9 +250,14 @@ impl Inner {
         Ok(found)
     }
 
-    /// An environment: as the index has it, where that has the last of it, else from its journal. None where
-    /// nothing of it is left.
+    /// An environment, and who holds it. None where nothing of it is left.
     fn known(&self, place: &Place, indexed: &index::Summaries) -> Result<Option<Known>, Error> {
+        let known = self.summary(place, indexed)?;
+        Ok(known.map(|known| Known { holder: place.holder().map(|holder| *holder), ..known }))
+    }
+
+    /// An environment: as the index has it, where that has the last of it, else from its journal.
+    fn summary(&self, place: &Place, indexed: &index::Summaries) -> Result<Option<Known>, Error> {
         if let Some((_, known)) = self.noted(place, indexed) {
             return Ok(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
         }
@@ -381,6 +385,24 @@ impl Store for EmbeddedStore {
             Err(Error::Damaged { .. }) if self.0.keys.refresh()? => codec::decode_blob(sealed, &self.0.keys),
             result => result,
         }
+    }
+
+    async fn export(&self, environment: &Environment, recipient: Option<&str>) -> Result<Export, Error> {
+        let (inner, environment) = (Arc::clone(&self.0), environment.clone());
+        let recipient = recipient.map(str::to_owned);
+        let export = move || inner.export(&environment, recipient.as_deref());
+        blocking("purlin-state-export", export).await?
+    }
+
+    async fn import(&self, export: Export, holder: Holder, options: ImportOptions) -> Result<(), Error> {
+        let inner = Arc::clone(&self.0);
+        blocking("purlin-state-import", move || inner.import(&export, &holder, options)).await?
+    }
+
+    async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
+        let (inner, environment) = (Arc::clone(&self.0), environment.clone());
+        let holder = blocking("purlin-state-read", move || inner.root.place(&environment).holder()).await?;
+        Ok(holder.map(|holder| crate::Held { holder: *holder, lease: None }))
     }
 
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {

@@ -7,9 +7,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::convert::{self, environment_of, stored_key};
+use super::convert::{self, stored_key};
 use super::saved::{Saved, save};
 use super::{EmbeddedStore, OpenOptions};
+use crate::check::{Report, environment_of, inspect, left_out};
 use crate::codec::SealedKey;
 use crate::disk::head::{self, Head};
 use crate::disk::journal::{self, Journal};
@@ -19,30 +20,6 @@ use crate::keyspace::{self, Kind};
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{Doubt, Error, codec};
-
-/// What a look at a store found, and what was done about it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Report {
-    /// What is wrong, or was before the repair: a sentence each.
-    pub findings: Vec<String>,
-    /// What could not be saved, by name where there is one.
-    pub lost: Vec<String>,
-    /// Where copies of the old files lie now; nothing is thrown away.
-    pub moved: Vec<PathBuf>,
-    /// How many resources are recorded.
-    pub records: usize,
-    /// The format of the folder, where an earlier version wrote it. A look does not convert it, and sees
-    /// nothing of what version 1 wrote.
-    pub older: Option<u32>,
-}
-
-impl Report {
-    /// Whether nothing is wrong.
-    pub fn is_whole(&self) -> bool {
-        self.findings.is_empty() && self.lost.is_empty()
-    }
-}
 
 impl EmbeddedStore {
     /// Looks whether the store in a folder is whole: its format, its key, its journals, and whether
@@ -195,16 +172,6 @@ fn repair_keys(root: &Root, probe: &Probed, report: &mut Report) -> Result<(), E
     }
 }
 
-/// What is wrong with the entries of a table.
-fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut Report) {
-    for (key, value) in table.iter() {
-        if let Err(error) = check(key, value, keys) {
-            report.findings.push(error.to_string());
-        }
-    }
-    report.records += table.range(&keyspace::all(Kind::Record)).count();
-}
-
 /// Puts right a folder of an earlier format, which is the current one then.
 fn repair_older(
     root: &Root,
@@ -222,7 +189,7 @@ fn repair_older(
     let mut table = found.table;
     let stored = stored_key(&table).map(|stored| stored.into_iter().collect());
     let keys = keys(options, root, stored, report);
-    let broken = left_out(&mut table, keys.as_ref(), report);
+    let broken = !left_out(&mut table, keys.as_ref(), report).is_empty();
     if !found.read && (broken || !report.findings.is_empty()) && table.iter().next().is_none() {
         return Err(unreadable(path, report));
     }
@@ -248,20 +215,6 @@ fn unreadable(folder: &Path, report: &Report) -> Error {
     Error::Corrupt { folder: folder.into(), detail }
 }
 
-/// Takes out what does not read, and names it; says whether there was any.
-fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut Report) -> bool {
-    let broken: Vec<_> = table
-        .iter()
-        .filter_map(|(key, value)| Some((key.to_vec(), check(key, value, keys).err()?)))
-        .collect();
-    for (key, error) in &broken {
-        report.findings.push(error.to_string());
-        report.lost.push(keyspace::describe(key, None));
-        table.apply(key.clone(), None);
-    }
-    !broken.is_empty()
-}
-
 /// Makes an environment again from what is whole of it, where not all is.
 fn repair_environment(
     root: &Root,
@@ -272,7 +225,7 @@ fn repair_environment(
     let mut saved = save(root, folder)?;
     let (findings, lost) = (std::mem::take(&mut saved.findings), std::mem::take(&mut saved.lost));
     let mut own = Report { findings, lost, ..Report::default() };
-    let broken = left_out(&mut saved.table, keys, &mut own);
+    let broken = !left_out(&mut saved.table, keys, &mut own).is_empty();
     if !own.is_whole() && !saved.read {
         return Err(unreadable(folder, &own));
     }
@@ -359,46 +312,4 @@ fn keep_copy(folder: &Path, file: &Path) -> Result<PathBuf, Error> {
         _ => folder.join("stale"),
     };
     files::copy_into(&stale, file)
-}
-
-/// Whether an entry reads. Without keys only its checksum is looked at.
-fn check(key: &[u8], value: &[u8], keys: Option<&Keyring>) -> Result<(), Error> {
-    let name = keyspace::describe(key, None);
-    if key == keyspace::RECIPIENT {
-        return Ok(());
-    }
-    codec::check(value, &name)?;
-    let digest = || key.get(1..33).and_then(|digest| digest.try_into().ok());
-    match (key.first(), keys) {
-        (Some(b'r'), Some(keys)) => {
-            let record = codec::decode(value, &name, keys)?;
-            placed(key, keyspace::of(Kind::Record, &record.id()), name)
-        }
-        (Some(b'i'), Some(keys)) => {
-            let intent = codec::decode_intent(value, &name, keys)?;
-            placed(key, keyspace::of(Kind::Intent, &intent.id()), name)
-        }
-        (Some(b'u'), Some(keys)) => {
-            let unmet = codec::decode_unmet(value, &name, keys)?;
-            placed(key, keyspace::of(Kind::Unmet, &crate::RecordId::current(unmet.urn)), name)
-        }
-        (Some(b'd'), Some(keys)) => match digest() {
-            Some(digest) => codec::decode_documents(value, &digest, keys).map(drop),
-            None => Err(Error::Damaged { name, detail: "its digest is lost".into() }),
-        },
-        (Some(b'k'), Some(keys)) => codec::decode_checkpoint(value, &name, keys).map(drop),
-        (Some(b'h'), Some(keys)) => codec::decode_deployment(value, 0, &name, keys).map(drop),
-        (Some(b'l'), Some(keys)) => codec::decode_hold(value, &name, keys).map(drop),
-        (Some(b'q'), Some(keys)) => codec::decode_doubt(value, &name, keys).map(drop),
-        (Some(b'm'), _) => codec::decode_key(value).map(drop),
-        (Some(b'r' | b'i' | b'k' | b'u' | b'h' | b'd' | b'l' | b'q'), None) => Ok(()),
-        _ => Err(Error::Damaged { name, detail: "it is of an unknown kind".into() }),
-    }
-}
-
-fn placed(key: &[u8], expected: Option<Vec<u8>>, name: String) -> Result<(), Error> {
-    if expected.as_deref() == Some(key) {
-        return Ok(());
-    }
-    Err(Error::Damaged { name, detail: "it is that of another resource".into() })
 }

@@ -21,9 +21,13 @@ pub(crate) struct Owner {
 
 impl Owner {
     /// Reads `age1…`.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let recipient: Recipient = text.trim().parse().ok()?;
-        Some(Self { name: recipient.to_string(), recipient })
+    ///
+    /// # Errors
+    /// [`Error::KeyInvalid`].
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        let invalid = |_| Error::KeyInvalid { origin: format!("`{text}`, for whom it is to be encrypted,") };
+        let recipient: Recipient = text.trim().parse().map_err(invalid)?;
+        Ok(Self { name: recipient.to_string(), recipient })
     }
 
     /// Encrypts for this owner.

@@ -19,20 +19,30 @@ use crate::codec::SealedKey;
 use crate::disk::files;
 use crate::probe::Probed;
 
+/// A new key, before it is that of the state.
+pub(crate) struct Rotation {
+    key: Key,
+    data: Vec<Arc<DataKey>>,
+    /// The data keys as the state is to have them: a new one, then the old ones, all sealed for the new key.
+    pub(crate) stored: Vec<SealedKey>,
+}
+
 impl Keyring {
-    /// Makes a new key that of the state: the one given, or one that is made where the old one is in a
-    /// file. The caller has the store alone, and seals everything again after this. Gives its public half.
-    pub(crate) fn rotate(&self, given: Option<&SecretString>, probe: &Probed) -> Result<String, Error> {
-        let invalid = || Error::KeyInvalid { origin: "what was given as the new key".into() };
-        let Some(vault) = &self.vault else { return Err(Error::Closed) };
+    /// Prepares a new key: the one given, or one that is made where the old one is in a file, where the new one
+    /// then waits beside it.
+    pub(crate) fn begin_rotation(
+        &self,
+        given: Option<&SecretString>,
+        probe: &Probed,
+    ) -> Result<Rotation, Error> {
+        let invalid = || Error::KeyInvalid { origin: "the new key".into() };
         let key = match (given, self.file()) {
             (Some(given), _) => Key::parse(given.expose_secret()).ok_or_else(invalid)?,
             (None, Some(_)) => Key::generate(),
             (None, None) => return Err(invalid()),
         };
-        let mut slot = self.slot();
         let mut data = vec![Arc::new(DataKey::generate(&key.owner())?)];
-        for old in self.opened(&mut slot)? {
+        for old in self.opened(&mut self.slot())? {
             data.push(Arc::new(old.for_another(&key.owner())?));
         }
         if let Some(path) = self.file() {
@@ -41,22 +51,49 @@ impl Keyring {
             probe.at("rotation: after the new key is written");
         }
         let stored: Vec<SealedKey> = data.iter().map(|data| data.stored.clone()).collect();
+        Ok(Rotation { key, data, stored })
+    }
+
+    /// Makes a new key that of the state, once the state has its data keys. The caller seals everything again after
+    /// this. Gives its public half.
+    pub(crate) fn rotated(&self, rotation: Rotation, probe: &Probed) -> Result<String, Error> {
+        let Rotation { key, data, stored } = rotation;
+        let name = key.name.clone();
+        {
+            let mut slot = self.slot();
+            (slot.key, slot.stored, slot.data) = (Some(Arc::new(key)), stored, data);
+        }
+        self.take_place(probe)?;
+        Ok(name)
+    }
+
+    /// Takes back a key that is not that of the state.
+    pub(crate) fn withdraw_rotation(&self) {
+        if let Some(path) = self.file() {
+            let _ = fs::remove_file(next(path));
+        }
+    }
+
+    /// The same for a state whose data keys are in a file, which names the new key in one step.
+    pub(crate) fn rotate(&self, given: Option<&SecretString>, probe: &Probed) -> Result<String, Error> {
+        let Some(vault) = &self.vault else { return Err(Error::Closed) };
+        let rotation = self.begin_rotation(given, probe)?;
         probe.at("rotation: before the new key counts");
-        if let Err(error) = vault::replace(vault, &stored) {
+        if let Err(error) = vault::replace(vault, &rotation.stored) {
             // Whether it counts is what the file says now.
-            if !vault::read(vault).is_ok_and(|now| now == stored)
-                && let Some(path) = self.file()
-            {
-                let _ = fs::remove_file(next(path));
+            if !vault::read(vault).is_ok_and(|now| now == rotation.stored) {
+                self.withdraw_rotation();
             }
             return Err(error);
         }
         probe.at("rotation: after the new key counts");
-        let name = key.name.clone();
-        (slot.key, slot.stored, slot.data) = (Some(Arc::new(key)), stored, data);
-        drop(slot);
-        self.take_place(probe)?;
-        Ok(name)
+        self.rotated(rotation, probe)
+    }
+
+    /// Whether what is given is the key of the state already.
+    pub(crate) fn is_current(&self, given: &SecretString) -> bool {
+        let given = Key::parse(given.expose_secret()).map(|key| key.name);
+        given.is_some() && given == self.recipient()
     }
 
     /// Whether a rotation was begun and is not finished.

@@ -102,7 +102,8 @@ pub(super) struct Leased {
 }
 
 impl Held {
-    pub(super) fn start(inner: &Arc<Inner>, leased: Leased) -> Self {
+    /// Starts the task, and has the store know who holds the environment.
+    pub(super) fn start(inner: &Arc<Inner>, leased: Leased) -> Arc<Self> {
         let Leased { environment, fence, lapsed, table, reached, until } = leased;
         let shared = Arc::new(Shared {
             place: inner.database.place().to_owned(),
@@ -121,7 +122,18 @@ impl Held {
             reached,
         };
         inner.database.handle().spawn(task.run(received));
-        Self { inner: Arc::clone(inner), fence, lapsed, shared, messages: Mutex::new(messages) }
+        let environment = shared.environment.clone();
+        let held = Arc::new(Self {
+            inner: Arc::clone(inner),
+            fence,
+            lapsed,
+            shared,
+            messages: Mutex::new(messages),
+        });
+        let mut all = inner.held();
+        all.retain(|_, held| held.strong_count() > 0);
+        all.insert(environment, Arc::downgrade(&held));
+        held
     }
 
     /// Records why the environment may be older than what is real.
@@ -163,7 +175,7 @@ impl Writer for Held {
 
 impl Held {
     /// Takes what is encoded already.
-    fn take(&self, writes: Writes) -> Result<Durable, Error> {
+    pub(super) fn take(&self, writes: Writes) -> Result<Durable, Error> {
         let (done, answer) = oneshot::channel();
         let shared = Arc::clone(&self.shared);
         {

@@ -32,7 +32,8 @@ pub(super) async fn refresh(database: &Database, keys: &Keyring) -> Result<bool,
     keys.replace(stored)
 }
 
-async fn read(database: &Database) -> Result<Vec<SealedKey>, Error> {
+/// The data keys that the database has now.
+pub(super) async fn read(database: &Database) -> Result<Vec<SealedKey>, Error> {
     let sql = format!("SELECT sealed FROM {}.keys ORDER BY position", database.schema());
     let mut stored = Vec::new();
     for row in database.query("read the data keys", &sql, Vec::new()).await? {

@@ -7,9 +7,13 @@
 
 mod claim;
 mod connect;
+mod inspect;
 mod keys;
 mod read;
+mod repair;
+mod rotate;
 mod schema;
+mod transfer;
 mod turns;
 mod vacancies;
 
@@ -20,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use purlin_model::Urn;
+use secrecy::SecretString;
 use tokio::sync::watch;
 use tokio_postgres::types::Type;
 use zeroize::Zeroizing;
@@ -27,13 +32,14 @@ use zeroize::Zeroizing;
 use self::claim::{Held, Leased, spawn};
 pub use self::connect::Address;
 use self::connect::{Database, parameter};
-use self::read::{Loaded, Reached};
+pub use self::inspect::DatabaseReport;
+use self::read::{Loaded, Reached, environment};
 use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
 use crate::table::Table;
 use crate::{
-    Claim as _, Deployment, Doubt, Environment, Error, Holder, KeyProvider, Known, Listing, Lock, Record,
-    RecordId, Reserved, Round, Snapshot, Store, Vacancy, codec, snapshot,
+    Claim as _, Deployment, Doubt, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known,
+    Listing, Lock, Record, RecordId, Report, Reserved, Round, Snapshot, Store, Vacancy, codec, snapshot,
 };
 
 /// How to open a store in PostgreSQL.
@@ -75,6 +81,20 @@ struct Inner {
 
 /// A lease that is being given up: whoever takes one here waits until this is dropped.
 struct Leaving(Arc<Inner>);
+
+/// A lease that was taken, of an environment that is not read yet.
+struct Taken {
+    fence: i64,
+    lapsed: bool,
+    until: Instant,
+}
+
+impl Taken {
+    fn into_leased(self, environment: &Environment, table: Table, reached: Reached) -> Leased {
+        let Self { fence, lapsed, until } = self;
+        Leased { environment: environment.clone(), fence, lapsed, table, reached, until }
+    }
+}
 
 impl Leaving {
     fn begin(inner: &Arc<Inner>) -> Self {
@@ -126,6 +146,53 @@ impl PostgresStore {
     /// The public half of the key that secrets are sealed for (`age1…`).
     pub fn public_recipient(&self) -> Option<String> {
         self.0.keys.recipient()
+    }
+
+    /// Encrypts everything with a new key. Whenever it is interrupted, one key opens all of the state, and the next
+    /// call continues. Gives the public half of the new key. What [`crate::Store::seal`] sealed before cannot be
+    /// opened any more.
+    ///
+    /// If the key is in a file, the file follows, with the key given or a new one. If it comes from elsewhere, the
+    /// new one has to be given. Waits for deployments that run, up to ten minutes for each environment.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] when a deployment takes longer, [`Error::KeyInvalid`] when what is given is not a key,
+    /// [`Error::Damaged`] when something cannot be read with the current one, and when the database fails.
+    pub async fn rotate_key(&self, new: Option<SecretString>, holder: Holder) -> Result<String, Error> {
+        self.on(|inner| inner.rotate(new, holder)).await
+    }
+
+    /// Checks whether everything that is recorded can be read. Writes nothing, and may run while others write.
+    ///
+    /// # Errors
+    /// When the database fails. Damage is not an error: it is in the report.
+    pub async fn verify(&self) -> Result<Report, Error> {
+        self.on(|inner| async move { inner.verify().await }).await
+    }
+
+    /// The same, and repairs what is damaged: entries that cannot be read are moved to the table `stale`, and named
+    /// in the report. If something was lost, the next run reads all resources before it plans.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] when somebody holds a damaged environment, and when the database fails.
+    pub async fn repair(&self, holder: Holder) -> Result<Report, Error> {
+        self.on(|inner| inner.repair(holder)).await
+    }
+
+    /// What `purlin doctor` shows of the database.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn inspect(&self) -> Result<DatabaseReport, Error> {
+        self.on(|inner| async move { inner.inspect().await }).await
+    }
+
+    /// The clock of the database, which decides about leases: milliseconds since 1970.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn clock(&self) -> Result<u64, Error> {
+        self.on(|inner| async move { inner.clock().await }).await
     }
 
     /// Does something on the runtime of the store, whatever waits for it.
@@ -215,9 +282,41 @@ impl Inner {
     }
 
     async fn lock(self: Arc<Self>, environment: Environment, holder: Holder) -> Result<Lock, Error> {
+        let held = self.hold(&environment, &holder).await?;
+        Ok(Lock::new(environment, held as _))
+    }
+
+    /// Takes an environment, and reads it.
+    async fn hold(self: Arc<Self>, environment: &Environment, holder: &Holder) -> Result<Arc<Held>, Error> {
+        let taken = self.acquire(environment, holder).await?;
+        let read = async {
+            // Only now: a rotation of the key waits for those who took the environment before it.
+            keys::refresh(&self.database, &self.keys).await?;
+            self.read(environment).await
+        };
+        let Loaded { table, mut reached } = match read.await {
+            Ok(loaded) => loaded.unwrap_or_default(),
+            Err(error) => {
+                // Who cannot work from it must not keep others from putting it right.
+                self.give_up(environment, taken.fence).await;
+                return Err(error);
+            }
+        };
+        let (last, now) = (reached.server.take(), self.server().await);
+        let moved = matches!((&last, &now), (Some(last), Some(now)) if last != now);
+        reached.server = now.or(last);
+        let held = Held::start(&self, taken.into_leased(environment, table, reached));
+        if moved {
+            // It stays in doubt until everything was read.
+            held.doubt(Doubt::Copied).await?;
+        }
+        Ok(held)
+    }
+
+    /// Takes the lease of an environment.
+    async fn acquire(&self, environment: &Environment, holder: &Holder) -> Result<Taken, Error> {
         self.left().await;
-        keys::refresh(&self.database, &self.keys).await?;
-        let place = keyspace::place(&environment).to_vec();
+        let place = keyspace::place(environment).to_vec();
         let token = token()?;
         let sql = format!(
             "INSERT INTO {schema}.environments AS e
@@ -237,47 +336,38 @@ impl Inner {
             text(&environment.org),
             text(&environment.app),
             text(&environment.env),
-            text(&shown(&holder)),
+            text(&shown(holder)),
             parameter(token, Type::BYTEA),
             parameter(self.lease.as_secs_f64(), Type::FLOAT8),
         ];
         let begun = Instant::now();
         let rows = self.database.query("lock the environment", &sql, parameters).await?;
-        let taken = rows.first().map(|row| Ok((row.try_get(0)?, row.try_get::<_, Option<bool>>(1)?)));
-        let Some(taken) = taken else {
+        let Some(row) = rows.first() else {
             let sql = format!("SELECT holder FROM {}.environments WHERE place = $1", self.database.schema());
             let parameters = vec![parameter(place, Type::BYTEA)];
             let rows = self.database.query("lock the environment", &sql, parameters).await?;
             let holder = rows.first().and_then(|row| self::holder(row.try_get(0).ok()?));
-            return Err(Error::Locked { environment, holder });
+            return Err(Error::Locked { environment: environment.clone(), holder });
         };
-        let (fence, lapsed) = taken.map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
-        let until = begun + self.lease;
-        let Loaded { table, mut reached } = match self.read(&environment).await {
-            Ok(loaded) => loaded.unwrap_or_default(),
-            Err(error) => {
-                // Who cannot work from it must not keep others from putting it right.
-                self.give_up(&environment, fence).await;
-                return Err(error);
-            }
-        };
-        let (last, now) = (reached.server.take(), self.server().await);
-        let moved = matches!((&last, &now), (Some(last), Some(now)) if last != now);
-        reached.server = now.or(last);
-        let lapsed = lapsed == Some(true);
-        let leased = Leased { environment: environment.clone(), fence, lapsed, table, reached, until };
-        let held = Arc::new(Held::start(&self, leased));
-        {
-            let mut all = self.held();
-            all.retain(|_, held| held.strong_count() > 0);
-            all.insert(environment.clone(), Arc::downgrade(&held));
-        }
-        let lock = Lock::new(environment, Arc::clone(&held) as _);
-        if moved {
-            // It stays in doubt until everything was read.
-            held.doubt(Doubt::Copied).await?;
-        }
-        Ok(lock)
+        let read = || Ok((row.try_get(0)?, row.try_get::<_, Option<bool>>(1)?));
+        let (fence, lapsed) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
+        Ok(Taken { fence, lapsed: lapsed == Some(true), until: begun + self.lease })
+    }
+
+    /// Who has the lease of an environment, and for how long.
+    async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
+        let sql = format!(
+            "SELECT holder, extract(epoch FROM lease_until - clock_timestamp())::float8
+             FROM {}.environments WHERE place = $1 AND lease_until > clock_timestamp()",
+            self.database.schema()
+        );
+        let parameters = vec![parameter(keyspace::place(environment).to_vec(), Type::BYTEA)];
+        let rows = self.database.query("read the lease", &sql, parameters).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let read = || Ok((row.try_get::<_, Option<String>>(0)?, row.try_get::<_, f64>(1)?));
+        let (shown, left) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
+        let lease = Duration::try_from_secs_f64(left).ok();
+        Ok(shown.and_then(|text| holder(&text)).map(|holder| crate::Held { holder: *holder, lease }))
     }
 
     /// Gives up a lease of which nothing came.
@@ -299,7 +389,8 @@ impl Inner {
         let mut after = after.unwrap_or_default();
         loop {
             let sql = format!(
-                "SELECT prefix, org, app, env, CASE WHEN summary_seq = seq THEN summary END
+                "SELECT prefix, org, app, env, CASE WHEN summary_seq = seq THEN summary END,
+                     CASE WHEN lease_until > clock_timestamp() THEN holder END
                  FROM {}.environments WHERE prefix > $1 ORDER BY prefix LIMIT $2",
                 self.database.schema()
             );
@@ -309,24 +400,41 @@ impl Inner {
             let is_last = i64::try_from(rows.len()).is_ok_and(|count| count < page);
             for row in rows {
                 let read = || -> Result<_, tokio_postgres::Error> {
-                    let text = |at: usize| row.try_get::<_, &str>(at);
-                    let environment =
-                        Environment { org: text(1)?.into(), app: text(2)?.into(), env: text(3)?.into() };
-                    Ok((text(0)?.to_owned(), environment, row.try_get::<_, Option<Vec<u8>>>(4)?))
+                    let (summary, holder) = (row.try_get::<_, Option<Vec<u8>>>(4)?, row.try_get(5)?);
+                    Ok((row.try_get::<_, String>(0)?, environment(&row, 1)?, summary, holder))
                 };
-                let (prefix, environment, summary) = read().map_err(|error| self.unreadable(&error))?;
+                let (prefix, environment, summary, holder) =
+                    read().map_err(|error| self.unreadable(&error))?;
                 after = prefix;
+                let summary =
+                    self.summary(summary, |summary| codec::decode_known(summary, &self.keys)).await?;
                 let known = match summary {
-                    Some(summary) => {
-                        self.with_keys(|| async { codec::decode_known(&summary, &self.keys) }).await?
-                    }
+                    Some(known) => known,
                     None => self.known(&environment).await?,
                 };
+                let holder: Option<String> = holder;
+                let holder = holder.and_then(|text| self::holder(&text)).map(|holder| *holder);
+                let known = Known { holder, ..known };
                 found.extend(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
             }
             if is_last || found.len() >= most {
                 return Ok(found);
             }
+        }
+    }
+
+    /// Reads a summary. One that cannot be read is none: an earlier version wrote it, or it is damaged, and the
+    /// entries say the same.
+    async fn summary<T>(
+        &self,
+        summary: Option<Vec<u8>>,
+        read: impl Fn(&[u8]) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let Some(summary) = summary else { return Ok(None) };
+        match self.with_keys(|| async { read(&summary) }).await {
+            Ok(summary) => Ok(Some(summary)),
+            Err(Error::Damaged { .. } | Error::Newer { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -350,22 +458,21 @@ impl Inner {
         let mut all = Vec::new();
         for row in self.database.query("list the installations", &sql, Vec::new()).await? {
             let read = || -> Result<_, tokio_postgres::Error> {
-                let text = |at: usize| row.try_get::<_, &str>(at);
-                let environment =
-                    Environment { org: text(0)?.into(), app: text(1)?.into(), env: text(2)?.into() };
-                Ok((environment, row.try_get::<_, Option<Vec<u8>>>(3)?))
+                Ok((environment(&row, 0)?, row.try_get::<_, Option<Vec<u8>>>(3)?))
             };
             let (environment, listing) = read().map_err(|error| self.unreadable(&error))?;
-            let listing = self.with_keys(|| async {
-                match &listing {
-                    Some(listing) => codec::decode_listing(listing, &self.keys),
-                    None => {
+            let listing = self.summary(listing, |listing| codec::decode_listing(listing, &self.keys)).await?;
+            let listing = match listing {
+                Some(listing) => listing,
+                None => {
+                    self.with_keys(|| async {
                         let loaded = self.read(&environment).await?.unwrap_or_default();
                         snapshot::listing(&loaded.table, &environment, &self.keys)
-                    }
+                    })
+                    .await?
                 }
-            });
-            all.extend(Some(listing.await?).filter(|listing| !listing.is_empty()));
+            };
+            all.extend(Some(listing).filter(|listing| !listing.is_empty()));
         }
         Ok(all)
     }
@@ -459,6 +566,20 @@ impl Store for PostgresStore {
             inner.with_keys(|| async { codec::decode_blob(&sealed, &inner.keys) }).await
         })
         .await
+    }
+
+    async fn export(&self, environment: &Environment, recipient: Option<&str>) -> Result<Export, Error> {
+        let (environment, recipient) = (environment.clone(), recipient.map(str::to_owned));
+        self.on(|inner| async move { inner.export(&environment, recipient.as_deref()).await }).await
+    }
+
+    async fn import(&self, export: Export, holder: Holder, options: ImportOptions) -> Result<(), Error> {
+        self.on(|inner| inner.import(export, holder, options)).await
+    }
+
+    async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
+        let environment = environment.clone();
+        self.on(|inner| async move { inner.holder(&environment).await }).await
     }
 
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error> {

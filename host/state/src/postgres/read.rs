@@ -1,6 +1,7 @@
 //! What is recorded in an environment, read from the database and checked against what its last writer sealed.
 
 use bytes::Bytes;
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::Inner;
@@ -29,6 +30,17 @@ pub(super) struct Loaded {
     pub(super) reached: Reached,
 }
 
+/// All entries of an environment as they were at one moment, unchecked.
+#[derive(Debug, Default)]
+pub(super) struct Whole {
+    pub(super) table: Table,
+    /// What the last writer sealed about them.
+    pub(super) head: Option<Vec<u8>>,
+    pub(super) reached: Reached,
+    /// Of the entries as [`Loaded`] has them.
+    pub(super) tally: Tally,
+}
+
 /// Whether an entry is only known by its key in tables in memory.
 pub(super) fn is_history(key: &[u8]) -> bool {
     key.first() == Some(&(Kind::Deployment as u8))
@@ -37,6 +49,12 @@ pub(super) fn is_history(key: &[u8]) -> bool {
 /// Whether an entry is not in tables in memory at all.
 pub(super) fn is_documents(key: &[u8]) -> bool {
     key.first() == Some(&(Kind::Documents as u8))
+}
+
+/// The environment that three columns name.
+pub(super) fn environment(row: &Row, first: usize) -> Result<Environment, tokio_postgres::Error> {
+    let text = |at: usize| row.try_get::<_, &str>(first + at);
+    Ok(Environment { org: text(0)?.into(), app: text(1)?.into(), env: text(2)?.into() })
 }
 
 impl Inner {
@@ -70,19 +88,69 @@ impl Inner {
                 loaded.table.apply_bytes(Bytes::copy_from_slice(key), Some(value));
             }
         }
-        let expected = match &head {
+        self.check(environment, head.as_deref(), &loaded.reached, loaded.table.tally())?;
+        Ok(found.then_some(loaded))
+    }
+
+    /// Checks that the entries are those that the last writer left.
+    pub(super) fn check(
+        &self,
+        environment: &Environment,
+        head: Option<&[u8]>,
+        reached: &Reached,
+        tally: Tally,
+    ) -> Result<(), Error> {
+        let expected = match head {
             Some(head) => codec::decode_head(head, environment, &self.keys)?,
             None => (0, Tally::default()),
         };
-        if expected != (loaded.reached.seq, loaded.table.tally()) {
-            return Err(Error::Damaged {
-                name: environment.to_string(),
-                detail:
-                    "entries are missing, or something other than Purlin changed them; restore the database"
-                        .into(),
-            });
+        if expected == (reached.seq, tally) {
+            return Ok(());
         }
-        Ok(found.then_some(loaded))
+        Err(Error::Damaged {
+            name: environment.to_string(),
+            detail: "entries are missing, or something other than Purlin changed them; restore the database, or run \
+                     `purlin state repair`"
+                .into(),
+        })
+    }
+
+    /// Reads all entries of an environment, documents and deployments included; `None` if it was never locked.
+    pub(super) async fn whole(&self, environment: &Environment) -> Result<Option<Whole>, Error> {
+        let place = keyspace::place(environment).to_vec();
+        let schema = self.database.schema();
+        let sql = format!(
+            "SELECT ''::bytea, head, seq, server FROM {schema}.environments WHERE place = $1
+             UNION ALL SELECT key, value, NULL, NULL FROM {schema}.entries WHERE place = $1"
+        );
+        let rows = self.database.query("read the state", &sql, vec![parameter(place, Type::BYTEA)]).await?;
+        let (mut whole, mut found) = (Whole::default(), false);
+        for row in rows {
+            let read = || Ok((row.try_get::<_, Vec<u8>>(0)?, row.try_get::<_, Option<Vec<u8>>>(1)?));
+            let (key, value) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
+            if key.is_empty() {
+                found = true;
+                whole.head = value;
+                let read = || Ok((row.try_get(2)?, row.try_get(3)?));
+                let (seq, server) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
+                whole.reached = Reached { seq, server };
+                continue;
+            }
+            let value = value.unwrap_or_default();
+            if !is_documents(&key) {
+                whole.tally.add(&key, if is_history(&key) { &[] } else { &value });
+            }
+            whole.table.apply(key, Some(value));
+        }
+        Ok(found.then_some(whole))
+    }
+
+    /// Every environment that was ever locked.
+    pub(super) async fn places(&self) -> Result<Vec<Environment>, Error> {
+        let sql =
+            format!("SELECT org, app, env FROM {}.environments ORDER BY prefix", self.database.schema());
+        let rows = self.database.query("list the environments", &sql, Vec::new()).await?;
+        rows.iter().map(|row| environment(row, 0).map_err(|error| self.unreadable(&error))).collect()
     }
 
     /// The entries of a kind, in order.
@@ -130,7 +198,7 @@ impl Inner {
     }
 
     /// The keys and values that a statement selects.
-    async fn stored(&self, sql: &str, parameters: Vec<Parameter>) -> Result<Table, Error> {
+    pub(super) async fn stored(&self, sql: &str, parameters: Vec<Parameter>) -> Result<Table, Error> {
         let mut table = Table::default();
         for row in self.database.query("read the state", sql, parameters).await? {
             let read = || Ok((row.try_get::<_, Vec<u8>>(0)?, row.try_get::<_, Vec<u8>>(1)?));

@@ -4,9 +4,10 @@
 //! meta          one row: the version of these tables
 //! keys          the data keys, sealed for the state's key; the first one seals
 //! environments  one row each: how far it was written and by which server, who holds it and until when, and
-//!               when it was reconciled last and is to be again
+//!               when its turn was last, when it is next, and whether somebody asked for it
 //! entries       everything that is recorded, sealed, under the keys of `keyspace`
 //! vacancies     installations that one deployment makes and others wait for
+//! stale         entries that could not be read any more, as a repair found them
 //! ```
 
 use tokio_postgres::types::Type;
@@ -15,7 +16,7 @@ use super::connect::{Database, Trouble, parameter};
 use crate::Error;
 
 /// The version of the tables that this program writes.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 
 /// What leads from each version to the next. `{schema}` is the quoted name of the schema.
 const MIGRATIONS: [&str; VERSION as usize] = [
@@ -67,6 +68,16 @@ const MIGRATIONS: [&str; VERSION as usize] = [
         ADD COLUMN next_at timestamptz NOT NULL DEFAULT clock_timestamp();
     CREATE INDEX environments_by_turn ON {schema}.environments (next_at);
     UPDATE {schema}.meta SET version = 2;
+",
+    "
+    ALTER TABLE {schema}.environments ADD COLUMN asked_at timestamptz;
+    CREATE TABLE {schema}.stale (
+        place bytea NOT NULL,
+        key bytea NOT NULL,
+        value bytea NOT NULL,
+        moved_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    );
+    UPDATE {schema}.meta SET version = 3;
 ",
 ];
 
@@ -130,7 +141,7 @@ async fn has_schema(database: &Database) -> Result<bool, Error> {
 }
 
 /// The version of the tables; `None` if there are no tables.
-async fn version(database: &Database) -> Result<Option<i32>, Error> {
+pub(super) async fn version(database: &Database) -> Result<Option<i32>, Error> {
     let sql = format!("SELECT version FROM {}.meta", database.schema());
     match database.try_query(&sql, Vec::new()).await {
         Ok(rows) => Ok(rows.first().map(|row| row.get(0))),

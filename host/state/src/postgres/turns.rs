@@ -7,6 +7,7 @@ use tokio_postgres::types::Type;
 
 use super::Inner;
 use super::connect::parameter;
+use super::read::environment;
 use crate::{Environment, Error, Round, keyspace};
 
 impl Inner {
@@ -44,11 +45,7 @@ impl Inner {
             parameter(round.map(|round| round.0), Type::TEXT),
         ];
         let rows = self.database.query("take turns", &sql, parameters).await?;
-        let read = |row: &tokio_postgres::Row| -> Result<Environment, tokio_postgres::Error> {
-            let text = |at: usize| row.try_get::<_, &str>(at);
-            Ok(Environment { org: text(0)?.into(), app: text(1)?.into(), env: text(2)?.into() })
-        };
-        rows.iter().map(|row| read(row).map_err(|error| self.unreadable(&error))).collect()
+        rows.iter().map(|row| environment(row, 0).map_err(|error| self.unreadable(&error))).collect()
     }
 
     pub(super) async fn next_turn(&self, environment: &Environment, after: Duration) -> Result<(), Error> {

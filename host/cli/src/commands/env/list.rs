@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures::StreamExt as _;
+use purlin_host::model::Stand;
 use purlin_host::state::{Environment, Known};
 
 use super::failure;
@@ -11,34 +13,119 @@ use crate::failure::{Failure, Status};
 use crate::input;
 use crate::render;
 use crate::report::FORMAT;
-use crate::report::environment::{Entry, List};
+use crate::report::environment::{Entry, Line, List};
+use crate::text;
 use crate::ui::Level;
+
+/// Environments that are read at the same time.
+const AT_ONCE: usize = 16;
 
 /// List the environments that are declared or recorded.
 ///
-/// An environment is declared where purlin.yaml has it under `environments`, and recorded where
-/// something was deployed in it. Where the terminal is narrow the last columns are cut; `--verbose`
-/// shows them whole.
+/// An environment is declared if purlin.yaml has it under `environments`, and recorded if something was deployed in
+/// it. If the terminal is narrow, the last columns are cut; `--verbose` shows them whole.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin env list
+  purlin env list 'preview-*' --status failed
   purlin env list --format json | jq -r '.environments[].env'
+  purlin env list --lines --type production | jq -r 'select(.unready.drifted) | .env'
 
-Marks: new (declared, nothing deployed yet), undeclared (recorded, and not in purlin.yaml although
-others are), protected, closed (by `purlin state lock`).
+STATUS is `ready`, or how many resources are not as the documents want them, as the last run of each
+found them. Marks: new (declared, nothing deployed yet), undeclared (recorded, and not in purlin.yaml
+although others are), protected, closed (by `purlin state lock`), in use (a deployment is running).
 
 With `--format json`:
   {\"format\": 1, \"environments\": [
     {\"org\", \"app\", \"env\", \"type\", \"namespace\", \"declared\", \"protected\", \"resources\",
-     \"closed\": {\"user\", \"host\", \"reason\", \"since\"},
-     \"last\": {\"number\", \"id\", \"command\", \"user\", \"host\", \"started\", \"ended\", \"outcome\"}}]}")]
+     \"unready\": {STATUS: N}, \"closed\": {\"user\", \"host\", \"reason\", \"since\"},
+     \"in_use\": {\"user\", \"host\", \"command\", \"process\", \"since\"},
+     \"last\": {\"number\", \"id\", \"command\", \"user\", \"host\", \"started\", \"ended\", \"outcome\"}}]}
+With `--lines`, each environment is a document of its own on one line, with its own \"format\".")]
 pub(super) struct Args {
+    /// List only environments whose name matches. `*` stands for any text; with a `/`, the pattern is compared with
+    /// `ORG/APP/ENV`.
+    #[arg(value_name = "PATTERN")]
+    patterns: Vec<String>,
+
+    /// List only environments of this type.
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+
+    /// List only environments with this status: `ready`, `unready` (anything else), or a status of `purlin status`,
+    /// such as `failed` or `drifted`.
+    #[arg(long, value_name = "STATUS", value_parser = status)]
+    status: Option<Filter>,
+
+    /// List only environments in which a deployment is running.
+    #[arg(long)]
+    in_use: bool,
+
+    /// Write one JSON document a line, as soon as each environment is read.
+    #[arg(long, conflicts_with = "format")]
+    lines: bool,
+
     #[command(flatten)]
     place: PlaceArgs,
 
     #[command(flatten)]
     pub(super) format: FormatArg,
+}
+
+/// Which statuses are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filter {
+    Unready,
+    Is(Stand),
+}
+
+fn status(word: &str) -> Result<Filter, String> {
+    match word {
+        "unready" => Ok(Filter::Unready),
+        word => Stand::parse(word).map(Filter::Is).ok_or_else(|| {
+            let words: Vec<&str> = Stand::ALL.into_iter().map(Stand::as_str).collect();
+            format!("write `unready`, or one of {}", words.join(", "))
+        }),
+    }
+}
+
+impl Args {
+    /// Whether an environment with this name is listed.
+    fn names(&self, environment: &Environment) -> bool {
+        let whole = format!("{}/{}/{}", environment.org, environment.app, environment.env);
+        let is_like = |pattern: &String| match pattern.contains('/') {
+            true => matches(pattern, &whole),
+            false => matches(pattern, &environment.env),
+        };
+        self.patterns.is_empty() || self.patterns.iter().any(is_like)
+    }
+
+    fn lists(&self, entry: &Entry) -> bool {
+        let is_ready = entry.last.is_some() && entry.status().is_none();
+        let has_status = match self.status {
+            None => true,
+            Some(Filter::Unready) => !is_ready,
+            Some(Filter::Is(Stand::Ready)) => is_ready,
+            Some(Filter::Is(stand)) => entry.unready.contains_key(&stand),
+        };
+        has_status
+            && (!self.in_use || entry.in_use.is_some())
+            && self.kind.as_ref().is_none_or(|kind| entry.kind.as_ref() == Some(kind))
+    }
+}
+
+/// Whether a text matches a pattern, in which `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(start) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let end = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = text.find(part) else { return false };
+        text = text.get(at + part.len()..).unwrap_or_default();
+    }
+    text.ends_with(end)
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
@@ -50,22 +137,60 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     // One that nothing was deployed in yet is of the organisation and application at hand.
     let declared = place.workspace.environments.keys();
     let declared = declared.map(|env| Environment { env: env.clone(), ..here.clone() });
-    let environments: BTreeSet<Environment> = recorded.keys().cloned().chain(declared).collect();
-    let mut entries = Vec::with_capacity(environments.len());
-    for environment in &environments {
-        entries.push(Entry::of(environment, recorded.get(environment), &place).await.map_err(failure)?);
+    let all: BTreeSet<Environment> = recorded.keys().cloned().chain(declared).collect();
+    let is_empty = all.is_empty();
+    let named = all.iter().filter(|environment| args.names(environment));
+    let read = named.map(|environment| Entry::of(environment, recorded.get(environment), &place));
+    let mut read = futures::stream::iter(read).buffered(AT_ONCE);
+    let mut entries = Vec::new();
+    while let Some(entry) = read.next().await {
+        let entry = entry.map_err(failure)?;
+        match args.lists(&entry) {
+            true if args.lines => app.ui.json_line(&Line { format: FORMAT, entry }),
+            true => entries.push(entry),
+            false => {}
+        }
     }
     match args.format.format {
+        _ if args.lines => {}
         Format::Json => app.ui.json(&List { format: FORMAT, environments: entries }),
-        Format::Text if entries.is_empty() => {
+        Format::Text if is_empty => {
             app.ui.say("No environment is declared or recorded.");
             app.ui.hint("`purlin up` deploys into one; purlin.yaml may declare them under `environments`");
+        }
+        Format::Text if entries.is_empty() => {
+            app.ui.say(&format!("None of {} is like that.", text::count(all.len(), "environment")));
         }
         Format::Text => {
             let columns = app.ui.columns().filter(|_| app.ui.level < Level::Verbose);
             app.ui.data(&render::environment::table(&entries, columns));
         }
     }
+    drop(read);
     place.purlin.close().await.map_err(failure)?;
     Ok(Status::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, text) in [
+            ("dev", "dev"),
+            ("*", ""),
+            ("p*", "prod"),
+            ("*-eu", "prod-eu"),
+            ("a*b*c", "aXbYbc"),
+            ("a**", "a"),
+        ] {
+            assert!(matches(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in
+            [("dev", "devel"), ("p*", "dev"), ("*-eu", "prod-us"), ("a*b*c", "acb"), ("ab*ba", "aba")]
+        {
+            assert!(!matches(pattern, text), "{pattern} {text}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! `purlin state list`
 
+use purlin_host::state::Held;
+
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
 use crate::failure::{Failure, Status};
@@ -48,16 +50,17 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let mut all = Vec::new();
     for environment in &environments {
         let snapshot = place.purlin.snapshot(environment).await.map_err(fail)?;
-        all.push((environment, Resource::all(&snapshot), snapshot.held));
+        let holder = place.purlin.holder_of(environment).await.map_err(fail)?;
+        all.push((environment, Resource::all(&snapshot), snapshot.held, holder));
     }
     match args.format.format {
         Format::Json => {
-            let resources = all.into_iter().flat_map(|(_, resources, _)| resources).collect();
+            let resources = all.into_iter().flat_map(|(_, resources, ..)| resources).collect();
             app.ui.json(&List { format: FORMAT, resources });
         }
         Format::Text => {
             let columns = app.ui.columns().filter(|_| app.ui.level < Level::Verbose);
-            for (environment, resources, held) in &all {
+            for (environment, resources, held, holder) in &all {
                 if args.all && !resources.is_empty() {
                     app.ui.data(&format!("{}\n", crate::text::line(&environment.to_string())));
                 }
@@ -67,11 +70,17 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 if let Some(holder) = held {
                     app.ui.note(&format!("{environment} is closed to deployments by {holder}"));
                 }
+                if let Some(Held { holder, lease }) = holder {
+                    let lease = lease.map_or_else(String::new, |lease| {
+                        format!("; its lease ends in {} s unless it is renewed", lease.as_secs_f64().ceil())
+                    });
+                    app.ui.note(&format!("{environment} is in use by {holder}{lease}"));
+                }
             }
-            if all.iter().any(|(_, resources, _)| resources.iter().any(|one| one.pending.is_some())) {
+            if all.iter().any(|(_, resources, ..)| resources.iter().any(|one| one.pending.is_some())) {
                 app.ui.hint("`purlin up` and `purlin refresh` find out what became of what is pending");
             }
-            if all.iter().all(|(_, resources, _)| resources.is_empty()) {
+            if all.iter().all(|(_, resources, ..)| resources.is_empty()) {
                 app.ui.say("Nothing is recorded.");
                 input::hint_at_others(&place, app).await?;
             }

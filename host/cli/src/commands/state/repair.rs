@@ -1,6 +1,7 @@
 //! `purlin state repair`
 
 use purlin_host::Purlin;
+use purlin_host::model::Workspace;
 use purlin_host::state::Report as HostReport;
 use serde::Serialize;
 
@@ -15,9 +16,9 @@ use crate::text;
 
 /// Check the state for damage and repair it.
 ///
-/// Each environment has a journal of its own. One that is damaged is made again from what is whole in it.
-/// What does not read is named and left out; the next `purlin up` then reads all resources before it plans.
-/// Copies of the old files are kept in `stale/`.
+/// A damaged environment is restored from the parts of it that can be read. Parts that cannot be read are named and
+/// left out; the next `purlin up` then reads all resources before it plans. Copies of the old files are kept in
+/// `stale/`; in a database, damaged entries move to the table `stale`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -61,12 +62,12 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     // keeps anybody from finding out.
     let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
     let purlin = input::orchestrator(&workspace, app)?;
-    let folder = text::path(&input::short(purlin.state_folder(), &app.folder));
+    let place = place(&purlin, &workspace, app);
     if !purlin.has_state() {
-        return Err(Failure::input(format!("there is no state in `{folder}`"))
+        return Err(Failure::input(format!("there is no state in `{place}`"))
             .hint("`--state DIR` names another folder"));
     }
-    let found = purlin.verify_state(!args.check).map_err(subject::failure)?;
+    let found = purlin.verify_state(!args.check).await.map_err(subject::failure)?;
     let mut contradictions = Vec::new();
     // Who opens the state of an earlier version converts it, and a check writes nothing.
     let mut left = !args.check || found.findings.is_empty() && found.older.is_none();
@@ -78,7 +79,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     match args.format.format {
         Format::Json => app.ui.json(&report),
         Format::Text => {
-            app.ui.data(&render(&report, &folder));
+            app.ui.data(&render(&report, &place));
             if !report.whole && args.check {
                 app.ui.hint("`purlin state repair` puts right what can be");
             }
@@ -91,6 +92,14 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let good = report.whole || report.repaired && report.lost.is_empty();
     Ok(if good { Status::Done } else { Status::Failed })
+}
+
+/// Where the state is: its folder, or the address of its database.
+fn place(purlin: &Purlin, workspace: &Workspace, app: &App) -> String {
+    match workspace.database.is_some() {
+        true => text::line(&purlin.state_place()).into_owned(),
+        false => text::path(&input::short(purlin.state_folder(), &app.folder)),
+    }
 }
 
 /// What records say against each other, and whether anything of that is left once it was mended,
@@ -132,20 +141,20 @@ fn report(found: HostReport, contradictions: Vec<String>, sound: bool) -> Report
     }
 }
 
-fn render(report: &Report, folder: &str) -> String {
+fn render(report: &Report, place: &str) -> String {
     let records = text::count(report.records, "resource");
     if let (true, Some(format)) = (report.whole, report.older) {
         let then = "the next command that uses it converts it";
         return match format {
-            1 => format!("The state in `{folder}` has format 1, which is not checked before {then}.\n"),
+            1 => format!("The state in `{place}` has format 1, which is not checked before {then}.\n"),
             _ => format!(
-                "{} The state in `{folder}` is whole: {records}. It has format {format}, and {then}.\n",
+                "{} The state in `{place}` is whole: {records}. It has format {format}, and {then}.\n",
                 paint(GOOD, "ok")
             ),
         };
     }
     if report.whole {
-        return format!("{} The state in `{folder}` is whole: {records}.\n", paint(GOOD, "ok"));
+        return format!("{} The state in `{place}` is whole: {records}.\n", paint(GOOD, "ok"));
     }
     let mut out = String::new();
     for finding in &report.findings {
@@ -158,9 +167,9 @@ fn render(report: &Report, folder: &str) -> String {
         out.push_str(&format!("kept: a copy of the old file is in `{}`\n", text::line(moved)));
     }
     if report.repaired && !report.lost.is_empty() {
-        out.push_str(&format!("The state in `{folder}` holds what could be saved: {records}.\n"));
+        out.push_str(&format!("The state in `{place}` holds what could be saved: {records}.\n"));
     } else if report.repaired {
-        out.push_str(&format!("{} The state in `{folder}` was repaired: {records}.\n", paint(GOOD, "ok")));
+        out.push_str(&format!("{} The state in `{place}` was repaired: {records}.\n", paint(GOOD, "ok")));
     }
     out
 }

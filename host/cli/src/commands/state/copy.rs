@@ -1,0 +1,195 @@
+//! `purlin state copy`
+
+use std::path::{Path, PathBuf};
+
+use purlin_host::documents::{self, Input};
+use purlin_host::model::Workspace;
+use purlin_host::state::{self, Environment};
+use purlin_host::{Copied, CopyOptions, Purlin};
+use serde::Serialize;
+
+use super::subject;
+use crate::app::App;
+use crate::args::{Format, FormatArg};
+use crate::failure::{Failure, Status, chain};
+use crate::input;
+use crate::report::FORMAT;
+use crate::report::state::Place;
+use crate::surroundings::WORKSPACE_FILE;
+use crate::text;
+
+/// Copy environments from one state to another, such as from a folder to a database.
+///
+/// FROM and TO are projects (a folder with a purlin.yaml, or that file), whose state is meant, or folders of a state
+/// (`.purlin`). Each environment is copied as a whole, with its history, compared with the original, and the original
+/// is closed to deployments. An interrupted copy continues where it stopped: environments that are in TO already are
+/// not copied again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  purlin state copy .purlin .               purlin.yaml names a database now
+  purlin state copy . ../backup --keep-open
+  purlin state copy .purlin . --env staging
+
+With `--format json`; `outcome` is `copied`, `already` (it was there) or `failed`, with `error`:
+  {\"format\": 1, \"from\", \"to\", \"environments\": [{\"org\", \"app\", \"env\", \"outcome\", \"resources\", \"error\"}]}")]
+pub(super) struct Args {
+    /// The state that environments are copied from.
+    #[arg(value_name = "FROM")]
+    from: PathBuf,
+
+    /// The state that they are copied to. A folder is created if it does not exist.
+    #[arg(value_name = "TO")]
+    to: PathBuf,
+
+    /// Copy only this environment. May be repeated.
+    #[arg(long = "env", value_name = "ENV")]
+    environments: Vec<String>,
+
+    /// Replace what TO has recorded in these environments, which is lost.
+    #[arg(long)]
+    replace: bool,
+
+    /// Leave the originals open to deployments. Use this for backups only: two states that know the same resources
+    /// undo what the other one did.
+    #[arg(long)]
+    keep_open: bool,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+#[derive(Serialize)]
+struct Report {
+    format: u8,
+    from: String,
+    to: String,
+    environments: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    #[serde(flatten)]
+    environment: Place,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resources: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    if app.global.state.is_some() {
+        return Err(Failure::input("`--state` does not go with `state copy`: FROM and TO name the states"));
+    }
+    let (from, to) = (at(&args.from, app)?, at(&args.to, app)?);
+    if from.state_place() == to.state_place() {
+        let place = from.state_place();
+        return Err(Failure::input(format!("FROM and TO are the same state, `{}`", text::line(&place))));
+    }
+    if !from.has_state() {
+        return Err(Failure::input(format!("there is no state in `{}`", text::path(&args.from))));
+    }
+    let all = from.environments().await.map_err(subject::failure)?;
+    let chosen: Vec<Environment> = all
+        .iter()
+        .filter(|one| args.environments.is_empty() || args.environments.iter().any(|env| **env == *one.env))
+        .cloned()
+        .collect();
+    if let Some(missing) = args.environments.iter().find(|env| !chosen.iter().any(|one| *one.env == ***env)) {
+        return Err(Failure::input(format!(
+            "nothing is recorded in an environment `{}` in `{}`",
+            text::line(missing),
+            text::line(&from.state_place())
+        )));
+    }
+    let options = CopyOptions { replace: args.replace, keep_open: args.keep_open };
+    let mut entries = Vec::with_capacity(chosen.len());
+    for environment in &chosen {
+        let copied = from.copy_environment(environment, &to, options).await;
+        let entry = entry(environment, copied);
+        if args.format.format == Format::Text {
+            show(environment, &entry, app);
+        }
+        entries.push(entry);
+    }
+    let (from_place, to_place) = (from.state_place(), to.state_place());
+    from.close().await.map_err(subject::failure)?;
+    super::super::deploy::close(to, app).await?;
+    let failed = entries.iter().filter(|entry| entry.error.is_some()).count();
+    match args.format.format {
+        Format::Json => {
+            app.ui.json(&Report { format: FORMAT, from: from_place, to: to_place, environments: entries })
+        }
+        Format::Text if chosen.is_empty() => {
+            app.ui.say("Nothing is recorded in FROM, so nothing was copied.")
+        }
+        Format::Text => {
+            let there = chosen.len() - failed;
+            app.ui.say(&format!(
+                "{} of {} in `{}`.",
+                there,
+                match chosen.len() {
+                    1 => "1 environment is".to_owned(),
+                    count => format!("{count} environments are"),
+                },
+                text::line(&to_place)
+            ));
+            if failed > 0 {
+                app.ui.hint("the same command copies the rest");
+            } else if !args.keep_open {
+                app.ui.hint("the originals are closed to deployments; `purlin state unlock` opens one again");
+            }
+        }
+    }
+    Ok(if failed > 0 { Status::Failed } else { Status::Done })
+}
+
+fn entry(environment: &Environment, copied: Result<Copied, purlin_host::Error>) -> Entry {
+    let environment = Place::new(environment);
+    match copied {
+        Ok(Copied { resources, already }) => {
+            let outcome = if already { "already" } else { "copied" };
+            Entry { environment, outcome, resources: Some(resources), error: None }
+        }
+        Err(error) => {
+            let mut message = chain(error.to_string(), std::error::Error::source(&error));
+            if matches!(error, purlin_host::Error::State(state::Error::Exists { .. })) {
+                message.push_str(", and they are not the same; `--replace` replaces them");
+            }
+            Entry { environment, outcome: "failed", resources: None, error: Some(message) }
+        }
+    }
+}
+
+fn show(environment: &Environment, entry: &Entry, app: &App) {
+    let resources = text::count(entry.resources.unwrap_or_default(), "resource");
+    match &entry.error {
+        None if entry.outcome == "copied" => app.ui.say(&format!("Copied {environment}: {resources}.")),
+        None => app.ui.say(&format!("{environment} was there already: {resources}.")),
+        Some(error) => app.ui.error(&format!("{environment} was not copied: {}", text::line(error))),
+    }
+}
+
+/// The state that a path names.
+fn at(path: &Path, app: &App) -> Result<Purlin, Failure> {
+    let file = match path.is_dir() {
+        true => path.join(WORKSPACE_FILE),
+        false => path.to_owned(),
+    };
+    if file.is_file() {
+        let loaded = documents::load(&[Input::Path(file)]);
+        if loaded.has_errors() {
+            return Err(Failure::Documents { faults: loaded.diagnostics, sources: loaded.sources });
+        }
+        let Some(workspace) = loaded.workspace.clone() else {
+            return Err(Failure::input(format!("`{}` holds no Workspace", text::path(path)))
+                .hint("name a folder with a purlin.yaml, or the folder of a state, such as `.purlin`"));
+        };
+        return input::orchestrator(&workspace, app);
+    }
+    // The key lies in the folder, unless the project at hand names another one.
+    let Workspace { folder, key, .. } = input::workspace_alone(app)?;
+    let key = key.filter(|_| !path.join("key").is_file());
+    input::orchestrator_at(&Workspace { folder, key, ..Workspace::default() }, Some(path), app)
+}

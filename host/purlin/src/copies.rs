@@ -1,0 +1,126 @@
+//! Copies of environments in the state of another workspace: how a team moves to a database, or back.
+
+use std::fmt;
+
+use purlin_state::{Change, Environment, Error as StateError, Held, Holder, ImportOptions, Snapshot, Store};
+
+use crate::{Error, Purlin};
+
+/// How environments are copied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CopyOptions {
+    /// Replace what is recorded in the environment that is copied to.
+    pub replace: bool,
+    /// Leave the original open to deployments. Then two states know the same resources, and each changes them without
+    /// the other: for backups only.
+    pub keep_open: bool,
+}
+
+/// An environment that is in the other state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// How many resources are recorded in it.
+    pub resources: usize,
+    /// Whether it was there already, so that nothing was copied.
+    pub already: bool,
+}
+
+/// Why an environment is closed after it was copied.
+struct Moved<'p>(&'p str);
+
+impl fmt::Display for Moved<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "moved to {}", self.0)
+    }
+}
+
+impl Purlin {
+    /// Copies all that is recorded in an environment, its history included, to the state of another workspace,
+    /// compares both, and closes the original to deployments. Holds the locks of both. Whenever it is interrupted, the
+    /// next call continues: an environment that is equal in both states, or was closed by an earlier copy, is not
+    /// copied again.
+    ///
+    /// # Errors
+    /// [`Error::State`] when something else is recorded there and is not to be replaced, when either environment is
+    /// locked, and when either state cannot be read or written.
+    pub async fn copy_environment(
+        &self,
+        environment: &Environment,
+        to: &Self,
+        options: CopyOptions,
+    ) -> Result<Copied, Error> {
+        let (store, other) = (self.store().await?, to.store().await?);
+        let lock_holder = self.holder();
+        let lock = store.lock(environment, lock_holder.clone()).await?;
+        let moved = Moved(&to.state_place()).to_string();
+        let result = async {
+            // Two names may mean one state, such as two addresses of one database: then our own lock is in both.
+            let is_ours =
+                |held: Held| (held.holder.pid, &held.holder.host) == (lock_holder.pid, &lock_holder.host);
+            if other.holder(environment).await?.is_some_and(is_ours) {
+                return Err(StateError::Same);
+            }
+            let original = store.load(environment).await?;
+            let resources = original.records.len();
+            if original.held.as_ref().is_some_and(|held| held.command == moved) && !options.replace {
+                return Ok::<_, StateError>((Copied { resources, already: true }, false));
+            }
+            let there = other.load(environment).await?;
+            let is_there = !there.records.is_empty() || !other.history(environment).await?.is_empty();
+            if is_there && is_same(&*store, &*other, environment, (&original, &there)).await? {
+                return Ok((Copied { resources, already: true }, true));
+            }
+            if is_there && !options.replace {
+                return Err(StateError::Exists {
+                    environment: environment.clone(),
+                    records: there.records.len(),
+                });
+            }
+            if to.recipient().await.is_ok_and(|recipient| recipient.is_none()) {
+                // A state in a folder makes its key with the first secret.
+                other.seal(&[]).await?;
+            }
+            let recipient = to.recipient().await.ok().flatten();
+            let export = store.export(environment, recipient.as_deref()).await?;
+            let import = ImportOptions { replace: options.replace, is_old: false };
+            other.import(export, to.holder(), import).await?;
+            let there = other.load(environment).await?;
+            match is_same(&*store, &*other, environment, (&original, &there)).await? {
+                true => Ok((Copied { resources, already: false }, true)),
+                false => Err(StateError::Damaged {
+                    name: environment.to_string(),
+                    detail: "its copy is not the same; the original stays as it was".into(),
+                }),
+            }
+        };
+        let result = result.await;
+        if let Ok((_, true)) = result
+            && !options.keep_open
+        {
+            let holder = Holder { command: moved, ..self.holder() };
+            lock.writer().commit(vec![Change::Hold(Some(holder))]).await?;
+        }
+        lock.release().await?;
+        Ok(result?.0)
+    }
+}
+
+/// Whether two stores have the same recorded in an environment, except for who closed it.
+async fn is_same(
+    one: &dyn Store,
+    other: &dyn Store,
+    environment: &Environment,
+    (first, second): (&Snapshot, &Snapshot),
+) -> Result<bool, StateError> {
+    let open = |snapshot: &Snapshot| Snapshot { held: None, ..snapshot.clone() };
+    let history = one.history(environment).await?;
+    if open(first) != open(second) || history != other.history(environment).await? {
+        return Ok(false);
+    }
+    for digest in history.iter().filter_map(|deployment| deployment.documents) {
+        if one.documents(environment, &digest).await? != other.documents(environment, &digest).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,164 @@
+//! `purlin state repair` of a database: is everything readable, and what can be saved where it is not.
+//!
+//! A repair removes what cannot be read from `entries`, keeps it in `stale`, and seals how many entries are left.
+
+use std::sync::Arc;
+
+use tokio_postgres::types::Type;
+
+use super::Inner;
+use super::claim::Held;
+use super::connect::parameter;
+use super::read::{Whole, is_documents, is_history};
+use crate::check::{Report, environment_of, inspect, left_out};
+use crate::encode::{Write, Writes};
+use crate::keyspace::{self, Kind};
+use crate::table::Table;
+use crate::{Claim as _, Doubt, Environment, Error, Holder, codec};
+
+impl Inner {
+    /// Looks whether everything can be read. Writes nothing.
+    pub(super) async fn verify(&self) -> Result<Report, Error> {
+        let mut report = Report::default();
+        for environment in self.places().await? {
+            let Some(whole) = self.whole(&environment).await? else { continue };
+            if let Some(finding) = self.of_head(&environment, &whole) {
+                report.findings.push(finding);
+            }
+            inspect(&whole.table, Some(&self.keys), &mut report);
+        }
+        for place in self.nameless().await? {
+            let table = self.entries_at(&place).await?;
+            report.findings.push(match environment_of(&table) {
+                Some(environment) => missing(&environment),
+                None => "there are entries of an environment whose name is lost".into(),
+            });
+            inspect(&table, Some(&self.keys), &mut report);
+        }
+        Ok(report)
+    }
+
+    /// The same, and removes what cannot be read. Where something was lost, the next run reads all resources before
+    /// it plans.
+    pub(super) async fn repair(self: Arc<Self>, holder: Holder) -> Result<Report, Error> {
+        let mut report = Report::default();
+        let mut all = self.places().await?;
+        for place in self.nameless().await? {
+            match environment_of(&self.entries_at(&place).await?) {
+                Some(environment) => all.push(environment),
+                None => report.lost.push("the name of an environment, whose entries stay as they are".into()),
+            }
+        }
+        for environment in all {
+            let found = match self.whole(&environment).await? {
+                Some(mut whole) => {
+                    let mut found = Report::default();
+                    found.findings.extend(self.of_head(&environment, &whole));
+                    left_out(&mut whole.table, Some(&self.keys), &mut found);
+                    found.records = whole.table.range(&keyspace::all(Kind::Record)).count();
+                    found
+                }
+                None => Report { findings: vec![missing(&environment)], ..Report::default() },
+            };
+            let found = match found.is_whole() {
+                true => found,
+                // Whoever held it may have written since.
+                false => Arc::clone(&self).repair_environment(&environment, &holder).await?,
+            };
+            report.findings.extend(found.findings);
+            report.lost.extend(found.lost);
+            report.records += found.records;
+        }
+        Ok(report)
+    }
+
+    async fn repair_environment(
+        self: Arc<Self>,
+        environment: &Environment,
+        holder: &Holder,
+    ) -> Result<Report, Error> {
+        let mut report = Report::default();
+        let taken = self.acquire(environment, holder).await?;
+        let repaired = async {
+            let Some(Whole { mut table, head, reached, tally }) = self.whole(environment).await? else {
+                return Ok(None);
+            };
+            let of_head = self.check(environment, head.as_deref(), &reached, tally);
+            report.findings.extend(of_head.err().map(|error| error.to_string()));
+            let broken = left_out(&mut table, Some(&self.keys), &mut report);
+            report.records = table.range(&keyspace::all(Kind::Record)).count();
+            self.put_aside(environment, &broken).await?;
+            let mut kept = Table::default();
+            for (key, value) in table.iter().filter(|(key, _)| !is_documents(key)) {
+                let value = if is_history(key) { Vec::new() } else { value.to_vec() };
+                kept.apply(key.to_vec(), Some(value));
+            }
+            Ok(Some((kept, reached, broken)))
+        };
+        let (table, mut reached, broken) = match repaired.await {
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                self.give_up(environment, taken.fence).await;
+                return Ok(report);
+            }
+            Err(error) => {
+                self.give_up(environment, taken.fence).await;
+                return Err(error);
+            }
+        };
+        reached.server = self.server().await.or(reached.server);
+        let held = Held::start(&self, taken.into_leased(environment, table, reached));
+        let doubt = keyspace::prefix(Kind::Doubt, &keyspace::place(environment));
+        let doubt = Write::Put { key: doubt, value: codec::encode_doubt(Doubt::Lost, &self.keys)? };
+        let gone = broken.into_iter().map(|key| Write::Remove { key });
+        let written = match held.take(Writes(gone.chain([doubt]).collect())) {
+            Ok(durable) => durable.await,
+            Err(error) => Err(error),
+        };
+        written.and(held.release().await)?;
+        Ok(report)
+    }
+
+    /// What is wrong with the number of entries, or with what says it.
+    fn of_head(&self, environment: &Environment, whole: &Whole) -> Option<String> {
+        let checked = self.check(environment, whole.head.as_deref(), &whole.reached, whole.tally);
+        checked.err().map(|error| error.to_string())
+    }
+
+    /// Copies entries to `stale`.
+    async fn put_aside(&self, environment: &Environment, keys: &[Vec<u8>]) -> Result<(), Error> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let schema = self.database.schema();
+        let sql = format!(
+            "INSERT INTO {schema}.stale (place, key, value)
+             SELECT place, key, value FROM {schema}.entries WHERE place = $1 AND key = ANY ($2)"
+        );
+        let parameters = vec![
+            parameter(keyspace::place(environment).to_vec(), Type::BYTEA),
+            parameter(keys.to_vec(), Type::BYTEA_ARRAY),
+        ];
+        self.database.query("keep damaged entries", &sql, parameters).await.map(drop)
+    }
+
+    /// The places of entries without an environment.
+    async fn nameless(&self) -> Result<Vec<Vec<u8>>, Error> {
+        let schema = self.database.schema();
+        let sql = format!(
+            "SELECT DISTINCT place FROM {schema}.entries AS e
+             WHERE NOT EXISTS (SELECT FROM {schema}.environments AS v WHERE v.place = e.place)"
+        );
+        let rows = self.database.query("read the state", &sql, Vec::new()).await?;
+        rows.iter().map(|row| row.try_get(0).map_err(|error| self.unreadable(&error))).collect()
+    }
+
+    async fn entries_at(&self, place: &[u8]) -> Result<Table, Error> {
+        let sql = format!("SELECT key, value FROM {}.entries WHERE place = $1", self.database.schema());
+        self.stored(&sql, vec![parameter(place.to_vec(), Type::BYTEA)]).await
+    }
+}
+
+fn missing(environment: &Environment) -> String {
+    format!("{environment} is missing from the table `environments`")
+}
