@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
 use purlin_host::ContextChanges;
@@ -66,6 +67,10 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "N")]
     pub(crate) parallelism: Option<NonZeroUsize>,
 
+    /// How long to wait for another deployment of the same environment, such as `30s` or `5m` [default: not at all].
+    #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
+    pub(crate) lock_timeout: Option<Duration>,
+
     /// Print where the time went.
     #[arg(long, global = true)]
     pub(crate) timings: bool,
@@ -74,6 +79,10 @@ pub(crate) struct Global {
     /// in the current folder].
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
+}
+
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    purlin_host::documents::duration(text).ok_or_else(|| "write a number and a unit, such as 10m".to_owned())
 }
 
 /// When to use colours.

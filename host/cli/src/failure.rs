@@ -157,8 +157,12 @@ impl Failure {
     pub(crate) fn state(error: &state::Error) -> Self {
         let failure = Self::run(chain(error.to_string(), StdError::source(error)));
         match error {
-            state::Error::Locked { .. } | state::Error::Busy { .. } => failure.hint(
-                "only one deployment at a time may change an environment; nothing was changed by this one",
+            state::Error::Locked { .. } => failure.hint(
+                "only one deployment at a time may change an environment; nothing was changed by this one, \
+                 and `--lock-timeout 5m` waits for the other one",
+            ),
+            state::Error::Busy { .. } => failure.hint(
+                "only one process at a time may change the whole state; nothing was changed by this one",
             ),
             state::Error::Reserved { .. } => failure.hint(
                 "what it installs is shared with this deployment afterwards; nothing was changed by this one",

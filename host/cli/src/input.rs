@@ -294,7 +294,8 @@ pub(crate) fn orchestrator_at(
         .holder(surroundings::holder(app.command))
         .compiler(Arc::new(worker::compiler()))
         .wait(WAIT)
-        .wait_for_others(PATIENCE);
+        .wait_for_others(PATIENCE)
+        .lock_timeout(app.global.lock_timeout.unwrap_or_default());
     if let Some(folder) = state {
         if folder.is_file() {
             return Err(Failure::input(format!(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 
-use purlin_engine::{Base, CurrentInputs, Plan, PlanOptions, SecretStores};
+use purlin_engine::{Base, CancelToken, CurrentInputs, Plan, PlanOptions, SecretStores};
 use purlin_graph::{Explanation, Graph};
 use purlin_model::{Context, Diagnostic, Key, KeySource, Location, Urn, Workspace};
 use purlin_sandbox::Compiler;
@@ -31,6 +31,7 @@ pub struct Builder {
     holder: Option<Holder>,
     wait: Duration,
     patience: Duration,
+    lock_timeout: Duration,
     state_folder: Option<PathBuf>,
     store: Option<Arc<dyn Store>>,
     cache_folder: Option<PathBuf>,
@@ -131,6 +132,14 @@ impl Builder {
         self
     }
 
+    /// How long a deployment waits for another one of the same environment; not at all by default. Whom it waits for
+    /// is told as [`Self::on_note`] says.
+    #[must_use]
+    pub fn lock_timeout(mut self, wait: Duration) -> Self {
+        self.lock_timeout = wait;
+        self
+    }
+
     /// Driver calls at the same time; 32 when nothing is given here or in the workspace.
     #[must_use]
     pub fn parallelism(mut self, calls: usize) -> Self {
@@ -184,6 +193,7 @@ impl Builder {
             }),
             wait: self.wait,
             patience: self.patience,
+            lock_timeout: self.lock_timeout,
             is_system_clock: self.clock.is_none(),
             clock: self.clock.unwrap_or_else(|| Arc::new(clock::steady())),
             probe: self.probe,
@@ -208,6 +218,7 @@ pub struct Purlin {
     holder: Holder,
     pub(crate) wait: Duration,
     pub(crate) patience: Duration,
+    lock_timeout: Duration,
     clock: Clock,
     is_system_clock: bool,
     pub(crate) probe: Option<Probe>,
@@ -427,7 +438,13 @@ impl Purlin {
         if self.is_system_clock {
             clock::now()?;
         }
-        let lock = self.store().await?.lock(environment, self.holder()).await?;
+        let store = self.store().await?;
+        let told = format!("which has the lock of {environment}");
+        let lock = self
+            .patiently(self.lock_timeout, &told, &CancelToken::default(), || {
+                store.lock(environment, self.holder())
+            })
+            .await?;
         let (read, current, claims, reserved) = Default::default();
         let session = Session { purlin: self, lock, read, current, claims, reserved };
         if session.lock.has_lapsed() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use purlin_engine::{CancelToken, Event};
 use purlin_sandbox::clock;
-use purlin_state::{Environment, Round};
+use purlin_state::{Due, Environment, Round};
 
 use crate::impact::Proposal;
 use crate::{Documents, Error, Keeper, Pass, Purlin};
@@ -117,11 +117,20 @@ impl Fleet {
             Some(taken) => taken,
             None => self.take_own(most).await?,
         };
+        let taken: Vec<Environment> = taken
+            .into_iter()
+            .map(|Due { environment, is_requested }| {
+                if is_requested && let Some(kept) = self.kept.get_mut(&environment) {
+                    kept.keeper.request_all();
+                }
+                environment
+            })
+            .collect();
         self.busy.extend(taken.iter().cloned());
         Ok(taken)
     }
 
-    async fn take_own(&mut self, most: usize) -> Result<Vec<Environment>, Error> {
+    async fn take_own(&mut self, most: usize) -> Result<Vec<Due>, Error> {
         let now = (self.purlin.clock())();
         let is_known = |at: u64| self.is_round || now < at.saturating_add(LIST_AGAIN);
         if !self.own.listed_at.is_some_and(is_known) {
@@ -138,7 +147,7 @@ impl Fleet {
             // In a round there is no next turn.
             next.insert(one.clone(), if self.is_round { u64::MAX } else { now });
         }
-        Ok(due)
+        Ok(due.into_iter().map(|environment| Due { environment, is_requested: false }).collect())
     }
 
     /// Reads every resource of the environments that this host made a pass over, at their next turn, which is now.

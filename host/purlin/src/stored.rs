@@ -84,6 +84,15 @@ impl Purlin {
         Ok(self.store().await?.holder(environment).await?)
     }
 
+    /// Requests the next turn of an environment from the hosts that keep all environments ([`crate::Fleet`]): it comes
+    /// before all others, and every resource is read. Says whether the store keeps turns; one in a folder does not.
+    ///
+    /// # Errors
+    /// [`Error::State`] when that cannot be recorded.
+    pub async fn request_turn(&self, environment: &Environment) -> Result<bool, Error> {
+        Ok(self.store().await?.request_turn(environment).await?)
+    }
+
     /// The environments that have records or a history, sorted by what their URNs begin with.
     ///
     /// # Errors

@@ -50,5 +50,5 @@ pub use pool::Pool;
 pub use postgres::{Address, DatabaseReport, PostgresOptions, PostgresStore};
 pub use probe::Probe;
 pub use record::{DriverVersion, Record, RecordId, Status};
-pub use store::{Claim, Durable, Held, Holder, Lock, Round, Store, Writer};
+pub use store::{Claim, Due, Durable, Held, Holder, Lock, Round, Store, Writer};
 pub use vacancy::{Reserved, Vacancy};

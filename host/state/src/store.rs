@@ -85,7 +85,8 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
-    /// Takes the turns of up to `most` environments, those first that wait for longest: in a round, of those whose
+    /// Takes the turns of up to `most` environments, first those that somebody requested, then those that wait for
+    /// longest: in a round, of those whose
     /// turn nobody took since the round began; else of those whose next turn has come. Nobody else gets these turns
     /// before [`Store::next_turn`] says when the next one is, or until they are `within` old. None as for
     /// [`Store::begin_round`].
@@ -97,8 +98,16 @@ pub trait Store: Send + Sync {
         _round: Option<&Round>,
         _most: usize,
         _within: Duration,
-    ) -> Result<Option<Vec<Environment>>, Error> {
+    ) -> Result<Option<Vec<Due>>, Error> {
         Ok(None)
+    }
+
+    /// Requests the next turn of an environment: it comes before all others. Says whether the store keeps turns.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    async fn request_turn(&self, _environment: &Environment) -> Result<bool, Error> {
+        Ok(false)
     }
 
     /// Says in how long the next turn of an environment is, by the clock of the store.
@@ -177,6 +186,15 @@ pub struct Held {
     pub holder: Holder,
     /// How long the lock stays theirs without being renewed; `None` where it ends with their process.
     pub lease: Option<Duration>,
+}
+
+/// An environment whose turn was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Which.
+    pub environment: Environment,
+    /// Whether somebody requested the turn.
+    pub is_requested: bool,
 }
 
 /// When a round over all environments began, by the clock of the store.

@@ -103,7 +103,7 @@ fn deployments_are_numbered_in_their_environment() {
         assert_eq!(history(&other())[0].number, 1);
         // An environment with a history alone is one.
         let known = run(store.environments(None, 9)).expect("lists");
-        let last = |known: &purlin_state::Known| known.last.as_ref().map(|last| last.id.to_string());
+        let last = |known: &Known| known.last.as_ref().map(|last| last.id.to_string());
         assert_eq!(
             known.iter().map(|known| (known.environment.clone(), last(known))).collect::<Vec<_>>(),
             [(environment(), Some("d".to_owned())), (other(), Some("a".to_owned()))]

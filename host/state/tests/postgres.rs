@@ -11,7 +11,7 @@ use common::keeps::keeps;
 use common::*;
 use purlin_model::Stand;
 use purlin_state::{
-    Address, Change, Deployment, Doubt, Environment, Error, Export, ImportOptions, KeyProvider, Lock,
+    Address, Change, Deployment, Doubt, Due, Environment, Error, Export, ImportOptions, KeyProvider, Lock,
     Outcome, PostgresOptions, PostgresStore, Store,
 };
 use purlin_systems::postgres::{PASSWORD, Pooler, Postgres};
@@ -239,7 +239,8 @@ fn tables_of_an_earlier_version_are_brought_to_this_one() {
     let store = scene.open();
     assert_eq!(scene.run(store.load(&environment())).expect("loads").records.len(), 1);
     let due = scene.run(store.take_turns(None, 10, BRIEF)).expect("taken");
-    assert_eq!(due, Some(vec![environment()]), "what was there is due");
+    let expected = Due { environment: environment(), is_requested: false };
+    assert_eq!(due, Some(vec![expected]), "what was there is due");
 }
 
 #[test]
@@ -265,7 +266,7 @@ fn each_turn_is_one_host_s() {
     }
     let take = |store: &PostgresStore, round: Option<&purlin_state::Round>, most, within: Duration| {
         let taken = scene.run(store.take_turns(round, most, within)).expect("taken");
-        taken.expect("a database keeps turns")
+        taken.expect("a database keeps turns").into_iter().map(|due| due.environment).collect::<Vec<_>>()
     };
     let long = Duration::from_secs(600);
     // Two hosts share a round, and each environment comes once.
@@ -291,6 +292,14 @@ fn each_turn_is_one_host_s() {
     assert_eq!(take(&other, None, 100, Duration::ZERO), [all[3].clone()]);
     assert_eq!(take(&store, None, 100, long), [all[3].clone()]);
     assert_eq!(take(&store, None, 100, long), []);
+    // One that somebody requests comes at once, before those that are due, and once.
+    scene.run(store.next_turn(&all[5], Duration::ZERO)).expect("set");
+    for _ in 0..2 {
+        assert!(scene.run(other.request_turn(&all[7])).expect("requested"));
+    }
+    let first = scene.run(store.take_turns(None, 1, long)).expect("taken").expect("turns");
+    assert_eq!(first, [Due { environment: all[7].clone(), is_requested: true }]);
+    assert_eq!(take(&store, None, 100, long), [all[5].clone()]);
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub(crate) struct Args {
 
     /// Go on for so long while a provider refuses a deletion, such as `10m`: after 1 s, then 2 s, up to a
     /// minute.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = crate::args::duration)]
     retry_for: Option<Duration>,
 
     #[command(flatten)]
@@ -59,10 +59,6 @@ impl Args {
         let orphan_shared = self.hand_over.orphan_shared;
         DestroyOptions { scope: self.scope.scope(), orphan_shared, ..DestroyOptions::default() }
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    documents::duration(text).ok_or_else(|| "write a number and a unit, such as 10m".to_owned())
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {

@@ -2,6 +2,7 @@
 
 mod changes;
 mod fleet;
+mod request;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -54,6 +55,10 @@ Examples:
   purlin reconcile --yes --all                   every environment once
   purlin reconcile --yes --all --watch           as a service, on any number of hosts
   purlin reconcile --yes --all platform/         roll out changed definitions
+  purlin reconcile --request --env staging       have the service look at one environment now
+
+With `--request` and `--format json`:
+  {\"format\": 1, \"environment\": {\"org\", \"app\", \"env\"}, \"requested\": true}
 
 In a watch, SIGUSR1 reads everything at once; Ctrl-C finishes the calls in flight and ends it.
 
@@ -79,6 +84,11 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
 
+    /// Request a pass over the environment from the hosts that run `--all --watch`, and return at once. It comes
+    /// before all others, and reads every resource. For a state in a database.
+    #[arg(long, conflicts_with_all = ["watch", "all"])]
+    request: bool,
+
     /// Environments at the same time, with `--all` [default: 4 for each processor].
     #[arg(long, value_name = "N", requires = "all")]
     environments: Option<std::num::NonZeroUsize>,
@@ -95,6 +105,9 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    if args.request {
+        return request::run(args, app).await;
+    }
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&ConsentArgs { yes: args.yes, allow_data_loss: false }, json, app)?;
     if args.watch && args.documents.named().iter().any(|path| path.as_os_str() == "-") {

@@ -38,8 +38,9 @@ use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
 use crate::table::Table;
 use crate::{
-    Claim as _, Deployment, Doubt, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known,
-    Listing, Lock, Record, RecordId, Report, Reserved, Round, Snapshot, Store, Vacancy, codec, snapshot,
+    Claim as _, Deployment, Doubt, Due, Environment, Error, Export, Holder, ImportOptions, KeyProvider,
+    Known, Listing, Lock, Record, RecordId, Report, Reserved, Round, Snapshot, Store, Vacancy, codec,
+    snapshot,
 };
 
 /// How to open a store in PostgreSQL.
@@ -541,9 +542,14 @@ impl Store for PostgresStore {
         round: Option<&Round>,
         most: usize,
         within: Duration,
-    ) -> Result<Option<Vec<Environment>>, Error> {
+    ) -> Result<Option<Vec<Due>>, Error> {
         let round = round.cloned();
         self.on(|inner| async move { inner.take_turns(round, most, within).await.map(Some) }).await
+    }
+
+    async fn request_turn(&self, environment: &Environment) -> Result<bool, Error> {
+        let environment = environment.clone();
+        self.on(|inner| async move { inner.request_turn(&environment).await.map(|()| true) }).await
     }
 
     async fn next_turn(&self, environment: &Environment, after: Duration) -> Result<(), Error> {

@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 use super::Inner;
 use super::connect::parameter;
 use super::read::environment;
-use crate::{Environment, Error, Round, keyspace};
+use crate::{Due, Environment, Error, Round, keyspace};
 
 impl Inner {
     pub(super) async fn begin_round(&self) -> Result<Round, Error> {
@@ -22,21 +22,21 @@ impl Inner {
         round: Option<Round>,
         most: usize,
         within: Duration,
-    ) -> Result<Vec<Environment>, Error> {
+    ) -> Result<Vec<Due>, Error> {
         let is_theirs = match round {
             // Those that nobody took since it began.
             Some(_) => "(turn_at IS NULL OR turn_at < $3::text::timestamptz)",
-            None => "next_at <= clock_timestamp() AND $3::text IS NULL",
+            None => "(next_at <= clock_timestamp() OR asked_at IS NOT NULL) AND $3::text IS NULL",
         };
         let schema = self.database.schema();
         let sql = format!(
             "WITH due AS (
-                SELECT place FROM {schema}.environments WHERE {is_theirs}
-                ORDER BY next_at LIMIT $1 FOR UPDATE SKIP LOCKED
+                SELECT place, asked_at IS NOT NULL AS asked FROM {schema}.environments WHERE {is_theirs}
+                ORDER BY asked_at, next_at LIMIT $1 FOR UPDATE SKIP LOCKED
             )
             UPDATE {schema}.environments AS e
-            SET turn_at = clock_timestamp(), next_at = clock_timestamp() + make_interval(secs => $2)
-            FROM due WHERE e.place = due.place RETURNING e.org, e.app, e.env"
+            SET turn_at = clock_timestamp(), next_at = clock_timestamp() + make_interval(secs => $2), asked_at = NULL
+            FROM due WHERE e.place = due.place RETURNING e.org, e.app, e.env, due.asked"
         );
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let parameters = vec![
@@ -45,7 +45,19 @@ impl Inner {
             parameter(round.map(|round| round.0), Type::TEXT),
         ];
         let rows = self.database.query("take turns", &sql, parameters).await?;
-        rows.iter().map(|row| environment(row, 0).map_err(|error| self.unreadable(&error))).collect()
+        let read = |row: &tokio_postgres::Row| -> Result<Due, tokio_postgres::Error> {
+            Ok(Due { environment: environment(row, 0)?, is_requested: row.try_get(3)? })
+        };
+        rows.iter().map(|row| read(row).map_err(|error| self.unreadable(&error))).collect()
+    }
+
+    pub(super) async fn request_turn(&self, environment: &Environment) -> Result<(), Error> {
+        let sql = format!(
+            "UPDATE {}.environments SET asked_at = coalesce(asked_at, clock_timestamp()) WHERE place = $1",
+            self.database.schema()
+        );
+        let parameters = vec![parameter(keyspace::place(environment).to_vec(), Type::BYTEA)];
+        self.database.query("request a turn", &sql, parameters).await.map(drop)
     }
 
     pub(super) async fn next_turn(&self, environment: &Environment, after: Duration) -> Result<(), Error> {

@@ -1,0 +1,41 @@
+//! `purlin reconcile --request`
+
+use serde::Serialize;
+
+use super::Args;
+use crate::app::App;
+use crate::args::Format;
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::report::FORMAT;
+use crate::report::state::Place;
+
+#[derive(Serialize)]
+struct Report {
+    format: u8,
+    environment: Place,
+    requested: bool,
+}
+
+pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let place = input::place(&args.documents, app).await?;
+    let environment = place.environment();
+    let fail = |error| Failure::host(error, &Default::default());
+    if place.workspace.database.is_none() {
+        return Err(Failure::input("`--request` is for a state in a database, which several hosts keep")
+            .hint("a process that keeps a state in a folder reads everything when it gets SIGUSR1"));
+    }
+    if !place.purlin.is_recorded(&environment).await.map_err(fail)? {
+        input::hint_at_others(&place, app).await?;
+        return Err(Failure::input(format!("nothing is recorded in {environment}")));
+    }
+    place.purlin.request_turn(&environment).await.map_err(fail)?;
+    place.purlin.close().await.map_err(fail)?;
+    match args.format.format {
+        Format::Json => {
+            app.ui.json(&Report { format: FORMAT, environment: Place::new(&environment), requested: true });
+        }
+        Format::Text => app.ui.say(&format!("{environment} has the next turn.")),
+    }
+    Ok(Status::Done)
+}
