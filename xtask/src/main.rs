@@ -19,6 +19,8 @@ mod sdk;
 #[cfg(unix)]
 mod shop;
 mod simulate;
+#[cfg(unix)]
+mod soak;
 mod step;
 mod targets;
 mod test;
@@ -56,6 +58,9 @@ enum Command {
     Docs(docs::Arguments),
     /// Lives many simulated lives of an environment, with every fault there is.
     Simulate(simulate::Arguments),
+    /// Keeps many environments on several hosts while everything fails, and checks the end.
+    #[cfg(unix)]
+    Soak(soak::Arguments),
     /// Cuts every command that writes off at each of its system calls, by kills and by power cuts.
     Crash(crash::Arguments),
     /// Feeds every reader of untrusted bytes with what a fuzzer makes up.
@@ -85,6 +90,8 @@ fn main() -> anyhow::Result<()> {
         Command::Kubernetes(arguments) => kubernetes::run(&arguments),
         Command::Sdk => sdk::run_all(),
         Command::Docs(arguments) => docs::run(&arguments),
+        #[cfg(unix)]
+        Command::Soak(arguments) => soak::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Crash(arguments) => crash::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),

@@ -14,6 +14,8 @@ use purlin_state::{
     Address, Change, Deployment, Doubt, Due, Environment, Error, Export, ImportOptions, KeyProvider, Lock,
     Outcome, PostgresOptions, PostgresStore, Store,
 };
+use purlin_systems::cut::Wire;
+use purlin_systems::interrupt::When;
 use purlin_systems::postgres::{PASSWORD, Pooler, Postgres};
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
@@ -32,8 +34,8 @@ struct Scene {
 }
 
 impl Scene {
-    fn begin() -> Option<Self> {
-        let server = Postgres::start()?;
+    fn begin(settings: &[&str]) -> Option<Self> {
+        let server = Postgres::with(None, settings)?;
         let key = tempfile::tempdir().expect("a folder");
         KeyProvider::create(&key.path().join("key")).expect("made");
         let scene = Self { server, runtime: runtime(), key };
@@ -88,7 +90,10 @@ fn runtime() -> Runtime {
 /// Installs its server where that is missing, and says so.
 macro_rules! scene {
     () => {
-        match Scene::begin() {
+        scene!(&[])
+    };
+    ($settings:expr) => {
+        match Scene::begin($settings) {
             Some(scene) => scene,
             None => return,
         }
@@ -741,4 +746,90 @@ fn a_database_is_looked_at() {
     assert!(held.lease.is_some_and(|lease| lease <= PostgresOptions::LEASE), "{held:?}");
     scene.run(lock.release()).expect("released");
     assert_eq!(scene.run(store.holder(&environment())).expect("reads"), None);
+}
+
+/// What a deployment does with its store, the documents and the history included.
+fn deploy(scene: &Scene, store: &PostgresStore, round: usize) -> Result<(), Error> {
+    scene.run(async {
+        let lock = store.lock(&environment(), holder()).await?;
+        let writer = lock.writer();
+        writer.commit(vec![intend(secret_record(round)), remove(round.wrapping_sub(1))]).await?;
+        let settled = Change::Settle(secret_record(round).id());
+        let (one, two) =
+            (writer.submit(vec![put(secret_record(round)), settled])?, writer.submit(vec![deployed(1)])?);
+        one.await?;
+        two.await?;
+        lock.release().await?;
+        store.environments(None, 10).await?;
+        store.history(&environment()).await.map(drop)
+    })
+}
+
+/// The wire to the database is cut once, at each message of a deployment, before the server gets it or before its
+/// answer comes back: it goes on, and what is recorded is what would be without the cut.
+#[test]
+fn a_deployment_survives_a_cut_at_each_message() {
+    let scene = scene!();
+    let wire = Wire::to(scene.server.port);
+    let options = || {
+        let mut options = scene.options();
+        options.address.url = format!("postgres://postgres@127.0.0.1:{}/postgres", wire.port());
+        options
+    };
+    for when in [When::Before, When::After] {
+        let mut at = 1;
+        loop {
+            scene.sql("DELETE FROM purlin.entries; DELETE FROM purlin.environments");
+            wire.cut_at(at, when);
+            let store = scene
+                .run(PostgresStore::open(options()))
+                .unwrap_or_else(|error| panic!("{at} {when:?}: {error}"));
+            deploy(&scene, &store, 1).unwrap_or_else(|error| panic!("{at} {when:?}: {error}"));
+            let was_cut = wire.was_cut();
+            deploy(&scene, &store, 2).unwrap_or_else(|error| panic!("{at} {when:?}: {error}"));
+            scene.run(store.close()).expect("closed");
+            let snapshot = scene.run(scene.open().load(&environment())).expect("loads");
+            assert_eq!(plain(&snapshot.records), [secret_record(2)], "{at} {when:?}");
+            assert!(snapshot.pending.is_empty() && snapshot.doubt.is_none(), "{at} {when:?}");
+            assert_eq!(scene.run(scene.open().history(&environment())).expect("reads").len(), 1);
+            assert_eq!(scene.sql("SELECT count(holder) FROM purlin.environments"), "0", "{at} {when:?}");
+            if !was_cut {
+                break;
+            }
+            at += 1;
+        }
+        assert!(at > 10, "there were only {at} messages");
+    }
+}
+
+/// The processes of the server are killed with -9 in the middle, so that it recovers from its log.
+#[test]
+fn a_deployment_survives_crashes_of_the_server() {
+    let scene = scene!(&["fsync=on"]);
+    let store = scene.open();
+    let lock = scene.lock(&store);
+    let (writer, done) = (lock.writer(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..3 {
+                let pid = scene.server.try_ask(
+                    "postgres",
+                    "SELECT pid FROM pg_stat_activity WHERE application_name = 'purlin' LIMIT 1",
+                );
+                if let Ok(pid) = pid {
+                    let _ = std::process::Command::new("kill").args(["-KILL", pid.trim()]).status();
+                }
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            done.store(true, Ordering::SeqCst);
+        });
+        let mut number = 0;
+        while !done.load(Ordering::SeqCst) || number < 20 {
+            scene.run(writer.commit(vec![put(record(number % 50))])).expect("commits");
+            number += 1;
+        }
+        scene.run(lock.release()).expect("releases");
+        let count = scene.run(store.load(&environment())).expect("loads").records.len();
+        assert_eq!(count, number.min(50));
+    });
 }

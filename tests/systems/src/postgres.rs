@@ -151,7 +151,11 @@ impl Postgres {
         }
     }
 
-    fn try_ask(&self, database: &str, sql: &str) -> Result<String, String> {
+    /// The same of the superuser, in a database.
+    ///
+    /// # Errors
+    /// What `psql` says.
+    pub fn try_ask(&self, database: &str, sql: &str) -> Result<String, String> {
         self.try_as("postgres", PASSWORD, database, sql)
     }
 

@@ -1,0 +1,424 @@
+//! `cargo xtask soak`: many environments in one PostgreSQL that several hosts keep for half an hour, while
+//! hosts are killed and suspended, the server crashes, things change behind their backs, and people
+//! deploy. At the end everything has to be as the documents say, and nothing may have been made twice.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use purlin_systems::postgres::{PASSWORD, Postgres};
+use purlin_systems::rest::{Service, ask};
+use serde_json::{Value, json};
+
+use crate::build;
+use crate::step::{built, step};
+
+/// Things of each environment.
+const THINGS: usize = 3;
+/// Seconds that a host keeps an environment without being heard of.
+const LEASE: u64 = 10;
+/// How often a host is killed, one is suspended, and the server crashes.
+const KILL: Duration = Duration::from_secs(10);
+const SUSPEND: Duration = Duration::from_mins(1);
+const CRASH: Duration = Duration::from_mins(3);
+/// How often something changes a thing.
+const CHANGE: Duration = Duration::from_millis(100);
+/// How often somebody deploys.
+const DEPLOY: Duration = Duration::from_secs(1);
+/// Rounds until everything has to be settled.
+const ROUNDS: usize = 10;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// How long.
+    #[arg(long, value_name = "MINUTES", default_value_t = 30)]
+    minutes: u64,
+    /// Environments.
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000)]
+    environments: usize,
+    /// Hosts that keep them.
+    #[arg(long, value_name = "COUNT", default_value_t = 8)]
+    hosts: usize,
+    /// What chance is drawn from.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Take the program as it was built before.
+    #[arg(long)]
+    no_build: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if !arguments.no_build {
+        build::run(&build::Arguments { release: true })?;
+    }
+    let purlin = built(true).join("purlin");
+    let settings = ["fsync=on", "log_statement=none", "max_connections=300", "shared_buffers=256MB"];
+    let postgres = Postgres::with(None, &settings).context("PostgreSQL is not installed")?;
+    let folder = tempfile::tempdir()?;
+    let service = Service::start();
+    let soak =
+        Soak { purlin, folder: folder.path().to_owned(), postgres, service, counted: Counted::default() };
+    soak.prepare(arguments.environments)?;
+    soak.work(arguments)?;
+    soak.check(arguments.environments)
+}
+
+struct Soak {
+    purlin: PathBuf,
+    folder: PathBuf,
+    postgres: Postgres,
+    service: Service,
+    counted: Counted,
+}
+
+/// What happened.
+#[derive(Default)]
+struct Counted {
+    killed: AtomicUsize,
+    suspended: AtomicUsize,
+    crashed: AtomicUsize,
+    changed: AtomicUsize,
+    /// Things that were deleted behind the hosts' backs.
+    deleted: AtomicUsize,
+    deployed: AtomicUsize,
+    created: AtomicUsize,
+    requests: AtomicUsize,
+}
+
+fn count(counter: &AtomicUsize, by: usize) {
+    counter.fetch_add(by, Ordering::Relaxed);
+}
+
+/// Chance, the same for the same seed.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap_or(0) % most.max(1)
+    }
+}
+
+impl Soak {
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.purlin);
+        command.args(words).current_dir(&self.folder).env("NO_COLOR", "1").stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command, and gives what it says.
+    fn ask(&self, words: &[&str], status: i32) -> anyhow::Result<String> {
+        let done = self.command(words).output()?;
+        let said = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.code() == Some(status), "`purlin {}` failed:\n{said}", words.join(" "));
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    }
+
+    fn write(&self, name: &str, document: &Value) -> anyhow::Result<()> {
+        fs::write(self.folder.join(name), document.to_string()).context("cannot write a document")
+    }
+
+    /// Writes the documents, and deploys all environments.
+    fn prepare(&self, environments: usize) -> anyhow::Result<()> {
+        fs::create_dir(self.folder.join("secrets"))?;
+        fs::write(self.folder.join("secrets/password"), PASSWORD)?;
+        self.write(
+            "purlin.yaml",
+            &json!({"apiVersion": "purlin.dev/v1", "kind": "Workspace", "spec": {
+                "state": {"postgres": {
+                    "url": format!("postgres://postgres@127.0.0.1:{}/postgres", self.postgres.port),
+                    "password": {"store": "local", "ref": "password"},
+                    "lease": format!("{LEASE}s"),
+                }},
+                "key": {"file": "key.txt"},
+                "secret_stores": {"local": {"file": "./secrets"}},
+                "reconcile": {"interval": "30s", "grace": "0s"},
+                "drivers": {"purlin/http": {
+                    "grants": {"http": [format!("GET,POST,PUT,PATCH,DELETE {}/things*", self.service.url())]},
+                    "limits": {"time": "8s"},
+                }},
+            }}),
+        )?;
+        let name = "${context.env.id}-${params.name}";
+        self.write(
+            "thing.yaml",
+            &json!({"apiVersion": "purlin.dev/v1", "kind": "Definition",
+            "metadata": {"id": "thing"}, "spec": {"type": "thing", "driver": "purlin/http", "criteria": [{}],
+            "inputs": {"connection": {"base_url": self.service.url()}, "values": {
+                "name": name,
+                "create": {"path": "/things", "body": {"name": name, "size": "${params.size}",
+                    "labels": ["${context.res.guresid}"]}},
+                "update": {"method": "PATCH"},
+                "find": {"path": "/things?name={name}", "items": "/items", "name": "/name", "next": "/next"},
+                "mark": "/labels",
+                "observe": {"/create/body/size": "/size"},
+            }}}}),
+        )?;
+        let shared: serde_json::Map<String, Value> = (0..THINGS)
+            .map(|number| {
+                let name = format!("t{number}");
+                (name.clone(), json!({"type": "thing", "params": {"name": name, "size": "${values.size}"}}))
+            })
+            .collect();
+        self.write(
+            "deployment.yaml",
+            &json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment",
+            "spec": {"values": {"size": 0}, "shared": shared}}),
+        )?;
+        self.ask(&["state", "key", "new", "key.txt"], 0)?;
+        self.ask(&["state", "init"], 0)?;
+        step(&format!("{environments} environments"), || {
+            std::thread::scope(|scope| {
+                let deploy = |worker: usize| {
+                    (worker..environments).step_by(4).try_for_each(|number| {
+                        let env = format!("e{number}");
+                        self.ask(&["up", "--yes", "--quiet", "--new-environment", "--env", &env], 0).map(drop)
+                    })
+                };
+                let works: Vec<_> = (0..4).map(|worker| scope.spawn(move || deploy(worker))).collect();
+                works
+                    .into_iter()
+                    .try_for_each(|work| work.join().map_err(|_| anyhow::anyhow!("it panicked"))?)
+            })
+        })
+    }
+
+    /// Has everything happen, for as long as that was requested.
+    fn work(&self, arguments: &Arguments) -> anyhow::Result<()> {
+        let &Arguments { minutes, environments, hosts, seed, .. } = arguments;
+        let (end, over) = (Instant::now() + Duration::from_mins(minutes), AtomicBool::new(false));
+        let is_over = || over.load(Ordering::Relaxed) || Instant::now() >= end;
+        std::thread::scope(|scope| {
+            let works = [
+                scope.spawn(|| self.hosts(hosts, seed, &is_over)),
+                scope.spawn(|| self.change_things(seed ^ 0x5eed, &is_over)),
+                scope.spawn(|| self.deploy(environments, seed ^ 0xdeb1, &is_over)),
+                scope.spawn(|| self.crash_server(&is_over)),
+                scope.spawn(|| self.watch(&is_over)),
+            ];
+            let mut result = Ok(());
+            for work in works {
+                let ended = work.join().unwrap_or_else(|_| bail!("it panicked"));
+                over.fetch_or(ended.is_err(), Ordering::Relaxed);
+                result = result.and(ended);
+            }
+            result
+        })
+    }
+
+    fn host(&self, number: usize) -> anyhow::Result<Child> {
+        let log = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.folder.join(format!("host{number}")))?;
+        let words = ["reconcile", "--all", "--watch", "--yes", "--format", "json", "--environments", "4"];
+        Ok(self.command(&words).stdout(log.try_clone()?).stderr(log).spawn()?)
+    }
+
+    /// Keeps so many hosts, kills one after the other, and suspends one past its lease.
+    fn hosts(&self, hosts: usize, seed: u64, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
+        let mut chance = Chance(seed);
+        let mut all = (0..hosts).map(|number| self.host(number)).collect::<Result<Vec<_>, _>>()?;
+        let (mut kill, mut suspend) = (Instant::now() + KILL, Instant::now() + SUSPEND);
+        let mut asleep: Option<(u32, Instant)> = None;
+        while !is_over() {
+            std::thread::sleep(Duration::from_millis(100));
+            for (number, host) in all.iter_mut().enumerate() {
+                if let Some(status) = host.try_wait()? {
+                    bail!("a host ended by itself with {status}: {}", self.last_words(number));
+                }
+            }
+            if let Some((pid, _)) = asleep.filter(|(_, until)| Instant::now() >= *until) {
+                signal(pid, "CONT")?;
+                asleep = None;
+            }
+            let chosen = chance.below(hosts);
+            let Some(host) = all.get_mut(chosen) else { continue };
+            if Instant::now() >= suspend && asleep.is_none() {
+                suspend += SUSPEND;
+                signal(host.id(), "STOP")?;
+                asleep = Some((host.id(), Instant::now() + Duration::from_secs(LEASE + 5)));
+                count(&self.counted.suspended, 1);
+            } else if Instant::now() >= kill && asleep.is_none_or(|(pid, _)| pid != host.id()) {
+                kill += KILL;
+                host.kill()?;
+                host.wait()?;
+                *host = self.host(chosen)?;
+                count(&self.counted.killed, 1);
+            }
+        }
+        if let Some((pid, _)) = asleep {
+            signal(pid, "CONT")?;
+        }
+        for host in &all {
+            signal(host.id(), "TERM")?;
+        }
+        for (number, mut host) in all.into_iter().enumerate() {
+            let status = host.wait()?;
+            ensure!(status.success(), "a host did not end well ({status}): {}", self.last_words(number));
+        }
+        Ok(())
+    }
+
+    fn last_words(&self, number: usize) -> String {
+        let said = fs::read_to_string(self.folder.join(format!("host{number}"))).unwrap_or_default();
+        let lines: Vec<&str> = said.lines().collect();
+        lines.split_at(lines.len().saturating_sub(5)).1.join("\n")
+    }
+
+    /// Deletes things, and changes others.
+    fn change_things(&self, seed: u64, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
+        let mut chance = Chance(seed);
+        while !is_over() {
+            std::thread::sleep(CHANGE);
+            let all = self.service.all("things");
+            let Some(id) = all.keys().nth(chance.below(all.len())) else { continue };
+            let url = format!("{}/things/{id}", self.service.url());
+            if chance.below(2) == 0 {
+                // Of two who delete it, one gets 404.
+                let (status, _) = ask("DELETE", &url, &[("x-by", "chance")], &Value::Null);
+                count(&self.counted.deleted, usize::from(status < 300));
+            } else {
+                ask("PATCH", &url, &[("x-by", "chance")], &json!({"size": 1_000_000}));
+                count(&self.counted.changed, 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Deploys one environment after the other with other values, as people do.
+    fn deploy(&self, environments: usize, seed: u64, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
+        let mut chance = Chance(seed);
+        while !is_over() {
+            std::thread::sleep(DEPLOY);
+            let (env, size) =
+                (format!("e{}", chance.below(environments)), format!("size:={}", chance.below(1000)));
+            let words = ["up", "--yes", "--quiet", "--env", &env, "--lock-timeout", "2m", "--set", &size];
+            let done = self.command(&words).output()?;
+            let said = String::from_utf8_lossy(&done.stderr);
+            // The server may have crashed for longer than a command waits, or a thing have vanished meanwhile.
+            ensure!(done.status.code().is_some_and(|code| code < 2), "`purlin up --env {env}`:\n{said}");
+            count(&self.counted.deployed, usize::from(done.status.success()));
+        }
+        Ok(())
+    }
+
+    /// Kills a process of the server, which then drops all connections and recovers from its log.
+    fn crash_server(&self, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
+        let mut next = Instant::now() + CRASH;
+        while !is_over() {
+            std::thread::sleep(Duration::from_millis(200));
+            if Instant::now() < next {
+                continue;
+            }
+            next += CRASH;
+            let sql = "SELECT pid FROM pg_stat_activity WHERE application_name = 'purlin' LIMIT 1";
+            if let Ok(pid) = self.postgres.ask(sql).trim().parse() {
+                signal(pid, "KILL")?;
+                count(&self.counted.crashed, 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks whether anything was made twice, and counts what the service was asked.
+    fn watch(&self, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
+        let mut told = Instant::now();
+        while !is_over() {
+            std::thread::sleep(Duration::from_secs(1));
+            self.count_requests();
+            self.names()?;
+            if told.elapsed() > Duration::from_mins(1) {
+                told = Instant::now();
+                eprintln!("{}", self.tally());
+            }
+        }
+        Ok(())
+    }
+
+    fn count_requests(&self) {
+        let asked = self.service.asked();
+        let created = asked.iter().filter(|asked| asked.method == "POST").count();
+        count(&self.counted.created, created);
+        count(&self.counted.requests, asked.len());
+    }
+
+    /// The names of all things, each of which there may be once.
+    fn names(&self) -> anyhow::Result<BTreeMap<String, Value>> {
+        let mut names = BTreeMap::new();
+        for (id, thing) in self.service.all("things") {
+            let name = thing["name"].as_str().unwrap_or_default().to_owned();
+            if let Some(other) = names.insert(name.clone(), thing) {
+                bail!("`{name}` was made twice: as {id} and as {}", other["id"]);
+            }
+        }
+        Ok(names)
+    }
+
+    fn tally(&self) -> String {
+        let Counted { killed, suspended, crashed, changed, deleted, deployed, created, requests } =
+            &self.counted;
+        let of = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+        format!(
+            "{} kills, {} suspensions, {} crashes of the server; {} things changed and {} deleted by others; \
+             {} deployments; {} things made; {} requests",
+            of(killed),
+            of(suspended),
+            of(crashed),
+            of(changed),
+            of(deleted),
+            of(deployed),
+            of(created),
+            of(requests)
+        )
+    }
+
+    /// Everything is as the documents say, and was made once.
+    fn check(&self, environments: usize) -> anyhow::Result<()> {
+        let missed = self.postgres.ask(&format!(
+            "SELECT count(*) FROM purlin.environments WHERE turn_at IS NULL OR turn_at < now() - interval '{} s'",
+            30 + 4 * LEASE
+        ));
+        let mut settled = Value::Null;
+        for round in 0..ROUNDS {
+            let done = self.command(&["reconcile", "--all", "--yes", "--format", "json"]).output()?;
+            let lines = String::from_utf8_lossy(&done.stdout).into_owned();
+            settled = serde_json::from_str(lines.lines().last().unwrap_or_default()).unwrap_or_default();
+            // The last of them changes nothing.
+            if done.status.success() && lines.lines().count() == 1 {
+                break;
+            }
+            ensure!(round + 1 < ROUNDS, "it is not settled after {ROUNDS} rounds:\n{lines}");
+            // What a host that is gone held is free after its lease.
+            std::thread::sleep(Duration::from_secs(LEASE));
+        }
+        self.count_requests();
+        println!("{}", self.tally());
+        println!("last round: {settled}");
+        let names = self.names()?;
+        ensure!(names.len() == environments * THINGS, "there are {} things", names.len());
+        let of = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+        let (created, deleted) = (of(&self.counted.created), of(&self.counted.deleted));
+        ensure!(
+            created == names.len() + deleted,
+            "{created} things were made, where {} were to be",
+            names.len() + deleted
+        );
+        println!("environments without a turn in the last {} s: {missed}", 30 + 4 * LEASE);
+        let repair = self.ask(&["state", "repair", "--check"], 0)?;
+        println!("{}", repair.trim_end());
+        let left = self.postgres.ask("SELECT count(holder) FROM purlin.environments");
+        ensure!(left == "0", "{left} environments are still held");
+        Ok(())
+    }
+}
+
+fn signal(pid: u32, name: &str) -> anyhow::Result<()> {
+    let done = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status()?;
+    ensure!(done.success() || name == "TERM", "cannot send {name} to {pid}");
+    Ok(())
+}
