@@ -30,6 +30,10 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
     } else if rng.chance(12) {
         add_copies(&mut rng, &mut scenario);
     }
+    let mut rng = Rng::mixed(seed, 3);
+    if !scenario.on_disk && rng.chance(25) {
+        add_hosts(&mut rng, &mut scenario);
+    }
     scenario
 }
 
@@ -41,6 +45,21 @@ fn add_copies(rng: &mut Rng, scenario: &mut Scenario) {
             step.restore = Some(1 + rng.below(most) as u8);
         }
     }
+}
+
+/// Lets other hosts get the lease of an environment in the middle of a command.
+fn add_hosts(rng: &mut Rng, scenario: &mut Scenario) {
+    for step in &mut scenario.steps {
+        if step.crash.is_none() && rng.chance(50) {
+            step.lost = Some((point(rng), rng.below(8) as u8));
+        }
+    }
+}
+
+/// A point of a run. Runs have some 20 to 300 points; most that matter come early.
+fn point(rng: &mut Rng) -> u32 {
+    let most = *rng.pick(&[20, 60, 150, 300]);
+    1 + rng.below(most)
 }
 
 /// Documents, and how many names they use.
@@ -179,11 +198,6 @@ fn step(rng: &mut Rng, drivers: &[Kind], many: u32, number: u32, rough: bool) ->
     if !rough || rng.chance(20) {
         return step;
     }
-    // Runs have some 20 to 300 points; most that matter come early.
-    let point = |rng: &mut Rng| {
-        let most = *rng.pick(&[20, 60, 150, 300]);
-        1 + rng.below(most)
-    };
     if rng.chance(50) {
         step.crash = Some((point(rng), rng.below(8) as u8));
     }

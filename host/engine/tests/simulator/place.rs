@@ -178,7 +178,7 @@ impl Place {
             self.documents.edit(edit);
         }
         let token = self.sim.begin(step);
-        self.store.open(step.disk_full);
+        self.store.open(step.disk_full, step.lost.map_or(0, |(_, kept)| kept));
         let sim = Arc::clone(&self.sim);
         if let Some(back) = step.restore {
             self.restore(back)?;
@@ -198,9 +198,13 @@ impl Place {
             ended = self.command(step, &token) => ended,
         };
         // With the command everything goes that was under way.
-        let ended = ended?;
+        let mut ended = ended?;
         if ended.crashed {
             self.store.crash(step.crash.map_or(0, |(_, kept)| kept));
+        } else if self.sim.is_lost() {
+            // Nothing of it is promised, and nothing more is written.
+            self.store.crash(0);
+            ended.crashed = true;
         } else if self.store.has_waiting() && !self.store.has_failed() {
             return Err("the run ended before all was durable".to_owned());
         }

@@ -64,6 +64,9 @@ pub(crate) struct Step {
     pub(crate) faults: Vec<(u32, Fault)>,
     /// The process is gone at this point, and so much of what was not acknowledged is kept.
     pub(crate) crash: Option<(u32, u8)>,
+    /// At this point another host gets the lease, and so much of what was not acknowledged is kept. The process lives
+    /// on until its calls have ended, for which the other host waits.
+    pub(crate) lost: Option<(u32, u8)>,
     /// At this point the operator wants an end; and cuts it at the second one.
     pub(crate) cancel: Option<(u32, Option<u32>)>,
     /// The disk fails at this write, which may have reached it.
@@ -198,6 +201,7 @@ impl Step {
             command,
             faults: Vec::new(),
             crash: None,
+            lost: None,
             cancel: None,
             disk_full: None,
             timing: 1,
@@ -249,6 +253,9 @@ impl fmt::Display for Scenario {
                 write!(f, "{at} in {}", place.env)?;
             }
             write!(f, ": {:?}, {} at a time", step.command, step.parallelism)?;
+            if let Some((at, kept)) = step.lost {
+                write!(f, "; the lease is lost at point {at}, {kept} kept")?;
+            }
             if let Some((at, kept)) = step.crash {
                 write!(f, ", killed at point {at} keeping {kept}")?;
             }

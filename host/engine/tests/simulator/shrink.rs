@@ -85,6 +85,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         }
         step_with(&|s| s.behind.clear());
         step_with(&|s| s.crash = None);
+        step_with(&|s| s.lost = None);
         step_with(&|s| s.cancel = None);
         step_with(&|s| s.disk_full = None);
         step_with(&|s| s.command = Command::up());

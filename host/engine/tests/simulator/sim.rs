@@ -23,6 +23,8 @@ pub(crate) struct Sim {
     /// The process is gone.
     pub(crate) gone: Notify,
     cut: Notify,
+    /// Another host has the lease.
+    lost: Notify,
 }
 
 /// A process: what is to happen to it, and how far it is.
@@ -30,10 +32,12 @@ struct Process {
     points: u32,
     calls: u32,
     crash: Option<u32>,
+    lost: Option<u32>,
     cancel: Option<(u32, Option<u32>)>,
     token: CancelToken,
     is_cut: bool,
     is_gone: bool,
+    is_lost: bool,
     faults: BTreeMap<u32, Fault>,
     rng: Rng,
 }
@@ -44,10 +48,12 @@ impl Default for Process {
             points: 0,
             calls: 0,
             crash: None,
+            lost: None,
             cancel: None,
             token: CancelToken::default(),
             is_cut: false,
             is_gone: false,
+            is_lost: false,
             faults: BTreeMap::new(),
             rng: Rng::new(0),
         }
@@ -66,6 +72,7 @@ impl Sim {
             process: Mutex::default(),
             gone: Notify::new(),
             cut: Notify::new(),
+            lost: Notify::new(),
         }
     }
 
@@ -87,6 +94,7 @@ impl Sim {
         let token = CancelToken::default();
         *locked(&self.process) = Process {
             crash: step.crash.map(|(at, _)| at),
+            lost: step.lost.map(|(at, _)| at),
             cancel: step.cancel,
             token: token.clone(),
             faults: step.faults.iter().copied().collect(),
@@ -117,6 +125,13 @@ impl Sim {
             self.gone.notify_one();
             return false;
         }
+        if process.lost == Some(now) {
+            process.is_lost = true;
+            drop(process);
+            self.say("  -- another host gets the lease".into());
+            self.lost.notify_waiters();
+            return true;
+        }
         match process.cancel {
             Some((first, _)) if first == now => {
                 process.token.request();
@@ -139,6 +154,21 @@ impl Sim {
     pub(crate) async fn point(&self) {
         if !self.passes() {
             std::future::pending::<()>().await;
+        }
+    }
+
+    /// Whether another host has the lease.
+    pub(crate) fn is_lost(&self) -> bool {
+        locked(&self.process).is_lost
+    }
+
+    /// Waits until another host has the lease.
+    pub(crate) async fn lost(&self) {
+        let lost = self.lost.notified();
+        tokio::pin!(lost);
+        lost.as_mut().enable();
+        if !self.is_lost() {
+            lost.await;
         }
     }
 

@@ -43,6 +43,7 @@ struct Queue {
     writes: u32,
     fails_at: Option<(u32, bool)>,
     has_failed: bool,
+    kept: u8,
 }
 
 fn disk_full() -> Error {
@@ -94,9 +95,28 @@ impl SimStore {
         locked(&self.0.queue)
     }
 
-    /// A new process opens it.
-    pub(crate) fn open(&self, fails_at: Option<(u32, bool)>) {
-        *self.queue() = Queue { fails_at, ..Queue::default() };
+    /// A new process opens it. Where it loses its lease, `kept` of what waits then reaches the database all the same.
+    pub(crate) fn open(&self, fails_at: Option<(u32, bool)>, kept: u8) {
+        *self.queue() = Queue { fails_at, kept, ..Queue::default() };
+    }
+
+    fn lost(&self) -> Error {
+        Error::Lost { environment: self.0.environment.clone() }
+    }
+
+    /// Another host has the lease: some of what waits was carried out, whose answer was lost.
+    fn lose(&self) {
+        let (waiting, kept) = {
+            let mut queue = self.queue();
+            (std::mem::take(&mut queue.waiting), usize::from(std::mem::take(&mut queue.kept)))
+        };
+        let kept = kept % (waiting.len() + 1);
+        for (number, (changes, told)) in waiting.into_iter().enumerate() {
+            if number < kept {
+                let _ = self.write(changes);
+            }
+            let _ = told.send(Err(self.lost()));
+        }
     }
 
     /// The process is gone. `kept` of what waits had reached the disk.
@@ -183,6 +203,9 @@ impl SimStore {
             let delay = u64::from(sim.draw(6));
             tokio::time::sleep(std::time::Duration::from_millis(delay)).await;
             sim.point().await;
+            if sim.is_lost() {
+                return self.lose();
+            }
             let (batch, failing) = {
                 let mut queue = self.queue();
                 queue.writes += 1;
@@ -230,6 +253,9 @@ impl Writer for SimStore {
         if !self.0.sim.passes() {
             return Ok(Box::pin(std::future::pending()));
         }
+        if self.0.sim.is_lost() {
+            return Err(self.lost());
+        }
         let mut queue = self.queue();
         if queue.has_failed {
             return Err(Error::Closed);
@@ -241,5 +267,9 @@ impl Writer for SimStore {
             queue.sync = Some(tokio::spawn(self.clone().sync()).abort_handle());
         }
         Ok(Box::pin(async move { heard.await.unwrap_or(Err(Error::Closed)) }))
+    }
+
+    async fn lost(&self) {
+        self.0.sim.lost().await;
     }
 }
