@@ -1,7 +1,7 @@
 //! Documents as they were, kept with the history and with saved plans: every text that was read,
 //! and the context that was settled.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_documents::{AttachedFile, FileContent, Loaded, SourceText, load_sources};
@@ -162,26 +162,50 @@ impl Archive {
         paths.filter(|path| cover(places, path))
     }
 
-    /// Takes out the texts of files that are among `places`, each a file or a folder counted from the
-    /// workspace's folder, and puts in those of `texts` that a run with the same arguments would read.
-    /// Returns the texts that were taken out and those that were put in.
+    /// Takes out the texts of files that are among `places`, each a file or a folder counted from the workspace's
+    /// folder, and puts in those of `texts` that a run with the same arguments would read. A file that was deployed
+    /// is replaced wherever it was read from, such as a Score file that a Deployment names. Returns the texts that
+    /// were taken out and those that were put in.
     pub(crate) fn revise(
         &mut self,
         places: &[Arc<str>],
         texts: &[(SourceText, Arc<str>)],
     ) -> (Vec<SourceText>, Vec<SourceText>) {
+        let recorded: HashMap<Arc<str>, (Arc<str>, bool)> = self
+            .sources
+            .iter()
+            .filter_map(|text| Some((text.path.clone()?, (text.name.clone(), text.named))))
+            .collect();
+        let is_read = |path: &Arc<str>| recorded.contains_key(path) || cover(&self.inputs, path);
+        let read: Vec<&(SourceText, Arc<str>)> = texts.iter().filter(|(_, path)| is_read(path)).collect();
+        let paths: HashSet<&Arc<str>> = read.iter().map(|(_, path)| path).collect();
+        let is_taken = |path: &Arc<str>| paths.contains(path) || cover(places, path);
         let (taken, kept): (Vec<Text>, Vec<Text>) = std::mem::take(&mut self.sources)
             .into_iter()
-            .partition(|text| text.path.as_ref().is_some_and(|path| cover(places, path)));
-        let read: Vec<(SourceText, &Arc<str>)> = texts
+            .partition(|text| text.path.as_ref().is_some_and(is_taken));
+        // Documents that stay refer to files by the names that they had.
+        let names: HashMap<&Arc<str>, &Arc<str>> =
+            read.iter().filter_map(|(source, path)| Some((&source.name, &recorded.get(path)?.0))).collect();
+        let name_of = |name: &Arc<str>| names.get(name).map_or_else(|| name.clone(), |name| (*name).clone());
+        let read: Vec<(SourceText, &Arc<str>)> = read
             .iter()
-            .filter(|(_, path)| cover(&self.inputs, path))
-            .map(|(source, path)| (SourceText { named: self.inputs.contains(path), ..source.clone() }, path))
+            .map(|(source, path)| {
+                let named =
+                    recorded.get(path).map_or_else(|| self.inputs.contains(path), |(_, named)| *named);
+                let scores = source.scores.iter().map(|(path, name)| (path.clone(), name_of(name))).collect();
+                (SourceText { name: name_of(&source.name), named, scores, ..source.clone() }, path)
+            })
             .collect();
         self.sources = kept;
         self.sources.extend(read.iter().map(|(source, path)| Text::new(source, Some(path))));
         let put = read.into_iter().map(|(source, _)| source).collect();
         (taken.into_iter().map(|text| text.read().0).collect(), put)
+    }
+
+    /// Whether it has texts from a place, or would read new ones from there.
+    pub(crate) fn reads_from(&self, place: &Arc<str>) -> bool {
+        let from = std::slice::from_ref(place);
+        self.paths_within(from).next().is_some() || cover(&self.inputs, place)
     }
 
     /// Where the documents lay.

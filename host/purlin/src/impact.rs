@@ -3,6 +3,7 @@
 //! unless that is requested.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_documents::{AttachedFile, Loaded, SourceText, load_sources};
@@ -27,6 +28,9 @@ pub struct Proposal {
     texts: Vec<(SourceText, Arc<str>)>,
     /// What differs, by the digest of the texts that are compared: environments share them.
     differences: Mutex<HashMap<[u8; 32], Arc<Difference>>>,
+    /// The places that were read and that no environment has documents from, as far as environments were revised.
+    unused: Mutex<BTreeSet<Arc<str>>>,
+    was_put: AtomicBool,
 }
 
 /// In what two sets of documents differ.
@@ -82,7 +86,17 @@ impl Proposal {
         let files = Files::new(loaded, workspace);
         let with_path = |source: &SourceText| Some((source.clone(), Arc::clone(files.path(&source.name)?)));
         let texts = loaded.sources().iter().filter_map(with_path).collect();
-        Ok(Self { texts, files, differences: Mutex::default() })
+        let unused = Mutex::new(files.inputs.iter().cloned().collect());
+        Ok(Self { texts, files, differences: Mutex::default(), unused, was_put: AtomicBool::new(false) })
+    }
+
+    /// The files and folders that none of the environments was deployed from to which the proposal was put so far.
+    /// It says nothing about them. Empty if it was put to none.
+    pub fn unused(&self) -> Vec<Arc<str>> {
+        if !self.was_put.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        self.unused.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// Puts the changed documents in the place of those that an environment was deployed from. Returns those that
@@ -92,6 +106,8 @@ impl Proposal {
     /// [`Error::Documents`] when a file that was deployed, and that a deployment would have to read again, holds no
     /// document any more, or was named and is gone: its resources may not vanish with it.
     pub(crate) fn revise(&self, archive: &mut Archive) -> Result<(Vec<SourceText>, Vec<SourceText>), Error> {
+        self.was_put.store(true, Ordering::Relaxed);
+        self.unused.lock().unwrap_or_else(PoisonError::into_inner).retain(|place| !archive.reads_from(place));
         let read: HashSet<&str> = self.texts.iter().map(|(_, path)| &**path).collect();
         let lost = archive.paths_within(&self.files.inputs).filter_map(|path| {
             let is_there = self.files.find(path).exists();

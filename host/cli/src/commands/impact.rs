@@ -159,10 +159,26 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if let Ok(purlin) = Arc::try_unwrap(purlin).map_err(drop) {
         purlin.close().await.map_err(fail)?;
     }
+    if let Some(failure) = unused(&proposal) {
+        return Err(failure);
+    }
     Ok(match (broken, met) {
         (0, true) => Status::Changes,
         (0, false) => Status::Done,
         _ => Status::Failed,
+    })
+}
+
+/// The failure that documents are which no environment was deployed from: a guard in CI would pass whatever they say.
+pub(super) fn unused(proposal: &Proposal) -> Option<Failure> {
+    let unused = proposal.unused();
+    let places: Vec<String> = unused.iter().map(|place| format!("`{}`", text::line(place))).collect();
+    (!places.is_empty()).then(|| {
+        Failure::input(format!(
+            "no environment was deployed from {}, so nothing is known about it",
+            places.join(" or ")
+        ))
+        .hint("name the files or folders that `purlin up` reads; for a new file, name its folder")
     })
 }
 

@@ -192,3 +192,64 @@ fn people_see_groups_and_scripts_a_status() {
     let _ = ran(&["--format", "json", "nothing-here"]).status(2);
     assert!(ran(&["-"]).status(2).err.contains("has no place among the recorded documents"));
 }
+
+/// A Deployment and the Score file that it names may be named alone, whatever the environment was deployed from.
+#[test]
+fn a_score_file_and_its_deployment_are_named_apart() {
+    let deployment =
+        "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {workloads: [{score: web/score.yaml}]}\n";
+    let score = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: 'web:1'}}\n";
+    let workload = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: workload}\nspec:\n  type: workload\n  \
+                    driver: purlin/echo\n  inputs: {values: {image: '${params.spec.containers.main.image ?? \"none\"}'}}\n  criteria: [{}]\n";
+    let project = Project::with(&[
+        (
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {defaults: {app: shop, env: dev}}\n",
+        ),
+        ("app/deployment.yaml", deployment),
+        ("app/web/score.yaml", score),
+        ("platform/workload.yaml", workload),
+    ]);
+    let summary = |path: &str| {
+        let done = project.run(&["impact", path, "--format", "json"]).status(0);
+        let events = done.events();
+        events.last().map(|one| (one["unchanged"].clone(), one["rejected"].clone())).expect("a summary")
+    };
+    for inputs in [&["."][..], &["app/deployment.yaml", "platform"], &["app", "platform"]] {
+        let _ = project.run(&[&["up", "--yes"], inputs].concat()).status(0);
+        for path in ["app/deployment.yaml", "app/web/score.yaml", "app/web", "app", "platform", "."] {
+            assert_eq!(summary(path), (1.into(), 0.into()), "{path} of {inputs:?}");
+        }
+    }
+}
+
+/// Documents that no environment was deployed from say nothing, and a guard in CI has to hear it.
+#[test]
+fn paths_that_no_environment_reads_are_rejected() {
+    let project = Project::with(&[
+        (
+            "purlin.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {defaults: {app: shop, env: dev}}\n",
+        ),
+        (
+            "platform/note.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec: {type: note, driver: purlin/echo, criteria: [{}]}\n",
+        ),
+        (
+            "app/app.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shared: {main: {type: note}}}\n",
+        ),
+        (
+            "other/note.yaml",
+            "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec: {type: note, driver: purlin/echo, criteria: [{}]}\n",
+        ),
+    ]);
+    // As long as nothing is deployed there is nothing to know.
+    let _ = project.run(&["impact", "other"]).status(0);
+    let _ = project.run(&["up", "--yes", "app", "platform"]).status(0);
+    for command in [&["impact"][..], &["reconcile", "--all", "--yes"]] {
+        let done = project.run(&[command, &["other"]].concat()).status(2);
+        assert!(done.err.contains("no environment was deployed from `other`"), "{}", done.err);
+        let _ = project.run(&[command, &["platform"]].concat()).status(0);
+    }
+}

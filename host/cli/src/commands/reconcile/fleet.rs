@@ -57,7 +57,7 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
         || 4 * std::thread::available_parallelism().map_or(1, usize::from),
         std::num::NonZeroUsize::get,
     );
-    let fleet = Fleet::new(Arc::clone(&purlin), proposal, !args.watch, surroundings::now());
+    let fleet = Fleet::new(Arc::clone(&purlin), proposal.clone(), !args.watch, surroundings::now());
     let json = args.format.format == Format::Json;
     let told = Told { json, watch: args.watch, summary: Summary::default(), last: HashMap::new() };
     let mut host = Host { fleet, most, turns: JoinSet::new(), cancel: CancelToken::default(), told };
@@ -72,6 +72,9 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
         return Ok(Status::Done);
     }
     told.end(app);
+    if let Some(failure) = proposal.as_deref().and_then(crate::commands::impact::unused) {
+        return Err(failure);
+    }
     let Summary { unsettled, busy, failed, .. } = told.summary;
     Ok(if unsettled + busy + failed == 0 { Status::Done } else { Status::Failed })
 }
