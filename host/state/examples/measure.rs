@@ -1,6 +1,7 @@
-//! Measures the embedded store: `cargo run --release -p purlin-state --example measure [FOLDER]`.
+//! Measures the embedded store: `cargo run --release -p purlin-state --example measure [FOLDER]`. With
+//! `--claims`, measures how often hosts claim and release environments in PostgreSQL.
 //!
-//! The folder should lie on the disk that is meant; what is in memory syncs for nothing.
+//! The folder should be on the disk in question: files in memory sync for free.
 #![allow(clippy::print_stdout, clippy::expect_used, clippy::panic)]
 
 #[path = "../tests/common/mod.rs"]
@@ -10,10 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{environment, intend, open, put, record, secret_record};
+use common::{environment, holder, intend, open, put, record, secret_record};
 use futures::executor::block_on;
 use futures::{StreamExt, stream};
-use purlin_state::{Change, Record, Store};
+use purlin_state::{
+    Address, Change, Environment, KeyProvider, PostgresOptions, PostgresStore, Record, Store,
+};
+use purlin_systems::postgres::{PASSWORD, Postgres};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -21,6 +25,9 @@ fn main() {
         && mode == "--load"
     {
         return load(Path::new(folder));
+    }
+    if arguments == ["--claims"] {
+        return claims();
     }
     let base = arguments.first().map_or_else(std::env::temp_dir, PathBuf::from);
     let base = tempfile::tempdir_in(base).expect("a folder");
@@ -124,6 +131,70 @@ fn load(folder: &Path) {
         before >> 10,
         open_peak >> 10,
         peak_loaded >> 10
+    );
+}
+
+/// Eight hosts on one database, each with connections of its own, that claim environments by chance.
+fn claims() {
+    const HOSTS: usize = 8;
+    const ENVIRONMENTS: usize = 1_000;
+    const TIME: Duration = Duration::from_secs(10);
+    let settings = ["fsync=on", "log_statement=none", "max_connections=300", "shared_buffers=256MB"];
+    let Some(server) = Postgres::with(None, &settings) else {
+        return println!("PostgreSQL is not installed");
+    };
+    let key = tempfile::tempdir().expect("a folder");
+    KeyProvider::create(&key.path().join("key")).expect("made");
+    let options = PostgresOptions {
+        address: Address {
+            url: format!("postgres://postgres@127.0.0.1:{}/postgres", server.port),
+            schema: "purlin".into(),
+            password: Some(PASSWORD.into()),
+            ca: None,
+        },
+        key: KeyProvider::File(key.path().join("key")),
+        lease: PostgresOptions::LEASE,
+        patience: PostgresOptions::PATIENCE,
+    };
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let in_one = |number: usize| Environment { env: format!("e{number}").into(), ..environment() };
+    runtime().block_on(async {
+        PostgresStore::prepare(&options).await.expect("prepared");
+        let store = PostgresStore::open(options.clone()).await.expect("opens");
+        for number in 0..ENVIRONMENTS {
+            let lock = store.lock(&in_one(number), holder()).await.expect("free");
+            lock.writer()
+                .commit((0..20).map(|n| put(record(n))).filter(|_| number == 0).collect())
+                .await
+                .expect("commits");
+            lock.release().await.expect("released");
+        }
+    });
+    let host = &|seed: usize| {
+        runtime().block_on(async {
+            let store = PostgresStore::open(options.clone()).await.expect("opens");
+            let (mut claimed, mut chance, begun) = (0_usize, seed, Instant::now());
+            while begun.elapsed() < TIME {
+                chance = chance.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+                match store.lock(&in_one((chance >> 8) % ENVIRONMENTS), holder()).await {
+                    Ok(lock) => {
+                        lock.release().await.expect("released");
+                        claimed += 1;
+                    }
+                    Err(purlin_state::Error::Locked { .. }) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            claimed
+        })
+    };
+    let claimed: usize = std::thread::scope(|scope| {
+        let hosts: Vec<_> = (0..HOSTS).map(|number| scope.spawn(move || host(number + 1))).collect();
+        hosts.into_iter().map(|host| host.join().expect("no panic")).sum()
+    });
+    println!(
+        "claim and release, {HOSTS} hosts, {ENVIRONMENTS} environments: {:.0} /s",
+        claimed as f64 / TIME.as_secs_f64()
     );
 }
 
