@@ -4,9 +4,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use purlin_systems::interrupt::When;
 use purlin_systems::postgres::{PASSWORD, Postgres};
 use purlin_systems::workspace::component;
-use purlin_systems::{Done, Workspace};
+use purlin_systems::{Done, Proxy, Workspace};
 use serde_json::{Value, json};
 
 /// How many resources a deployment has that is interrupted.
@@ -24,6 +25,11 @@ fn key() -> String {
 
 /// A machine with the documents of a team: a ledger of things in a folder that all machines reach.
 fn machine(postgres: &Postgres, key: &str, things: &Path, count: usize, value: &str) -> Workspace {
+    machine_at(postgres.port, key, things, count, value)
+}
+
+/// The same, which reaches the database at another port.
+fn machine_at(port: u16, key: &str, things: &Path, count: usize, value: &str) -> Workspace {
     let workspace = Workspace::with(&[
         ("key.txt", key),
         ("secrets/password", PASSWORD),
@@ -31,7 +37,7 @@ fn machine(postgres: &Postgres, key: &str, things: &Path, count: usize, value: &
             "purlin.yaml",
             &json!({"apiVersion": "purlin.dev/v1", "kind": "Workspace", "spec": {
                 "state": {"postgres": {
-                    "url": format!("postgres://postgres@127.0.0.1:{}/postgres", postgres.port),
+                    "url": format!("postgres://postgres@127.0.0.1:{port}/postgres"),
                     "password": {"store": "local", "ref": "password"},
                     "lease": "15s",
                 }},
@@ -42,7 +48,7 @@ fn machine(postgres: &Postgres, key: &str, things: &Path, count: usize, value: &
                 "drivers": {"acme/ledger": {
                     "source": component("ledger"),
                     "grants": {"dirs": [{"host": things, "guest": "/data", "mode": "rw"}]},
-                    "limits": {"time": "15s"},
+                    "limits": {"time": "5s"},
                 }},
             }})
             .to_string(),
@@ -136,6 +142,64 @@ fn machines_share_the_environments_of_a_state() {
     let process = rustix::process::Pid::from_raw(service.id().cast_signed()).expect("its id");
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("told");
     assert_eq!(ada.finish(service, &arguments).status, Some(0));
+}
+
+/// The program is killed at messages to the database, before the server has them or when the answer is lost. Another
+/// machine takes over when the lease has ended: nothing is created twice, and nothing is forgotten.
+#[test]
+fn killed_at_messages_to_the_database() {
+    let Some(postgres) = Postgres::start() else { return };
+    let proxy = Proxy::to(postgres.port);
+    let key = key();
+    let folder = tempfile::tempdir().expect("a folder");
+    // All of them take some minutes.
+    let every = if std::env::var_os("PURLIN_EVERY_MESSAGE").is_some() { 1 } else { 5 };
+    let (mut attempt, mut kills) = (0, 0);
+    for (command, before, after) in [("up", None, 3), ("up", Some("one"), 3), ("destroy", Some("two"), 0)] {
+        for when in [When::Before, When::After] {
+            for at in (1..).step_by(every) {
+                attempt += 1;
+                let things = folder.path().join(attempt.to_string());
+                std::fs::create_dir(&things).expect("made");
+                let env = format!("e{attempt}");
+                let other = machine_at(postgres.port, &key, &things, 3, "two");
+                if attempt == 1 {
+                    other.purlin(&["state", "init"]);
+                }
+                if let Some(value) = before {
+                    machine_at(postgres.port, &key, &things, 3, value)
+                        .purlin(&["up", "--yes", "--env", &env]);
+                }
+                let arguments = [command, "--yes", "--env", &env];
+                let done =
+                    proxy.run(&machine_at(proxy.port(), &key, &things, 3, "two"), &arguments, at, when);
+                if let Some(done) = &done {
+                    assert_eq!(done.status, Some(0), "{done}");
+                } else {
+                    kills += 1;
+                    // The lease ends, and nobody gave it up.
+                    postgres.ask(&format!(
+                        "UPDATE purlin.environments SET lease_until = clock_timestamp() WHERE env = '{env}'"
+                    ));
+                    other.purlin(&arguments);
+                }
+                assert_eq!(kept(&things), after, "{command} killed at {at}, {when:?}");
+                if after > 0 {
+                    ends_with(&other.purlin(&["plan", "--env", &env]), "all 4 resources are up to date.");
+                }
+                if done.is_some() {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(kills > 12, "it was killed {kills} times only");
+    assert!(
+        machine(&postgres, &key, folder.path(), 3, "two")
+            .purlin(&["state", "repair", "--check"])
+            .stdout
+            .contains("is whole")
+    );
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
