@@ -833,3 +833,54 @@ fn a_deployment_survives_crashes_of_the_server() {
         assert_eq!(count, number.min(50));
     });
 }
+
+/// The primary is gone, and its standby, which lacks the last commits, takes its place: whoever held an environment
+/// stops, and nobody else works from what is left before everything was read.
+#[test]
+fn a_failover_that_lost_commits_is_noticed() {
+    let scene = scene!(&["fsync=on"]);
+    let Some(standby) = scene.server.standby() else { return };
+    let mut options = scene.brief();
+    options.address.url = format!(
+        "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres?target_session_attrs=read-write",
+        scene.server.port, standby.port
+    );
+    let store = scene.run(PostgresStore::open(options.clone())).expect("opens");
+    let lock = scene.lock(&store);
+    scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
+    let begun = Instant::now();
+    while standby.ask("SELECT count(*) FROM purlin.environments WHERE seq = 1") != "1" {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the standby does not follow: {}", standby.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // The standby is cut off, and the primary goes on without it.
+    standby.ask("ALTER SYSTEM SET primary_conninfo = ''");
+    standby.ask("SELECT pg_reload_conf()");
+    while standby.ask("SELECT count(*) FROM pg_stat_wal_receiver") != "0" {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    scene.run(lock.writer().commit(vec![put(record(2))])).expect("commits");
+    let Scene { server, runtime, key: _key } = scene;
+    drop(server);
+    standby.ask("SELECT pg_promote()");
+    let error = runtime.block_on(lock.writer().commit(vec![put(record(3))])).expect_err("noticed");
+    assert!(error.to_string().contains("the database lost commits"), "{error}");
+    assert!(lock.is_lost());
+    drop(lock);
+    // The lease that the standby knows of ends, and the next one doubts what it finds.
+    let next = runtime.block_on(PostgresStore::open(options)).expect("opens");
+    let snapshot = runtime.block_on(next.load(&environment())).expect("loads");
+    assert_eq!((plain(&snapshot.records), snapshot.doubt), (vec![record(1)], Some(Doubt::Copied)));
+    let begun = Instant::now();
+    let lock = loop {
+        match runtime.block_on(next.lock(&environment(), holder())) {
+            Err(Error::Locked { .. }) if begun.elapsed() < Duration::from_secs(60) => {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            lock => break lock.expect("free"),
+        }
+    };
+    runtime.block_on(lock.writer().commit(vec![put(record(4))])).expect("commits");
+    runtime.block_on(lock.release()).expect("released");
+    assert_eq!(runtime.block_on(next.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
+}

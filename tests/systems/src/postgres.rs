@@ -105,14 +105,19 @@ impl Postgres {
             fs::write(data.join("pg_hba.conf"), "hostssl all all all scram-sha-256\n").expect("a file");
             hand_over(&data, "postgres");
         }
+        let mut all = vec!["fsync=off", "log_statement=all"];
+        all.extend(authority.map(|_| "ssl=on"));
+        all.extend(settings);
+        Some(Self::serve(program, psql, folder, &all))
+    }
+
+    /// Runs a server on the folder `data` of a folder.
+    fn serve(program: PathBuf, psql: PathBuf, folder: TempDir, settings: &[&str]) -> Self {
         let port = free_port();
         let mut command = guarded(program, Some("postgres"));
-        command.arg("-D").arg(&data).args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
+        command.arg("-D").arg(folder.path().join("data"));
+        command.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
         command.arg("-c").arg(format!("unix_socket_directories={}", folder.path().display()));
-        command.args(["-c", "fsync=off", "-c", "log_statement=all"]);
-        if authority.is_some() {
-            command.args(["-c", "ssl=on"]);
-        }
         for setting in settings {
             command.args(["-c", setting]);
         }
@@ -123,7 +128,25 @@ impl Postgres {
             assert!(begun.elapsed().as_secs() < 60, "{}", postgres.log());
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        Some(postgres)
+        postgres
+    }
+
+    /// A standby that follows the server; nothing where PostgreSQL is not installed.
+    ///
+    /// # Panics
+    /// When it cannot be set up.
+    pub fn standby(&self) -> Option<Self> {
+        let (copy, program) = (need("pg_basebackup")?, need("postgres")?);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        open_up(&folder);
+        hand_over(folder.path(), "postgres");
+        let mut command = guarded(copy, Some("postgres"));
+        command.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres"]);
+        command.args(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"]);
+        command.arg("-D").arg(folder.path().join("data")).env("PGPASSWORD", PASSWORD);
+        let done = command.output().expect("pg_basebackup runs");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        Some(Self::serve(program, self.psql.clone(), folder, &["fsync=off", "log_statement=all"]))
     }
 
     /// What the server wrote into its log.
