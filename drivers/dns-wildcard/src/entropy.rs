@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use purlin_go_template::Host;
 use sha2::{Digest, Sha256};
 
-/// A stream of digests over a seed and a counter. No clock: a name must not depend on the hour.
+/// A stream of digests over a seed and a counter. It does not use the clock: a name must not depend
+/// on the time.
 pub(crate) struct Seeded {
     seed: String,
     blocks: AtomicU64,

@@ -40,7 +40,7 @@ struct WildcardOutputs {
 impl Driver for DnsWildcard {
     const NAME: &str = "purlin/dns-wildcard";
     const DESCRIPTION: &str = "A name below a domain that a wildcard record serves.";
-    /// It makes nothing outside itself.
+    /// It creates nothing outside itself.
     const REPEAT_CREATE: bool = true;
     type Inputs = WildcardInputs;
 
@@ -114,8 +114,8 @@ fn host(guresid: &str, values: &Values) -> Result<String, Failure> {
     Ok(host)
 }
 
-/// Renders the template. What it draws at random is drawn from the resource's own id, so that a
-/// name stays for good.
+/// Renders the template. Random parts derive from the resource's own id, so that a name never
+/// changes.
 fn rendered(guresid: &str, template: &str) -> Result<String, Failure> {
     let engine = Engine::new(Arc::new(entropy::Seeded::new(guresid)));
     let parsed = engine.parse(template).map_err(|faults| {
@@ -127,7 +127,7 @@ fn rendered(guresid: &str, template: &str) -> Result<String, Failure> {
     Ok(text.trim().to_ascii_lowercase())
 }
 
-/// Whether a text is a name that DNS takes for a host.
+/// Whether a text is a valid DNS host name.
 fn valid(name: &str) -> Result<(), String> {
     if name.len() > 253 {
         return Err(format!("`{name}` is {} characters long; a name has 253 at most", name.len()));

@@ -1,4 +1,4 @@
-//! What the driver is given: how to reach a server, and a zone or a set of records; and what it tells.
+//! The driver's inputs (how to reach a server, and a zone or a set of records) and its outputs.
 
 use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs, Raw};
 use purlin_sdk_http::{Parts, segment};
@@ -111,17 +111,17 @@ pub(crate) struct DnsOutputs {
     pub(crate) content: Option<Vec<String>>,
 }
 
-/// What the inputs name, in the spelling that the server has.
+/// The object that the inputs name, in the server's spelling.
 pub(crate) enum Target<'a> {
     Zone { name: String, zone: &'a Zone },
     Records { zone: String, name: String, kind: &'a str, records: &'a Records },
 }
 
 impl DnsInputs {
-    /// What is wanted.
+    /// The wanted object.
     ///
     /// # Errors
-    /// [`Failure::InvalidInputs`] with all that is wrong.
+    /// [`Failure::InvalidInputs`] with every fault.
     pub(crate) fn target(&self) -> Result<Target<'_>, Failure> {
         let mut faults = Faults::default();
         let url = &self.connection.url;
@@ -161,7 +161,7 @@ impl DnsInputs {
         format!("{}/{}", self.zones_url(), segment(&name))
     }
 
-    /// The provider id: what is wanted, and where.
+    /// The provider id: the wanted object and its server.
     pub(crate) fn id(&self, target: &Target<'_>) -> String {
         match target {
             Target::Zone { name, .. } => self.zone_url(name),
@@ -236,7 +236,7 @@ pub(crate) fn servers(given: &[String]) -> Vec<String> {
     contents("NS", given)
 }
 
-/// Inputs in the one spelling that there is; only what is known is touched.
+/// Inputs in their only spelling; unknown parts are not touched.
 pub(crate) fn normalise(inputs: &mut Raw<DnsInputs>) {
     let document = inputs.document_mut();
     let given = |pointer: &str| document.pointer(pointer).and_then(Json::as_str).map(str::to_owned);
@@ -256,7 +256,7 @@ pub(crate) fn normalise(inputs: &mut Raw<DnsInputs>) {
     }
     for (pointer, kind) in [("/values/zone/nameservers", "NS"), ("/values/records/content", &kind)] {
         let Some(Json::Array(items)) = document.pointer_mut(pointer) else { continue };
-        // What is not known yet keeps its place.
+        // An unknown item keeps its place.
         let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
         if let Some(texts) = texts {
             *items = contents(kind, &texts).into_iter().map(Json::from).collect();

@@ -21,7 +21,7 @@ use server::Api;
 /// A zone or a set of records on a PowerDNS server.
 pub struct Dns;
 
-/// What one call is about.
+/// The subject of one call.
 struct Work<'a> {
     inputs: &'a DnsInputs,
     resource: &'a Resource,
@@ -37,7 +37,7 @@ impl<'a> Work<'a> {
 impl Driver for Dns {
     const NAME: &str = "purlin/dns";
     const DESCRIPTION: &str = "Zones and records on a PowerDNS server, by its HTTP API.";
-    /// What an earlier attempt made bears the resource's mark.
+    /// An object of an earlier attempt has the resource's mark.
     const REPEAT_CREATE: bool = true;
     type Inputs = DnsInputs;
 
@@ -100,7 +100,7 @@ impl Read for Dns {
         let work = Work::new(&inputs, &request.resource, &request.call);
         let target = inputs.target()?;
         let id = inputs.id(&target);
-        // An id that is not recorded may come from a person, who need not write all of it.
+        // An id that is not recorded may come from a person, who need not write it in full.
         if let (Some(given), None) = (&request.id, &request.state)
             && *given != id
             && *given != target.name()
@@ -127,7 +127,7 @@ impl UpdateImpact for Dns {
     fn update_impact(request: ImpactRequest<DnsInputs>) -> Result<Impact, Failure> {
         let replaces = request.switches(["/values/zone", "/values/records"]);
         let mut impact = Impact { replaces, ..Impact::default() };
-        // Where it stays in its place, the new one would be the old one.
+        // If it stays in its place, the new one would be the old one.
         let id = request.after.known()?.and_then(|after| after.target().ok().map(|target| after.id(&target)));
         impact.delete_before_replace = id.as_ref() == Some(&request.state.id);
         impact.stable_outputs = ["name", "fqdn", "zone", "type"].map(str::to_owned).to_vec();

@@ -1,19 +1,19 @@
-//! Whose something is: the guresid of its resource stands in an account, of the zone itself or of a
-//! comment. Other accounts are people's own.
+//! Ownership: the guresid of a resource is in an account, of the zone itself or of a comment.
+//! People use other accounts.
 
 use purlin_sdk::Failure;
 
 use crate::Work;
 use crate::server::{Rrset, Zone};
 
-/// Whose something is.
+/// Who owns an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
     /// This resource's.
     Ours,
     /// Another resource's.
     Anothers,
-    /// No resource's: made by people or by other programs.
+    /// No resource's: created by people or by other programs.
     Nobodys,
 }
 
@@ -42,7 +42,8 @@ fn is_guresid(account: &str) -> bool {
 }
 
 impl Work<'_> {
-    /// Refuses what belongs to another resource by now. What people made may have been imported.
+    /// Rejects an object that now belongs to another resource. Objects that people created may have
+    /// been imported.
     pub(crate) fn not_anothers(&self, what: &str, whose: Whose) -> Result<(), Failure> {
         match whose {
             Whose::Ours | Whose::Nobodys => Ok(()),

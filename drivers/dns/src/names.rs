@@ -1,5 +1,5 @@
-//! Names and contents of records in the one way that there is, so that what a server says can be
-//! compared with what was asked for.
+//! Names and contents of records in their only spelling, so that the server's answers can be
+//! compared with the inputs.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -8,10 +8,10 @@ const NAMED: [&str; 9] = ["CNAME", "DNAME", "ALIAS", "NS", "PTR", "MX", "SRV", "
 /// Bytes of one string of a TXT record (RFC 1035, section 3.3).
 const STRING: usize = 255;
 
-/// A name with a dot at its end and in small letters.
+/// A name in lower case with a dot at its end.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault in the name.
 pub(crate) fn absolute(name: &str) -> Result<String, String> {
     let bare = name.strip_suffix('.').unwrap_or(name);
     if bare.is_empty() {
@@ -39,7 +39,7 @@ pub(crate) fn absolute(name: &str) -> Result<String, String> {
 /// A name within a zone: `@` is the zone itself, and what does not end with the zone is below it.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault in the name.
 pub(crate) fn within(name: &str, zone: &str) -> Result<String, String> {
     if name == "@" {
         return Ok(zone.to_owned());
@@ -56,7 +56,7 @@ pub(crate) fn within(name: &str, zone: &str) -> Result<String, String> {
 /// The content of a record as the server writes it.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault in the content.
 pub(crate) fn content(kind: &str, text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -93,7 +93,7 @@ pub(crate) fn content(kind: &str, text: &str) -> Result<String, String> {
                 return Err(format!("has to be `{}`", form.unwrap_or_default()));
             }
             if let Some(name) = words.last_mut()
-                // The root stands for none in MX and SRV.
+                // The root means "no host" in MX and SRV.
                 && name != "."
             {
                 *name = absolute(name)?;

@@ -1,4 +1,4 @@
-//! A set of records: all of one name and type. Its mark is a comment of the set.
+//! A set of records: all records of one name and type. Its mark is a comment of the set.
 
 use purlin_sdk::{Failure, Json, State, operation};
 use purlin_sdk_http::Request;
@@ -17,7 +17,7 @@ pub(crate) struct Place<'a> {
 }
 
 impl Work<'_> {
-    /// The set, `None` where it has no records; not found where there is no zone.
+    /// The set, `None` if it has no records; not found if there is no zone.
     fn set(&self, place: &Place<'_>) -> Result<Option<Rrset>, Failure> {
         let url = self.inputs.zone_url(place.zone);
         let zone = self.api.zone_with(&url, place.name, place.kind)?;
@@ -101,7 +101,7 @@ impl Work<'_> {
         }
     }
 
-    /// The set as it is, and the inputs that it is like.
+    /// The set as it is, and the inputs that describe it.
     pub(crate) fn read_records(
         &self,
         place: &Place<'_>,

@@ -1,4 +1,5 @@
-//! PowerDNS's API, as far as it is needed. Whatever goes over it is in the spelling of `names`.
+//! PowerDNS's API, as far as the driver needs it. All names and contents are in the spelling of
+//! `names`.
 
 use std::time::Duration;
 
@@ -8,12 +9,12 @@ use serde::Deserialize;
 
 use crate::inputs::DnsInputs;
 
-/// Attempts within one call. Every request here does no harm when it arrives twice.
+/// Attempts within one call. Every request here is harmless when it arrives twice.
 const ATTEMPTS: u32 = 3;
 
-/// How long to wait for a database that is busy.
+/// How long to wait for a busy database.
 const BUSY: Duration = Duration::from_millis(150);
-/// How often a busy database is asked within one call.
+/// How often one call tries a busy database.
 const BUSY_ATTEMPTS: u32 = 5;
 
 /// A zone as the server has it.
@@ -52,14 +53,14 @@ pub(crate) struct Record {
 }
 
 impl Rrset {
-    /// Contents as a set. A record that is disabled is not there.
+    /// Contents as a set. A disabled record is absent.
     pub(crate) fn contents(&self) -> Vec<String> {
         let active = self.records.iter().filter(|record| !record.disabled);
         let all: Vec<String> = active.map(|record| record.content.clone()).collect();
         crate::inputs::contents(&self.kind, &all)
     }
 
-    /// The accounts that comments are of.
+    /// The accounts of the comments.
     pub(crate) fn accounts(&self) -> impl Iterator<Item = &str> {
         self.comments.iter().filter_map(|comment| comment.get("account").and_then(Json::as_str))
     }
@@ -80,12 +81,12 @@ impl Api {
         Self { client }
     }
 
-    /// A zone with all of its records; `None` where there is none.
+    /// A zone with all of its records; `None` if there is none.
     pub(crate) fn zone(&self, url: &str) -> Result<Option<Zone>, Failure> {
         self.look(Request::get(url))
     }
 
-    /// A zone with the records of one name and type, or with more where the server is old.
+    /// A zone with the records of one name and type, or with more if the server is old.
     pub(crate) fn zone_with(&self, url: &str, name: &str, kind: &str) -> Result<Option<Zone>, Failure> {
         self.look(Request::get(url).query("rrset_name", name).query("rrset_type", kind))
     }
@@ -109,12 +110,12 @@ impl Api {
         passed(answer, "/values/zone")?.json().map(Some)
     }
 
-    /// Sends a change. Sending it twice does no harm, so patience is all that a lost answer needs.
+    /// Sends a change. Sending it twice is harmless, so after a lost answer the driver only waits.
     pub(crate) fn change(&self, request: Request, body: &Json, place: &str) -> Result<Response, Failure> {
         passed(self.send(&request.repeatable().json(body)?)?, place)
     }
 
-    /// Makes a zone; says whether it did, for it may be there already.
+    /// Creates a zone; returns whether it did, because the zone may exist already.
     pub(crate) fn make(&self, url: &str, body: &Json) -> Result<bool, Failure> {
         let answer = self.send(&Request::post(url).repeatable().json(body)?)?;
         if answer.status == 409 {
@@ -123,25 +124,25 @@ impl Api {
         passed(answer, "/values/zone").map(|_| true)
     }
 
-    /// Deletes a zone; what is gone is a success.
+    /// Deletes a zone; a missing zone is a success.
     pub(crate) fn delete(&self, url: &str) -> Result<(), Failure> {
         let answer = self.send(&Request::delete(url))?;
         if answer.status == 404 { Ok(()) } else { passed(answer, "/values/zone").map(drop) }
     }
 }
 
-/// Whether somebody else writes to its database at this moment. Nothing was changed: what the server
-/// can explain, it explains.
+/// Whether another client writes to the database at this moment. Nothing was changed: the server
+/// explains a change that it rejects.
 fn is_busy(answer: &Response) -> bool {
     answer.status == 500 && answer.text().contains("Internal Server Error")
 }
 
-/// What the server's refusals mean.
+/// The meaning of the server's errors.
 fn passed(answer: Response, place: &str) -> Result<Response, Failure> {
     match answer.status {
         401 | 403 => Err(Failure::failed(format!("{}; look at `connection.api_key`", answer.message()))),
         500 if is_busy(&answer) => Err(Failure::RetryAfter { after: BUSY, message: answer.message() }),
-        // It understands, and says which input is wrong.
+        // The server understands the request, and reports which input is wrong.
         422 => Err(Failure::input(place, answer.message())),
         _ => answer.success(),
     }

@@ -1,4 +1,4 @@
-//! What can be told without a server; the rest is proved against a real one.
+//! Tests that need no server; others run against a real one.
 
 use purlin_sdk::testing::inputs;
 use purlin_sdk::{Failure, Json, State, testing};

@@ -9,7 +9,7 @@ use crate::inputs::{DnsOutputs, Zone as Wanted, servers};
 use crate::mark::{self, Whose};
 use crate::server::Zone;
 
-/// Seconds that the names of servers may be kept.
+/// Seconds for which the names of servers may be cached.
 const TTL: u32 = 3600;
 
 impl Work<'_> {
@@ -37,7 +37,7 @@ impl Work<'_> {
             );
         }
         if !self.api.make(&self.inputs.zones_url(), &body)? {
-            // An earlier attempt made it, or somebody who was faster.
+            // An earlier attempt created it, or somebody else was faster.
             match self.api.zone(&url)? {
                 Some(there) => self.own_zone(name, &there)?,
                 None => {
@@ -109,7 +109,7 @@ impl Work<'_> {
         self.api.delete(&url)
     }
 
-    /// The zone as it is, and the inputs that it is like.
+    /// The zone as it is, and the inputs that describe it.
     pub(crate) fn read_zone(
         &self,
         name: &str,
@@ -124,7 +124,7 @@ impl Work<'_> {
             false => self.not_anothers(name, whose)?,
         }
         let mut masters = there.masters.clone();
-        // Whether they are in the order wished for does not matter.
+        // Their order does not matter.
         if same(&masters, &wanted.masters) {
             masters.clone_from(&wanted.masters);
         }
@@ -167,7 +167,7 @@ fn same(a: &[String], b: &[String]) -> bool {
     sorted(a) == sorted(b)
 }
 
-/// What answers for the zone, as its own records say.
+/// The name servers of the zone, according to its own records.
 fn nameservers(name: &str, zone: &Zone) -> Vec<String> {
     let apex = zone.rrsets.iter().find(|set| set.name == name && set.kind == "NS");
     apex.map(crate::server::Rrset::contents).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The built-in driver purlin/echo: what goes in comes out.
+//! The built-in driver purlin/echo: returns its inputs as outputs.
 
 use purlin_sdk::{
     Anything, CreateRequest, DeleteRequest, Driver, Failure, Inputs, Json, State, TypeSchema, Update,
@@ -12,7 +12,7 @@ pub struct Echo;
 impl Driver for Echo {
     const NAME: &str = "purlin/echo";
     const DESCRIPTION: &str = "Values become outputs, secrets become secret outputs.";
-    /// It makes nothing outside itself.
+    /// It creates nothing outside itself.
     const REPEAT_CREATE: bool = true;
     type Inputs = Anything;
 
@@ -63,7 +63,7 @@ fn echo(id: String, inputs: Inputs<Anything>) -> State {
     state
 }
 
-/// Adds what a map lacks, at any depth.
+/// Adds missing members to a map, at any depth.
 fn fill(map: &mut Json, more: Json) {
     if let (Json::Object(map), Json::Object(more)) = (map, more) {
         for (name, value) in more {

@@ -1,4 +1,4 @@
-//! What the driver is given, and what it tells.
+//! The driver's inputs and outputs.
 
 use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs, Raw};
 
@@ -41,18 +41,18 @@ pub(crate) struct FileOutputs {
 // ANCHOR_END: described
 
 impl FileInputs {
-    /// The path, written in the one way that there is.
+    /// The path in its only spelling.
     pub(crate) fn path(&self) -> String {
         normal(&self.values.path)
     }
 
-    /// What is to be in the file.
+    /// The content that the file should have.
     pub(crate) fn content(&self) -> &[u8] {
         let content = self.secrets.content.as_ref().or(self.values.content.as_ref());
         content.map(String::as_bytes).unwrap_or_default()
     }
 
-    /// Permission bits, if any are wished.
+    /// Permission bits, if the inputs set any.
     pub(crate) fn mode(&self) -> Option<u32> {
         self.values.mode.as_ref().and_then(|mode| u32::from_str_radix(mode, 8).ok())
     }
@@ -71,14 +71,14 @@ impl FileInputs {
     }
 }
 
-/// The path without what says nothing.
+/// The path without segments that have no effect.
 pub(crate) fn normal(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     let root = if path.starts_with('/') { "/" } else { "" };
     format!("{root}{}", parts.join("/"))
 }
 
-/// Values written in the one way that there is: what reality says can then be compared with them.
+/// Values in their only spelling, so that reality can be compared with them.
 pub(crate) fn normalise<I>(inputs: &mut Raw<I>) {
     let unknown = |name: &str| inputs.is_unknown(&format!("/values/{name}"));
     let absent: Vec<&str> = ["content", "mode"].into_iter().filter(|name| !unknown(name)).collect();
@@ -91,7 +91,7 @@ pub(crate) fn normalise<I>(inputs: &mut Raw<I>) {
     }
 }
 
-/// Refuses what could lead out of the folder, or names none or too much.
+/// Rejects paths that could lead out of the folder, name no file, or name too much.
 pub(crate) fn check_path(path: &str, faults: &mut Faults) {
     let fault = if normal(path).trim_matches('/').is_empty() {
         "names no file"

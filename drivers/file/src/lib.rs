@@ -13,7 +13,7 @@ use inputs::{FileInputs, FileOutputs};
 use store::Found;
 
 /// Bytes of the largest content that is shown when somebody changed it. As JSON it can be six times
-/// as large, and still fits into an answer.
+/// as large, and still fits in an answer.
 const LARGEST_SHOWN: usize = 512 << 10;
 
 /// A file in a folder that the operator granted.
@@ -22,7 +22,7 @@ pub struct File;
 impl Driver for File {
     const NAME: &str = "purlin/file";
     const DESCRIPTION: &str = "A file in a folder that the operator granted.";
-    /// The same content in the same place is recognised.
+    /// It recognises the same content in the same place.
     const REPEAT_CREATE: bool = true;
     type Inputs = FileInputs;
 
@@ -59,7 +59,7 @@ impl Check for File {
         let mut faults = Faults::default();
         match request.inputs.known()? {
             Some(inputs) => inputs.validate()?,
-            // The path can be judged before the content is known.
+            // The path can be checked before the content is known.
             None if !request.inputs.is_unknown("/values/path") => {
                 if let Some(path) = request.inputs.get("/values/path").and_then(|path| path.as_str()) {
                     inputs::check_path(path, &mut faults);
@@ -74,7 +74,7 @@ impl Check for File {
     }
 }
 
-/// A file has no name but its path.
+/// The path of a file is its only name.
 impl Name for File {
     fn name(request: NameRequest<FileInputs>) -> Result<String, Failure> {
         let mut faults = Faults::default();
@@ -106,8 +106,8 @@ impl Read for File {
 }
 // ANCHOR_END: read
 
-/// Content that may be shown: not where it is a secret, and not where it is too large. Inputs of an
-/// older version may not fit; what is there can be told all the same.
+/// Content that may be shown: neither secret nor too large. Inputs of an older version may not fit;
+/// the file can be read all the same.
 fn shown(found: &Found, inputs: &Raw<FileInputs>) -> Option<String> {
     if inputs.get("/secrets/content").is_some_and(|content| !content.is_null()) {
         return None;
@@ -118,7 +118,8 @@ fn shown(found: &Found, inputs: &Raw<FileInputs>) -> Option<String> {
     }
 }
 
-/// Refuses a file that is not what an attempt at these inputs would have left, for it is another's.
+/// Rejects a file that an attempt at these inputs would not have left, because somebody else owns
+/// it.
 fn ours(path: &str, there: &Found, inputs: &FileInputs) -> Result<(), Failure> {
     if there.holds(inputs.content()) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The file system, as far as it was granted.
+//! The file system, as far as the operator granted it.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
@@ -12,32 +12,32 @@ pub(crate) fn digest(content: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(content))
 }
 
-/// A file that is there.
+/// An existing file.
 pub(crate) struct Found {
     pub(crate) size: u64,
     /// As [`digest`] writes it.
     pub(crate) sha256: String,
-    /// All of it, unless it is larger than was asked for.
+    /// The whole content, unless it is larger than requested.
     pub(crate) content: Option<Vec<u8>>,
 }
 
 impl Found {
-    /// Whether just this is in it.
+    /// Whether the file has exactly this content.
     pub(crate) fn holds(&self, content: &[u8]) -> bool {
         self.size == content.len() as u64 && self.sha256 == digest(content)
     }
 }
 
-/// What is in the file, however large somebody has made it; `None` where there is no file. Content
-/// of up to `keep` bytes is kept.
+/// The content of the file, however large it is; `None` if there is no file. Content of up to
+/// `keep` bytes is kept.
 pub(crate) fn look(path: &str, keep: usize) -> Result<Option<Found>, Failure> {
-    // Opening a pipe or a device could take for ever.
+    // Opening a pipe or a device could block forever.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(Failure::Conflict(format!("`{path}` exists already, and is not a file")));
     }
     match fs::File::open(path).and_then(|file| digest_of(file, keep)) {
         Ok(found) => Ok(Some(found)),
-        // A missing file and a folder that was never granted look alike from in here.
+        // From here, a missing file and a folder that was never granted look alike.
         Err(error) if gone(&error) => granted(path).map(|()| None),
         Err(error) => Err(failure(path, "read", &error)),
     }
@@ -65,8 +65,8 @@ fn digest_of(mut file: fs::File, keep: usize) -> io::Result<Found> {
     Ok(Found { size, sha256: data_encoding::HEXLOWER.encode(&hasher.finalize()), content })
 }
 
-/// Writes the whole file or nothing, even when it is killed: a temporary one beside it takes its
-/// place once it is on disk. What a killed attempt left of that is overwritten.
+/// Writes the whole file or nothing, even if the process is killed: a temporary file beside it
+/// takes its place once it is on disk. The next attempt overwrites the remains of a killed one.
 pub(crate) fn write(path: &str, content: &[u8], mode: Option<u32>) -> Result<(), Failure> {
     granted(path)?;
     let target = Path::new(path);
@@ -78,7 +78,7 @@ pub(crate) fn write(path: &str, content: &[u8], mode: Option<u32>) -> Result<(),
         .and_then(|()| set_mode(&temporary, mode))
         .and_then(|()| fs::rename(&temporary, target));
     written.map(|()| settle(target)).map_err(|error| {
-        // What is left of it is of no use; that it could not be removed changes nothing.
+        // The remains are useless; failing to remove them changes nothing.
         let _ = fs::remove_file(&temporary);
         failure(path, "write", &error)
     })
@@ -89,22 +89,22 @@ fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
         Err(error) if !gone(&error) => return Err(error),
         _ => {}
     }
-    // Never through a link that somebody put there.
+    // Never through a link that somebody created there.
     let mut file = fs::File::options().write(true).create_new(true).open(path)?;
     file.write_all(content)?;
     file.sync_all()
 }
 
-/// Has the new entry of the folder on disk too, where the system knows how. The file is whole
-/// either way, and `read` tells if it is missing after a power failure.
+/// Writes the new entry of the folder to disk too, if the system can. The file is intact either
+/// way, and `read` reports if it is missing after a power failure.
 fn settle(target: &Path) {
     let folder = folder(target).unwrap_or(Path::new("."));
     let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-/// Removes the file and what a killed attempt left; one that is gone already is a success.
+/// Removes the file and the remains of a killed attempt; a missing file is a success.
 pub(crate) fn remove(path: &str) -> Result<(), Failure> {
-    // It is of no use to anybody; whether it was there changes nothing.
+    // The temporary file is useless; whether it existed changes nothing.
     let _ = fs::remove_file(temporary(Path::new(path)));
     match fs::remove_file(path) {
         Ok(()) => Ok(()),
@@ -128,7 +128,7 @@ fn gone(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Fails unless some folder above the path can be seen, which is so only within a grant.
+/// Fails unless some folder above the path is visible, which is so only within a grant.
 fn granted(path: &str) -> Result<(), Failure> {
     let path_parts = Path::new(path).ancestors().skip(1);
     let seen = |folder: &Path| {
@@ -150,7 +150,7 @@ fn denied(path: &str) -> Failure {
 fn failure(path: &str, what: &str, error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => denied(path),
-        // Outside of every grant there is no file system to speak of.
+        // Outside of every grant there is no file system.
         _ if granted(path).is_err() => denied(path),
         _ => Failure::failed(format!("could not {what} `{path}`: {error}")),
     }

@@ -132,7 +132,7 @@ fn an_interrupted_attempt_is_found_again_and_a_stranger_is_not() {
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing else is left");
     let found = testing::find::<File>(given.clone(), None).expect("looked").expect("there");
     assert_eq!(found.state.outputs, state.outputs);
-    // Killed in an update: what is left of that goes with the file.
+    // Killed in an update: the remains go with the file.
     fs::write(folder.path().join(".a.purlin-new"), "new").expect("written");
     testing::delete::<File>(given.clone(), &state).expect("deleted");
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);

@@ -1,4 +1,5 @@
-//! Requests as the declaration has them, and what an answer to one that changes something means.
+//! The requests of the declaration, and the meaning of an answer to a request that changes
+//! something.
 
 use std::time::Duration;
 
@@ -8,9 +9,9 @@ use purlin_sdk_http::{Client, Parts, Request, Response};
 use crate::inputs::{HttpInputs, Operation};
 use crate::template::{self, Scope};
 
-/// Attempts within one call at what may be repeated.
+/// Attempts within one call at a request that may be repeated.
 const ATTEMPTS: u32 = 3;
-/// How long to wait where a status means patience and the server does not say for how long.
+/// How long to wait if a status asks for a retry and the server does not say when.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// An API, for one call.
@@ -21,14 +22,14 @@ pub(crate) struct Api<'a> {
     key: String,
 }
 
-/// What came of a request that changes something.
+/// The outcome of a request that changes something.
 pub(crate) enum Sent {
-    /// It was carried out.
+    /// The server carried it out.
     Done(Response),
-    /// It may have been carried out.
+    /// The server may have carried it out.
     Doubt {
         message: String,
-        /// The server itself gave up: nothing comes after this any more.
+        /// The server itself gave up: nothing follows.
         over: bool,
     },
 }
@@ -54,8 +55,8 @@ impl<'a> Api<'a> {
         Ok(format!("{base}{}", template::expand(template, scope).map_err(Failure::failed)?))
     }
 
-    /// The URL that an answer names, which has to be one of the same server: credentials go with
-    /// the request.
+    /// The URL that an answer names. It must be of the same server, because credentials go with the
+    /// request.
     pub(crate) fn linked(&self, link: &str) -> Result<String, Failure> {
         let base = Parts::of(&self.inputs.connection.base_url).map_err(Failure::failed)?;
         let scheme = if base.secure { "https" } else { "http" };
@@ -94,7 +95,7 @@ impl<'a> Api<'a> {
         self.look(Request::get(url))
     }
 
-    /// One that changes nothing, whatever its method.
+    /// A request that changes nothing, whatever its method.
     pub(crate) fn look(&self, request: Request) -> Result<Response, Failure> {
         let answer = self.send(request.repeatable())?;
         if self.inputs.values.retry.contains(&answer.status) {
@@ -104,7 +105,7 @@ impl<'a> Api<'a> {
         Ok(answer)
     }
 
-    /// One that changes something, with its body.
+    /// A request that changes something, with its body.
     pub(crate) fn change(
         &self,
         operation: &Operation,
@@ -120,7 +121,7 @@ impl<'a> Api<'a> {
         self.effect(operation, request)
     }
 
-    /// One that changes something.
+    /// A request that changes something.
     pub(crate) fn effect(&self, operation: &Operation, request: Request) -> Result<Sent, Failure> {
         let answer = match self.send(request) {
             Ok(answer) => answer,
@@ -176,7 +177,7 @@ impl<'a> Api<'a> {
         self.client.send(request)
     }
 
-    /// Whether an answer says that there is no such resource.
+    /// Whether an answer means that there is no such resource.
     pub(crate) fn is_gone(&self, answer: &Response) -> bool {
         let values = &self.inputs.values;
         values.gone.contains(&answer.status)
@@ -186,7 +187,7 @@ impl<'a> Api<'a> {
     }
 }
 
-/// What a refusal means, with a word on redirects.
+/// The meaning of an error answer, with a hint about redirects.
 pub(crate) fn refused(answer: &Response) -> Failure {
     match (answer.status, answer.header("location")) {
         (300..=399, Some(location)) => Failure::failed(format!(
@@ -200,7 +201,7 @@ pub(crate) fn refused(answer: &Response) -> Failure {
     }
 }
 
-/// The JSON of an answer; `None` where it has none.
+/// The JSON of an answer; `None` if it has none.
 pub(crate) fn document(answer: &Response) -> Option<Json> {
     serde_json::from_slice(&answer.body).ok()
 }

@@ -1,8 +1,8 @@
-//! Making a resource so that no crash and no lost answer makes it twice or loses it.
+//! Creates a resource so that no crash and no lost answer creates it twice or loses it.
 //!
-//! Before anything is sent a checkpoint says that an attempt begins, and by what the result can be
-//! found. Once the API's id is known, that is the checkpoint. So `read` without a checkpoint means
-//! that nothing was sent.
+//! Before the driver sends anything, a checkpoint records that an attempt begins, and how to find
+//! the result. Once the API's id is known, it becomes the checkpoint. So `read` without a
+//! checkpoint means that nothing was sent.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use crate::inputs::{HttpOutputs, Lacking};
 use crate::look::{Found, as_text};
 use crate::wait::Unmet;
 
-/// When to ask again.
+/// When to try again.
 pub(crate) const AGAIN: Duration = Duration::from_secs(2);
 
-/// What a checkpoint says as long as no id is known. No URL and no id of an API begins like these.
+/// The content of a checkpoint while no id is known. No URL and no id of an API begins like these.
 pub(crate) enum Attempt {
-    /// Nobody had this name when it began.
+    /// No resource had this name when the attempt began.
     Making(String),
-    /// The API works on it, and tells here how far it is.
+    /// The API works on it, and reports its progress here.
     Operation(String),
 }
 
@@ -42,7 +42,7 @@ impl Attempt {
         });
     }
 
-    /// What came of it.
+    /// The outcome of the attempt.
     pub(crate) fn result(self, api: &Api<'_>) -> Result<Option<Found>, Failure> {
         match self {
             Self::Making(_) if api.can_look() => api.own(true),
@@ -80,8 +80,8 @@ impl Api<'_> {
         self.inputs.can_look()
     }
 
-    /// What is recorded of a resource, and which outputs nobody knows. What the API does not say
-    /// again is kept from before.
+    /// The record of a resource, with the outputs that are unknown. Values that the API does not
+    /// repeat are kept from before.
     pub(crate) fn state(&self, found: &Found, before: &State) -> Result<(State, Option<String>), Failure> {
         let url = self.resource_url(&found.id)?;
         let values = &self.inputs.values;
@@ -110,7 +110,7 @@ impl Api<'_> {
     }
 }
 
-/// Makes it.
+/// Creates the resource.
 pub(crate) fn create(api: &Api<'_>) -> Result<State, Failure> {
     let create = &api.inputs.values.create;
     if api.can_look() {
@@ -127,7 +127,7 @@ pub(crate) fn create(api: &Api<'_>) -> Result<State, Failure> {
     finish(api, &id, said, &State::default())
 }
 
-/// The id of what was made for certain.
+/// The id of a resource that was certainly created.
 fn made(api: &Api<'_>, answer: &Response) -> Result<String, Failure> {
     let without_id = |failure: Failure| {
         let message = format!("it was made, but its id is not known: {failure}");
@@ -172,7 +172,7 @@ fn operated_id(api: &Api<'_>, document: &Json) -> Result<String, Failure> {
     }
 }
 
-/// Looks for what was perhaps made; an answer that says it was not is given for certain only.
+/// Looks for a resource that was perhaps created; reports that it was not only if that is certain.
 fn found_again(api: &Api<'_>, message: &str, over: bool) -> Result<String, Failure> {
     if !api.can_look() {
         if over {
@@ -195,7 +195,8 @@ fn noted(api: &Api<'_>, id: &str, state: State) -> Result<State, Failure> {
     state.told(&told)?.cookie(json!({"id": id, "name": api.scope.name}))
 }
 
-/// Waits until it is ready, and says what it is. From here on it exists: every failure says so.
+/// Waits until it is ready, and returns its state. From here on it exists, and every failure says
+/// so.
 pub(crate) fn finish(api: &Api<'_>, id: &str, said: Option<Json>, before: &State) -> Result<State, Failure> {
     let mut exists = noted(api, id, State::new(api.resource_url(id)?))?;
     exists.outputs.extend(before.outputs.clone());
@@ -203,7 +204,7 @@ pub(crate) fn finish(api: &Api<'_>, id: &str, said: Option<Json>, before: &State
     if !before.id.is_empty() {
         exists.id.clone_from(&before.id);
     }
-    // What is told once, such as a token, is told when it is made.
+    // Values that the API returns only once, such as a token, come with the creation.
     if let Some(said) = &said {
         for (name, place) in &api.inputs.values.secret_outputs {
             if let Some(value) = said.pointer(place) {

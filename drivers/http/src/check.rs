@@ -1,4 +1,4 @@
-//! Judges a declaration before anything is sent.
+//! Checks a declaration before the driver sends anything.
 
 use purlin_sdk::{Failure, Faults, Json, Raw};
 use purlin_sdk_http::Parts;
@@ -81,7 +81,7 @@ impl HttpInputs {
         }
     }
 
-    /// Where a resource is is shown to everybody.
+    /// Everyone sees the place of a resource.
     fn open(&self, sensitive: &[String], faults: &mut Faults) {
         let paths = [self.values.create.path.as_deref().unwrap_or_default(), &self.read_path()].join(" ");
         for place in sensitive {
@@ -120,7 +120,7 @@ impl HttpInputs {
     }
 }
 
-/// What can be judged of inputs that are not known as a whole.
+/// Checks the known parts of inputs with unknowns.
 pub(crate) fn what_is_known(inputs: &Raw<HttpInputs>) -> Result<(), Failure> {
     let mut faults = Faults::default();
     if let (false, Some(url)) =

@@ -1,4 +1,4 @@
-//! What the driver is given: how an API is spoken to, as data; and what it tells.
+//! The driver's inputs (the use of an API, as data) and its outputs.
 
 use std::collections::BTreeMap;
 
@@ -277,7 +277,7 @@ impl HttpInputs {
         self.values.without.contains(&lacking)
     }
 
-    /// The path that a resource is read at, and known by.
+    /// The path at which a resource is read, and which identifies it.
     pub(crate) fn read_path(&self) -> String {
         let create = self.values.create.path.as_deref().unwrap_or_default();
         match &self.values.read.path {
@@ -287,12 +287,12 @@ impl HttpInputs {
         }
     }
 
-    /// Whether a resource can be looked for by its name.
+    /// Whether a resource can be found by its name.
     pub(crate) fn can_look(&self) -> bool {
         self.values.find.is_some() || (self.values.id.name && !self.lacks(Lacking::Read))
     }
 
-    /// What is sent where a resource is made or changed: values, and secrets laid over them.
+    /// The body of a creation or change: values, with secrets merged over them.
     pub(crate) fn body(&self, body: Option<&Json>) -> Option<Json> {
         match (body, &self.secrets.body) {
             (None, None) => None,

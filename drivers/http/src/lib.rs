@@ -1,5 +1,4 @@
-//! The built-in driver purlin/http: any resource of a REST API, from a declaration of how the API
-//! is spoken to.
+//! The built-in driver purlin/http: any resource of a REST API, from a declaration of its requests.
 
 mod api;
 mod attempt;
@@ -111,7 +110,7 @@ impl Name for Http {
 
 impl Read for Http {
     fn read(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
-        // What counts as gone is the declaration's to say; a path that is wrong is no evidence.
+        // The declaration decides which answers mean "gone"; a wrong path is no evidence.
         look(request).map_err(|failure| match failure {
             Failure::NotFound(message) => Failure::Failed(message),
             failure => failure,
@@ -121,7 +120,7 @@ impl Read for Http {
 
 fn look(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
     let inputs = request.inputs.parse()?;
-    // An import is asked for before there is a name.
+    // An import comes before there is a name.
     let name = match request.name.as_str() {
         "" => inputs.name(&request.resource.guresid),
         name => name.to_owned(),
@@ -136,7 +135,7 @@ fn look(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
         return Ok(request.state.map(Observed::from));
     }
     let found = match &request.id {
-        // Whatever makes something leaves word before it does.
+        // Every creation leaves a checkpoint before it starts.
         None if !inputs.can_look() => None,
         None => api.own(false)?,
         Some(id) => match Attempt::parse(id) {
@@ -199,7 +198,7 @@ impl UpdateImpact for Http {
     }
 }
 
-/// Whether a resource would be somewhere else afterwards: then it is another one.
+/// Whether a resource would be in another place afterwards, and so a different one.
 fn moves(request: &ImpactRequest<HttpInputs>) -> bool {
     let Ok(Some(after)) = request.after.known() else {
         return ["/values/read/path", "/values/create/path", "/params", "/values/vars"]
@@ -262,22 +261,22 @@ fn cookie(state: &State, name: &str) -> Option<String> {
     cookie.get(name).and_then(Json::as_str).map(str::to_owned)
 }
 
-/// The API's id, as it was noted.
+/// The API's id, as recorded.
 fn id_in(state: &State) -> Option<String> {
     cookie(state, "id")
 }
 
-/// The name that it was made with, as it was noted.
+/// The name that it was created with, as recorded.
 fn name_in(state: &State) -> Option<String> {
     cookie(state, "name")
 }
 
-/// The values, with what the API says of those that can be observed.
+/// The values, with the API's own for those that can be observed.
 fn observed(inputs: &HttpInputs, raw: &Raw<HttpInputs>, document: &Json) -> Object {
     let mut values = raw.get("/values").cloned().unwrap_or_default();
     for (place, there) in &inputs.values.observe {
         let pointer = format!("/values{place}");
-        // What is secret stays as it is recorded.
+        // Secrets stay as recorded.
         let secret = raw
             .sensitive
             .iter()

@@ -1,4 +1,4 @@
-//! Looking for what is there: by id, and by name.
+//! Finds existing resources by id and by name.
 
 use purlin_sdk::{Failure, Json};
 use purlin_sdk_http::Response;
@@ -7,14 +7,14 @@ use crate::api::{Api, document, refused};
 use crate::inputs::Find;
 use crate::template;
 
-/// Pages of a list before something is wrong with it.
+/// Pages of a list above which something is wrong with it.
 const PAGES: usize = 1000;
 
-/// A resource that is there.
+/// An existing resource.
 pub(crate) struct Found {
     /// The API's id.
     pub(crate) id: String,
-    /// What the API says about it; nothing where it says nothing in JSON.
+    /// The API's description of it; null if the answer is not JSON.
     pub(crate) document: Json,
 }
 
@@ -25,7 +25,7 @@ impl Api<'_> {
         self.url(&self.inputs.read_path(), &self.scope.with_id(id))
     }
 
-    /// The API's id, from a provider id or from what a person gave for an import.
+    /// The API's id, from a provider id or from a person's id for an import.
     pub(crate) fn id_of(&self, given: &str) -> Result<String, Failure> {
         if !given.contains("://") {
             return Ok(given.to_owned());
@@ -60,7 +60,7 @@ impl Api<'_> {
         Ok(Some(Found { id: id.to_owned(), document: document(&answer).unwrap_or(Json::Null) }))
     }
 
-    /// All that has the name, ours or not.
+    /// All resources with the name, ours or not.
     pub(crate) fn named(&self) -> Result<Vec<Found>, Failure> {
         match &self.inputs.values.find {
             Some(find) => self.listed(find),
@@ -110,7 +110,7 @@ impl Api<'_> {
         Failure::failed(format!("what `{}` answers has no list at `{}`", find.path, find.items))
     }
 
-    /// Whether the mark says that it is this resource's; `None` where there are no marks.
+    /// Whether the mark is this resource's; `None` if there are no marks.
     fn is_marked(&self, found: &Found) -> Option<bool> {
         let mark = self.inputs.values.mark.as_ref()?;
         let guresid = self.scope.guresid.as_str();
@@ -121,8 +121,8 @@ impl Api<'_> {
         })
     }
 
-    /// What of all that has the name is this resource's. `attempted` says that nobody had the name
-    /// when an attempt to make it began.
+    /// The one of all resources with the name that is this resource's. `attempted` means that none
+    /// had the name when an attempt to create it began.
     pub(crate) fn own(&self, attempted: bool) -> Result<Option<Found>, Failure> {
         let mut all = self.named()?;
         let name = &self.scope.name;
@@ -148,7 +148,7 @@ impl Api<'_> {
         }
     }
 
-    /// Refuses a name that is taken, before anything is made.
+    /// Rejects a name that is taken, before anything is created.
     pub(crate) fn is_free(&self) -> Result<(), Failure> {
         let name = &self.scope.name;
         let marked = self.inputs.values.mark.is_some() && !self.inputs.values.id.name;
@@ -159,7 +159,7 @@ impl Api<'_> {
                 "`{name}` is there already, with the mark of this resource; import it"
             )));
         }
-        // Where resources are told apart by their marks, names need not be unique.
+        // If marks tell resources apart, names need not be unique.
         if all.is_empty() || marked {
             return Ok(());
         }
@@ -200,7 +200,7 @@ pub(crate) fn as_text(value: &Json) -> Option<String> {
     }
 }
 
-/// Where the next page is.
+/// The location of the next page.
 fn next(find: &Find, answer: &Response, document: &Json) -> Option<String> {
     let next = find.next.as_deref()?;
     if next != "link" {

@@ -1,13 +1,12 @@
-//! Paths with places in them: `/zones/{id}`. What is filled in is encoded, so that it stays one
-//! segment, whatever it is.
+//! Paths with placeholders: `/zones/{id}`. Values are encoded, so that each stays one segment.
 
 use purlin_sdk::{Json, Object};
 use purlin_sdk_http::segment;
 
-/// What can be filled in.
+/// The values for placeholders.
 #[derive(Clone, Default)]
 pub(crate) struct Scope {
-    /// The API's id, where it is known.
+    /// The API's id, if known.
     pub(crate) id: Option<String>,
     pub(crate) name: String,
     pub(crate) guresid: String,
@@ -37,7 +36,7 @@ impl Scope {
             Some(("vars", name)) => text(self.vars.get(name))?,
             _ => return Err(format!("`{{{place}}}` is no place: {PLACES}")),
         };
-        // An empty segment would make another path of it: that of the collection, for example.
+        // An empty segment would change the path: to that of the collection, for example.
         if text.is_empty() { Err(format!("`{{{place}}}` is empty")) } else { Ok(text) }
     }
 }
@@ -47,7 +46,7 @@ const PLACES: &str = "there are `{id}`, `{name}`, `{guresid}`, `{outputs.X}`, `{
 /// Fills a template.
 ///
 /// # Errors
-/// What cannot be filled in, for people.
+/// The placeholder that has no value, for people.
 pub(crate) fn expand(template: &str, scope: &Scope) -> Result<String, String> {
     let mut path = String::with_capacity(template.len());
     for part in parts(template)? {
@@ -59,7 +58,7 @@ pub(crate) fn expand(template: &str, scope: &Scope) -> Result<String, String> {
     Ok(path)
 }
 
-/// What was filled in for `{id}`, read back from what came of a template.
+/// The value of `{id}`, read back from an expanded template.
 pub(crate) fn id_in(path: &str, template: &str, scope: &Scope) -> Option<String> {
     let (before, after) = template.split_once("{id}")?;
     let (before, after) = (expand(before, scope).ok()?, expand(after, scope).ok()?);
@@ -70,7 +69,7 @@ pub(crate) fn id_in(path: &str, template: &str, scope: &Scope) -> Option<String>
     percent_encoding::percent_decode_str(id).decode_utf8().ok().map(Into::into)
 }
 
-/// Says what is wrong with a template, whatever is filled in.
+/// Reports faults in a template that do not depend on the values.
 pub(crate) fn validate(template: &str) -> Result<(), String> {
     if !template.starts_with('/') {
         return Err("has to begin with `/`; it is put behind `base_url`".to_owned());

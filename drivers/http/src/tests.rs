@@ -1,4 +1,4 @@
-//! What can be told without a server; the rest is proved against real ones.
+//! Tests that need no server; others run against real ones.
 
 use purlin_sdk::testing::inputs;
 use purlin_sdk::{Failure, Json, State, testing};

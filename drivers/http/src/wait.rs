@@ -1,4 +1,4 @@
-//! Waiting: for a resource to become ready, for an operation to end, for something to be gone.
+//! Waits for a resource to become ready, for an operation to end, or for something to be gone.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use purlin_sdk_http::Response;
 use crate::api::{Api, document, refused};
 use crate::inputs::{Condition, LongOperation, Wait};
 
-/// How often it is looked whether something is gone.
+/// How often to check whether something is gone.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Why a wait ended without what was waited for.
+/// Why a wait ended without success.
 pub(crate) enum Unmet {
     /// It failed, and stays so.
     Failed(String),
-    /// Not yet, and there is no more time, or nobody wants to wait any more.
+    /// Not yet, and the time is over or the call was cancelled.
     NotYet(String),
 }
 
@@ -27,7 +27,7 @@ impl Unmet {
     }
 }
 
-/// What is asked again and again.
+/// A repeated request.
 struct Poll<'a> {
     what: &'a str,
     until: &'a Condition,
@@ -37,7 +37,7 @@ struct Poll<'a> {
 }
 
 impl Api<'_> {
-    /// Waits until a resource is ready. Nothing is said about what it is then.
+    /// Waits until a resource is ready. Does not return its state.
     pub(crate) fn ready(&self, wait: &Wait, id: &str) -> Result<(), Unmet> {
         let poll = Poll {
             what: "the resource",
@@ -52,7 +52,7 @@ impl Api<'_> {
         self.poll(&poll, &url).map(drop)
     }
 
-    /// Whether a resource is ready, as it is now. `None` where it has failed, or needs no waiting.
+    /// Whether a resource is ready now. `None` if it has failed, or needs no waiting.
     pub(crate) fn is_ready(&self, id: &str, seen: &Json) -> Result<bool, Failure> {
         let Some(wait) = &self.inputs.values.wait else { return Ok(true) };
         let other;
@@ -71,7 +71,7 @@ impl Api<'_> {
         Ok(failed || wait.until.holds(document))
     }
 
-    /// Where an answer says that an operation goes on.
+    /// The place at which an answer says that an operation continues.
     pub(crate) fn goes_on(&self, answer: &Response) -> Result<Option<(&LongOperation, String)>, Failure> {
         let Some(operation) = &self.inputs.values.operation else { return Ok(None) };
         let Some(link) = answer.header(&operation.header).filter(|_| answer.status == 202) else {
@@ -115,7 +115,7 @@ impl Api<'_> {
                 }
                 Ok(answer) => match refused(&answer) {
                     Failure::RetryAfter { after, .. } => wait = after.max(poll.every),
-                    // An API may need a while until it knows what it just made.
+                    // An API may take a while to know a resource that it just created.
                     Failure::NotFound(message) => said = message,
                     failure => return Err(Unmet::Failed(failure.to_string())),
                 },

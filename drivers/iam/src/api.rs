@@ -1,5 +1,5 @@
-//! The requests to IAM: a form goes in, XML comes out. It knows how that is spelled, and nothing of
-//! why it is asked.
+//! The requests to IAM: a form goes in, XML comes out. This module knows their spelling, and
+//! nothing about their purpose.
 
 use percent_encoding::percent_decode_str;
 use purlin_sdk::{Call, Failure, Json};
@@ -21,7 +21,7 @@ impl Iam {
         Ok(Self { aws, server: endpoint.iam() })
     }
 
-    /// Asks for an action; the answer is its result, empty where it has none.
+    /// Runs an action and returns its result, empty if it has none.
     pub(crate) fn ask(&self, action: &str, effect: Effect, form: &[(&str, &str)]) -> Result<Element, Fault> {
         let head = [("Action", action), ("Version", "2010-05-08")];
         let form = encode::form(head.iter().chain(form).copied());
@@ -36,12 +36,12 @@ impl Iam {
         })
     }
 
-    /// Looks.
+    /// Reads.
     pub(crate) fn look(&self, action: &str, form: &[(&str, &str)]) -> Result<Element, Fault> {
         self.ask(action, Effect::None, form)
     }
 
-    /// Changes something; twice is the same as once.
+    /// Changes something; doing it twice has the same effect as once.
     pub(crate) fn change(&self, action: &str, form: &[(&str, &str)]) -> Result<Element, Fault> {
         self.ask(action, Effect::Same, form)
     }
@@ -73,7 +73,7 @@ impl Iam {
         }
     }
 
-    /// The members of a list of texts, or of one text of each.
+    /// The members of a list of texts, or one text of each member.
     pub(crate) fn names(
         &self,
         action: &str,
@@ -91,7 +91,7 @@ impl Iam {
     }
 }
 
-/// Something that is not there is nothing.
+/// Turns "not found" into `None`.
 pub(crate) fn there<T>(result: Result<T, Fault>) -> Result<Option<T>, Failure> {
     match result {
         Ok(it) => Ok(Some(it)),
@@ -100,7 +100,7 @@ pub(crate) fn there<T>(result: Result<T, Fault>) -> Result<Option<T>, Failure> {
     }
 }
 
-/// What is gone already is deleted.
+/// Treats "not found" as deleted.
 pub(crate) fn gone<T>(result: Result<T, Fault>) -> Result<(), Fault> {
     match result {
         Err(fault) if fault.is_missing() => Ok(()),
@@ -114,7 +114,7 @@ pub(crate) fn document(text: &str) -> Result<Json, Failure> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// Numbered fields of a form for tags.
+/// Numbered form fields for tags.
 pub(crate) fn tag_fields(tags: &Tags) -> Vec<(String, String)> {
     let fields = |(index, (key, value)): (usize, (&String, &String))| {
         let name = |part| format!("Tags.member.{}.{part}", index + 1);

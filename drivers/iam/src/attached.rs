@@ -6,13 +6,13 @@ use purlin_sdk_aws::Fault;
 use crate::api::{Iam, gone};
 use crate::named::Named;
 
-/// ARNs of the policies that are attached, sorted.
+/// ARNs of the attached policies, sorted.
 pub(crate) fn list(iam: &Iam, kind: Named, name: &str) -> Result<Vec<String>, Fault> {
     let action = format!("ListAttached{}Policies", kind.word());
     iam.names(&action, ("AttachedPolicies", "PolicyArn"), &[(kind.field(), name)])
 }
 
-/// Attaches what is missing and detaches what is not wanted.
+/// Attaches missing policies and detaches unwanted ones.
 pub(crate) fn apply(iam: &Iam, kind: Named, name: &str, wanted: &[String]) -> Result<(), Fault> {
     let found = list(iam, kind, name)?;
     for policy in wanted.iter().filter(|policy| !found.contains(policy)) {
@@ -27,7 +27,7 @@ pub(crate) fn apply(iam: &Iam, kind: Named, name: &str, wanted: &[String]) -> Re
 pub(crate) fn attach(iam: &Iam, kind: Named, name: &str, policy: &str) -> Result<(), Fault> {
     let action = format!("Attach{}Policy", kind.word());
     let form = [(kind.field(), name), ("PolicyArn", policy)];
-    // A policy that was made a moment ago is not known everywhere yet.
+    // Not every server of AWS knows a policy that was created a moment ago.
     iam.aws.until_known(|| iam.change(&action, &form)).map(drop)
 }
 
@@ -36,8 +36,8 @@ pub(crate) fn detach(iam: &Iam, kind: Named, name: &str, policy: &str) -> Result
     gone(iam.change(&action, &[(kind.field(), name), ("PolicyArn", policy)]))
 }
 
-/// Makes a role or a user ready to go: takes away what is ours to take away, and refuses where there
-/// is more, before anything was changed. `managed` is whether all attached policies are ours.
+/// Prepares a role or a user for deletion: removes what is ours to remove, and fails before any
+/// change if there is more. `managed` is whether all attached policies are ours.
 pub(crate) fn clear(iam: &Iam, kind: Named, name: &str, managed: bool) -> Result<(), Failure> {
     let which = [(kind.field(), name)];
     let attached = list(iam, kind, name)?;

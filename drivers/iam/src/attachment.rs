@@ -1,7 +1,8 @@
 //! The life of an attachment: one policy, attached to one role or user. Its id is `role/NAME/ARN` or
 //! `user/NAME/ARN`.
 //!
-//! Attaching what is attached already is no change, so whose it is cannot be told, and need not be.
+//! Attaching an attached policy again changes nothing, so its owner cannot be determined, and need
+//! not be.
 
 use purlin_sdk::{Failure, Json, Observed, Raw, State, operation};
 use serde_json::json;
@@ -11,7 +12,7 @@ use crate::attached;
 use crate::inputs::{Attachment, IamInputs, IamOutputs};
 use crate::named::Named;
 
-/// Whom, and what.
+/// The role or user, and the policy.
 pub(crate) struct Pair<'a> {
     pub(crate) kind: Named,
     pub(crate) name: &'a str,

@@ -1,4 +1,4 @@
-//! Inputs written in the one way in which reality can be compared with them, and what is refused.
+//! Writes inputs in the only spelling that reality can be compared with, and rejects invalid ones.
 
 use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Raw};
 use purlin_sdk_aws::inputs;
@@ -11,7 +11,7 @@ use crate::inputs::{Attachment, IamInputs, KINDS, Policy, Role, RolePolicy, User
 pub(crate) const ONE_OF: &str =
     "names what to make, exactly one of `policy`, `role`, `user`, `role_policy` and `attachment`";
 
-/// Where documents stand, and what they are attached to.
+/// The places of documents, and what they are attached to.
 const DOCUMENTS: [(&str, Kind); 3] = [
     ("/values/policy/document", Kind::Identity),
     ("/values/role/assume_role_policy", Kind::Trust),
@@ -37,7 +37,7 @@ fn known_parts(inputs: &Raw<IamInputs>, faults: &mut Faults) {
     }
 }
 
-/// Fills in the defaults that a schema cannot say, and leaves out what says nothing.
+/// Fills in the defaults that a schema cannot express, and removes members without effect.
 fn normalise(inputs: &mut Raw<IamInputs>, guresid: &str, faults: &mut Faults) {
     let document = inputs.document_mut();
     let Some(values) = document.get_mut("values").and_then(Json::as_object_mut) else { return };
@@ -64,7 +64,7 @@ fn normalise(inputs: &mut Raw<IamInputs>, guresid: &str, faults: &mut Faults) {
     }
 }
 
-/// Refuses what is no name in IAM.
+/// Rejects an invalid IAM name.
 fn name(name: &str, place: &str, longest: usize, faults: &mut Faults) {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_+=,.@-".contains(&byte);
     if name.is_empty() || name.len() > longest || !name.bytes().all(plain) {

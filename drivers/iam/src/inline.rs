@@ -1,7 +1,7 @@
 //! The life of a policy that is part of a role. Its id is `ROLE:NAME`.
 //!
-//! Nothing can be marked in it: one that says what is wanted is taken for what an interrupted call
-//! left, another one is somebody else's.
+//! It has no place for a mark: one that equals the inputs is treated as left by an interrupted
+//! call, any other as somebody else's.
 
 use purlin_sdk::{Failure, Json, Observed, Raw, State, operation};
 use purlin_sdk_aws::{Fault, policy as documents};

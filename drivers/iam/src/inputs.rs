@@ -1,4 +1,4 @@
-//! What the driver is given, and what it tells.
+//! The driver's inputs and outputs.
 
 use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs};
 use purlin_sdk_aws::Credentials;
@@ -225,7 +225,7 @@ pub(crate) enum Thing {
 }
 
 impl IamInputs {
-    /// The one thing that the inputs name, after a look at whether it can be.
+    /// The one thing that the inputs name, after a check.
     pub(crate) fn thing(&self) -> Result<Thing, Failure> {
         let mut faults = Faults::default();
         self.validate(&mut faults);
@@ -241,7 +241,7 @@ impl IamInputs {
         }
     }
 
-    /// All that can only be said once nothing is unknown.
+    /// Checks that need every value to be known.
     pub(crate) fn validate(&self, faults: &mut Faults) {
         self.connection.aws().validate(faults);
         let Values { policy, role, user, role_policy, attachment } = &self.values;

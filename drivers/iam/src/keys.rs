@@ -1,9 +1,9 @@
-//! The access key of a user. Its secret is told once, when it is made: where that answer is lost the
-//! key is of no use to anybody, and has to go.
+//! The access key of a user. IAM returns its secret only once, at creation: if that answer is lost,
+//! the key is useless and must be deleted.
 //!
-//! So before a key is made, a tag says that one is being made and which keys are there already, and
-//! after it the tag names the new one. A key that the tag tells of and that is not recorded is one
-//! whose answer was lost. All others are somebody else's.
+//! So before the driver creates a key, a tag records that, and which keys exist already; afterwards
+//! the tag names the new one. A key that the tag names and that is not recorded is one whose answer
+//! was lost. All others are somebody else's.
 
 use purlin_sdk::{Failure, State, log};
 use purlin_sdk_aws::xml::Element;
@@ -13,16 +13,16 @@ use crate::api::{Iam, gone};
 use crate::inputs::IamOutputs;
 use crate::named::Found;
 
-/// The tag that tells of the key.
+/// The tag about the key.
 pub(crate) const TAG: &str = "purlin:access-key";
 
-/// What the tag says.
+/// The content of the tag.
 enum Told {
-    /// No key was ever made.
+    /// No key was ever created.
     Nothing,
-    /// One was being made while others had these.
+    /// A key was being created while these others existed.
     Making(Vec<String>),
-    /// This one was made.
+    /// This key was created.
     Made(String),
 }
 
@@ -49,32 +49,32 @@ impl Keys {
         Ok(Self { all: members.iter().filter_map(key).collect(), told })
     }
 
-    /// Whether a key that is recorded still opens doors.
+    /// Whether a recorded key is still usable.
     pub(crate) fn opens(&self, recorded: Option<&str>) -> bool {
         self.all.iter().any(|(id, active)| *active && recorded == Some(id.as_str()))
     }
 
-    /// Keys that this driver made: the recorded one, and one whose answer was lost.
+    /// Keys that this driver created: the recorded one, and one whose answer was lost.
     pub(crate) fn ours(&self, recorded: Option<&str>) -> Vec<&str> {
         let is_there = self.all.iter().any(|(id, _)| recorded == Some(id.as_str()));
         let lost = |id: &str| match &self.told {
             Told::Nothing => false,
             Told::Made(made) => made == id,
-            // The recorded one was deleted before another was made.
+            // The recorded one was deleted before another was created.
             Told::Making(others) => !is_there && !others.iter().any(|other| other == id),
         };
         let ids = self.all.iter().map(|(id, _)| id.as_str());
         ids.filter(|id| recorded == Some(*id) || lost(id)).collect()
     }
 
-    /// Keys that others made.
+    /// Keys that others created.
     pub(crate) fn foreign(&self, recorded: Option<&str>) -> Vec<&str> {
         let ours = self.ours(recorded);
         self.all.iter().map(|(id, _)| id.as_str()).filter(|id| !ours.contains(id)).collect()
     }
 }
 
-/// The id of the key that is recorded.
+/// The id of the recorded key.
 pub(crate) fn recorded(state: Option<&State>) -> Option<&str> {
     state.and_then(|state| state.secrets.get("access_key_id")).and_then(|it| it.as_str())
 }
@@ -87,7 +87,7 @@ pub(crate) fn delete(iam: &Iam, user: &str, ids: &[&str]) -> Result<(), Failure>
     Ok(())
 }
 
-/// Makes a key, after those are gone that are of no use.
+/// Creates a key, after deleting the useless ones.
 pub(crate) fn make(iam: &Iam, user: &str, keys: &Keys, recorded: Option<&str>) -> Result<State, Failure> {
     delete(iam, user, &keys.ours(recorded))?;
     let foreign = keys.foreign(recorded);

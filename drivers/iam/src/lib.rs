@@ -30,7 +30,7 @@ pub struct Driven;
 impl Driver for Driven {
     const NAME: &str = "purlin/iam";
     const DESCRIPTION: &str = "Policies, roles, users and what connects them, in AWS IAM.";
-    /// What an earlier attempt made is recognised by its mark, its name or its content.
+    /// An object of an earlier attempt is recognised by its mark, its name or its content.
     const REPEAT_CREATE: bool = true;
     type Inputs = IamInputs;
 
@@ -67,7 +67,7 @@ impl Driver for Driven {
             Id::Attachment(pair) => return attachment::delete(&iam, &pair),
         };
         let Some(found) = named::by_arn(&iam, kind, arn)? else { return Ok(()) };
-        // After a rename the recorded mark is another one than the resource would have now.
+        // After a rename, the recorded mark differs from the one that the resource would have now.
         let place = format!("/values/{}", kind.people());
         let recorded = raw.get(&format!("{place}/tags/{MARK}")).and_then(Json::as_str).unwrap_or_default();
         let owners = [request.resource.guresid.as_str(), recorded];
@@ -87,7 +87,7 @@ impl Check for Driven {
     }
 }
 
-/// What is looked for: a name with its kind before it, for a policy and a role may share one.
+/// The search name: a name with its kind before it, because a policy and a role may share one.
 impl Name for Driven {
     fn name(request: NameRequest<IamInputs>) -> Result<String, Failure> {
         Ok(match request.inputs.thing()? {
@@ -130,7 +130,7 @@ impl Read for Driven {
 impl UpdateImpact for Driven {
     fn update_impact(request: ImpactRequest<IamInputs>) -> Result<Impact, Failure> {
         let mut impact = Impact { replaces: request.switches(KINDS), ..Impact::default() };
-        // A name can be given once. Another URL may be of the same server.
+        // A name is unique. Another URL may be of the same server.
         let places =
             ["/values/policy/name", "/values/role/name", "/values/user/name", "/values/role_policy/name"];
         impact.delete_before_replace = !places.iter().any(|place| request.changes(place));
@@ -149,7 +149,7 @@ impl Update for Driven {
             Thing::Role(it) => role::update(&request, &iam, it),
             Thing::User(it) => user::update(&request, &iam, it),
             Thing::RolePolicy(it) => inline::update(&iam, it),
-            // All that it is says which one it is; it may have been detached.
+            // An attachment is nothing but its identity; it may have been detached.
             Thing::Attachment(it) => attachment::create(&iam, &Pair::wanted(it)),
         }
     }
@@ -157,7 +157,7 @@ impl Update for Driven {
 
 purlin_sdk::export!(Driven);
 
-/// What an id names.
+/// The object that an id names.
 enum Id<'a> {
     Named(Named, &'a str),
     Inline(&'a str, &'a str),
@@ -184,7 +184,7 @@ impl<'a> Id<'a> {
     }
 }
 
-/// `KIND/NAME`, as it stands in ARNs and in names.
+/// `KIND/NAME`, as in ARNs and in names.
 fn named_kind(text: &str) -> Option<(Named, &str)> {
     let (kind, name) = text.split_once('/')?;
     let kinds = [Named::Policy, Named::Role, Named::User];

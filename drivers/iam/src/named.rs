@@ -1,5 +1,4 @@
-//! What policies, roles and users have in common: a name that nobody else has, an ARN, tags, and
-//! the question whose they are.
+//! The common part of policies, roles and users: a unique name, an ARN, tags, and their owner.
 
 use purlin_sdk::{Failure, State};
 use purlin_sdk_aws::Fault;
@@ -18,7 +17,7 @@ pub(crate) enum Named {
 }
 
 impl Named {
-    /// As IAM calls it in actions.
+    /// IAM's word for it in actions.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Policy => "Policy",
@@ -27,7 +26,7 @@ impl Named {
         }
     }
 
-    /// For people.
+    /// The word for people.
     pub(crate) fn people(self) -> &'static str {
         match self {
             Self::Policy => "policy",
@@ -36,7 +35,7 @@ impl Named {
         }
     }
 
-    /// The field that says which one is meant.
+    /// The field that names an object of this kind.
     pub(crate) fn field(self) -> &'static str {
         match self {
             Self::Policy => "PolicyArn",
@@ -45,7 +44,7 @@ impl Named {
         }
     }
 
-    /// What stands in that field, from an ARN.
+    /// The value of that field, from an ARN.
     pub(crate) fn handle(self, arn: &str) -> &str {
         match self {
             Self::Policy => arn,
@@ -54,7 +53,7 @@ impl Named {
     }
 }
 
-/// One as IAM describes it, with its tags.
+/// An object as IAM describes it, with its tags.
 pub(crate) struct Found {
     pub(crate) element: Element,
     pub(crate) arn: String,
@@ -66,7 +65,7 @@ impl Found {
         self.element.text_of(name).unwrap_or_default()
     }
 
-    /// What others may read of it.
+    /// The state that others may read.
     pub(crate) fn state(&self, kind: Named) -> Result<State, Failure> {
         let text = |of: &str| Some(self.text(&format!("{}{of}", kind.word())).to_owned());
         let arn = Some(self.arn.clone());
@@ -79,7 +78,7 @@ impl Found {
     }
 }
 
-/// How sure it is that what bears an id is the resource.
+/// How certain it is that the object with an id is the resource.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
     /// It is recorded.
@@ -102,7 +101,7 @@ pub(crate) fn by_name(iam: &Iam, kind: Named, name: &str) -> Result<Option<Found
     if kind != Named::Policy {
         return by_handle(iam, kind, name);
     }
-    // Only the ARN of a policy leads to it, and there the account stands and the path.
+    // Only the ARN leads to a policy, and it contains the account and the path.
     let all = iam.list("ListPolicies", "Policies", &[("Scope", "Local"), ("MaxItems", "1000")])?;
     let same =
         |policy: &&Element| policy.text_of("PolicyName").is_some_and(|it| it.eq_ignore_ascii_case(name));
@@ -123,7 +122,7 @@ fn by_handle(iam: &Iam, kind: Named, handle: &str) -> Result<Option<Found>, Fail
     Ok(Some(Found { element, arn, tags: tags_of(&tags) }))
 }
 
-/// Makes one with its tags at once, or finds the one that an earlier attempt made.
+/// Creates one with its tags in one request, or finds the one of an earlier attempt.
 pub(crate) fn make(
     iam: &Iam,
     kind: Named,
@@ -152,8 +151,8 @@ pub(crate) fn make(
     }
 }
 
-/// Refuses what is another's. A mark tells; without one only a name that nobody else would choose
-/// does, or that it is recorded or was named.
+/// Rejects an object of another owner. A mark identifies it; without one, it is ours only if its
+/// name is one that nobody else would choose, or if it is recorded or was named.
 pub(crate) fn whose(
     kind: Named,
     name: &str,
@@ -176,7 +175,7 @@ pub(crate) fn whose(
     )))
 }
 
-/// Sets tags that differ, and takes others away.
+/// Sets tags that differ, and removes others.
 pub(crate) fn tag(iam: &Iam, kind: Named, found: &Found, wanted: &Tags, keep: &[&str]) -> Result<(), Fault> {
     let handle = kind.handle(&found.arn);
     let mut set = wanted.clone();

@@ -1,7 +1,7 @@
 //! The life of a policy that can be attached. Its id is its ARN.
 //!
-//! A document is never changed in IAM: a new version of it becomes the one that counts. There can be
-//! five, so the oldest that does not count goes first.
+//! IAM never changes a document: a new version of it becomes the default. There can be five, so the
+//! oldest version that is not the default is deleted first.
 
 use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
 use purlin_sdk_aws::xml::Element;
@@ -13,7 +13,7 @@ use crate::inputs::{IamInputs, Policy};
 use crate::named::{self, Found, Known, Named};
 
 const KIND: Named = Named::Policy;
-/// Versions that a policy can have.
+/// The maximum number of versions of a policy.
 const MOST: usize = 5;
 
 pub(crate) fn create(
@@ -85,7 +85,7 @@ fn apply(iam: &Iam, policy: &Policy, found: &Found) -> Result<(), Failure> {
     }
     let which = [("PolicyArn", found.arn.as_str())];
     let mut versions = versions(iam, &found.arn)?;
-    // The number tells the age: `v2` was made after `v1`.
+    // The number shows the age: `v2` was created after `v1`.
     versions.sort_by_key(|(id, _)| id.trim_start_matches('v').parse::<u64>().unwrap_or(0));
     let mut spare = versions.iter().filter(|(_, counts)| !counts);
     for (id, _) in spare.by_ref().take((versions.len() + 1).saturating_sub(MOST)) {
@@ -115,7 +115,7 @@ pub(crate) fn delete(iam: &Iam, found: &Found) -> Result<(), Failure> {
     Ok(gone(iam.aws.until_free(|| iam.change("DeletePolicy", &which)))?)
 }
 
-/// Who has a policy, for people.
+/// The users and roles of a policy, for people.
 fn attached_to(iam: &Iam, arn: &str) -> Result<Vec<String>, Failure> {
     let mut users = Vec::new();
     let kinds = [
@@ -130,7 +130,7 @@ fn attached_to(iam: &Iam, arn: &str) -> Result<Vec<String>, Failure> {
     Ok(users)
 }
 
-/// Versions by their ids, and whether each is the one that counts.
+/// Versions by their ids, and whether each is the default.
 fn versions(iam: &Iam, arn: &str) -> Result<Vec<(String, bool)>, Failure> {
     let all = there(iam.list("ListPolicyVersions", "Versions", &[("PolicyArn", arn)]))?.unwrap_or_default();
     let version = |it: &Element| {
@@ -140,7 +140,7 @@ fn versions(iam: &Iam, arn: &str) -> Result<Vec<(String, bool)>, Failure> {
     Ok(all.iter().filter_map(version).collect())
 }
 
-/// The document that counts.
+/// The default document.
 fn current(iam: &Iam, found: &Found) -> Result<Json, Fault> {
     let form = [("PolicyArn", found.arn.as_str()), ("VersionId", found.text("DefaultVersionId"))];
     let answer = iam.look("GetPolicyVersion", &form)?;

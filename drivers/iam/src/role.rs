@@ -72,7 +72,7 @@ pub(crate) fn update(request: &UpdateRequest<IamInputs>, iam: &Iam, role: &Role)
     Ok(state)
 }
 
-/// Policies that were attached and are no longer spoken of are detached.
+/// Detaches policies that were attached and that the inputs no longer name.
 fn given_up(request: &UpdateRequest<IamInputs>, iam: &Iam, role: &Role) -> Result<(), Failure> {
     let before = request.before.get("/values/role/attached_policies").and_then(Json::as_array);
     for policy in before.filter(|_| role.attached_policies.is_none()).into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! The life of a user, perhaps with an access key. Its id is its ARN.
+//! The life of a user, which may have an access key. Its id is its ARN.
 
 use purlin_sdk::{
     CreateRequest, Failure, Json, Object, Observed, Raw, ReadRequest, State, UpdateRequest, operation,
@@ -46,7 +46,7 @@ pub(crate) fn read(
     let mut tags = tags::of_users(&found.tags);
     tags.remove(keys::TAG);
     set("tags", json!(tags));
-    // A key whose secret nobody knows is none.
+    // A key whose secret is lost is treated as missing.
     set("access_key", (keys.opens(recorded)).into());
     let mut values = raw.get("/values").and_then(Json::as_object).cloned().unwrap_or_default();
     values.insert("user".to_owned(), Json::Object(user));
@@ -63,7 +63,7 @@ pub(crate) fn update(request: &UpdateRequest<IamInputs>, iam: &Iam, user: &User)
     done.map_err(|failure| iam.aws.settle_update(failure, before.clone()))
 }
 
-/// Policies that were attached and are no longer spoken of are detached.
+/// Detaches policies that were attached and that the inputs no longer name.
 fn given_up(request: &UpdateRequest<IamInputs>, iam: &Iam, user: &User) -> Result<(), Failure> {
     let before = request.before.get("/values/user/attached_policies").and_then(Json::as_array);
     for policy in before.filter(|_| user.attached_policies.is_none()).into_iter().flatten() {
@@ -74,7 +74,8 @@ fn given_up(request: &UpdateRequest<IamInputs>, iam: &Iam, user: &User) -> Resul
     Ok(())
 }
 
-/// Brings a user to what is wanted. The access key comes last: what fails after it would lose it.
+/// Brings a user to the wanted state. The access key comes last, because a later failure would lose
+/// it.
 fn apply(iam: &Iam, user: &User, found: &Found, before: Option<&State>) -> Result<State, Failure> {
     named::tag(iam, KIND, found, &user.tags, &[keys::TAG])?;
     if let Some(wanted) = &user.attached_policies {

@@ -1,4 +1,4 @@
-//! Talking to an API server: requests within the call, and what its answers mean.
+//! Talks to an API server: requests within the call, and the meaning of its answers.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use purlin_sdk_http::{Client, Request, Response};
 use crate::discovery::Kinds;
 use crate::inputs::KubernetesInputs;
 
-/// Attempts at a request that may be repeated, which all of this driver's are.
+/// Attempts at a request that may be repeated; all requests of this driver may.
 const ATTEMPTS: u32 = 4;
-/// Bytes of the largest answer. etcd keeps no object of more than 1.5 MiB.
+/// Bytes of the largest answer. etcd stores no object of more than 1.5 MiB.
 const LARGEST: usize = 8 << 20;
 
 /// An API server, within one call.
@@ -20,11 +20,11 @@ pub(crate) struct Api {
     pub(crate) client: Client,
     server: String,
     manager: String,
-    /// What was found out about API versions in this call; none for one that the server lacks.
+    /// The kinds of API versions that this call has read; none for one that the server lacks.
     pub(crate) known: RefCell<BTreeMap<String, Option<Kinds>>>,
 }
 
-/// What an API server answered that is not what was wanted.
+/// An error answer of an API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) code: u16,
@@ -34,7 +34,7 @@ pub(crate) struct Refusal {
     after: Option<Duration>,
 }
 
-/// One cause of a refusal.
+/// One cause of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Blame {
     pub(crate) reason: String,
@@ -42,13 +42,13 @@ pub(crate) struct Blame {
     pub(crate) field: String,
 }
 
-/// Why a request came to nothing.
+/// Why a request failed.
 pub(crate) enum Trouble {
-    /// The API server refused.
+    /// The API server rejected it.
     Refused(Box<Refusal>),
-    /// There is no answer of an API server; whether the request was carried out may not be known.
+    /// No API server answered; whether the request was carried out may be unknown.
     Silent {
-        /// What it means for the call.
+        /// The failure of the call.
         failure: Failure,
         /// Whether the request may have been carried out all the same.
         lost: bool,
@@ -80,7 +80,7 @@ impl Api {
         }
     }
 
-    /// What is at a path; none where there is nothing.
+    /// The object at a path; none if there is nothing.
     pub(crate) fn get(&self, path: &str) -> Result<Option<Json>, Trouble> {
         match self.send(Request::get(self.url(path))) {
             Ok(found) => Ok(Some(found)),
@@ -89,7 +89,7 @@ impl Api {
         }
     }
 
-    /// Applies an object on the server's side. A rehearsal changes nothing.
+    /// Applies an object with server-side apply. A rehearsal changes nothing.
     pub(crate) fn apply(&self, path: &str, object: &Json, how: Apply<'_>) -> Result<Json, Trouble> {
         let mut request = Request::patch(self.url(path))
             .query("fieldManager", how.manager.unwrap_or(&self.manager))
@@ -98,13 +98,13 @@ impl Api {
         if how.rehearse {
             request = request.query("dryRun", "All");
         }
-        // JSON is YAML. To apply the same again changes nothing.
+        // JSON is YAML. Applying the same object again changes nothing.
         let request = request.header("content-type", "application/apply-patch+yaml").repeatable();
         let request = request.json(object).map_err(Trouble::unsent)?;
         self.send(request)
     }
 
-    /// Deletes what is at a path, if it is still the object with this uid.
+    /// Deletes the object at a path, if it still has this uid.
     pub(crate) fn delete(&self, path: &str, uid: &str, policy: &str) -> Result<(), Trouble> {
         let options = serde_json::json!({
             "apiVersion": "v1", "kind": "DeleteOptions",
@@ -119,7 +119,7 @@ impl Api {
         }
     }
 
-    /// The pods that a selector finds; none where they cannot be seen.
+    /// The pods that a selector finds; none if the driver may not see them.
     pub(crate) fn pods(&self, namespace: &str, selector: &str) -> Vec<Json> {
         let path = format!("/api/v1/namespaces/{}/pods", purlin_sdk_http::segment(namespace));
         let request = Request::get(self.url(&path)).query("labelSelector", selector).query("limit", "50");
@@ -146,25 +146,25 @@ impl Api {
     }
 }
 
-/// How something is applied.
+/// How to apply an object.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Apply<'a> {
-    /// Another manager than the inputs' one.
+    /// A manager other than that of the inputs.
     pub(crate) manager: Option<&'a str>,
     /// Takes fields from other managers.
     pub(crate) force: bool,
-    /// Only says what would be.
+    /// Only reports the result.
     pub(crate) rehearse: bool,
 }
 
 fn refused(answer: &Response) -> Trouble {
     let status: Json = answer.json().unwrap_or_default();
     if status.get("kind").and_then(Json::as_str) != Some("Status") {
-        // Somebody on the way, or no API server at all; but where an API server has no such API, it
-        // says so without a Status, too.
+        // This is a proxy, or no API server at all; but an API server without such an API also
+        // answers without a Status.
         let failure = match (answer.status, answer.failure()) {
             (401 | 403, _) => Failure::failed(format!("{}; are the credentials right?", answer.message())),
-            // Nothing is said about the object by someone who is no API server.
+            // An answer that is not from an API server says nothing about the object.
             (_, Failure::NotFound(text)) => {
                 Failure::failed(format!("{text}; is `connection.server` the API server?"))
             }
@@ -201,7 +201,7 @@ impl Refusal {
         self.causes.iter().filter(|cause| cause.reason == "FieldManagerConflict")
     }
 
-    /// What it means for a call; `pointer` is where the object was given.
+    /// The failure of a call; `pointer` is the place of the object in the inputs.
     pub(crate) fn failure(&self, what: &str, pointer: &str) -> Failure {
         let Self { code, message, .. } = self;
         match code {
@@ -214,7 +214,7 @@ impl Refusal {
                 "the API server does not know who asks (401 {message}): `connection.token` is wrong, out of date or \
                  missing"
             )),
-            // A namespace of this name can be made anew once it is gone.
+            // A namespace of this name can be created again once it is gone.
             403 if self.causes.iter().any(|cause| cause.reason == "NamespaceTerminating") => {
                 Failure::RetryAfter { after: Duration::from_secs(2), message: format!("{what}: {message}") }
             }
@@ -253,18 +253,18 @@ impl Refusal {
         Failure::InvalidInputs(faults)
     }
 
-    /// Whether the user may not do this at all. Quotas and webhooks refuse with the same status.
+    /// Whether the user lacks the right. Quotas and webhooks reject with the same status.
     fn is_denied_right(&self) -> bool {
         self.message.contains("User \"") && self.message.contains(" cannot ")
     }
 
-    /// Whether it says that the object is not of its kind's type, which server-side apply tells with
+    /// Whether the object does not fit the schema of its kind, which server-side apply reports with
     /// status 500.
     fn is_type_fault(&self) -> bool {
         self.message.contains("failed to create typed")
     }
 
-    /// Whether it says that a field never changes.
+    /// Whether the message says that a field is immutable.
     pub(crate) fn is_immutable(&self) -> bool {
         let says = |text: &str| text.contains("immutable") || text.contains("updates to statefulset spec");
         self.code == 422 && (says(&self.message) || self.causes.iter().any(|cause| says(&cause.message)))
@@ -297,7 +297,7 @@ impl Trouble {
         matches!(self, Self::Silent { no_path: true, .. })
     }
 
-    /// What an API server refused with.
+    /// The error of an API server.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused(refusal) => Some(refusal),
@@ -305,7 +305,7 @@ impl Trouble {
         }
     }
 
-    /// What it means for a call; `pointer` is where the object was given.
+    /// The failure of a call; `pointer` is the place of the object in the inputs.
     pub(crate) fn failure(&self, what: &str, pointer: &str) -> Failure {
         match self {
             Self::Refused(refusal) => refusal.failure(what, pointer),
@@ -313,13 +313,13 @@ impl Trouble {
         }
     }
 
-    /// Whether the same may well succeed in a moment.
+    /// Whether the same request may succeed in a moment.
     pub(crate) fn is_passing(&self) -> bool {
         let Some(refusal) = self.refusal() else { return false };
         match refusal.code {
-            // Somebody else wrote at the same time.
+            // Another client wrote at the same time.
             409 => !refusal.is_conflict_of_managers(),
-            // A namespace has its accounts a little later.
+            // A new namespace gets its accounts a little later.
             403 => refusal.message.contains("error looking up service account"),
             _ => false,
         }
@@ -334,8 +334,8 @@ impl Trouble {
     }
 }
 
-/// `spec.template.spec.containers[0].image` as a pointer; keys with dots or brackets in them are
-/// not told apart, so the pointer is for people.
+/// `spec.template.spec.containers[0].image` as a pointer. Keys that contain dots or brackets are
+/// not recognised, so the pointer is only for people.
 fn field_pointer(field: &str) -> String {
     let mut pointer = String::new();
     for part in field.split(['.', '[']).filter(|part| !part.is_empty()) {

@@ -1,11 +1,11 @@
-//! What can be said against inputs without asking a cluster.
+//! Checks of inputs that need no cluster.
 
 use purlin_sdk::{Failure, Faults, Json, Raw};
 
 use crate::inputs::{KubernetesInputs, is_called};
 use crate::object::{Identity, pointer};
 
-/// All that can be said against inputs, perhaps with unknowns, without asking a cluster.
+/// All faults of inputs, perhaps with unknowns, that show without a cluster.
 pub(crate) fn validate(inputs: &Raw<KubernetesInputs>) -> Result<(), Failure> {
     let mut faults = Faults::default();
     if faults.take(inputs.known())?.is_none() {
@@ -174,7 +174,7 @@ pub(crate) fn fleeting(inputs: &Raw<KubernetesInputs>) -> Vec<String> {
     jobs.filter(|(_, job)| job.pointer(place).is_some()).map(|(at, _)| format!("{at}{place}")).collect()
 }
 
-/// Inputs without the way of giving manifests that is not used. What is `null` within one stays.
+/// Inputs without the unused way of giving manifests. `null` within a manifest stays.
 pub(crate) fn normalise(inputs: &mut Raw<KubernetesInputs>) {
     let unused: Vec<&str> = ["manifest", "manifests"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Which kinds a cluster has, and where their objects are.
+//! The kinds of a cluster, and the paths of their objects.
 
 use purlin_sdk::{Failure, Json, Object};
 use purlin_sdk_http::segment;
@@ -34,27 +34,27 @@ impl Kind {
         versions.map(|version| (format!("{group}/{version}"), kind.clone())).collect()
     }
 
-    /// Whether an object is of this kind; the version is not looked at.
+    /// Whether an object is of this kind, in any version.
     pub(crate) fn is(&self, identity: &Identity) -> bool {
         self.kind == identity.kind
     }
 
-    /// Where an object of this kind is.
+    /// The path of an object of this kind.
     pub(crate) fn place(&self, identity: &Identity, namespace: &str) -> Place {
         placed(identity, self, namespace)
     }
 }
 
-/// What a cluster says about a kind.
+/// A cluster's answer about a kind.
 pub(crate) enum Look {
-    /// It has it.
+    /// The cluster has it.
     Known(Kind),
-    /// It certainly has no such kind, so it has no object of it.
+    /// The cluster certainly has no such kind, so it has no object of it.
     Unknown(String),
 }
 
 impl Api {
-    /// Looks a kind up; what was seen in this call is not asked again.
+    /// Looks up a kind; does not repeat requests within this call.
     pub(crate) fn kind(&self, identity: &Identity) -> Result<Look, Trouble> {
         let version = identity.api_version.as_str();
         if !self.known.borrow().contains_key(version) {
@@ -83,12 +83,12 @@ impl Api {
         match self.get(&root(version)) {
             Ok(Some(list)) if list["kind"] == "APIResourceList" => Ok(Some(read(&list))),
             Ok(None) => Ok(None),
-            // What is not known to be missing must not be taken for gone.
+            // An API that may exist must not be treated as gone.
             Ok(Some(_)) => Err(Trouble::strange(&format!(
                 "what answers at `{}` lists no kinds; is `connection.server` the API server?",
                 root(version)
             ))),
-            // Only an API server can tell that there is no such API.
+            // Only an API server can report that there is no such API.
             Err(trouble @ Trouble::Silent { no_path: true, .. }) => match self.get("/api") {
                 Ok(Some(versions)) if versions["kind"] == "APIVersions" => Ok(None),
                 _ => Err(trouble),
@@ -102,8 +102,8 @@ impl Api {
         self.known.borrow_mut().remove(version);
     }
 
-    /// Which object is meant, with the namespace that it gets where it names none; and its path.
-    /// None where the cluster knows no such kind.
+    /// The identity of an object, with the namespace that it gets if it names none, and its path.
+    /// None if the cluster does not know the kind.
     pub(crate) fn place(&self, identity: &Identity, namespace: &str) -> Result<Option<Place>, Trouble> {
         match self.kind(identity)? {
             Look::Known(kind) => Ok(Some(placed(identity, &kind, namespace))),
@@ -111,7 +111,7 @@ impl Api {
         }
     }
 
-    /// The same, where the kind has to be known.
+    /// The same, if the kind must exist.
     pub(crate) fn must_place(
         &self,
         identity: &Identity,
@@ -129,7 +129,7 @@ impl Api {
     }
 }
 
-/// An object and where it is.
+/// An object and its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) identity: Identity,
@@ -157,7 +157,7 @@ fn root(version: &str) -> String {
     }
 }
 
-/// Subresources, such as `deployments/scale`, are no kinds of their own.
+/// Subresources, such as `deployments/scale`, are not kinds.
 fn read(list: &Json) -> Kinds {
     let resources = list["resources"].as_array().into_iter().flatten();
     let kinds = resources.filter_map(|resource| {

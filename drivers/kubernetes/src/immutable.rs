@@ -1,11 +1,11 @@
-//! Fields that the API server never changes in place: a change of one replaces the resource.
+//! Fields that the API server never changes in place: changing one replaces the resource.
 
 use purlin_sdk::Json;
 
 use crate::object::Identity;
 
-/// Places of a kind that never change; of those that end in `/` all that lies below but the names
-/// behind.
+/// The immutable places of a kind. A place that ends in `/` means everything below it except the
+/// names that follow.
 fn rules(identity: &Identity) -> &'static [(&'static str, &'static [&'static str])] {
     match (identity.group(), identity.kind.as_str()) {
         ("apps", "Deployment" | "DaemonSet" | "ReplicaSet") => &[("/spec/selector", &[])],
@@ -62,8 +62,8 @@ fn rules(identity: &Identity) -> &'static [(&'static str, &'static [&'static str
     }
 }
 
-/// The places of a manifest that would have to change and cannot. `unknown` says of a place whether
-/// its new value is not known yet.
+/// The immutable places of a manifest that a change affects. `unknown` returns whether the new
+/// value of a place is still unknown.
 pub(crate) fn broken(
     identity: &Identity,
     before: &Json,
@@ -110,7 +110,7 @@ pub(crate) fn broken(
     places
 }
 
-/// Images are what may change in the containers of a pod.
+/// Only images may change in the containers of a pod.
 fn without_images(containers: Option<&Json>) -> Option<Json> {
     let mut containers = containers?.clone();
     for container in containers.as_array_mut().into_iter().flatten() {

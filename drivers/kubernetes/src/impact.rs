@@ -6,11 +6,11 @@ use crate::immutable;
 use crate::inputs::KubernetesInputs;
 use crate::object::Identity;
 
-/// Another cluster is another resource; so is another object, where there is one only. A list may
-/// change in place: what is new is applied, and what left it is pruned.
+/// Another cluster means another resource; so does another object, if there is only one. A list may
+/// change in place: Purlin applies new objects and prunes removed ones.
 pub(crate) fn of(request: &ImpactRequest<KubernetesInputs>) -> Impact {
     let mut impact = Impact::default();
-    // In another cluster both have room.
+    // In different clusters, both can exist.
     if request.changes("/connection/server") {
         return impact;
     }
@@ -52,7 +52,7 @@ pub(crate) fn of(request: &ImpactRequest<KubernetesInputs>) -> Impact {
             impact.replaces.push("/secrets/manifest".to_owned());
         }
     }
-    // It keeps its name, and two cannot have it, whoever wants a replacement.
+    // It keeps its name, and two objects cannot share one, whatever the cause of the replacement.
     impact.delete_before_replace = true;
     impact
 }

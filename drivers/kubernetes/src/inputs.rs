@@ -1,6 +1,7 @@
-//! What the driver is given: how to reach the cluster, the manifests, and how patient to be; and what it tells.
+//! The driver's inputs (how to reach the cluster, the manifests, and how long to wait) and its
+//! outputs.
 //!
-//! It knows the shape of inputs and nothing of any cluster.
+//! This module knows the shape of inputs and nothing about any cluster.
 
 use std::time::Duration;
 
@@ -10,9 +11,9 @@ use serde_json::{Map, json};
 
 use crate::object::{CONTAINERS, VOLUMES};
 
-/// How long to wait for readiness, and for deletion, where nothing is said.
+/// The default time to wait for readiness, and for deletion.
 const PATIENCE: &str = "25s";
-/// A time.
+/// A duration.
 const TIME: &str = "^[0-9]{1,6}(ms|s|m|h)$";
 
 /// All inputs.
@@ -65,10 +66,10 @@ pub(crate) struct Values {
     pub(crate) secret_outputs: Map<String, Json>,
 }
 
-/// What every manifest has.
+/// The members of every manifest.
 const PARTS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// The schemas of what every manifest has.
+/// The schemas of the members of every manifest.
 fn parts() -> Json {
     json!({
         "apiVersion": {"type": "string", "description": "Such as `v1` or `apps/v1`."},
@@ -88,7 +89,7 @@ fn parts() -> Json {
     })
 }
 
-/// Which kinds of objects hold data.
+/// The kinds of objects that hold data.
 fn data() -> Json {
     let holds = |kinds: &[&str], what: &str| {
         json!({
@@ -166,7 +167,7 @@ pub(crate) enum Propagation {
 }
 
 impl Propagation {
-    /// As the API calls it.
+    /// The API's name for it.
     pub(crate) fn policy(self) -> &'static str {
         match self {
             Self::Foreground => "Foreground",
@@ -225,7 +226,7 @@ pub(crate) struct KubernetesOutputs {
     pub(crate) digest: Option<String>,
 }
 
-/// A manifest with its secret part, and where it was given.
+/// A manifest with its secret part, and its place in the inputs.
 pub(crate) struct Given<'a> {
     pub(crate) pointer: String,
     pub(crate) manifest: &'a Object,
@@ -233,12 +234,12 @@ pub(crate) struct Given<'a> {
 }
 
 impl KubernetesInputs {
-    /// What `check` says, for inputs that it has not seen.
+    /// The faults that `check` reports, for inputs that it has not seen.
     pub(crate) fn validate(&self) -> Result<(), Failure> {
         crate::check::validate(&Raw::new(serde_json::to_value(self)?))
     }
 
-    /// The manifests in the order in which they were given.
+    /// The manifests in the order of the inputs.
     pub(crate) fn manifests(&self) -> Vec<Given<'_>> {
         if let Some(manifest) = &self.values.manifest {
             let secret = self.secrets.manifest.as_ref();
@@ -257,7 +258,7 @@ impl KubernetesInputs {
         given.collect()
     }
 
-    /// Whether it is one object by itself.
+    /// Whether the inputs give a single object.
     pub(crate) fn is_single(&self) -> bool {
         self.values.manifest.is_some()
     }
@@ -268,7 +269,7 @@ impl KubernetesInputs {
     }
 }
 
-/// Whether `KIND/NAME` or `KIND/NAMESPACE/NAME` means a manifest.
+/// Whether `KIND/NAME` or `KIND/NAMESPACE/NAME` refers to a manifest.
 pub(crate) fn is_called(manifest: &Object, called: &str) -> bool {
     let text = |path: &str| manifest_text(manifest, path).unwrap_or_default();
     let (kind, namespace, name) = (text("/kind"), text("/metadata/namespace"), text("/metadata/name"));

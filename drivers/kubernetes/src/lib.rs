@@ -1,4 +1,4 @@
-//! The driver purlin/kubernetes: objects of a Kubernetes cluster, applied on the server's side.
+//! The driver purlin/kubernetes: objects of a Kubernetes cluster, applied with server-side apply.
 
 mod api;
 mod check;
@@ -34,7 +34,8 @@ pub struct Kubernetes;
 impl Driver for Kubernetes {
     const NAME: &str = "purlin/kubernetes";
     const DESCRIPTION: &str = "Objects of a Kubernetes cluster, applied on the server's side and waited for.";
-    /// What an earlier attempt made is recognised by its mark, and to apply it again changes nothing.
+    /// An object of an earlier attempt is recognised by its mark, and applying it again changes
+    /// nothing.
     const REPEAT_CREATE: bool = true;
     type Inputs = KubernetesInputs;
 

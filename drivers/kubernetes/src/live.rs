@@ -1,4 +1,4 @@
-//! The objects that a resource consists of: what is kept of them, whose they are, what they tell.
+//! The objects that a resource consists of: their record, their owner and their outputs.
 
 use data_encoding::{BASE64, HEXLOWER};
 use purlin_sdk::{Call, Failure, Json, State};
@@ -10,20 +10,20 @@ use crate::inputs::{Given, KubernetesInputs, KubernetesOutputs};
 use crate::object::{self, Identity, MARK};
 use crate::observe;
 
-/// Outputs that every resource has, so that none of its own can be called so.
+/// Outputs that every resource has, so that the inputs cannot define outputs with these names.
 pub(crate) const OUTPUTS: [&str; 7] =
     ["api_version", "kind", "namespace", "name", "uid", "objects", "digest"];
 
-/// An object that is there, or was when it was last seen.
+/// An object that exists, or did when it was last seen.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) identity: Identity,
-    /// Empty where it is not known.
+    /// Empty if unknown.
     pub(crate) uid: String,
 }
 
 impl Known {
-    /// The objects of a resource, as its record tells them.
+    /// The objects of a resource, from its record.
     pub(crate) fn recorded(state: &State) -> Result<Vec<Self>, Failure> {
         let listed = state.outputs.get("objects").and_then(Json::as_array).into_iter().flatten();
         let known: Vec<Self> = listed.filter_map(Self::read).collect();
@@ -55,17 +55,17 @@ impl Known {
     }
 }
 
-/// Whose a live object is.
+/// Who owns a live object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
     Ours,
-    /// Another resource of Purlin has it; its mark.
+    /// Another resource of Purlin owns it; its mark.
     Another(String),
     Nobodys,
 }
 
-/// An object is ours by the mark, or because it is the one that is recorded, whatever somebody did
-/// to its labels since.
+/// An object is ours by the mark, or because it is the recorded one, even if somebody changed its
+/// labels since.
 pub(crate) fn whose(live: &Json, guresid: &str, recorded: &[Known]) -> Whose {
     let uid = object::uid(live);
     if object::mark(live) == Some(guresid) || recorded.iter().any(|known| !uid.is_empty() && known.uid == uid)
@@ -78,10 +78,10 @@ pub(crate) fn whose(live: &Json, guresid: &str, recorded: &[Known]) -> Whose {
     }
 }
 
-/// What is kept of a resource beside its outputs.
+/// The data kept for a resource beside its outputs.
 #[derive(Default, Deserialize, Serialize)]
 pub(crate) struct Cookie {
-    /// The life that its objects are of; none where they were taken over.
+    /// The life of its objects; none if they were adopted.
     pub(crate) life: Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl Cookie {
         state.read_cookie().ok().flatten().unwrap_or_default()
     }
 
-    /// The life that begins with a `create`; attempts at the same one are of the same life.
+    /// The life that begins with a `create`; all attempts at one creation share it.
     pub(crate) fn begin(call: &Call) -> Self {
         let digest = HEXLOWER.encode(&Sha256::digest(call.idempotency_key.as_bytes()));
         Self { life: digest.get(..16).map(str::to_owned) }
@@ -105,7 +105,7 @@ pub(crate) fn of_another(identity: &Identity, mark: &str) -> Failure {
     ))
 }
 
-/// The state of a resource of these objects; `live` has those that are there, in the order of the
+/// The state of a resource of these objects; `live` has the existing ones, in the order of the
 /// manifests.
 pub(crate) fn state(
     id: &str,
@@ -139,8 +139,8 @@ pub(crate) fn state(
     Ok(state)
 }
 
-/// What stands at a pointer into the live objects, and whether it comes from a Secret, whose data is
-/// given as text where it is text.
+/// The value at a pointer into the live objects, and whether it comes from a Secret. Data of a
+/// Secret is returned as text if it is text.
 fn output(inputs: &KubernetesInputs, live: &[Option<Json>], place: &str) -> Option<(Json, bool)> {
     let (index, place) = match inputs.is_single() {
         true => (0, place.to_owned()),
@@ -162,8 +162,8 @@ fn output(inputs: &KubernetesInputs, live: &[Option<Json>], place: &str) -> Opti
     Some((decoded.map_or_else(|| value.clone(), Json::String), hidden))
 }
 
-/// A digest of what is there in the places of the secret parts: it changes when somebody changes
-/// them, and tells nothing else.
+/// A digest of the live values of the secret parts: it changes when somebody changes them, and
+/// reveals nothing else.
 pub(crate) fn digest(given: &[Given<'_>], live: &[Option<Json>]) -> String {
     let mut hasher = Sha256::new();
     for (given, live) in given.iter().zip(live) {

@@ -1,4 +1,4 @@
-//! Looking at the objects of a resource as they are.
+//! Reads the objects of a resource.
 
 use purlin_sdk::{Failure, Json, Observed, Raw, ReadRequest};
 
@@ -9,16 +9,17 @@ use crate::live::{self, Cookie, Known, Whose};
 use crate::object::{self, Identity};
 use crate::{observe, provision};
 
-/// Why the objects are looked for, which says whose they may be.
+/// Why the driver looks for the objects, which decides who may own them.
 enum Reason {
     /// They are recorded.
     Record(Vec<Known>),
-    /// A person named them, to take them over.
+    /// A person named them for an import.
     Import(Vec<Identity>),
-    /// This resource may have made them. By an id of ours or by name; by name a stranger is told.
+    /// This resource may have created them. They are found by an id of ours or by name; by name, an
+    /// object of another owner is an error.
     Recovery {
         by_name: bool,
-        /// The beginning of the life that an id of ours tells.
+        /// The beginning of the life in an id of ours.
         life: Option<String>,
     },
 }
@@ -30,7 +31,7 @@ struct Look<'a> {
     reason: Reason,
 }
 
-/// What there is of a resource; none where nothing is.
+/// The state of an existing resource; none if there is nothing.
 pub(crate) fn read(request: &ReadRequest<KubernetesInputs>) -> Result<Option<Observed>, Failure> {
     let inputs = request.inputs.parse()?;
     let reason = match (&request.state, &request.id) {
@@ -69,7 +70,7 @@ impl Look<'_> {
                 known.push(Known { identity: place.identity.clone(), uid: object::uid(live).to_owned() });
             }
         }
-        // What is recorded and not among the inputs waits to be pruned.
+        // Objects that are recorded and not among the inputs wait to be pruned.
         if let Reason::Record(recorded) = &self.reason {
             let others = recorded
                 .iter()
@@ -90,11 +91,12 @@ impl Look<'_> {
         let own = || object::resource_id(identities, self.guresid, cookie.life.as_deref());
         let id = request.id.clone().unwrap_or_else(own);
         let state = live::state(&id, self.inputs, &known, &live, &cookie)?;
-        // In an import they may be as people wrote them.
+        // In an import, they may be as people wrote them.
         let mut inputs = Raw::new(request.inputs.document().clone());
         crate::check::normalise(&mut inputs);
         if matches!(self.reason, Reason::Recovery { .. }) && !provision::is_ready(&self.api, &live) {
-            // Half of it is there, or it is not ready: to be made again, and nothing to compare.
+            // Only a part exists, or it is not ready: it will be created again, and there is
+            // nothing to compare.
             return Ok(Some(state.into()));
         }
         let mut values = inputs.get("/values").cloned().unwrap_or_default();
@@ -102,7 +104,7 @@ impl Look<'_> {
         Observed::new(state, values).map(Some)
     }
 
-    /// The life that is recorded, or that the objects tell.
+    /// The life that is recorded, or that the objects have.
     fn cookie(request: &ReadRequest<KubernetesInputs>, live: &[Option<Json>]) -> Cookie {
         match &request.state {
             Some(state) => Cookie::of(state),
@@ -110,11 +112,11 @@ impl Look<'_> {
         }
     }
 
-    /// Where an object is; none where the cluster has no such kind.
+    /// The path of an object; none if the cluster has no such kind.
     fn place(&self, given: &Given<'_>) -> Result<Option<Place>, Failure> {
         let Some(wanted) = Identity::of(given.manifest) else { return Ok(None) };
         let identity = match &self.reason {
-            // The one object that is asked for, whatever the manifest calls it.
+            // The single requested object, whatever the manifest calls it.
             Reason::Import(named) if self.inputs.is_single() => match named.as_slice() {
                 [only] => only.clone(),
                 _ => {
@@ -142,7 +144,7 @@ impl Look<'_> {
             _ => &[],
         };
         match (live::whose(&live, self.guresid, recorded), &self.reason) {
-            // What is of another life was there before, and is not what was made.
+            // An object of another life existed before, and is not the one that was created.
             (Whose::Ours, Reason::Recovery { life: Some(life), .. }) => {
                 let same = object::life(&live).is_some_and(|of| of.starts_with(life.as_str()));
                 Ok(same.then_some(live))
@@ -156,7 +158,7 @@ impl Look<'_> {
             (Whose::Nobodys, Reason::Recovery { by_name: true, .. }) => {
                 Err(Failure::Conflict(format!("{what} exists, and is not this resource's")))
             }
-            // It was made by another after ours was gone, or before it was there.
+            // Somebody created it after ours was gone, or before ours existed.
             (Whose::Nobodys, Reason::Record(_) | Reason::Recovery { .. }) => Ok(None),
         }
     }
@@ -169,7 +171,7 @@ impl Look<'_> {
             let wire =
                 object::wire(given, place.identity.namespace.as_deref(), self.guresid, object::life(live));
             let how = Apply { force: true, rehearse: true, ..Apply::default() };
-            // Who may not even rehearse it still sees most of what is different.
+            // A user who may not even rehearse it still sees most of the differences.
             let meant = Identity::of(given.manifest).is_some_and(|meant| meant.may_be(&place.identity));
             let applied = if meant { self.api.apply(&place.path, &wire, how).ok() } else { None };
             let seen_one = observe::manifest(given.manifest, live, applied.as_ref());
@@ -180,7 +182,7 @@ impl Look<'_> {
         } else {
             values["manifests"] = seen.into();
         }
-        // Reality has come no further than that it exists.
+        // So far, reality only exists.
         if self.inputs.values.wait.until == WaitFor::Ready
             && !provision::is_ready(&self.api, live)
             && let Some(wait) = values.get_mut("wait").and_then(Json::as_object_mut)

@@ -1,4 +1,4 @@
-//! Which object is meant, and how it is sent: identity, order, secret parts, the mark.
+//! The identity of an object and the way to send it: order, secret parts, the mark.
 
 use std::fmt;
 
@@ -11,28 +11,28 @@ use crate::inputs::Given;
 /// Kinds that hold data.
 pub(crate) const VOLUMES: [&str; 2] = ["PersistentVolumeClaim", "PersistentVolume"];
 
-/// Kinds that take along what is in them: the objects of a namespace, those of a kind.
+/// Kinds whose deletion deletes other objects: those of a namespace, those of a kind.
 pub(crate) const CONTAINERS: [&str; 2] = ["Namespace", "CustomResourceDefinition"];
 
-/// The label that says whose an object is; its value is the resource's `guresid`.
+/// The label that names the owner of an object; its value is the resource's `guresid`.
 pub(crate) const MARK: &str = "purlin.dev/resource";
 
-/// The annotation that tells the objects of one life of a resource from those that were there
+/// The annotation that tells the objects of one life of a resource from older ones, which existed
 /// before it was replaced, retained or forgotten.
 pub(crate) const LIFE: &str = "purlin.dev/life";
 
-/// Which object of a cluster is meant.
+/// The identity of an object in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) api_version: String,
     pub(crate) kind: String,
-    /// None for what lies in no namespace, or does not say in which.
+    /// None for objects without a namespace, and if the namespace is not given.
     pub(crate) namespace: Option<String>,
     pub(crate) name: String,
 }
 
 impl Identity {
-    /// The object that a manifest, or a live object, is.
+    /// The identity of a manifest or of a live object.
     pub(crate) fn of(manifest: &Object) -> Option<Self> {
         let metadata = manifest.get("metadata")?;
         let text = |value: Option<&Json>| value.and_then(Json::as_str).map(str::to_owned);
@@ -60,18 +60,18 @@ impl Identity {
         whole.then_some(Self { api_version, kind, namespace, name })
     }
 
-    /// API group, empty for the core.
+    /// The API group, empty for the core.
     pub(crate) fn group(&self) -> &str {
         self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
-    /// Whether both mean one object, in whichever version of its group.
+    /// Whether both name one object, in any version of its group.
     pub(crate) fn is(&self, other: &Self) -> bool {
         (self.group(), &self.kind, &self.namespace, &self.name)
             == (other.group(), &other.kind, &other.namespace, &other.name)
     }
 
-    /// Whether this one, which may leave its namespace to others, means that one.
+    /// Whether this one, which may have no namespace yet, can be that one.
     pub(crate) fn may_be(&self, other: &Self) -> bool {
         let namespace = self.namespace.clone().or_else(|| other.namespace.clone());
         Self { namespace, ..self.clone() }.is(other)
@@ -96,18 +96,18 @@ impl fmt::Display for Identity {
     }
 }
 
-/// `v1`, `v2beta3`: the first part of what is in the core group.
+/// `v1`, `v2beta3`: the form of the first part in the core group.
 fn is_version(text: &str) -> bool {
     text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
         && !text.contains('.')
 }
 
-/// A JSON pointer to a member of what another points to.
+/// A JSON pointer to a member of the value at another pointer.
 pub(crate) fn pointer(place: &str, name: &str) -> String {
     format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Position in which objects are applied; what is deleted goes the other way round.
+/// The position in which objects are applied; deletion uses the reverse order.
 pub(crate) fn rank(kind: &str) -> u8 {
     match kind {
         "Namespace" => 0,
@@ -125,12 +125,13 @@ pub(crate) fn rank(kind: &str) -> u8 {
         "HorizontalPodAutoscaler" | "PodDisruptionBudget" => 13,
         "Ingress" | "APIService" => 14,
         "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => 15,
-        // Custom resources come after what they may need, and before workloads that read them.
+        // Custom resources come after the objects that they may need, and before workloads that
+        // read them.
         _ => 11,
     }
 }
 
-/// What is sent for a manifest: with its secret part, its namespace and the mark.
+/// The object to send for a manifest: with its secret part, its namespace and the mark.
 pub(crate) fn wire(given: &Given<'_>, namespace: Option<&str>, guresid: &str, life: Option<&str>) -> Json {
     let mut object = Json::Object(given.manifest.clone());
     if let Some(secret) = given.secret {
@@ -149,8 +150,8 @@ pub(crate) fn wire(given: &Given<'_>, namespace: Option<&str>, guresid: &str, li
     object
 }
 
-/// Puts one document over another. Lists are taken whole, but those whose items have a `name`, which
-/// are merged by it.
+/// Merges one document over another. Lists are replaced as a whole, except lists whose items have a
+/// `name`, which are merged by it.
 pub(crate) fn merge(under: &mut Json, over: &Json) {
     match (under, over) {
         (Json::Object(under), Json::Object(over)) => {
@@ -185,7 +186,7 @@ fn drop_nulls(value: &mut Json) {
     }
 }
 
-/// `stringData` is never read back and confuses who owns what, so it is sent as `data`.
+/// `stringData` is never read back and confuses field ownership, so it is sent as `data`.
 fn encode_texts(object: &mut Json) {
     if !is_secret(object) {
         return;
@@ -194,7 +195,7 @@ fn encode_texts(object: &mut Json) {
     let Some(Json::Object(texts)) = members.shift_remove("stringData") else { return };
     let data = members.entry("data").or_insert_with(|| json!({}));
     for (name, text) in texts {
-        // What is no text is sent as it is, and refused by the server.
+        // A value that is not text is sent unchanged, and the server rejects it.
         let value = text.as_str().map_or(text.clone(), |text| BASE64.encode(text.as_bytes()).into());
         if let Some(data) = data.as_object_mut() {
             data.insert(name, value);
@@ -207,12 +208,12 @@ pub(crate) fn is_secret(object: &Json) -> bool {
     object["kind"] == "Secret" && object["apiVersion"] == "v1"
 }
 
-/// Whose an object says that it is.
+/// The owner that an object names.
 pub(crate) fn mark(live: &Json) -> Option<&str> {
     live.get("metadata")?.get("labels")?.get(MARK)?.as_str()
 }
 
-/// Which life of a resource an object is of.
+/// The life of a resource to which an object belongs.
 pub(crate) fn life(live: &Json) -> Option<&str> {
     live.get("metadata")?.get("annotations")?.get(LIFE)?.as_str()
 }
@@ -221,13 +222,13 @@ pub(crate) fn uid(live: &Json) -> &str {
     live.pointer("/metadata/uid").and_then(Json::as_str).unwrap_or_default()
 }
 
-/// Whether it is on its way out.
+/// Whether it is being deleted.
 pub(crate) fn is_terminating(live: &Json) -> bool {
     live.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
 }
 
-/// The id of a resource that consists of these objects. The end of it tells the ids that this
-/// driver gave from those that a person names for an import.
+/// The id of a resource that consists of these objects. Its end distinguishes ids that this driver
+/// gave from ids that a person names for an import.
 pub(crate) fn resource_id<'a>(
     objects: impl Iterator<Item = &'a Identity>,
     guresid: &str,
@@ -235,7 +236,7 @@ pub(crate) fn resource_id<'a>(
 ) -> String {
     let mut list: Vec<String> = objects.map(ToString::to_string).collect();
     let short = |text: &str| text.get(..8).unwrap_or(text).to_owned();
-    // Two lives of one resource may be there at once, in two clusters.
+    // Two lives of one resource may exist at once, in two clusters.
     let short = life.map_or_else(|| short(guresid), |life| format!("{}-{}", short(guresid), short(life)));
     let total = list.len();
     let mut id = format!("{}@{short}", list.join(","));
@@ -245,8 +246,8 @@ pub(crate) fn resource_id<'a>(
     id
 }
 
-/// What an id says: objects, and whether this driver gave it to the resource. None for objects
-/// where there were too many to name.
+/// The content of an id: objects, and whether this driver gave it to the resource. None for the
+/// objects if there were too many to name.
 pub(crate) fn read_id(id: &str) -> Result<(Option<Vec<Identity>>, Option<&str>), Failure> {
     let (list, owner) = id.split_once('@').map_or((id, None), |(list, owner)| (list, Some(owner)));
     if owner.is_some() && list.rsplit(',').next().is_some_and(|last| last.starts_with('+')) {

@@ -1,15 +1,15 @@
-//! A manifest as reality has it: what is ours of a live object, in the words of the manifest.
+//! A manifest as reality has it: our part of a live object, in the spelling of the manifest.
 //!
-//! The server writes things in its own way (`0.5` of a CPU becomes `500m`) and adds what others and
-//! defaults want. So the live object is compared with what applying the manifest would make of it:
-//! where both agree, reality is what the manifest says, in whatever spelling.
+//! The server normalises values (`0.5` of a CPU becomes `500m`) and adds values of others and
+//! defaults. So the driver compares the live object with the result of applying the manifest: if
+//! both agree, reality equals the manifest, in whatever spelling.
 
 use data_encoding::BASE64;
 use purlin_sdk::{Json, Object};
 
 use crate::object::is_secret;
 
-/// Keys by which items of lists are known, the more telling first.
+/// Keys that identify items of lists, the more specific first.
 const KEYS: [&[&str]; 9] = [
     &["name"],
     &["containerPort", "protocol"],
@@ -22,22 +22,22 @@ const KEYS: [&[&str]; 9] = [
     &["topologyKey", "whenUnsatisfiable"],
 ];
 
-/// In place of what somebody else put into a Secret.
+/// Replaces a value that somebody else put in a Secret.
 const HIDDEN: &str = "(changed, not shown)";
 
-/// What applying the manifest would make of a place.
+/// The result of applying the manifest to a place.
 #[derive(Clone, Copy)]
 enum Applied<'a> {
-    /// That cannot be told.
+    /// It is unknown.
     Unknown,
     /// This, or nothing.
     Known(Option<&'a Json>),
-    /// That does not matter: what is there is told as the server writes it.
+    /// It does not matter: the live value is returned as the server writes it.
     Ignored,
 }
 
 impl<'a> Applied<'a> {
-    /// The same of a part of the place.
+    /// The same for a part of the place.
     fn part(self, of: impl FnOnce(&'a Json) -> Option<&'a Json>) -> Self {
         match self {
             Self::Known(applied) => Self::Known(applied.and_then(of)),
@@ -46,8 +46,8 @@ impl<'a> Applied<'a> {
     }
 }
 
-/// The manifest as reality has it. `applied` is what applying it would make of the live object,
-/// where that can be told.
+/// The manifest as reality has it. `applied` is the result of applying it to the live object, if
+/// known.
 pub(crate) fn manifest(wanted: &Object, live: &Json, applied: Option<&Json>) -> Json {
     let (live, applied) = (readable(wanted, live), applied.map(|applied| readable(wanted, applied)));
     let mut seen = Object::new();
@@ -66,7 +66,7 @@ pub(crate) fn manifest(wanted: &Object, live: &Json, applied: Option<&Json>) -> 
     seen
 }
 
-/// What a live object has in the places of a part of a manifest, as the server writes it.
+/// The values of a live object in the places of a part of a manifest, as the server writes them.
 pub(crate) fn raw(part: &Object, live: &Json) -> Json {
     let live = readable(part, live);
     let found = part
@@ -75,7 +75,7 @@ pub(crate) fn raw(part: &Object, live: &Json) -> Json {
     Json::Object(found.collect())
 }
 
-/// With the texts of a Secret, where the manifest has texts.
+/// With text in a Secret, if the manifest has text.
 fn readable(wanted: &Object, object: &Json) -> Json {
     let mut object = object.clone();
     let Some(texts) = wanted.get("stringData").and_then(Json::as_object).filter(|_| is_secret(&object))
@@ -91,7 +91,7 @@ fn readable(wanted: &Object, object: &Json) -> Json {
     object
 }
 
-/// What somebody else put into a Secret is nobody's to see.
+/// Hides values that somebody else put in a Secret.
 fn hide(wanted: &Object, seen: &mut Json) {
     for part in ["data", "stringData"] {
         let Some(found) = seen.get_mut(part).and_then(Json::as_object_mut) else { continue };
@@ -103,10 +103,10 @@ fn hide(wanted: &Object, seen: &mut Json) {
     }
 }
 
-/// What a place has, in the words of the manifest; none where it has nothing.
+/// The value of a place, in the spelling of the manifest; none if it has no value.
 fn project(want: &Json, live: Option<&Json>, applied: Applied<'_>) -> Option<Json> {
     let as_wanted = match (applied, live) {
-        // The server keeps no empty maps and lists, and of some fields no `false`, `0` and `""`.
+        // The server stores no empty maps and lists, and for some fields no `false`, `0` and `""`.
         (Applied::Known(applied), live) if applied == live => true,
         (Applied::Unknown, Some(live)) => alike(want, live),
         (_, None) => want.is_null(),
@@ -130,7 +130,7 @@ fn project(want: &Json, live: Option<&Json>, applied: Applied<'_>) -> Option<Jso
     }
 }
 
-/// Items are found by what they are known by; without that the list is what it is.
+/// Items are matched by their keys; without keys, the list is compared as it is.
 fn list(want: &[Json], live: &[Json], applied: Applied<'_>) -> Json {
     let known_by = |keys: &&&[&str]| {
         let telling = |item: &Json| keys.iter().all(|key| item.get(key).is_some());
@@ -154,7 +154,7 @@ fn list(want: &[Json], live: &[Json], applied: Applied<'_>) -> Json {
         };
         seen.extend(found.and_then(|found| project(item, Some(found), applied)));
     }
-    // What applying would take away is not there for others: it is ours, and changed.
+    // A value that applying would remove does not belong to others: it is ours, and changed.
     if let Some(made) = made {
         let surplus = live.iter().filter(|found| !made.iter().any(|made| same(keys, found, made)));
         seen.extend(surplus.cloned());
@@ -166,8 +166,8 @@ fn same(keys: &[&str], a: &Json, b: &Json) -> bool {
     keys.iter().all(|key| a.get(key) == b.get(key))
 }
 
-/// Whether a live value is what a manifest says, as far as that can be told without the server:
-/// members that others added do not count, and quantities have many spellings.
+/// Whether a live value equals a manifest's, as far as that shows without the server: members that
+/// others added are ignored, and quantities have many spellings.
 fn alike(want: &Json, live: &Json) -> bool {
     match (want, live) {
         (Json::Object(want), Json::Object(live)) => want.iter().all(|(name, want)| match live.get(name) {
@@ -212,7 +212,7 @@ fn quantity(value: &Json) -> Option<i128> {
     thousandths.checked_mul(factor)
 }
 
-/// A manifest as it was seen, with the texts of a Secret where its data is.
+/// A manifest as it was seen, with the texts of a Secret in its data.
 pub(crate) fn comparable(seen: &Json) -> Json {
     let mut seen = seen.clone();
     let Some(Json::Object(texts)) = seen.get("stringData").cloned() else { return seen };
@@ -225,19 +225,19 @@ pub(crate) fn comparable(seen: &Json) -> Json {
     seen
 }
 
-/// Whether what was seen is what is there.
+/// Whether the live value is the one that was seen.
 pub(crate) fn is_seen(was: &Json, is: Option<&Json>) -> bool {
     was == HIDDEN || is.is_some_and(|is| alike(was, is))
 }
 
-/// What stands at a field as the API server names it in a conflict, such as
+/// The value of a field that the API server names in a conflict, such as
 /// `.spec.template.spec.containers[name="web"].image`.
 pub(crate) fn field<'a>(object: &'a Json, path: &str) -> Option<&'a Json> {
     if path.is_empty() {
         return Some(object);
     }
     if let Some(rest) = path.strip_prefix('.') {
-        // Names have dots in them: the longest that fits is meant.
+        // Names contain dots: the longest match is used.
         let names = object.as_object()?.iter().filter(|(name, _)| {
             let end = rest.strip_prefix(name.as_str());
             end.is_some_and(|end| end.is_empty() || end.starts_with(['.', '[']))

@@ -1,5 +1,5 @@
-//! Applying the objects of a resource, one after the other, so that whatever fails in between is
-//! told and nothing of it forgotten.
+//! Applies the objects of a resource one after the other, and reports any failure in between with
+//! everything that exists by then.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -13,37 +13,37 @@ use crate::live::{self, Cookie, Known, Whose};
 use crate::object::{self, Identity};
 use crate::{observe, ready, remove, wait};
 
-/// What is done to a resource.
+/// The work on a resource.
 pub(crate) struct Task<'a> {
     pub(crate) inputs: &'a KubernetesInputs,
     pub(crate) guresid: &'a str,
-    /// The id and the objects that are recorded; nothing while it is made.
+    /// The recorded id and objects; none during creation.
     pub(crate) recorded: Option<(&'a str, Vec<Known>)>,
-    /// The inputs as reality was last seen to have them.
+    /// The inputs as reality had them when it was last seen.
     pub(crate) before: Option<&'a Json>,
     /// Whether the secret parts are as they were last seen, by their digest.
     pub(crate) secrets_seen: Cell<bool>,
     /// The digest of the secret parts as they were last seen.
     pub(crate) digest: Option<&'a str>,
-    /// The life that its objects are of.
+    /// The life of its objects.
     pub(crate) cookie: Cookie,
     pub(crate) call: &'a Call,
 }
 
-/// An object on its way.
+/// An object to apply.
 struct Item<'a> {
     given: Given<'a>,
     place: Place,
-    /// Its kind is made by another object of the list.
+    /// Another object of the list defines its kind.
     kind_to_come: bool,
-    /// Its namespace is made by another object of the list, and is not there yet.
+    /// Another object of the list creates its namespace, which does not exist yet.
     namespace_to_come: bool,
     live: Option<Json>,
     applied: bool,
 }
 
 impl Task<'_> {
-    /// Makes the objects what the inputs say, and waits as they say.
+    /// Brings the objects to the state of the inputs, and waits as they say.
     pub(crate) fn run(&self) -> Result<State, Failure> {
         self.inputs.validate()?;
         let api = Api::new(self.inputs, self.call);
@@ -61,7 +61,7 @@ impl Task<'_> {
                 object::resource_id(identities, self.guresid, self.cookie.life.as_deref())
             }
         };
-        // Applied in order of kinds; told in the order of the inputs.
+        // Applied in the order of kinds; reported in the order of the inputs.
         let mut order: Vec<usize> = (0..items.len()).collect();
         order
             .sort_by_key(|index| items.get(*index).map_or(0, |item| object::rank(&item.place.identity.kind)));
@@ -69,7 +69,7 @@ impl Task<'_> {
         if let Err(failure) = result {
             return Err(self.partly(&id, &items, failure));
         }
-        // What is not begun need not be finished.
+        // Work that has not begun need not be finished.
         api.client.pause(Duration::ZERO).map_err(|failure| self.partly(&id, &items, failure))?;
         if self.recorded.is_none() {
             operation::checkpoint(&id);
@@ -89,7 +89,7 @@ impl Task<'_> {
         self.state(&id, &items)
     }
 
-    /// Whoever takes an object out of a list need not know that its data goes with it.
+    /// Someone who removes an object from a list may not know that its data is deleted with it.
     fn keeps_data(&self, items: &[Item<'_>]) -> Result<(), Failure> {
         let values = &self.inputs.values;
         if !values.prune || values.force_destroy {
@@ -111,7 +111,7 @@ impl Task<'_> {
         )))
     }
 
-    /// An earlier attempt at the same creation made it.
+    /// An earlier attempt at the same creation created it.
     fn is_of_this_life(&self, live: &Json) -> bool {
         object::life(live) == self.cookie.life.as_deref()
     }
@@ -124,7 +124,7 @@ impl Task<'_> {
         self.recorded.as_ref().map_or(&[], |(_, known)| known)
     }
 
-    /// The objects and where they are. A kind that another object of the list defines counts.
+    /// The objects and their paths. A kind that another object of the list defines is accepted.
     fn items(&self, api: &Api) -> Result<Vec<Item<'_>>, Failure> {
         let given = self.inputs.manifests();
         let defined: Vec<(String, Kind)> =
@@ -160,7 +160,8 @@ impl Task<'_> {
         Ok(items)
     }
 
-    /// Looks at what is there, and refuses what is another's. What is on its way out is waited for.
+    /// Reads the live object, and rejects one of another owner. Waits for an object that is being
+    /// deleted.
     fn look(&self, api: &Api, item: &mut Item<'_>) -> Result<(), Failure> {
         if item.kind_to_come {
             return Ok(());
@@ -199,8 +200,8 @@ impl Task<'_> {
         }
     }
 
-    /// Where there are several objects, asks the server what it would say to each, so that what it
-    /// refuses is known before anything is made. What has to wait for another one cannot be asked.
+    /// If there are several objects, rehearses each one on the server, so that rejections show
+    /// before anything is created. An object that has to wait for another one cannot be rehearsed.
     fn rehearse(&self, api: &Api, items: &mut [Item<'_>], order: &[usize]) -> Result<(), Failure> {
         if items.len() < 2 {
             return Ok(());
@@ -221,8 +222,8 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// Applies one object. What the cluster will have in a moment is waited for: a kind that was
-    /// just defined, the account that a new namespace gets, a change that came in between.
+    /// Applies one object. Waits for changes that the cluster completes in a moment: a kind that
+    /// was just defined, the account of a new namespace, a concurrent change.
     fn apply(&self, api: &Api, item: &mut Item<'_>) -> Result<(), Failure> {
         let was_to_come = item.kind_to_come;
         if was_to_come {
@@ -243,7 +244,7 @@ impl Task<'_> {
             let passing = trouble.is_passing() || (was_to_come && trouble.is_no_path());
             let over = begun.elapsed() > self.inputs.values.wait.timeout();
             if !passing || over || api.client.pause(Duration::from_millis(300)).is_err() {
-                // Perhaps it is there; who deletes it will see.
+                // It may exist; its deletion will find out.
                 item.applied = trouble.is_undecided();
                 return Err(trouble.failure(&what, &item.given.pointer));
             }
@@ -267,8 +268,8 @@ impl Task<'_> {
         }
     }
 
-    /// Whether all that other managers own now was seen and shown before this change was decided:
-    /// then it is drift that is repaired. What nobody has seen is a conflict.
+    /// Whether everything that other managers own now was seen and shown before this change was
+    /// decided: then it is drift to repair. Anything unseen is a conflict.
     fn was_seen(&self, item: &Item<'_>, refusal: &crate::api::Refusal) -> bool {
         let (Some(before), Some(live)) = (self.before, &item.live) else { return false };
         if !refusal.is_conflict_of_managers() {
@@ -284,7 +285,7 @@ impl Task<'_> {
         let Some(seen) = manifests.find(is_it) else { return false };
         let seen = observe::comparable(seen);
         refusal.contested().all(|cause| {
-            // The marks are nobody else's business.
+            // The marks belong to this driver alone.
             let ours = cause.field == format!(".metadata.labels.{}", object::MARK)
                 || cause.field == format!(".metadata.annotations.{}", object::LIFE);
             let (was, is) = (observe::field(&seen, &cause.field), observe::field(live, &cause.field));
@@ -319,7 +320,7 @@ impl Task<'_> {
         }
     }
 
-    /// Takes away what left the list and what another manager's name holds, then waits.
+    /// Removes objects that left the list and fields under another manager's name, then waits.
     fn finish(&self, api: &Api, items: &mut [Item<'_>]) -> Result<(), Failure> {
         self.leave_former_manager(api, items)?;
         let left: Vec<Known> = self.left(items);
@@ -337,13 +338,14 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// What is recorded and no longer wanted.
+    /// Objects that are recorded and no longer wanted.
     fn left(&self, items: &[Item<'_>]) -> Vec<Known> {
         let wanted = |known: &&Known| !items.iter().any(|item| item.place.identity.is(&known.identity));
         self.recorded().iter().filter(wanted).cloned().collect()
     }
 
-    /// Fields under another manager's name would stay for ever: that manager applies nothing.
+    /// Fields under another manager's name would stay forever, because that manager applies
+    /// nothing.
     fn leave_former_manager(&self, api: &Api, items: &[Item<'_>]) -> Result<(), Failure> {
         let former = self.before.and_then(|before| before.pointer("/values/field_manager")?.as_str());
         let manager = &self.inputs.values.field_manager;
@@ -366,8 +368,8 @@ impl Task<'_> {
         live::state(id, self.inputs, &known, &live, &self.cookie)
     }
 
-    /// A failure with something there that must not be forgotten is partial. In an update it is
-    /// partial where something was changed.
+    /// A failure is partial if something exists that must not be forgotten. In an update it is
+    /// partial if something was changed.
     fn partly(&self, id: &str, items: &[Item<'_>], failure: Failure) -> Failure {
         let changed = items.iter().any(|item| item.applied);
         let there = self.recorded.is_none() && items.iter().any(|item| item.live.is_some());
@@ -376,7 +378,7 @@ impl Task<'_> {
         }
         let mut known: Vec<Known> =
             items.iter().filter(|item| item.live.is_some() || item.applied).map(Item::known).collect();
-        // What was to be pruned may be there still.
+        // Objects that were to be pruned may still exist.
         known.extend(self.left(items).into_iter().filter(|_| self.inputs.values.prune));
         let live: Vec<Option<Json>> = items.iter().map(|item| item.live.clone()).collect();
         let missing: Vec<String> =
@@ -406,13 +408,13 @@ impl Item<'_> {
     }
 }
 
-/// A webhook that can rehearse nothing, or a namespace that is only there later, says nothing about
-/// the object.
+/// A webhook that does not support rehearsals, or a namespace that does not exist yet, says nothing
+/// about the object.
 fn is_no_rehearsal(trouble: &Trouble) -> bool {
     trouble.refusal().is_some_and(|refusal| refusal.code == 404 || refusal.message.contains("dry run"))
 }
 
-/// Whether all objects do what they are for.
+/// Whether all objects work.
 pub(crate) fn is_ready(api: &Api, live: &[Option<Json>]) -> bool {
     live.iter().all(|live| {
         let ready = |live: &Json| {

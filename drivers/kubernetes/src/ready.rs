@@ -1,14 +1,14 @@
-//! Whether an object does what it is for, as its status says. It asks nobody.
+//! Whether an object works, according to its status. Sends no requests.
 
 use purlin_sdk::Json;
 
-/// How far an object is.
+/// The progress of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Ready,
     /// Not yet, and why.
     Waiting(String),
-    /// It never will be by itself, and why.
+    /// It will not become ready by itself, and why.
     Stuck(String),
 }
 
@@ -34,7 +34,8 @@ pub(crate) fn judge(live: &Json) -> Progress {
         ("", "PersistentVolumeClaim") => match text("/status/phase") {
             "Bound" => Ready,
             "Lost" => Stuck("its volume is lost".to_owned()),
-            // Some are bound by the first pod that uses them, and nobody waits for that.
+            // Some claims are bound by the first pod that uses them, and the driver does not wait
+            // for that.
             phase => Waiting(format!("it is {}, not bound to a volume", or(phase, "new"))),
         },
         ("", "Service") if text("/spec/type") == "LoadBalancer" => {
@@ -65,14 +66,14 @@ fn number(live: &Json, path: &str) -> Option<i64> {
     live.pointer(path).and_then(Json::as_i64)
 }
 
-/// A status that speaks of an older generation says nothing.
+/// A status of an older generation says nothing.
 fn unobserved(live: &Json) -> Option<Progress> {
     let seen = number(live, "/status/observedGeneration")?;
     (number(live, "/metadata/generation")? > seen)
         .then(|| Waiting("its controller has not seen it yet".to_owned()))
 }
 
-/// Status and message of a condition.
+/// The status and message of a condition.
 fn condition<'a>(live: &'a Json, name: &str) -> Option<(&'a str, String)> {
     let all = live.pointer("/status/conditions").and_then(Json::as_array)?;
     let found = all.iter().find(|condition| condition["type"] == name)?;
@@ -93,7 +94,7 @@ fn must(live: &Json, name: &str) -> Progress {
     }
 }
 
-/// What many controllers of custom resources say. What says nothing is ready once it is there.
+/// The usual conditions of custom resources. An object without conditions is ready once it exists.
 fn generic(live: &Json) -> Progress {
     if let Some(("True", message)) = condition(live, "Stalled") {
         return Stuck(message);
@@ -109,7 +110,7 @@ fn generic(live: &Json) -> Progress {
     Ready
 }
 
-/// Whether each of these counters has reached the number wanted.
+/// Whether each of these counters has reached the wanted number.
 fn counts(wanted: i64, live: &Json, names: &[&str]) -> Progress {
     for name in names {
         let there = number(live, &format!("/status/{name}")).unwrap_or(0);
@@ -120,7 +121,7 @@ fn counts(wanted: i64, live: &Json, names: &[&str]) -> Progress {
     Ready
 }
 
-/// Adds why pods cannot be made, such as a quota.
+/// Adds why pods cannot be created, such as a quota.
 fn held_up(progress: Progress, live: &Json) -> Progress {
     match (progress, condition(live, "ReplicaFailure")) {
         (Waiting(why), Some(("True", message))) => Waiting(format!("{why}; {message}")),
@@ -214,7 +215,7 @@ fn pod(live: &Json) -> Progress {
     }
 }
 
-/// What stands in a pod's way, such as an image that nobody has.
+/// The problem of a pod, such as an image that does not exist.
 pub(crate) fn pod_trouble(pod: &Json) -> Option<String> {
     let lists = ["/status/initContainerStatuses", "/status/containerStatuses"];
     let containers = lists.iter().filter_map(|path| pod.pointer(path)?.as_array()).flatten();

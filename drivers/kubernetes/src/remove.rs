@@ -1,4 +1,4 @@
-//! Deleting objects, the last applied first, and waiting until they are gone.
+//! Deletes objects, the last applied first, and waits until they are gone.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use crate::live::{Cookie, Known};
 use crate::object;
 use crate::wait;
 
-/// The first pause between two looks; the next ones are longer.
+/// The first pause between two checks; later ones are longer.
 const FIRST: Duration = Duration::from_millis(100);
-/// The longest one.
+/// The longest pause.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// Whose objects are deleted.
+/// The owner of the objects to delete.
 #[derive(Clone, Copy)]
 pub(crate) struct Owner<'a> {
     pub(crate) guresid: &'a str,
@@ -24,8 +24,8 @@ pub(crate) struct Owner<'a> {
 }
 
 impl Owner<'_> {
-    /// By its uid, or by the marks: then it was made anew in the same life, as a backup does it. One
-    /// of another life took the place of it, and is not meant.
+    /// By its uid, or by the marks: then it was created again in the same life, as a backup does.
+    /// An object of another life took its place, and is not ours.
     fn has(&self, live: &Json, known: &Known) -> bool {
         let same = !known.uid.is_empty() && object::uid(live) == known.uid;
         let life = object::life(live);
@@ -34,7 +34,8 @@ impl Owner<'_> {
     }
 }
 
-/// Deletes what is ours of these objects. What is gone is fine; what others put in its place stays.
+/// Deletes our objects among these. Missing ones are fine; ones that others created in their place
+/// stay.
 pub(crate) fn all(
     api: &Api,
     known: &[Known],
@@ -58,7 +59,7 @@ pub(crate) fn all(
     Ok(())
 }
 
-/// Has one object deleted; its place and uid where it may still be there.
+/// Deletes one object; returns its place and uid if it may still exist.
 fn one(
     api: &Api,
     known: &Known,
@@ -70,7 +71,7 @@ fn one(
     let failure = |trouble: crate::api::Trouble| trouble.failure(&what, "");
     // Without its kind there is no object either.
     let Some(place) = api.place(&known.identity, namespace).map_err(failure)? else { return Ok(None) };
-    // Somebody may make it anew between the look and the deletion: then it is looked at again.
+    // Somebody may create it again between the check and the deletion: then it is checked again.
     for _ in 0..3 {
         let Some(live) = api.get(&place.path).map_err(failure)? else { return Ok(None) };
         if !owner.has(&live, known) {
@@ -103,7 +104,7 @@ fn until_gone(
     loop {
         let live = match api.get(&place.path) {
             Ok(live) => live,
-            // Did its kind go with it, or is somebody on the way who knows no paths?
+            // Was its kind deleted with it, or did a proxy answer that knows no paths?
             Err(trouble) if trouble.is_no_path() => {
                 api.forget(&place.identity.api_version);
                 match api.place(&place.identity, "") {

@@ -1,4 +1,4 @@
-//! Waiting for objects to become ready, within the call's time.
+//! Waits for objects to become ready, within the call's time.
 
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,12 @@ use crate::api::Api;
 use crate::discovery::Place;
 use crate::ready::{self, Progress};
 
-/// The first pause between two looks; the next ones are longer.
+/// The first pause between two checks; later ones are longer.
 const FIRST: Duration = Duration::from_millis(200);
-/// The longest one.
+/// The longest pause.
 const LONGEST: Duration = Duration::from_secs(3);
 
-/// Looks at each object until it does what it is for. What was seen last is kept.
+/// Checks each object until it works. Keeps the last result.
 pub(crate) fn until_ready(
     api: &Api,
     objects: Vec<(&Place, &mut Option<Json>)>,
@@ -58,7 +58,7 @@ fn one(
         if operation::cancelled() {
             return Err(Failure::failed(format!("cancelled while waiting for {what}: {why}")));
         }
-        // A moment is kept to look at pods.
+        // Keeps a moment for reading pods.
         let left = api.client.remaining().saturating_sub(Duration::from_secs(1));
         if begun.elapsed() >= patience || pause >= left {
             let hint = if begun.elapsed() >= patience {
@@ -70,12 +70,12 @@ fn one(
             let time = begun.elapsed().as_secs_f64();
             return Err(Failure::failed(format!("{what} is not ready after {time:.0} s: {why}{pods}{hint}")));
         }
-        // Cancelled, which the next round tells.
+        // The next round reports a cancellation.
         let _ = api.client.pause(pause.min(patience.saturating_sub(begun.elapsed())));
         pause = (pause * 3 / 2).min(LONGEST);
         match api.get(&place.path) {
             Ok(found) => *live = found,
-            // It is there; that the server is busy for a while does not matter.
+            // It exists; a server that is busy for a while does not matter.
             Err(trouble) => {
                 let failure = trouble.failure(&what, "");
                 if !matches!(failure, Failure::RetryAfter { .. }) {
@@ -86,8 +86,8 @@ fn one(
     }
 }
 
-/// Whether a claim waits for the first pod that uses it, which nobody else can wait for. The rights
-/// to see classes may be missing; then it is waited for.
+/// Whether a claim waits for the first pod that uses it, so that waiting for the claim is
+/// pointless. Without the right to read classes, the driver waits.
 pub(crate) fn is_bound_later(api: &Api, live: &Json) -> bool {
     let class = live.pointer("/spec/storageClassName").and_then(Json::as_str);
     let Some(class) = class.filter(|_| live["kind"] == "PersistentVolumeClaim") else { return false };
@@ -96,7 +96,7 @@ pub(crate) fn is_bound_later(api: &Api, live: &Json) -> bool {
     found.is_some_and(|class| class["volumeBindingMode"] == "WaitForFirstConsumer")
 }
 
-/// What stands in the way of an object's pods, once each.
+/// The problems of an object's pods, each once.
 fn troubles(api: &Api, live: Option<&Json>) -> String {
     let Some(live) = live else { return String::new() };
     let labels = live.pointer("/spec/selector/matchLabels").and_then(Json::as_object);
@@ -115,7 +115,7 @@ fn troubles(api: &Api, live: Option<&Json>) -> String {
     if seen.is_empty() { String::new() } else { format!("; {}", seen.join("; ")) }
 }
 
-/// What holds an object back that is on its way out, as the end of a sentence.
+/// The finalizers that delay the deletion of an object, as the end of a sentence.
 pub(crate) fn finalizers(live: &Json) -> String {
     let texts = |path: &str| -> Vec<String> {
         let all = live.pointer(path).and_then(Json::as_array).into_iter().flatten();

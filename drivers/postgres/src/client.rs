@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::fault::{Fault, SqlError};
 use crate::inputs::Connection;
 
-/// Bytes of the longest message that is read. What is asked for here is short.
+/// Bytes of the longest message to read. The answers to this driver are short.
 const LONGEST: i32 = 8 << 20;
 
 /// A connection to one database of a server.
@@ -26,7 +26,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Connects, agrees on TLS, and proves who asks.
+    /// Connects, agrees on TLS, and authenticates.
     pub(crate) fn connect(connection: &Connection, database: &str, until: Deadline) -> Result<Self, Fault> {
         let place = connection.place();
         let mut stream = purlin_sdk_net::connect(&place, until)?;
@@ -40,8 +40,8 @@ impl Client {
         Ok(client)
     }
 
-    /// Runs statements, all of them in one transaction unless they say otherwise, and returns the
-    /// rows of the last one that has some.
+    /// Runs statements, in one transaction unless they say otherwise, and returns the rows of the
+    /// last one that has some.
     pub(crate) fn run(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Fault> {
         let mut message = BytesMut::new();
         frontend::query(sql, &mut message).map_err(|error| self.nonsense(error.to_string()))?;
@@ -72,12 +72,13 @@ impl Client {
             .map_err(|error| self.nonsense(format!("its catalogue has another shape: {error}")))
     }
 
-    /// Runs statements in a transaction that is undone if one of them fails.
+    /// Runs statements in a transaction that is rolled back if one of them fails.
     pub(crate) fn transaction(&mut self, statements: &[String]) -> Result<(), Fault> {
         if statements.is_empty() {
             return Ok(());
         }
-        // One message: it is done whole or not at all, whoever is killed meanwhile.
+        // One message: the server runs it completely or not at all, whichever side is killed
+        // meanwhile.
         let sql = format!("BEGIN; {}; COMMIT", statements.join("; "));
         match self.run(&sql) {
             Ok(_) => Ok(()),
@@ -103,7 +104,7 @@ impl Client {
         sent.map_err(|error| self.broken(error))
     }
 
-    /// The next message that is no remark.
+    /// The next message that is not a notice.
     fn receive(&mut self) -> Result<Message, Fault> {
         loop {
             let header = Header::parse(&self.input).map_err(|error| self.nonsense(error.to_string()))?;
@@ -145,7 +146,7 @@ impl Drop for Client {
     fn drop(&mut self) {
         let mut message = BytesMut::new();
         frontend::terminate(&mut message);
-        // It is over either way.
+        // The connection ends either way.
         let _ = self.send(&message);
     }
 }

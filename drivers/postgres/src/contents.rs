@@ -1,14 +1,14 @@
-//! What is in a database, so that one with anything in it is not dropped by mistake.
+//! The contents of a database, so that one with contents is not dropped by mistake.
 
 use serde::Deserialize;
 
 use crate::client::Client;
 use crate::fault::Fault;
 
-/// How many are named.
+/// How many objects are named.
 const SHOWN: usize = 5;
 
-/// What people made in a database.
+/// The objects that people created in a database.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
     /// The kinds and names of the first few, tables first.
@@ -22,8 +22,8 @@ struct Thing {
     name: String,
 }
 
-/// Tables, views, sequences, types and functions of all schemas, and large objects; not what the
-/// server or an extension brought along. The catalogue can be read by everybody.
+/// Tables, views, sequences, types and functions of all schemas, and large objects; not those of
+/// the server or of an extension. Every role can read the catalogue.
 const QUERY: &str = "\
     SELECT kind, name, count(*) OVER () AS total FROM (\
     SELECT o.kind, n.nspname || '.' || o.name AS name FROM (\
@@ -44,7 +44,7 @@ const QUERY: &str = "\
     ORDER BY CASE kind WHEN 'table' THEN 0 WHEN 'large object' THEN 1 WHEN 'view' THEN 2 ELSE 3 END, name \
     LIMIT 5";
 
-/// Looks into the database that a connection leads to.
+/// Reads the contents of the connected database.
 pub(crate) fn look(client: &mut Client) -> Result<Contents, Fault> {
     #[derive(Deserialize)]
     struct Row {
@@ -59,7 +59,7 @@ pub(crate) fn look(client: &mut Client) -> Result<Contents, Fault> {
 }
 
 impl Contents {
-    /// In words; none where it is empty.
+    /// A description; none if it is empty.
     pub(crate) fn described(&self) -> Option<String> {
         if self.total == 0 {
             return None;

@@ -1,9 +1,9 @@
 //! Databases.
 //!
-//! `CREATE DATABASE` cannot be part of a transaction, so there is an instant at which a new database
-//! has no comment yet. Until then it has a name that nobody else gives: `purlin_` and the resource's
-//! digits. One transaction then gives it its name, its mark and its owner, so that whoever finds a
-//! database by its real name finds it marked and whole.
+//! `CREATE DATABASE` cannot be part of a transaction, so a new database briefly has no comment.
+//! Until then it has a name that nobody else uses: `purlin_` and the resource's digits. One
+//! transaction then sets its name, its mark and its owner, so that a database with its real name is
+//! always marked and complete.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::inputs::{Database, PgInputs, PgOutputs};
 use crate::seen::Seen;
 use crate::session::{Session, name, text, texts};
 
-/// A database that is there.
+/// An existing database.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Row {
     oid: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Row {
     owner: String,
     connection_limit: i32,
     encoding: String,
-    /// Whether that is the one that was asked for, however it is spelled.
+    /// Whether the encoding is the requested one, however it is spelled.
     same_encoding: bool,
     comment: Option<String>,
 }
@@ -97,7 +97,7 @@ impl<'a> Work<'a> {
         ))
     }
 
-    /// Makes it. `old` is what it replaces.
+    /// Creates it. `old` is the database that it replaces.
     pub(crate) fn create(&self, old: Option<&Identity>) -> Result<State, Failure> {
         let doing = self.what("making");
         let seen = self.look(None, "making")?;
@@ -114,15 +114,15 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Makes it, from whatever an earlier attempt left. An error of the server means that nothing is
-    /// left of this attempt.
+    /// Creates it, from the remains of an earlier attempt. A server error means that nothing of
+    /// this attempt is left.
     fn make(&self, mut session: Session) -> Result<Option<u32>, Fault> {
         let unfinished = self.identity.unfinished();
         let mut create = format!("CREATE DATABASE {}", name(&unfinished));
         if let Some(encoding) = &self.wanted.encoding {
             create.push_str(&format!(" ENCODING {}", text(encoding)));
         }
-        // Another encoding than the usual template's can only come from the empty one.
+        // A different encoding from the usual template's requires the empty template.
         let empty = self.wanted.encoding.as_ref().map(|_| "template0");
         if let Some(template) = self.wanted.template.as_deref().or(empty) {
             create.push_str(&format!(" TEMPLATE {}", name(template)));
@@ -132,7 +132,7 @@ impl<'a> Work<'a> {
         session.client.run(&create)?;
         match self.finish(&mut session, &unfinished, None) {
             Err(Fault::Sql(error)) => {
-                // Nobody knows this name, and nobody is connected to it.
+                // The name is known to no one else, and no one is connected to the database.
                 session.client.run(&drop)?;
                 Err(Fault::Sql(error))
             }
@@ -140,7 +140,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Gives a new database all that it is to have, its name last.
+    /// Gives a new database all its properties, its name last.
     fn finish(&self, session: &mut Session, from: &str, row: Option<&Row>) -> Result<Option<u32>, Fault> {
         self.extend(from)?;
         self.settle(session, from, row)?;
@@ -148,7 +148,7 @@ impl<'a> Work<'a> {
         Ok(rows.iter().find(|row| row.name == self.wanted.name()).map(|row| row.oid))
     }
 
-    /// Extensions, which are made from within.
+    /// Extensions, which are created from within the database.
     fn extend(&self, database: &str) -> Result<(), Fault> {
         if self.wanted.extensions.is_empty() {
             return Ok(());
@@ -158,8 +158,8 @@ impl<'a> Work<'a> {
         client.transaction(&self.wanted.extensions.iter().map(create).collect::<Vec<_>>())
     }
 
-    /// Name, mark, owner and limit, in one transaction. `row` is what is there; nothing is known of a
-    /// database that was just made.
+    /// Sets name, mark, owner and limit in one transaction. `row` is the existing state; a database
+    /// that was just created has none yet.
     fn settle(&self, session: &mut Session, from: &str, row: Option<&Row>) -> Result<(), Fault> {
         let database = name(self.wanted.name());
         let mut statements = Vec::new();
@@ -177,7 +177,7 @@ impl<'a> Work<'a> {
             && row.is_none_or(|row| row.owner != *owner)
         {
             if !session.facts.superuser && !is_member(session, owner)? {
-                // Only a member of a role may hand something over to it, and touch it afterwards.
+                // Only a member of a role can hand something over to it, and work on it afterwards.
                 statements.push(format!("GRANT {} TO CURRENT_USER", name(owner)));
             }
             statements.push(format!("ALTER DATABASE {database} OWNER TO {}", name(owner)));
@@ -185,7 +185,7 @@ impl<'a> Work<'a> {
         if statements.is_empty() { Ok(()) } else { session.client.transaction(&statements) }
     }
 
-    /// What became of a statement whose answer was lost.
+    /// The outcome of a statement whose answer was lost.
     fn find_out(&self, id: String, fault: &Fault, doing: &str) -> Result<State, Failure> {
         let unknown = |id| Failure::Partial {
             state: Box::new(State { id, ..State::default() }),
@@ -207,7 +207,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// What there is, with the values that reality has.
+    /// The existing database, with its actual values.
     pub(crate) fn read(
         &self,
         id: Option<&str>,
@@ -215,15 +215,15 @@ impl<'a> Work<'a> {
     ) -> Result<Option<(State, Json)>, Failure> {
         let mut seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "looking at")?;
         if let Located::Unfinished(_) = seen.located {
-            // Nobody works on it, for the lock is held here, and nobody ever used it: it is what a
-            // killed attempt left. Without it there is none for certain, and nothing is left behind
-            // when none is wanted any more.
+            // Nobody works on it, because the lock is held here, and nobody ever used it: a killed
+            // attempt left it. Dropping it makes certain that there is none, and leaves nothing
+            // behind if none is wanted any more.
             let drop = format!("DROP DATABASE IF EXISTS {}", name(&self.identity.unfinished()));
             seen.session.client.run(&drop).map_err(|fault| fault.failure(&self.what("clearing up")))?;
             return Ok(None);
         }
         let Some(row) = seen.row() else {
-            // By its name, another's is no answer, and neither is "there is none".
+            // By name, another owner's database is no answer, and neither is "there is none".
             return match seen.rows.iter().find(|row| row.name == self.wanted.name()) {
                 Some(row) if id.is_none() => Err(taken(&self.identity, row)),
                 _ => Ok(None),
@@ -243,7 +243,7 @@ impl<'a> Work<'a> {
         Ok(Some((self.state(id, &row.name, Some(row.oid))?, serde_json::to_value(there)?)))
     }
 
-    /// Those of the wanted extensions that are there.
+    /// The wanted extensions that exist.
     fn extensions(&self, database: &str) -> Result<Vec<String>, Failure> {
         if self.wanted.extensions.is_empty() {
             return Ok(Vec::new());
@@ -260,7 +260,7 @@ impl<'a> Work<'a> {
         Ok(self.wanted.extensions.iter().filter(is_there).cloned().collect())
     }
 
-    /// Makes it as it is wanted. What an interrupted attempt left is finished.
+    /// Brings it to the wanted state. Finishes the work of an interrupted attempt.
     pub(crate) fn update(&self, id: &str, kept: &Kept) -> Result<State, Failure> {
         let doing = self.what("changing");
         let mut seen = self.look(kept.oid, "changing")?;
@@ -284,7 +284,7 @@ impl<'a> Work<'a> {
                 self.settle(&mut seen.session, &from, row).map_err(failure)?;
                 self.state(id.to_owned(), self.wanted.name(), Some(oid))
             }
-            // Made anew: what it was to be may have changed, and nobody has used it yet.
+            // Created again: the inputs may have changed, and nobody has used it yet.
             (Located::Unfinished(_), _) => {
                 let oid = self.make(seen.session).map_err(failure)?;
                 self.state(id.to_owned(), self.wanted.name(), oid)
@@ -297,11 +297,11 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Drops it. One with anything in it stays, unless all of that is to go with it.
+    /// Drops it. A database with contents stays, unless the contents are to be deleted too.
     pub(crate) fn delete(&self, kept: Option<&Kept>) -> Result<(), Failure> {
         let mut seen = self.look(kept.and_then(|kept| kept.oid), "deleting")?;
         let Some(row) = seen.row() else { return Ok(()) };
-        // What a killed attempt left under the other name was never used.
+        // The remains of a killed attempt under the other name were never used.
         if matches!(seen.located, Located::There(_)) && !self.wanted.force_destroy {
             self.refuse_unless_empty(&row.name)?;
         }
@@ -329,7 +329,7 @@ impl<'a> Work<'a> {
             .and_then(|mut client| contents::look(&mut client));
         let contents = match contents {
             Err(fault) if fault.code() == Some("3D000") => return Ok(()),
-            // A server that is away says nothing about the database.
+            // An unreachable server says nothing about the database.
             Err(fault @ Fault::Net(_)) => return Err(fault.failure(&doing)),
             Err(fault) => {
                 return Err(Failure::Conflict(format!(
@@ -358,7 +358,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Nothing was made; the connection was at fault.
+/// Nothing was created; the connection failed.
 fn lost(doing: &str, fault: &Fault) -> Failure {
     Failure::RetryAfter {
         after: Duration::from_secs(1),
@@ -366,19 +366,19 @@ fn lost(doing: &str, fault: &Fault) -> Failure {
     }
 }
 
-/// Whether the role that asks may act as another.
+/// Whether the current role may act as another.
 fn is_member(session: &mut Session, role: &str) -> Result<bool, Fault> {
     #[derive(Deserialize)]
     struct Member {
         member: Option<bool>,
     }
-    // Since version 16 a member may be one without being allowed to act as the role.
+    // Since version 16, a member may lack the right to act as the role.
     let power = if session.facts.version >= 160_000 { "SET" } else { "MEMBER" };
     let query = format!(
         "SELECT pg_catalog.pg_has_role(r.oid, '{power}') AS member FROM pg_catalog.pg_roles r WHERE r.rolname = {}",
         text(role)
     );
     let rows: Vec<Member> = session.client.select(&query)?;
-    // Where there is no such role the server says so itself.
+    // If there is no such role, the server reports it itself.
     Ok(rows.first().is_none_or(|row| row.member == Some(true)))
 }

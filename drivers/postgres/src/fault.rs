@@ -1,4 +1,4 @@
-//! What a server or the way to it can answer, and which failure of the contract that is.
+//! The possible errors of a server or of the connection, and their failures in the contract.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,14 +6,15 @@ use std::time::Duration;
 use purlin_sdk::Failure;
 use purlin_sdk_net::Error as NetError;
 
-/// Why a statement was not answered with success.
+/// Why a statement failed.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// The connection.
     Net(NetError),
-    /// The server said no.
+    /// The server rejected it.
     Sql(Box<SqlError>),
-    /// The server does not talk as it should, or asks for what cannot be given.
+    /// The server does not follow the protocol, or requests something that this client does not
+    /// have.
     Nonsense { server: String, message: String },
 }
 
@@ -28,12 +29,12 @@ pub(crate) struct SqlError {
 }
 
 impl Fault {
-    /// Whether the server has not said what became of the statement.
+    /// Whether the outcome of the statement is unknown.
     pub(crate) fn is_uncertain(&self) -> bool {
         !matches!(self, Self::Sql(_))
     }
 
-    /// SQLSTATE, where the server gave one.
+    /// SQLSTATE, if the server gave one.
     pub(crate) fn code(&self) -> Option<&str> {
         match self {
             Self::Sql(error) => Some(&error.code),
@@ -41,7 +42,7 @@ impl Fault {
         }
     }
 
-    /// The failure, where nothing was changed. `what` is what was about to be done.
+    /// The failure, if nothing was changed. `what` is the intended action.
     pub(crate) fn failure(&self, what: &str) -> Failure {
         let error = match self {
             Self::Net(error) => return error.failure(what),

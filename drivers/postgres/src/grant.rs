@@ -1,5 +1,5 @@
-//! Privileges. They bear no mark: a privilege that the role holds already is somebody else's, and a
-//! conflict. Granting and revoking are transactions, and do no more when done twice.
+//! Privileges. They have no mark: a privilege that the role already holds is somebody else's, and a
+//! conflict. Granting and revoking are transactions, and repeating them changes nothing.
 
 use purlin_sdk::{Failure, Json, Resource, State, operation};
 use purlin_sdk_net::Deadline;
@@ -18,13 +18,13 @@ pub(crate) struct Work<'a> {
     pub(crate) until: Deadline,
 }
 
-/// A wanted privilege and what is there of it.
+/// A wanted privilege and the part of it that exists.
 #[derive(Debug, Deserialize)]
 struct Held {
     privilege: String,
-    /// On how many things it could be.
+    /// The number of objects that it can be on.
     things: i64,
-    /// On how many it is.
+    /// The number of objects that it is on.
     held: i64,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Work<'a> {
         format!("{doing} privileges of `{}` in the database `{}`", self.wanted.role, self.wanted.database)
     }
 
-    /// Privileges on what a database holds are granted from within.
+    /// Privileges on the contents of a database are granted from within it.
     fn open(&self) -> Result<Session, Fault> {
         let database = match self.wanted.on {
             On::Database => &self.inputs.connection.database,
@@ -52,7 +52,7 @@ impl<'a> Work<'a> {
         Session::open(self.inputs, database, &self.identity, self.until)
     }
 
-    /// Grants them. `old` is what they replace.
+    /// Grants them. `old` are the privileges that they replace.
     pub(crate) fn create(&self, old: Option<&Identity>) -> Result<State, Failure> {
         let doing = self.what("granting");
         let mut session = self.open().map_err(|fault| fault.failure(&doing))?;
@@ -93,9 +93,9 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The statements that give or take what a grant names.
+    /// The statements that grant or revoke the privileges of a grant.
     fn grants(&self, verb: &str, preposition: &str, grant: &Grant) -> Vec<String> {
-        // What was found may be nothing at all.
+        // An observed grant may be empty.
         if grant.privileges.is_empty() {
             return Vec::new();
         }
@@ -119,7 +119,8 @@ impl<'a> Work<'a> {
         statements
     }
 
-    /// What is there of each wanted privilege: given to the role itself, by whomever but as owner.
+    /// The existing part of each wanted privilege: granted to the role itself, by anyone, but not
+    /// as owner.
     fn held(&self, session: &mut Session) -> Result<Vec<Held>, Fault> {
         let schema = text(self.wanted.schema());
         let of_schema = |table: &str, acl: &str, owner: &str, of: &str, which: &str| {
@@ -164,7 +165,7 @@ impl<'a> Work<'a> {
         ))
     }
 
-    /// Those of the wanted roles whose future things the role gets all of it on.
+    /// The wanted roles on whose future objects the role gets all of it.
     fn future(&self, session: &mut Session) -> Result<Vec<String>, Fault> {
         let kind = match self.wanted.on {
             On::AllTables => "r",
@@ -195,8 +196,8 @@ impl<'a> Work<'a> {
         Ok(self.wanted.future_of.iter().filter(is_there).cloned().collect())
     }
 
-    /// What there is of it. Where the database or the schema is not there, it may have another name
-    /// for a while: what is `recorded` is then there and nothing is left of it, so that it is repaired.
+    /// The existing privileges. If the database or the schema does not exist, it may have another
+    /// name for a while: then `recorded` exists with no privileges left, so that it is repaired.
     pub(crate) fn read(&self, id: Option<&str>, recorded: bool) -> Result<Option<(State, Json)>, Failure> {
         let doing = self.what("looking at");
         let failure = |fault: Fault| fault.failure(&doing);
@@ -218,7 +219,7 @@ impl<'a> Work<'a> {
             return Ok(None);
         }
         let future_of = self.future(&mut session).map_err(failure)?;
-        // Where a schema has nothing to hold it on, nothing is missing.
+        // If a schema has no objects for it, nothing is missing.
         let may_be_none = !matches!(self.wanted.on, On::Database | On::Schema);
         let is_held = |held: &&Held| held.held == held.things && (may_be_none || held.things > 0);
         let privileges: Vec<String> =
@@ -241,14 +242,16 @@ impl<'a> Work<'a> {
         Ok(!rows.is_empty())
     }
 
-    /// Takes what was granted before and is not wanted, and grants what is.
+    /// Revokes privileges that were granted before and are no longer wanted, and grants the wanted
+    /// ones.
     pub(crate) fn update(&self, id: &str, before: Option<&Grant>) -> Result<State, Failure> {
         let doing = self.what("changing");
         let mut statements = Vec::new();
         let mut session = self.open().map_err(|fault| fault.failure(&doing))?;
         match before {
             Some(before) if before.database != self.wanted.database => {
-                // Another database, or the same with another name: then there is nothing to revoke.
+                // It is another database, or the same with another name: then there is nothing to
+                // revoke.
                 let (inputs, until) = (self.inputs, self.until);
                 let old = Work { inputs, wanted: before, identity: self.identity.clone(), until };
                 old.revoke(&doing)?;
@@ -262,7 +265,7 @@ impl<'a> Work<'a> {
         self.apply(&mut session, id.to_owned(), &statements, &doing)
     }
 
-    /// Whether all that a grant names is there: of what is gone nothing can be revoked.
+    /// Whether everything that a grant names exists: nothing can be revoked from missing objects.
     fn exists(&self, session: &mut Session, grant: &Grant) -> Result<bool, Fault> {
         #[derive(Deserialize)]
         struct There {
@@ -303,7 +306,7 @@ impl<'a> Work<'a> {
                 "{doing}: this server is another one than it was made on"
             )));
         }
-        // Roles that are gone took with them what was to be granted on their future things.
+        // Dropped roles took with them the privileges on their future objects.
         let mut left = self.wanted.clone();
         if !self.exists(&mut session, &left).map_err(failure)? {
             left.future_of.clear();

@@ -1,15 +1,15 @@
-//! Whose something is. Databases and roles carry a mark in their comment; a database that is being
-//! made has a name that is a mark itself.
+//! Ownership. Databases and roles have a mark in their comment; a database that is being created
+//! has a name that is a mark itself.
 
 use purlin_sdk::{Failure, Resource};
 use serde::{Deserialize, Serialize};
 
-/// Begins every mark.
+/// The beginning of every mark.
 const MARK: &str = "purlin:";
-/// Begins the name of a database that is being made.
+/// The beginning of the name of a database that is being created.
 const UNFINISHED: &str = "purlin_";
 
-/// Whether a name is kept for databases that are being made.
+/// Whether a name is reserved for databases that are being created.
 pub(crate) fn is_reserved(name: &str) -> bool {
     name.strip_prefix(UNFINISHED).is_some_and(is_guresid)
 }
@@ -25,21 +25,21 @@ pub(crate) struct Identity {
     pub(crate) kind: &'static str,
     pub(crate) guresid: String,
     pub(crate) urn: String,
-    /// The name by which a person imported it.
+    /// The name with which a person imported it.
     pub(crate) named: Option<String>,
-    /// The server on which it was made.
+    /// The server on which it was created.
     pub(crate) system: Option<String>,
 }
 
 impl Identity {
-    /// What is to be made for a resource.
+    /// The identity of a new resource.
     pub(crate) fn new(kind: &'static str, resource: &Resource) -> Self {
         let (guresid, urn) = (resource.guresid.clone(), resource.urn.clone());
         Self { kind, guresid, urn, named: None, system: None }
     }
 
-    /// By its id: one of ours, `KIND/GURESID@SERVER`, or a name that a person said. A resource that
-    /// has another URN by now keeps the mark that it was made with.
+    /// From its id: one of ours, `KIND/GURESID@SERVER`, or a name that a person gave. A resource
+    /// whose URN has changed keeps its original mark.
     pub(crate) fn of(kind: &'static str, resource: &Resource, id: Option<&str>) -> Self {
         let mut identity = Self::new(kind, resource);
         let Some(id) = id else { return identity };
@@ -57,17 +57,17 @@ impl Identity {
         identity
     }
 
-    /// The provider id of what is made on this server.
+    /// The provider id of an object on this server.
     pub(crate) fn id(&self, system: Option<&str>) -> String {
         format!("{}/{}@{}", self.kind, self.guresid, system.unwrap_or(UNKNOWN))
     }
 
-    /// The comment. What stands behind the mark is for people.
+    /// The comment. The text after the mark is for people.
     pub(crate) fn comment(&self) -> String {
         format!("{}; {} is managed by Purlin", self.mark(), self.urn)
     }
 
-    /// What its comment begins with.
+    /// The beginning of its comment.
     pub(crate) fn mark(&self) -> String {
         format!("{MARK}{}", self.guresid)
     }
@@ -77,7 +77,7 @@ impl Identity {
         format!("{UNFINISHED}{}", self.guresid)
     }
 
-    /// Whether it is certain to be this resource.
+    /// Whether a candidate is certainly this resource.
     pub(crate) fn is(&self, candidate: &impl Candidate) -> bool {
         self.is_mine(candidate.comment()) || self.named.as_deref() == Some(candidate.name())
     }
@@ -88,24 +88,24 @@ impl Identity {
     }
 }
 
-/// Stands in an id for a server that does not say which one it is.
+/// Replaces, in an id, the server that does not report its identity.
 const UNKNOWN: &str = "?";
 
-/// What is kept in the cookie.
+/// The content of the cookie.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Kept {
-    /// The server's number for it; none while it is not known whether it was made.
+    /// The server's number for it; none while it is unknown whether it was created.
     pub(crate) oid: Option<u32>,
 }
 
-/// Something that may be the resource.
+/// An object that may be the resource.
 pub(crate) trait Candidate {
     fn oid(&self) -> u32;
     fn name(&self) -> &str;
     fn comment(&self) -> Option<&str>;
 }
 
-/// Where a resource was found.
+/// The result of the search for a resource.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Located {
     /// At this place among the candidates.
@@ -115,8 +115,8 @@ pub(crate) enum Located {
     Nowhere,
 }
 
-/// Which of the candidates is the resource. What carries its mark is; so is what the server's number
-/// tells, and what a person named, as long as it carries nobody else's.
+/// The candidate that is the resource: the one with its mark, with the server's number, or with the
+/// name that a person gave, if it does not have another owner's mark.
 pub(crate) fn locate<C: Candidate>(
     identity: &Identity,
     candidates: &[C],
@@ -163,7 +163,7 @@ pub(crate) fn locate<C: Candidate>(
     }
 }
 
-/// The failure for something that has the name and is another's.
+/// The failure for an object that has the name and another owner.
 pub(crate) fn taken<C: Candidate>(identity: &Identity, candidate: &C) -> Failure {
     let (kind, name) = (identity.kind, candidate.name());
     Failure::Conflict(match candidate.comment() {
@@ -230,7 +230,7 @@ mod tests {
         assert!(found(&identity, &there, Some(3)).is_err_and(|text| text.contains("is another's")));
         assert_eq!(found(&ours(Some("a")), &there, None), Ok(Located::There(0)));
         assert!(found(&ours(Some("c")), &there, None).is_err());
-        // A copy took the comment along: the number tells which is the one.
+        // A copy has the same comment: the number identifies the original.
         let there = [There(1, "a", mine.clone()), There(2, "b", mine)];
         assert_eq!(found(&identity, &there, Some(2)), Ok(Located::There(1)));
         assert!(found(&identity, &there, None).is_err_and(|text| text.contains("2 of them")));

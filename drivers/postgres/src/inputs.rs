@@ -1,4 +1,4 @@
-//! What the driver is given: how to reach a server, and one thing on it; and what it tells.
+//! The driver's inputs (how to reach a server, and one thing on it) and its outputs.
 
 mod normalise;
 mod validate;
@@ -69,14 +69,14 @@ pub(crate) struct Connection {
     connect_timeout: u64,
 }
 
-/// Port of a server that names none.
+/// The default port of a server.
 const PORT: u16 = 5432;
 
-/// Bytes of the longest name; PostgreSQL would cut a longer one off in silence.
+/// Bytes of the longest name; PostgreSQL silently truncates a longer one.
 const LONGEST: usize = 63;
 
 impl Connection {
-    /// The server without what is PostgreSQL's.
+    /// The server without the settings that only PostgreSQL has.
     pub(crate) fn place(&self) -> Server {
         Server {
             host: self.host.clone(),
@@ -226,20 +226,20 @@ impl Role {
 }
 
 impl Grant {
-    /// The schema, `public` where none is named.
+    /// The schema, `public` by default.
     pub(crate) fn schema(&self) -> &str {
         self.schema.as_deref().unwrap_or("public")
     }
 }
 
-/// The one thing that is wanted.
+/// The one wanted thing.
 pub(crate) enum Thing<'a> {
     Database(&'a Database),
     Role(&'a Role),
     Grant(&'a Grant),
 }
 
-/// The kinds of things, of which inputs name just one.
+/// The kinds of things; inputs name exactly one.
 pub(crate) const KINDS: [&str; 3] = ["/values/database", "/values/role", "/values/grant"];
 
 impl PgInputs {

@@ -121,7 +121,7 @@ impl Read for Postgres {
     }
 }
 
-/// What is not said is left out, as `check` leaves it out.
+/// Removes null members, as `check` does.
 fn without_nulls(mut value: Json) -> Json {
     if let Json::Object(object) = &mut value {
         object.retain(|_, value| !value.is_null());
@@ -133,7 +133,8 @@ impl UpdateImpact for Postgres {
     fn update_impact(request: ImpactRequest<PgInputs>) -> Result<Impact, Failure> {
         let mut impact = Impact { replaces: request.switches(KINDS), ..Impact::default() };
         let moves = ["/connection/host", "/connection/port"].iter().any(|place| request.changes(place));
-        // The new one has the old one's mark, and often its name, whoever wants a replacement.
+        // The new one has the old one's mark, and often its name, whatever the cause of the
+        // replacement.
         impact.delete_before_replace = !moves;
         let stays = |pointers: &[&str]| pointers.iter().all(|pointer| !request.changes(pointer));
         let stable = [

@@ -1,4 +1,4 @@
-//! Roles. A role, its mark and its memberships are made in one transaction.
+//! Roles. One transaction creates a role, its mark and its memberships.
 
 mod password;
 
@@ -12,7 +12,7 @@ use crate::inputs::{PgInputs, PgOutputs, Role};
 use crate::seen::Seen;
 use crate::session::{Session, name, text, texts};
 
-/// A role that is there.
+/// An existing role.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Row {
     oid: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Row {
     replication: bool,
     bypassrls: bool,
     connection_limit: i32,
-    /// Until when its password is good.
+    /// The time until which its password is valid.
     valid_until: Option<String>,
     member_of: Vec<String>,
     comment: Option<String>,
@@ -44,7 +44,7 @@ impl Candidate for Row {
     }
 }
 
-/// What is known of the password that the server keeps.
+/// The knowledge about the password that the server stores.
 #[derive(Clone, Copy)]
 enum Password {
     AsGiven,
@@ -115,7 +115,7 @@ impl<'a> Work<'a> {
         Seen::among(session, rows, &self.identity, recorded, &self.what(doing))
     }
 
-    /// Makes it. `old` is what it replaces.
+    /// Creates it. `old` is the role that it replaces.
     pub(crate) fn create(&self, old: Option<&Identity>) -> Result<State, Failure> {
         let doing = self.what("making");
         let seen = self.look(None, "making")?;
@@ -173,14 +173,14 @@ impl<'a> Work<'a> {
         Ok(rows.first().map(|row| row.oid))
     }
 
-    /// What the server is to keep of the password: it never gets to see the password itself.
+    /// The form of the password that the server stores: it never receives the password itself.
     fn verifier(&self) -> Option<String> {
         let password = self.inputs.secrets.role_password.as_ref()?;
         Some(password::verifier(password, &self.identity.guresid))
     }
 
-    /// Attributes. A role that is there is told no more than what differs: some of it only a
-    /// superuser may say, be it true or not.
+    /// Attributes. For an existing role, only the differences are sent: only a superuser may set
+    /// some attributes, even to the value that they have.
     fn options(&self, verifier: Option<&str>, there: Option<&Row>) -> String {
         let wanted = self.wanted;
         let mut options = String::new();
@@ -209,7 +209,7 @@ impl<'a> Work<'a> {
         options
     }
 
-    /// What there is, with the values that reality has.
+    /// The existing role, with its actual values.
     pub(crate) fn read(
         &self,
         id: Option<&str>,
@@ -233,7 +233,7 @@ impl<'a> Work<'a> {
             database: self.wanted.database.clone(),
         };
         let mut values = serde_json::to_value(there)?;
-        // Powers that this driver gives nobody show where somebody else gave them.
+        // Privileged attributes that this driver never sets are shown if somebody else set them.
         let powers =
             [("superuser", row.superuser), ("replication", row.replication), ("bypassrls", row.bypassrls)];
         for (power, has) in powers {
@@ -247,7 +247,7 @@ impl<'a> Work<'a> {
         Ok(Some((self.state(id, &role, Some(oid), there)?, values)))
     }
 
-    /// What the server keeps of the password, where it shows that.
+    /// The server's form of the password, if it shows it.
     fn kept_password(&self, session: &mut Session, oid: u32) -> Result<Password, Failure> {
         if !session.facts.sees_passwords {
             return Ok(Password::NotShown);
@@ -263,7 +263,7 @@ impl<'a> Work<'a> {
         Ok(if there == self.verifier() { Password::AsGiven } else { Password::Changed })
     }
 
-    /// Makes it as it is wanted; `before` is the password that it was made with.
+    /// Brings it to the wanted state; `before` is the password that it was created with.
     pub(crate) fn update(&self, id: &str, kept: &Kept, before: Option<&str>) -> Result<State, Failure> {
         let doing = self.what("changing");
         let mut seen = self.look(kept.oid, "changing")?;
@@ -313,7 +313,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Drops it. What it owns, or may do somewhere, stands in the way.
+    /// Drops it. Objects that it owns, and its privileges, prevent that.
     pub(crate) fn delete(&self, kept: Option<&Kept>) -> Result<(), Failure> {
         let mut seen = self.look(kept.and_then(|kept| kept.oid), "deleting")?;
         let Some(row) = seen.row() else { return Ok(()) };

@@ -1,11 +1,11 @@
-//! A database or a role that was looked for.
+//! A search for a database or a role.
 
 use purlin_sdk::Failure;
 
 use crate::identity::{Candidate, Identity, Located, locate, taken};
 use crate::session::Session;
 
-/// What was found, and the connection over which it was.
+/// The result, and the connection that found it.
 pub(crate) struct Seen<Row> {
     pub(crate) session: Session,
     pub(crate) rows: Vec<Row>,
@@ -13,7 +13,7 @@ pub(crate) struct Seen<Row> {
 }
 
 impl<Row: Candidate> Seen<Row> {
-    /// Looks for a resource among all that it may be. `what` is what is about to be done.
+    /// Looks for a resource among all candidates. `what` is the intended action.
     pub(crate) fn among(
         session: Session,
         rows: Vec<Row>,
@@ -38,14 +38,14 @@ impl<Row: Candidate> Seen<Row> {
         }
     }
 
-    /// Another one that has a name.
+    /// Another object with a name.
     pub(crate) fn other_called(&self, name: &str) -> Option<&Row> {
         let own = self.row().map(Candidate::oid);
         self.rows.iter().find(|row| row.name() == name && Some(row.oid()) != own)
     }
 
-    /// The failure for what stands where a resource is to be made. What is to be replaced has to go first,
-    /// which nobody knew where it was made over another way to this server.
+    /// The failure for an object in the place of a new resource. An object to be replaced must go
+    /// first, which was not known if it was created over another way to this server.
     pub(crate) fn in_the_way(&self, identity: &Identity, row: &Row, old: Option<&Identity>) -> Failure {
         match old {
             Some(old) if self.session.is_same_server(old) && old.is(row) => Failure::NeedsDeleteBefore(

@@ -1,5 +1,5 @@
-//! A connection with a lock: nobody else works on the same resource meanwhile, not even what a
-//! killed attempt has asked the server for and the server has not finished.
+//! A connection with a lock: nobody else works on the same resource meanwhile, not even the server
+//! on unfinished statements of a killed attempt.
 
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 use purlin_sdk_net::Deadline;
@@ -10,23 +10,23 @@ use crate::fault::Fault;
 use crate::identity::Identity;
 use crate::inputs::PgInputs;
 
-/// A name as SQL has it.
+/// A name in SQL.
 pub(crate) fn name(name: &str) -> String {
     escape_identifier(name)
 }
 
-/// A text as SQL has it.
+/// A text in SQL.
 pub(crate) fn text(text: &str) -> String {
     escape_literal(text)
 }
 
-/// Texts as an array of SQL.
+/// Texts as an SQL array.
 pub(crate) fn texts<'a>(all: impl IntoIterator<Item = &'a String>) -> String {
     let all: Vec<String> = all.into_iter().map(|one| text(one)).collect();
     format!("ARRAY[{}]::text[]", all.join(","))
 }
 
-/// What the server says of itself and of the role that asks.
+/// The server's facts about itself and about the current role.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Facts {
     /// Drawn when the server's data were initialised.
@@ -34,7 +34,7 @@ pub(crate) struct Facts {
     /// Such as `150004`.
     pub(crate) version: u32,
     pub(crate) superuser: bool,
-    /// Whether it may see what is kept of passwords.
+    /// Whether it may see the stored passwords.
     pub(crate) sees_passwords: bool,
 }
 
@@ -66,7 +66,7 @@ impl Session {
         let rows = match client
             .run(&begin("(SELECT system_identifier::text FROM pg_catalog.pg_control_system())"))
         {
-            // Some hosted servers keep that to themselves.
+            // Some hosted servers do not reveal that.
             Err(fault) if matches!(fault.code(), Some("42501" | "42883" | "0A000")) => {
                 client.run(&begin("NULL"))?
             }
@@ -81,7 +81,7 @@ impl Session {
         Ok(Self { client, facts })
     }
 
-    /// Whether this is the server on which the resource was made, as far as that can be told.
+    /// Whether this is the server on which the resource was created, as far as that is known.
     pub(crate) fn is_same_server(&self, identity: &Identity) -> bool {
         match (&self.facts.system, &identity.system) {
             (Some(here), Some(there)) => here == there,

@@ -1,4 +1,4 @@
-//! What needs no server.
+//! Tests that need no server.
 
 use purlin_sdk::testing::{self, inputs, resource, unknown};
 use purlin_sdk::{Failure, Json};
@@ -50,7 +50,7 @@ fn what_is_not_known_yet_is_no_fault_and_stays_open() {
     assert!(database.contains_key("owner"));
 }
 
-/// The inputs that `check` makes of these.
+/// The result of `check` for these inputs.
 fn checked(document: &Json) -> Json {
     json!({"connection": document["connection"], "values": check(document).expect("values")})
 }
@@ -71,7 +71,7 @@ fn another_kind_replaces_and_another_spelling_is_no_change() {
     assert!(role.delete_before_replace);
 }
 
-/// What is somewhere else does not have to go before.
+/// If the new one is on another server, the old one need not go first.
 #[test]
 fn another_server_has_room_for_both() {
     let of = |host: &str| {

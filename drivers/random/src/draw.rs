@@ -1,4 +1,4 @@
-//! Drawing, each outcome as likely as any other of its shape.
+//! Draws values, each outcome as likely as any other of its shape.
 
 use data_encoding::{BASE64, HEXLOWER};
 use purlin_sdk::{Failure, Json};
@@ -6,12 +6,12 @@ use purlin_sdk::{Failure, Json};
 use crate::inputs::{Kind, Values};
 use crate::words::{ADJECTIVES, ADVERBS, ANIMALS};
 
-/// Where random bytes come from.
+/// A source of random bytes.
 pub(crate) trait Entropy {
     /// Fills a buffer.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Failure>;
 
-    /// A number below a bound that is not 0. What does not divide evenly is drawn again.
+    /// A number below a bound other than 0. Draws again if the number falls in the uneven rest.
     fn below(&mut self, bound: u64) -> Result<u64, Failure> {
         let limit = u64::MAX - u64::MAX % bound.max(1);
         loop {
@@ -32,7 +32,7 @@ pub(crate) trait Entropy {
     }
 }
 
-/// What the host gives.
+/// The host's random bytes.
 pub(crate) struct System;
 
 impl Entropy for System {
@@ -84,7 +84,7 @@ pub(crate) fn draw(values: &Values, entropy: &mut impl Entropy) -> Result<Json, 
     })
 }
 
-/// What each class asks for at least, then any, then all of it in any order.
+/// Draws the minimum of each class, then any characters, and shuffles them.
 fn password(values: &Values, entropy: &mut impl Entropy) -> Result<String, Failure> {
     let classes = values.classes();
     let all: Vec<char> = classes.iter().flat_map(|class| class.letters.iter().copied()).collect();

@@ -1,12 +1,13 @@
-//! What is to be drawn.
+//! The shape of the value to draw.
 
 use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Object, Outputs};
 use serde::Serialize;
 
-/// The signs of a password. They mean nothing in a URL, so that a password can stand in one as it is.
+/// The special characters of a password. They have no meaning in a URL, so that a password can be
+/// used in one unchanged.
 pub(crate) const SPECIAL: &str = "-_.~";
 
-/// The signs of passwords that version 0.1.0 drew.
+/// The special characters that version 0.1.0 used.
 pub(crate) const FORMER_SPECIAL: &str = "!#$%&*()-_=+[]{}<>:?";
 
 /// What the driver is given.
@@ -109,7 +110,7 @@ pub(crate) struct RandomOutputs {
     pub(crate) password: Option<Json>,
 }
 
-/// A set of characters of which a password has some, and how many at least.
+/// A set of characters that a password includes, and the minimum of them.
 pub(crate) struct Class {
     pub(crate) name: &'static str,
     pub(crate) letters: Vec<char>,
@@ -131,7 +132,7 @@ impl Values {
         })
     }
 
-    /// The classes that a password is made of.
+    /// The character classes of the password.
     pub(crate) fn classes(&self) -> Vec<Class> {
         let mut special: Vec<char> = self.special_characters.chars().collect();
         special.sort_unstable();
@@ -146,7 +147,7 @@ impl Values {
         wanted.map(|(name, _, letters, at_least)| Class { name, letters, at_least }).collect()
     }
 
-    /// Refuses shapes that nothing has.
+    /// Rejects impossible shapes.
     pub(crate) fn validate(&self) -> Result<(), Failure> {
         let mut faults = Faults::default();
         if self.kind == Kind::Pet && self.length() > MOST_WORDS {

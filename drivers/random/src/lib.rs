@@ -1,5 +1,5 @@
-//! The built-in driver purlin/random: passwords, ids, names and numbers that stay until asked to
-//! change.
+//! The built-in driver purlin/random: passwords, ids, names and numbers that stay until a change is
+//! requested.
 
 mod draw;
 mod inputs;
@@ -20,7 +20,7 @@ pub struct Random;
 impl Driver for Random {
     const NAME: &str = "purlin/random";
     const DESCRIPTION: &str = "Passwords, ids, names and numbers, stable until their keepers change.";
-    /// It makes nothing outside itself.
+    /// It creates nothing outside itself.
     const REPEAT_CREATE: bool = true;
     type Inputs = RandomInputs;
 
@@ -48,7 +48,7 @@ impl Check for Random {
     }
 }
 
-/// A digest of what a value was drawn for: as long as it is the same, the value stays.
+/// A digest of the purpose of a value: while it is the same, the value stays.
 fn purpose(values: &Values) -> Result<String, Failure> {
     let mut document = serde_json::to_value(values)?;
     document.sort_all_objects();
@@ -60,7 +60,7 @@ fn is_kept(cookie: Option<&str>, values: &Values) -> Result<bool, Failure> {
     if cookie == Some(&*purpose(values)?) {
         return Ok(true);
     }
-    // Passwords that were drawn when other signs were the default stay.
+    // Passwords from the time of other default characters stay.
     let is_default = values.special_characters == inputs::SPECIAL;
     let former = Values { special_characters: inputs::FORMER_SPECIAL.to_owned(), ..values.clone() };
     Ok(is_default && cookie == Some(&*purpose(&former)?))

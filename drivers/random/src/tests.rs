@@ -37,7 +37,7 @@ fn a_password_can_stand_in_a_url_as_it_is() {
     }
 }
 
-/// What was drawn with the default signs of version 0.1.0 is somebody's password.
+/// A password with the default characters of version 0.1.0 is in use.
 #[test]
 fn a_password_with_the_former_signs_stays() {
     let former = json!({"values": {"special_characters": "!#$%&*()-_=+[]{}<>:?"}});

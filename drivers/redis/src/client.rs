@@ -8,7 +8,7 @@ use purlin_sdk_net::{Deadline, Error as NetError, Stream, Tls};
 
 use crate::inputs::Connection;
 
-/// Bytes of the longest answer that is read.
+/// Bytes of the longest answer to read.
 const LONGEST: usize = 16 << 20;
 /// How deep an answer may be nested.
 const DEEPEST: usize = 8;
@@ -20,13 +20,13 @@ pub(crate) enum Reply {
     Text(String),
     Number(i64),
     List(Vec<Reply>),
-    /// A refusal, as a part of an answer.
+    /// An error, as a part of an answer.
     Refused(String),
     Nothing,
 }
 
 impl Reply {
-    /// The text, unless it is something else.
+    /// The text, if it is text.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -34,7 +34,7 @@ impl Reply {
         }
     }
 
-    /// The items of a list, unless it is something else.
+    /// The items, if it is a list.
     pub(crate) fn items(&self) -> &[Self] {
         match self {
             Self::List(items) => items,
@@ -43,26 +43,26 @@ impl Reply {
     }
 }
 
-/// Why a command was not answered with success.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// The connection.
     Net(NetError),
-    /// The server said no, in these words.
+    /// The server rejected it, in these words.
     Refused(String),
-    /// It did as it was told, and could not write it down.
+    /// The server did it, and could not save it.
     Unsaved(String),
-    /// The server does not talk as it should.
+    /// The server does not follow the protocol.
     Nonsense { server: String, message: String },
 }
 
 impl Fault {
-    /// Whether the server has not said what became of the command.
+    /// Whether the outcome of the command is unknown.
     pub(crate) fn is_uncertain(&self) -> bool {
         !matches!(self, Self::Refused(_))
     }
 
-    /// The failure, where nothing was changed. `what` is what was about to be done.
+    /// The failure, if nothing was changed. `what` is the intended action.
     pub(crate) fn failure(&self, what: &str) -> Failure {
         let refused = match self {
             Self::Net(error) => return error.failure(what),
@@ -118,13 +118,13 @@ fn message(words: &[&str]) -> Vec<u8> {
 pub(crate) struct Client {
     stream: Stream,
     input: Vec<u8>,
-    /// Bytes of `input` that are read already.
+    /// Bytes of `input` that are already read.
     read: usize,
     server: String,
 }
 
 impl Client {
-    /// Connects, agrees on TLS, and proves who asks.
+    /// Connects, agrees on TLS, and authenticates.
     pub(crate) fn connect(connection: &Connection, until: Deadline) -> Result<Self, Fault> {
         let place = connection.place();
         let mut stream = purlin_sdk_net::connect(&place, until).map_err(Fault::Net)?;
@@ -134,7 +134,7 @@ impl Client {
         let mut client = Self { stream, input: Vec::new(), read: 0, server: place.to_string() };
         match (&connection.password, connection.user.as_str()) {
             (Some(password), user) => client.run(&["AUTH", user, password])?,
-            // Nothing to prove: the server says whether it minds.
+            // There is nothing to authenticate with: the server answers whether it accepts that.
             (None, _) => client.run(&["PING"])?,
         };
         client.stream.wait_until(until);
@@ -147,8 +147,8 @@ impl Client {
         self.answer()
     }
 
-    /// Runs commands one right after the other, whoever else asks for something, and whether or not
-    /// this side lives to see the answers. They go out as one message.
+    /// Runs commands directly one after the other, with no command of other clients between them,
+    /// even if this side does not live to see the answers. They go out as one message.
     pub(crate) fn together(&mut self, commands: &[&[&str]]) -> Result<Vec<Reply>, Fault> {
         let mut all = message(&["MULTI"]);
         for words in commands {
@@ -157,7 +157,7 @@ impl Client {
         all.extend_from_slice(&message(&["EXEC"]));
         self.send(&all)?;
         let mut refused = None;
-        // Each is acknowledged, the last one is answered for all.
+        // Each one is acknowledged; the last answer covers all of them.
         for _ in 0..=commands.len() {
             match self.answer() {
                 Err(Fault::Refused(words)) => {
@@ -168,7 +168,7 @@ impl Client {
         }
         match (self.answer(), refused) {
             (Ok(Reply::List(replies)), None) if replies.len() == commands.len() => Ok(replies),
-            // What was refused at once had nothing of it done.
+            // If the server rejects a command at once, it does nothing of it.
             (Err(Fault::Refused(_)), Some(words)) => Err(Fault::Refused(words)),
             (Err(fault), _) => Err(fault),
             _ => Err(self.nonsense("it answers a transaction with something else")),

@@ -1,25 +1,25 @@
-//! Whose a user is. Redis keeps no comments, so the mark is a password that nobody has: where the
-//! server keeps digests of passwords there is one that is the digest of nothing, and has the
-//! resource's digits in it.
+//! Ownership of a user. Redis stores no comments, so the mark is a password that nobody has: among
+//! the digests of passwords that the server stores, one is the digest of nothing and contains the
+//! resource's digits.
 
 use purlin_sdk::Resource;
 
-/// Begins the mark: `purlin` in hexadecimal, and zeros up to the length that is missing.
+/// The beginning of the mark: `purlin` in hexadecimal, and zeros up to the missing length.
 const MARK: &str = "7075726c696e000000000000";
 
 /// A resource as the server knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub(crate) guresid: String,
-    /// The name that the user has, where its id or a person says so.
+    /// The name of the user, if its id or a person gives it.
     pub(crate) name: Option<String>,
-    /// Whether a person said it: then the user may be without a mark.
+    /// Whether a person gave it: then the user may have no mark.
     pub(crate) is_named: bool,
 }
 
 impl Identity {
-    /// By its id: one of ours, `user/GURESID/NAME`, or a name that a person said. A resource that has
-    /// another URN by now keeps the mark that it was made with.
+    /// From its id: one of ours, `user/GURESID/NAME`, or a name that a person gave. A resource
+    /// whose URN has changed keeps its original mark.
     pub(crate) fn of(resource: &Resource, id: Option<&str>) -> Self {
         let guresid = resource.guresid.clone();
         let ours = id.and_then(|id| id.strip_prefix("user/")?.split_once('/')).filter(|(guresid, _)| {
@@ -45,7 +45,7 @@ impl Identity {
     }
 }
 
-/// Whether a digest of a password is a mark, be it this resource's or another's.
+/// Whether a digest of a password is a mark, this resource's or another's.
 pub(crate) fn is_mark(digest: &str) -> bool {
     digest.len() == 64 && digest.starts_with(MARK)
 }

@@ -1,4 +1,4 @@
-//! What the driver is given: how to reach a server, and a user on it; and what it tells.
+//! The driver's inputs (how to reach a server, and a user on it) and its outputs.
 
 use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs, Raw, Resource};
 use purlin_sdk_net::{Server, Tls};
@@ -53,7 +53,7 @@ pub(crate) struct Connection {
     connect_timeout: u64,
 }
 
-/// Port of a server that names none.
+/// The default port of a server.
 const PORT: u16 = 6379;
 
 impl Connection {
@@ -123,7 +123,7 @@ impl User {
         self.name.as_deref().unwrap_or_default()
     }
 
-    /// All rules, in the order in which they are applied.
+    /// All rules, in the order of application.
     pub(crate) fn rules(&self) -> Vec<String> {
         let key = |key: &String| if is_rule_of_keys(key) { key.clone() } else { format!("~{key}") };
         let mut rules: Vec<String> = self.keys.iter().map(key).collect();
@@ -133,13 +133,13 @@ impl User {
     }
 }
 
-/// Whether a pattern says itself what it permits.
+/// Whether a pattern itself says what it permits.
 fn is_rule_of_keys(key: &str) -> bool {
     ["%R~", "%W~", "%RW~"].iter().any(|permission| key.starts_with(permission))
 }
 
 impl RedisInputs {
-    /// Everything that is wrong.
+    /// All faults.
     pub(crate) fn validate(&self) -> Result<(), Failure> {
         let mut faults = Faults::default();
         let Self { connection, values: Values { user }, .. } = self;
@@ -175,7 +175,7 @@ impl RedisInputs {
     }
 }
 
-/// What can be judged before everything is known: the server, and the name.
+/// Checks that do not need every value: the server, and the name.
 pub(crate) fn shape(inputs: &Raw<RedisInputs>) -> Result<(), Failure> {
     let mut faults = Faults::default();
     if !inputs.is_unknown("/connection") {
@@ -188,7 +188,7 @@ pub(crate) fn shape(inputs: &Raw<RedisInputs>) -> Result<(), Failure> {
     faults.into_result()
 }
 
-/// Only what adds or takes commands: no other rule gets in by this way.
+/// Accepts only rules that add or remove commands, so that no other rule gets in this way.
 fn is_command_rule(rule: &str) -> bool {
     let Some(command) = rule.strip_prefix(['+', '-']) else { return false };
     let command = command.strip_prefix('@').unwrap_or(command);
@@ -202,7 +202,7 @@ fn check_name(faults: &mut Faults, place: &str, name: &str) {
     }
 }
 
-/// Values written in the one way that there is, with a name.
+/// Values in their only spelling, with a name.
 pub(crate) fn normalise(inputs: &mut Raw<RedisInputs>, resource: &Resource) {
     if let Some(Json::Object(user)) = inputs.document_mut().pointer_mut("/values/user") {
         user.entry("name").or_insert_with(|| default_name(resource).into());

@@ -85,7 +85,7 @@ impl Read for Redis {
 impl UpdateImpact for Redis {
     fn update_impact(request: ImpactRequest<RedisInputs>) -> Result<Impact, Failure> {
         let mut impact = Impact::default();
-        // A name can be given once on a server.
+        // A name is unique on a server.
         let places = ["/values/user/name", "/connection/host", "/connection/port"];
         impact.delete_before_replace = !places.iter().any(|place| request.changes(place));
         impact.stable_outputs = ["host", "port", "username"].map(str::to_owned).to_vec();

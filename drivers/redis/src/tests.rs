@@ -1,4 +1,4 @@
-//! What needs no server.
+//! Tests that need no server.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -51,7 +51,7 @@ fn a_mark_is_a_digest_and_tells_whose() {
     assert!(Identity::of(&resource(), Some("user/x/y")).is_named);
 }
 
-/// Whatever a server answers, in whatever pieces, ends in an answer.
+/// Any bytes from a server, in any pieces, lead to a result.
 #[test]
 fn any_answer_is_borne() {
     let answers: [&[u8]; 12] = [
@@ -92,7 +92,7 @@ fn the_readme_has_the_tables_of_the_schema() {
     testing::agrees::<Redis>(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README agrees");
 }
 
-/// What keeps its name has to go first, unless it is on another server.
+/// A user that keeps its name has to go first, unless the new one is on another server.
 #[test]
 fn a_name_is_given_once_on_a_server() {
     let first = |host: &str, name: &str| {

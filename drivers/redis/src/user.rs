@@ -1,4 +1,4 @@
-//! A user, and what the server says of it. One command makes or changes it whole.
+//! A user, and the server's description of it. One command creates or changes the whole user.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::client::{Client, Fault, Reply};
 use crate::identity::{Identity, is_mark};
 use crate::inputs::{RedisInputs, User, UserOutputs};
 
-/// A user as the server describes it. The server has words of its own for the same rules.
+/// A user as the server describes it. The server uses its own words for the same rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Rules {
     commands: String,
@@ -20,7 +20,7 @@ pub(crate) struct Rules {
     channels: String,
 }
 
-/// A user that is there.
+/// An existing user.
 #[derive(Debug, Default)]
 struct There {
     flags: Vec<String>,
@@ -51,7 +51,7 @@ impl Work<'_> {
         &self.inputs.values.user
     }
 
-    /// The name that it has, or is to have.
+    /// The name that it has or gets.
     fn name(&self) -> &str {
         self.identity.name.as_deref().unwrap_or(self.wanted().name())
     }
@@ -84,8 +84,8 @@ impl Work<'_> {
         Ok(Some(there))
     }
 
-    /// Refuses a user that is not this resource's. One that is recorded, or that a person named, may
-    /// have lost its mark, and may have nobody else's.
+    /// Rejects a user that is not this resource's. A user that is recorded, or that a person named,
+    /// may have lost its mark, but may not have another owner's.
     fn ours(&self, there: &There, recorded: bool) -> Result<(), Failure> {
         let mark = self.identity.mark();
         if there.marks().any(|digest| *digest == mark) {
@@ -104,7 +104,7 @@ impl Work<'_> {
         }))
     }
 
-    /// Makes it. `old` is what it replaces.
+    /// Creates it. `old` is the user that it replaces.
     pub(crate) fn create(&self, old: Option<&Identity>) -> Result<State, Failure> {
         let doing = self.what("making");
         let mut client = self.connect().map_err(|fault| fault.failure(&doing))?;
@@ -131,8 +131,8 @@ impl Work<'_> {
         }
     }
 
-    /// One command makes it whole or not at all, and in company of the one that has the server write
-    /// its users down.
+    /// One command creates it completely or not at all, together with the command that makes the
+    /// server save its users.
     fn set(&self, client: &mut Client) -> Result<(), Fault> {
         let wanted = self.wanted();
         let password = format!("#{}", self.digest());
@@ -145,12 +145,12 @@ impl Work<'_> {
         saved(client, &words, self.name())
     }
 
-    /// What the server keeps of the password.
+    /// The server's form of the password.
     fn digest(&self) -> String {
         HEXLOWER.encode(&Sha256::digest(&self.inputs.secrets.user_password))
     }
 
-    /// What there is now.
+    /// The state of the existing user.
     fn made(&self, client: &mut Client, id: String, doing: &str) -> Result<State, Failure> {
         let look = self.look(client).and_then(|there| Ok((there, persistent(client)?)));
         let (there, persistent) = look.map_err(|fault| Failure::Partial {
@@ -161,11 +161,11 @@ impl Work<'_> {
         self.state(id, &there, Some(there.rules.clone()), persistent)
     }
 
-    /// What became of a command whose answer was lost.
+    /// The outcome of a command whose answer was lost.
     fn find_out(&self, id: String, fault: &Fault, doing: &str) -> Result<State, Failure> {
         let again = self.connect().and_then(|mut client| self.look(&mut client));
         match again {
-            // In which words the server has it, and whether it keeps it, an update finds out.
+            // An update finds out the server's words for it, and whether the server saves it.
             Ok(Some(there)) => {
                 self.ours(&there, false)?;
                 Err(Failure::Partial {
@@ -184,7 +184,7 @@ impl Work<'_> {
         }
     }
 
-    /// What there is, with the values that reality has where they can be told.
+    /// The existing user, with its actual values if they can be determined.
     pub(crate) fn read(&self, before: Option<&State>) -> Result<Option<(State, Option<Json>)>, Failure> {
         let doing = self.what("looking at");
         let failure = |fault: Fault| fault.failure(&doing);
@@ -194,7 +194,7 @@ impl Work<'_> {
         let kept = before.map(State::read_cookie::<Rules>).transpose()?.flatten();
         let persistent = persistent(&mut client).map_err(failure)?;
         let values = match (&kept, self.identity.is_named) {
-            // What was just made is as it was made; in which words the server has it is not known yet.
+            // A new user is as it was created; the server's words for it are not known yet.
             (None, false) => None,
             _ => Some(self.values(&there, kept.as_ref())),
         };
@@ -205,7 +205,7 @@ impl Work<'_> {
         Ok(Some((self.state(id, &there, kept, persistent)?, values)))
     }
 
-    /// As the inputs have it, where it is what was made; else in the server's words.
+    /// In the words of the inputs if they are what was created; else in the server's words.
     fn values(&self, there: &There, kept: Option<&Rules>) -> Json {
         let wanted = self.wanted();
         let words = |rules: &str, sign: &str| -> Json {
@@ -223,7 +223,7 @@ impl Work<'_> {
         insert("keys", &wanted.keys, |rules| &rules.keys, "~");
         insert("channels", &wanted.channels, |rules| &rules.channels, "&");
         insert("commands", &wanted.commands, |rules| &rules.commands, "\0");
-        // What this driver gives nobody shows where somebody else gave it.
+        // Rights that this driver never gives are shown if somebody else gave them.
         if there.selectors > 0 {
             user.insert("selectors".to_owned(), there.selectors.into());
         }
@@ -233,7 +233,7 @@ impl Work<'_> {
         user.into()
     }
 
-    /// Makes it as it is wanted. Where it is gone it is made again: it holds nothing.
+    /// Brings it to the wanted state. Creates a missing user again: it holds no data.
     pub(crate) fn update(&self, id: &str) -> Result<State, Failure> {
         let doing = self.what("changing");
         let failure = |fault: Fault| fault.failure(&doing);
@@ -254,13 +254,13 @@ impl Work<'_> {
         }
     }
 
-    /// Deletes it; whoever is logged in as it is thrown out.
+    /// Deletes it; the server disconnects its clients.
     pub(crate) fn delete(&self) -> Result<(), Failure> {
         let doing = self.what("deleting");
         let failure = |fault: Fault| fault.failure(&doing);
         let mut client = self.connect().map_err(failure)?;
         let Some(there) = self.look(&mut client).map_err(failure)? else {
-            // An earlier attempt may have come so far, and could not have it written down.
+            // An earlier attempt may have come this far without saving.
             return save(&mut client, self.name()).map_err(failure);
         };
         self.ours(&there, true)?;
@@ -299,7 +299,7 @@ impl Work<'_> {
     }
 }
 
-/// Runs a command and has the server write its users down, where it does that.
+/// Runs a command and makes the server save its users, if it does that.
 fn saved(client: &mut Client, words: &[&str], user: &str) -> Result<(), Fault> {
     let replies = client.together(&[words, &["ACL", "SAVE"]])?;
     match replies.as_slice() {
@@ -309,7 +309,7 @@ fn saved(client: &mut Client, words: &[&str], user: &str) -> Result<(), Fault> {
     }
 }
 
-/// Has the server write its users down, where it does that.
+/// Makes the server save its users, if it does that.
 fn save(client: &mut Client, user: &str) -> Result<(), Fault> {
     match client.run(&["ACL", "SAVE"]) {
         Err(Fault::Refused(words)) => is_kept(&Reply::Refused(words), user),
@@ -325,17 +325,17 @@ fn is_kept(saved: &Reply, user: &str) -> Result<(), Fault> {
             ));
             Ok(())
         }
-        // It is so now, and would not be after a restart: nobody can call this done.
+        // It is in effect now, and would be lost by a restart, so it is not done.
         Reply::Refused(words) => Err(Fault::Unsaved(words.clone())),
         _ => Ok(()),
     }
 }
 
-/// Whether the server keeps its users over a restart; `None` where it does not say.
+/// Whether the server keeps its users across a restart; `None` if it does not say.
 fn persistent(client: &mut Client) -> Result<Option<bool>, Fault> {
     match client.run(&["CONFIG", "GET", "aclfile"]) {
         Ok(reply) => Ok(reply.items().get(1).and_then(Reply::text).map(|file| !file.is_empty())),
-        // Hosted servers keep their configuration to themselves, and not everybody may ask.
+        // Hosted servers hide their configuration, and not every user may read it.
         Err(Fault::Refused(_)) => Ok(None),
         Err(fault) => Err(fault),
     }

@@ -1,4 +1,4 @@
-//! The requests to S3. It knows how each is spelled, and nothing of why it is sent.
+//! The requests to S3. This module knows their spelling, and nothing about their purpose.
 
 use data_encoding::BASE64;
 use md5::{Digest, Md5};
@@ -38,8 +38,7 @@ impl S3 {
         Ok(Element::parse(&answer.text())?)
     }
 
-    /// One of a bucket's settings; `None` where it has none of that kind. A bucket that is not
-    /// there is a fault.
+    /// One of a bucket's settings; `None` if it has none of that kind. A missing bucket is a fault.
     pub(crate) fn setting(&self, bucket: &str, setting: &Setting) -> Result<Option<Element>, Fault> {
         let action = format!("s3:Get{}", setting.permission);
         match self.look(&action, bucket, &[(setting.query, "")]) {
@@ -57,7 +56,7 @@ impl S3 {
         Ok(())
     }
 
-    /// Takes one of a bucket's settings back to what AWS has without it.
+    /// Resets one of a bucket's settings to AWS's default.
     pub(crate) fn unset(&self, bucket: &str, setting: &Setting) -> Result<(), Fault> {
         let request = Request::delete(self.url(bucket, "", &[(setting.query, "")]));
         match self.aws.send(&format!("s3:Put{}", setting.permission), Effect::Same, request) {
@@ -70,7 +69,7 @@ impl S3 {
     pub(crate) fn make(&self, bucket: &str) -> Result<(), Fault> {
         let mut request = Request::put(self.url(bucket, "", &[]));
         let region = &self.endpoint.region;
-        // AWS's first region is none that can be asked for.
+        // AWS's first region cannot be requested.
         if region != "us-east-1" {
             let wish = Element::new("CreateBucketConfiguration").with_text("LocationConstraint", region);
             request = request.body("application/xml", wish.document(Some(NAMESPACE)));
@@ -84,7 +83,7 @@ impl S3 {
         self.aws.send("s3:DeleteBucket", Effect::Same, request).map(drop)
     }
 
-    /// Whether a bucket is one of this account's.
+    /// Whether a bucket belongs to this account.
     pub(crate) fn owns(&self, bucket: &str) -> Result<bool, Fault> {
         let mut token = String::new();
         loop {
@@ -120,7 +119,7 @@ impl S3 {
         Ok(Element::parse(&answer.text())?)
     }
 
-    /// The policy of a bucket, as its text.
+    /// The policy of a bucket, as text.
     pub(crate) fn policy(&self, bucket: &str) -> Result<Option<String>, Fault> {
         let request = Request::get(self.url(bucket, "", &[("policy", "")]));
         match self.aws.send("s3:GetBucketPolicy", Effect::None, request) {
@@ -141,8 +140,8 @@ impl S3 {
         self.aws.send("s3:DeleteBucketPolicy", Effect::Same, request).map(drop)
     }
 
-    /// An object's headers, or the whole of it. `None` where there is no such object; a bucket that
-    /// is not there cannot be told from that by the headers alone.
+    /// An object's headers, or the whole object. `None` if there is no such object; the headers
+    /// alone do not distinguish that from a missing bucket.
     pub(crate) fn object(&self, bucket: &str, key: &str, whole: bool) -> Result<Option<Response>, Fault> {
         let method = if whole { "GET" } else { "HEAD" };
         let request = Request::new(method, self.url(bucket, key, &[]));
@@ -153,7 +152,7 @@ impl S3 {
         }
     }
 
-    /// Sends a request that a caller made.
+    /// Sends a request of a caller.
     pub(crate) fn put_object(&self, request: Request) -> Result<Response, Fault> {
         self.aws.send("s3:PutObject", Effect::Same, request)
     }
@@ -164,13 +163,13 @@ impl S3 {
     }
 }
 
-/// One of the settings that a bucket has, as S3 calls it here and there.
+/// One of a bucket's settings, with S3's names for it.
 pub(crate) struct Setting {
     /// In a query.
     pub(crate) query: &'static str,
-    /// In the name of a permission, behind `Get` or `Put`.
+    /// In the name of a permission, after `Get` or `Put`.
     pub(crate) permission: &'static str,
-    /// The error that says that there is none.
+    /// The error for a setting that is not there.
     pub(crate) none: &'static str,
 }
 
@@ -198,13 +197,13 @@ fn with_digest(request: Request, body: String) -> Request {
     digested(request.body("application/xml", body))
 }
 
-/// S3 wants a digest of some bodies, and every server that speaks like it knows this one.
+/// S3 requires a digest of some bodies, and every compatible server knows this one.
 fn digested(request: Request) -> Request {
     let digest = BASE64.encode(&Md5::digest(&request.body));
     request.header("content-md5", digest)
 }
 
-/// Tags as XML, which some settings are made of.
+/// Tags as XML, part of some settings.
 pub(crate) fn tag_set(tags: &Tags) -> Element {
     let one = |(key, value): (&String, &String)| {
         Element::new("Tag").with_text("Key", key).with_text("Value", value)

@@ -17,7 +17,7 @@ pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, bucket: &Bucket
     if let Some(found) = &found {
         ours(bucket.name(), found, guresid)?;
     }
-    // There is none, or it is ours: from here on what has this name was made here.
+    // There is none, or it is ours: from here on, a bucket with this name was created here.
     operation::checkpoint(bucket.name());
     let state = state(s3, bucket.name(), &request.inputs)?;
     let finish = || -> Result<(), Failure> {
@@ -41,10 +41,10 @@ pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, bucket: &Bucket
     Ok(state)
 }
 
-/// Makes a bucket, and tells whose fault it is when that is not possible.
+/// Creates a bucket, and reports the cause if that is not possible.
 fn make(s3: &S3, name: &str) -> Result<(), Failure> {
     match s3.make(name) {
-        // Nobody had it when this call looked; the answer to an earlier attempt was lost.
+        // No one had it when this call checked; the answer to an earlier attempt was lost.
         Err(fault) if fault.is(&["BucketAlreadyOwnedByYou"]) && s3.aws.was_lost() => Ok(()),
         Err(fault) if fault.is(&["BucketAlreadyOwnedByYou", "BucketAlreadyExists"]) => {
             s3.aws.decided();
@@ -65,8 +65,8 @@ fn said(fault: &Fault) -> String {
     }
 }
 
-/// Refuses a bucket that is another's. Its mark tells; without one only a name that nobody else
-/// would choose does.
+/// Rejects a bucket of another owner. Its mark identifies it; without one, it is ours only if its
+/// name is one that nobody else would choose.
 fn ours(name: &str, found: &Found, guresid: &str) -> Result<(), Failure> {
     not_another_s(&found.tags, &[guresid], &format!("the bucket `{name}`"))?;
     if is_marked(&found.tags, guresid) || name.contains(guresid) {
@@ -78,8 +78,8 @@ fn ours(name: &str, found: &Found, guresid: &str) -> Result<(), Failure> {
     )))
 }
 
-/// Looks at a bucket. One that is recorded stays what it is; one that a person or an interrupted
-/// call names may bear no mark, but not another's; one that is looked for has to bear ours.
+/// Reads a bucket. A recorded one needs no check; one that a person or an interrupted call names
+/// may have no mark, but not another's; one that is searched for must have ours.
 pub(crate) fn read(
     s3: &S3,
     name: &str,
@@ -100,7 +100,7 @@ pub(crate) fn read(
     Observed::new(state, values).map(Some)
 }
 
-/// How sure it is that what bears an id is the resource.
+/// How certain it is that the bucket with an id is the resource.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
     /// It is recorded.
@@ -134,7 +134,7 @@ pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, bucket: &Bucket
     Ok(state)
 }
 
-/// Deletes a bucket, and what is in it where that was asked for.
+/// Deletes a bucket, and its contents if that was requested.
 pub(crate) fn delete(s3: &S3, name: &str, raw: &Raw<S3Inputs>, guresid: &str) -> Result<(), Failure> {
     let force = raw.get("/values/bucket/force_destroy").and_then(Json::as_bool).unwrap_or(false);
     let Some(tags) = settings::tags_of_bucket(s3, name)? else { return Ok(()) };
@@ -164,7 +164,7 @@ pub(crate) fn delete(s3: &S3, name: &str, raw: &Raw<S3Inputs>, guresid: &str) ->
     }
 }
 
-/// The mark that is recorded: after a rename it is another one than the resource would have now.
+/// The recorded mark: after a rename, it differs from the one that the resource would have now.
 fn mark_of(raw: &Raw<S3Inputs>) -> Option<&str> {
     raw.get("/values/bucket/tags/purlin:resource").and_then(Json::as_str)
 }

@@ -1,4 +1,4 @@
-//! Inputs written in the one way in which reality can be compared with them, and what is refused.
+//! Writes inputs in the only spelling that reality can be compared with, and rejects invalid ones.
 
 use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Object as JsonObject, Raw};
 use purlin_sdk_aws::inputs;
@@ -25,7 +25,7 @@ fn known_parts(inputs: &Raw<S3Inputs>, faults: &mut Faults) {
     }
 }
 
-/// Fills in the defaults that a schema cannot say, and leaves out what says nothing.
+/// Fills in the defaults that a schema cannot express, and removes members without effect.
 fn normalise(inputs: &mut Raw<S3Inputs>, guresid: &str, faults: &mut Faults) {
     let elsewhere = inputs.is_unknown("/connection/endpoint/url")
         || inputs.get("/connection/endpoint/url").is_some_and(|url| !url.is_null());
@@ -43,7 +43,7 @@ fn normalise(inputs: &mut Raw<S3Inputs>, guresid: &str, faults: &mut Faults) {
 }
 
 fn bucket_defaults(bucket: &mut JsonObject, elsewhere: bool) {
-    // Servers other than AWS's own often have no such thing, so there it is to be asked for.
+    // Servers other than AWS's often lack this, so there it must be requested.
     if !elsewhere {
         bucket.entry("public_access_block").or_insert_with(|| json!(PublicAccessBlock::ALL));
     }
@@ -60,7 +60,7 @@ fn bucket_defaults(bucket: &mut JsonObject, elsewhere: bool) {
     }
 }
 
-/// Refuses what is no name of a bucket.
+/// Rejects an invalid bucket name.
 pub(crate) fn name(name: &str, place: &str, faults: &mut Faults) {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let ends = [name.bytes().next(), name.bytes().last()];
@@ -120,7 +120,7 @@ pub(crate) fn policy(document: &Json, faults: &mut Faults) {
     documents::validate(document, documents::Kind::Resource, "/values/bucket_policy/policy", faults);
 }
 
-/// Refuses what is no key, or would lead elsewhere.
+/// Rejects invalid keys and keys that would lead elsewhere.
 pub(crate) fn key(key: &str, faults: &mut Faults) {
     if key.is_empty() || key.len() > 1024 {
         faults.add("/values/object/key", "has 1 to 1024 bytes");

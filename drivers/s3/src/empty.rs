@@ -1,15 +1,15 @@
-//! Emptying a bucket: every version of every object, page by page.
+//! Empties a bucket: every version of every object, page by page.
 
 use purlin_sdk::{Failure, operation};
 use purlin_sdk_aws::xml::Element;
 
 use crate::api::S3;
 
-/// Requests that one call may make in all, by the default of its limits, less some for the rest.
+/// The requests that one call may send by the default of its limits, less some for the rest.
 const PAGES: usize = 400;
 
-/// Deletes all that is in a bucket. What is deleted stays so when it ends early, and the next
-/// attempt goes on from there.
+/// Deletes everything in a bucket. Completed deletions stay if it ends early, and the next attempt
+/// continues from there.
 pub(crate) fn empty(s3: &S3, bucket: &str) -> Result<(), Failure> {
     let mut deleted = 0;
     let mut before = Vec::new();
@@ -24,7 +24,7 @@ pub(crate) fn empty(s3: &S3, bucket: &str) -> Result<(), Failure> {
         let page = s3.versions(bucket)?;
         let kinds = ["Version", "DeleteMarker"];
         let all = page.children.iter().filter(|it| kinds.contains(&it.name.as_str()));
-        // A server that does not know the wish sends keys as they are.
+        // A server that does not know the parameter sends keys unencoded.
         let encoded = page.text_of("EncodingType") == Some("url");
         let objects: Vec<Element> = all.filter_map(|it| object(it, encoded)).collect();
         if objects.is_empty() {
@@ -68,7 +68,8 @@ fn object(version: &Element, encoded: bool) -> Option<Element> {
     Some(Element::new("Object").with_text("Key", key).with_text("VersionId", id))
 }
 
-/// Keys come percent-encoded, blanks as `+`, because XML cannot carry all that may be in them.
+/// Keys are percent-encoded, spaces as `+`, because XML cannot carry every character that they may
+/// contain.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

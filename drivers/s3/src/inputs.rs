@@ -1,4 +1,4 @@
-//! What the driver is given, and what it tells.
+//! The driver's inputs and outputs.
 
 use std::collections::BTreeMap;
 
@@ -209,7 +209,7 @@ pub(crate) struct Transition {
     pub(crate) storage_class: String,
 }
 
-/// Storage classes that objects can move to.
+/// The storage classes to which objects can move.
 const CLASSES: [&str; 6] =
     ["STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"];
 
@@ -270,7 +270,7 @@ pub(crate) enum Thing {
 }
 
 impl S3Inputs {
-    /// The one thing that the inputs name, after a look at whether it can be.
+    /// The one thing that the inputs name, after a check.
     pub(crate) fn thing(&self) -> Result<Thing, Failure> {
         let mut faults = Faults::default();
         self.validate(&mut faults);
@@ -287,12 +287,12 @@ impl S3Inputs {
         }
     }
 
-    /// Secrets that are handed on as they are.
+    /// Secrets that are passed on unchanged.
     pub(crate) fn handed_on(&self) -> BTreeMap<String, String> {
         self.secrets.outputs.clone().unwrap_or_default()
     }
 
-    /// All that can only be said once nothing is unknown.
+    /// Checks that need every value to be known.
     pub(crate) fn validate(&self, faults: &mut Faults) {
         self.connection.aws().validate(faults);
         if let Some(bucket) = &self.values.bucket {

@@ -1,5 +1,5 @@
-//! The built-in driver purlin/s3: buckets, their policies, and objects, in S3 and in servers that
-//! speak like it.
+//! The built-in driver purlin/s3: buckets, their policies, and objects, in S3 and in compatible
+//! servers.
 
 mod api;
 mod bucket;
@@ -26,7 +26,7 @@ pub struct Driven;
 impl Driver for Driven {
     const NAME: &str = "purlin/s3";
     const DESCRIPTION: &str = "Buckets, their policies and objects, in S3 and in servers that speak like it.";
-    /// What an earlier attempt made is recognised by its mark, its name or its content.
+    /// An object of an earlier attempt is recognised by its mark, its name or its content.
     const REPEAT_CREATE: bool = true;
     type Inputs = S3Inputs;
 
@@ -69,7 +69,7 @@ impl Check for Driven {
     }
 }
 
-/// The name is the id: both are what S3 calls the thing.
+/// The name is the id: both are S3's name for the thing.
 impl Name for Driven {
     fn name(request: NameRequest<S3Inputs>) -> Result<String, Failure> {
         Ok(match request.inputs.thing()? {
@@ -105,7 +105,8 @@ impl Read for Driven {
 impl UpdateImpact for Driven {
     fn update_impact(request: ImpactRequest<S3Inputs>) -> Result<Impact, Failure> {
         let mut impact = Impact { replaces: request.switches(KINDS), ..Impact::default() };
-        // A name can be given once: in a region, and among all buckets. Another URL may be of the same server.
+        // A name is unique: in a region, and among all buckets. Another URL may be of the same
+        // server.
         let places = [
             "/values/bucket/name",
             "/values/bucket_policy/bucket",
@@ -133,7 +134,7 @@ impl Update for Driven {
 
 purlin_sdk::export!(Driven);
 
-/// What an id names.
+/// The thing that an id names.
 enum Id<'a> {
     Bucket(&'a str),
     Policy(&'a str),
@@ -150,7 +151,7 @@ impl<'a> Id<'a> {
         }
     }
 
-    /// Refuses what a person wrote that can be no id, and could lead elsewhere.
+    /// Rejects a text from a person that cannot be an id, and could lead elsewhere.
     fn validate(&self, id: &str) -> Result<(), Failure> {
         let mut faults = Faults::default();
         let (Self::Bucket(bucket) | Self::Policy(bucket) | Self::Object(bucket, _)) = self;

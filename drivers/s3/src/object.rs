@@ -1,5 +1,5 @@
-//! The life of an object. Its id is `BUCKET/KEY`; whose it is stands in its metadata, which is
-//! written with it at once.
+//! The life of an object. Its id is `BUCKET/KEY`; its metadata names its owner, and is written
+//! together with it.
 
 use data_encoding::HEXLOWER;
 use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
@@ -11,7 +11,7 @@ use crate::inputs::{Object, S3Inputs, S3Outputs};
 
 /// The header that holds the mark.
 const MARK: &str = "x-amz-meta-purlin-resource";
-/// The header that holds the digest of what was written, so that a change shows without a download.
+/// The header with the digest of the written content, so that a change shows without a download.
 const DIGEST: &str = "x-amz-meta-purlin-sha256";
 /// Bytes of the largest content that is shown when somebody changed it.
 const LARGEST_SHOWN: u64 = 512 << 10;
@@ -28,7 +28,7 @@ pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, object: &Object
         return Err(another_s(&id));
     }
     operation::checkpoint(&id);
-    // Of two that write at the same time one is told.
+    // Of two concurrent writers, one gets an error.
     let mut wish = wish(s3, object, guresid);
     if found.is_none() {
         wish = wish.header("if-none-match", "*");
@@ -63,8 +63,8 @@ pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, object: &Object
     }
 }
 
-/// Looks at an object. `recorded` is whether its id is; else another's mark is a conflict, and one
-/// that was looked for has to bear ours.
+/// Reads an object. `recorded` is whether its id is recorded; if not, another's mark is a conflict,
+/// and an object that is searched for must have ours.
 pub(crate) fn read(
     s3: &S3,
     (bucket, key): (&str, &str),
@@ -101,7 +101,7 @@ pub(crate) fn read(
         let text = whole.as_ref().map(Response::text);
         match text {
             Some(text) => object.insert("content".to_owned(), text.into()),
-            // Too large to be shown: the outputs tell.
+            // Too large to be shown: the outputs show it.
             None => None,
         };
     }
@@ -111,8 +111,8 @@ pub(crate) fn read(
     Observed::new(state, values).map(Some)
 }
 
-/// Size and digest of what is there. Of what was not downloaded, the digest that was written with
-/// it, which goes when somebody else writes.
+/// Size and digest of the existing content. Without a download, it is the digest that was written
+/// with the content, which disappears when somebody else writes.
 fn seen(head: &Response, whole: Option<&Response>) -> (u64, String) {
     match whole {
         Some(whole) => (whole.body.len() as u64, digest(&whole.body)),

@@ -1,8 +1,8 @@
-//! The life of a bucket's policy. A bucket has one at most, so its id is the bucket's name and
+//! The life of a bucket's policy. A bucket has at most one, so its id is the bucket's name and
 //! `?policy`, as S3 writes it.
 //!
-//! Nothing can be marked in it: one that says what is wanted is taken for what an interrupted call
-//! left, another one is somebody else's.
+//! It has no place for a mark: one that equals the inputs is treated as left by an interrupted
+//! call, any other as somebody else's.
 
 use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateRequest, operation};
 use purlin_sdk_aws::{Fault, policy as documents};
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::api::S3;
 use crate::inputs::{BucketPolicy, S3Inputs, S3Outputs};
 
-/// What ids of policies end with.
+/// The end of a policy's id.
 pub(crate) const SUFFIX: &str = "?policy";
 
 pub(crate) fn id(bucket: &str) -> String {

@@ -1,4 +1,4 @@
-//! What a bucket is set to: as it is, as it is to be, and the way from one to the other.
+//! The settings of a bucket: the current ones, the wanted ones, and the way from one to the other.
 
 use purlin_sdk::{Failure, Json, Object};
 use purlin_sdk_aws::Fault;
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::api::{ENCRYPTION, LIFECYCLE, PUBLIC_ACCESS, S3, Setting, TAGGING, VERSIONING, tag_set, tags_of};
 use crate::inputs::{Bucket, Encryption, PublicAccessBlock, Rule, Transition};
 
-/// Which of the settings that a bucket need not have are to be looked at.
+/// Which optional settings of a bucket to read.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Wanted {
     pub(crate) public_access_block: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Those that inputs say something about.
+    /// Those that the inputs mention.
     pub(crate) fn of(bucket: Option<&Json>) -> Self {
         let says = |name: &str| bucket.and_then(|it| it.get(name)).is_some_and(|it| !it.is_null());
         Self {
@@ -29,19 +29,19 @@ impl Wanted {
     }
 }
 
-/// A bucket as it is. What was not looked at is `None`.
+/// A bucket as it is. A setting that was not read is `None`.
 pub(crate) struct Found {
-    /// With AWS's own.
+    /// With AWS's own tags.
     pub(crate) tags: Tags,
     pub(crate) versioning: bool,
     pub(crate) public_access_block: Option<PublicAccessBlock>,
-    /// No encryption of its own is `Some(None)`.
+    /// A bucket without its own encryption has `Some(None)`.
     pub(crate) encryption: Option<Option<Encryption>>,
     pub(crate) lifecycle_rules: Option<Vec<Rule>>,
 }
 
-/// The tags of a bucket; `None` where there is none. It is the one question that always has an
-/// answer that tells.
+/// The tags of a bucket; `None` if there is no bucket. This is the only request whose answer is
+/// always conclusive.
 pub(crate) fn tags_of_bucket(s3: &S3, bucket: &str) -> Result<Option<Tags>, Failure> {
     match s3.setting(bucket, &TAGGING) {
         Ok(found) => Ok(Some(found.as_ref().map(tags_of).unwrap_or_default())),
@@ -55,12 +55,12 @@ pub(crate) fn tags_of_bucket(s3: &S3, bucket: &str) -> Result<Option<Tags>, Fail
     }
 }
 
-/// Looks at a bucket; `None` where there is none.
+/// Reads a bucket; `None` if there is none.
 pub(crate) fn look(s3: &S3, bucket: &str, wanted: Wanted) -> Result<Option<Found>, Failure> {
     let Some(tags) = tags_of_bucket(s3, bucket)? else { return Ok(None) };
     match rest(s3, bucket, wanted, tags) {
         Ok(found) => Ok(Some(found)),
-        // It went while it was looked at.
+        // It was deleted while being read.
         Err(fault) if fault.is(&["NoSuchBucket"]) => Ok(None),
         Err(fault) => Err(fault.into()),
     }
@@ -83,11 +83,12 @@ fn rest(s3: &S3, bucket: &str, wanted: Wanted, tags: Tags) -> Result<Found, Faul
     })
 }
 
-/// Sets what differs. `given_up` are settings that were wanted before and no longer are.
+/// Sets the settings that differ. `given_up` are settings that were wanted before and no longer
+/// are.
 pub(crate) fn apply(s3: &S3, bucket: &Bucket, found: &Found, given_up: Wanted) -> Result<(), Fault> {
     let name = bucket.name();
     if tags::of_users(&found.tags) != bucket.tags {
-        // AWS's own tags have to be given back with the others.
+        // AWS's own tags must be sent back with the others.
         let mut all = found.tags.clone();
         all.retain(|key, _| key.starts_with("aws:"));
         all.extend(bucket.tags.clone());
@@ -126,7 +127,7 @@ pub(crate) fn apply(s3: &S3, bucket: &Bucket, found: &Found, given_up: Wanted) -
     Ok(())
 }
 
-/// The inputs as reality has them: what was given, with what was found in its place.
+/// The inputs as reality has them: each given value is replaced by the one that was found.
 pub(crate) fn observed(given: Option<&Json>, name: &str, found: &Found) -> Result<Json, Failure> {
     let mut bucket = given.and_then(Json::as_object).cloned().unwrap_or_else(Object::new);
     let mut set = |name: &str, value: Json| bucket.insert(name.to_owned(), value);
@@ -219,7 +220,7 @@ fn rules_of(element: &Element) -> Vec<Rule> {
     rules
 }
 
-/// A rule as far as this driver can say it; the rest is marked as something other.
+/// A rule as far as this driver can express it; the rest is marked as other.
 fn rule_of(element: &Element) -> Rule {
     let days = |path: &[&str]| element.text_at(path).and_then(|days| days.parse().ok());
     let transition = |it: &Element| {
@@ -239,7 +240,7 @@ fn rule_of(element: &Element) -> Rule {
         ];
         names.contains(&name)
     };
-    // Below these there may be more than one knows.
+    // Below these there may be more than this driver knows.
     let plain = |place: &str, names: &[&str]| {
         let inner = element.all(place).flat_map(|it| it.children.iter());
         inner.into_iter().all(|it| names.contains(&it.name.as_str()))

@@ -1,4 +1,4 @@
-//! Which outputs a change leaves as they are.
+//! Which outputs a change leaves unchanged.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,8 +10,9 @@ use purlin_sdk::{Failure, Impact, ImpactRequest, Inputs, State};
 use crate::inputs::TemplateInputs;
 use crate::{World, cookie, make_with};
 
-/// Everything changes in place. Templates render the same outputs from the same inputs, so rendering
-/// them shows which outputs keep their value. A plan does not touch what reads no others.
+/// Everything changes in place. Templates render the same outputs from the same inputs, so
+/// rendering them shows which outputs keep their value. A plan does not touch resources that read
+/// no others.
 pub(crate) fn of(request: &ImpactRequest<TemplateInputs>) -> Result<Impact, Failure> {
     let mut impact = Impact::default();
     if !request.after.unknown.is_empty() {
@@ -26,8 +27,8 @@ pub(crate) fn of(request: &ImpactRequest<TemplateInputs>) -> Result<Impact, Fail
     let cookie = cookie(&request.state, &after)?;
     let id = &request.state.id;
     let made = make_with(&Engine::new(world.clone()), id, &request.resource.guresid, &after, cookie)?;
-    // Random values and the time differ from call to call. Where the names of the outputs change, a plan
-    // would take the new ones for absent.
+    // Random values and the time differ between calls. If the names of the outputs change, a plan
+    // would treat the new ones as absent.
     if !world.asked.load(Ordering::Relaxed) && names(&made) == names(&request.state) {
         let is_kept = |name: &&String| {
             let (now, before) = (&made, &request.state);
@@ -43,7 +44,7 @@ fn names(state: &State) -> BTreeSet<&String> {
     state.outputs.keys().chain(state.secrets.keys()).collect()
 }
 
-/// The world, and whether a template asked it for random values or the time.
+/// The world, and whether a template used random values or the time from it.
 #[derive(Default)]
 struct Watched {
     asked: AtomicBool,

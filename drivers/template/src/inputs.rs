@@ -1,4 +1,4 @@
-//! What the driver is given.
+//! The driver's inputs.
 
 use purlin_sdk::{Input, Inputs, Json, Object};
 
@@ -15,7 +15,7 @@ pub struct TemplateInputs {
 }
 
 impl TemplateInputs {
-    /// Whether a template makes a cookie, which others may read at the next call.
+    /// Whether a template writes a cookie, which others may read in the next call.
     pub(crate) fn has_cookie(&self) -> bool {
         self.values.templates.cookie.is_some() || self.secrets.templates.cookie.is_some()
     }
@@ -60,7 +60,7 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// Name and content, in the order in which they are rendered.
+    /// Names and contents, in rendering order.
     pub fn each(&self) -> impl Iterator<Item = (&'static str, &Json)> {
         let all = [
             ("init", &self.init),

@@ -24,7 +24,7 @@ pub struct Template;
 impl Driver for Template {
     const NAME: &str = "purlin/template";
     const DESCRIPTION: &str = "Outputs, secrets and manifests made by Go templates with Sprig's functions.";
-    /// It makes nothing outside itself.
+    /// It creates nothing outside itself.
     const REPEAT_CREATE: bool = true;
     type Inputs = TemplateInputs;
 
@@ -45,7 +45,7 @@ impl Driver for Template {
 impl Check for Template {
     fn check(request: CheckRequest<TemplateInputs>) -> Result<Checked, Failure> {
         let inputs = &request.inputs;
-        // What is not known yet may be anything, a template among it: only the rest is parsed.
+        // An unknown value may be anything, including a template: only the rest is parsed.
         let mut document = inputs.document().clone();
         for pointer in &inputs.unknown {
             if let Some(place) = document.pointer_mut(pointer) {
@@ -58,7 +58,7 @@ impl Check for Template {
         }
         if let Ok(known) = known {
             Parsed::new(&engine(), &known)?;
-            // A cookie of an earlier call is not known here.
+            // The cookie of an earlier call is not known here.
             let knows_cookie = request.previous.is_none() || !known.has_cookie();
             if inputs.unknown.is_empty() && knows_cookie {
                 let guresid = &request.resource.guresid;
@@ -86,7 +86,7 @@ impl Update for Template {
 
 purlin_sdk::export!(Template);
 
-/// What the last call left.
+/// The cookie of the last call.
 fn cookie(state: &State, inputs: &Inputs<TemplateInputs>) -> Result<Made, Failure> {
     match state.cookie.as_slice() {
         [] => Ok(Made::default()),

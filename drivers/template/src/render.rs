@@ -1,5 +1,5 @@
-//! The templates of one call: parsed all at once, then rendered one after the other, each seeing
-//! what those before it made.
+//! The templates of one call: all are parsed first, then rendered one after the other; each sees
+//! the results of those before it.
 
 use purlin_go_template::{Engine, Fault, Parsed as ParsedText, yaml};
 use purlin_sdk::{Failure, Faults, Inputs, Json, ManifestFile, Object, State};
@@ -7,13 +7,13 @@ use purlin_sdk::{Failure, Faults, Inputs, Json, ManifestFile, Object, State};
 use crate::inputs::TemplateInputs;
 use crate::scope::{Made, Scope, within};
 
-/// How deep a template written as a map may be.
+/// The maximum depth of a template written as a map.
 const MAX_DEPTH: usize = 100;
 
-/// All templates of the inputs, in the order in which they are rendered.
+/// All templates of the inputs, in rendering order.
 pub(crate) struct Parsed(Vec<(&'static str, String, Tree)>);
 
-/// A template: a text, or a map or list of templates. `Whole` is read as YAML once rendered.
+/// A template: a text, or a map or list of templates. `Whole` is read as YAML after rendering.
 enum Tree {
     Whole(ParsedText),
     Leaf(ParsedText),
@@ -34,14 +34,14 @@ impl Parsed {
         for (holder, templates) in holders {
             for (name, template) in templates.each() {
                 let pointer = format!("/{holder}/templates/{name}");
-                // All that templates among the secrets make as outputs is secret.
+                // Every output of a template under secrets is secret.
                 let made = if holder == "secrets" && name == "outputs" { "secrets" } else { name };
                 let tree = parse(engine, template, Place { name, pointer: &pointer, depth: 0 }, &mut faults);
                 parsed.push((made, pointer, tree));
             }
         }
         faults.into_result()?;
-        // Templates of one name stand together, in the order of `Templates::each`.
+        // Templates of one name are adjacent, in the order of `Templates::each`.
         let order = |name: &str| {
             ["init", "outputs", "secrets", "manifests", "cookie"].iter().position(|n| *n == name)
         };
@@ -101,11 +101,11 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Renders everything. What a secret touched is told in the state: whole outputs as secrets, the
-    /// rest as sensitive places.
+    /// Renders everything. The state marks everything that a secret touched: whole outputs as
+    /// secrets, the rest as sensitive places.
     ///
     /// # Errors
-    /// The first fault: those after it may only follow from it.
+    /// The first fault, because later ones may only follow from it.
     pub(crate) fn run(&self, parsed: &Parsed, mut scope: Scope, id: &str) -> Result<State, Failure> {
         let mut state = State::new(id);
         let mut places = Vec::new();
@@ -135,7 +135,7 @@ impl Call<'_> {
 
     fn render(&self, tree: &Tree, scope: &Scope, pointer: &str) -> Result<Made, Failure> {
         let mut made = Made::default();
-        // What is written among the secrets is secret, all that comes of it included.
+        // A template under secrets is secret, and so are all its results.
         if pointer.starts_with("/secrets/") {
             made.secret.push(String::new());
         }
@@ -146,18 +146,18 @@ impl Call<'_> {
     }
 }
 
-/// What the templates of one name are rendered with.
+/// The context for the templates of one name.
 struct With<'a> {
     engine: &'a Engine,
     data: &'a Json,
     veil: &'a purlin_go_template::Veil,
-    /// Places of the inputs that hold secrets: a template may stand there.
+    /// Places of the inputs that hold secrets: a template may be at such a place.
     sensitive: &'a [String],
 }
 
 impl With<'_> {
-    /// Renders what stands at a place of the inputs to what comes to stand at a place of its own, and
-    /// notes where that is secret.
+    /// Renders the value at a place of the inputs to a place in the result, and records which parts
+    /// are secret.
     fn render(
         &self,
         tree: &Tree,
@@ -214,10 +214,10 @@ fn segment(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// An output that is secret as a whole is a secret output; of the others the places are told.
+/// An output that is secret as a whole is a secret output; for the others, the places are recorded.
 fn hide(state: &mut State, places: &[String]) {
     if places.iter().any(String::is_empty) {
-        // Not even the names are known to be open.
+        // Even the names may be secret.
         if !state.outputs.is_empty() {
             state.sensitive.push("/outputs".to_owned());
         }
@@ -248,7 +248,7 @@ fn kind(json: &Json) -> &'static str {
     }
 }
 
-/// Adds what a template made; nothing is as good as an empty map.
+/// Adds the result of a template; null is the same as an empty map.
 fn extend(map: &mut Object, made: Json, pointer: &str) -> Result<(), Failure> {
     match made {
         Json::Object(entries) => map.extend(entries),
@@ -260,7 +260,7 @@ fn extend(map: &mut Object, made: Json, pointer: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The files, and the places in them that are secret.
+/// The files, and their secret places.
 fn manifests(made: Made, pointer: &str) -> Result<(Vec<ManifestFile>, Vec<String>), Failure> {
     let mut map = Object::new();
     extend(&mut map, made.json, pointer)?;
@@ -279,7 +279,7 @@ fn manifests(made: Made, pointer: &str) -> Result<(Vec<ManifestFile>, Vec<String
             }
         };
         let data = format!("{here}/data");
-        // What is written among the secrets is secret; its names and locations are not.
+        // A manifest under secrets is secret, except its name and location.
         let chosen = whole && !pointer.starts_with("/secrets/");
         if chosen || made.secret.iter().any(|at| within(at, &here) && !within(at, &data)) {
             faults.add(
@@ -302,7 +302,7 @@ fn manifests(made: Made, pointer: &str) -> Result<(Vec<ManifestFile>, Vec<String
     Ok((files, secret))
 }
 
-/// `{location, data}`; a manifest that renders to nothing is left out.
+/// `{location, data}`; a manifest that renders to nothing is omitted.
 fn manifest(name: String, entry: Json) -> Result<Option<ManifestFile>, String> {
     let mut entry = match entry {
         Json::Null => return Ok(None),

@@ -1,4 +1,4 @@
-//! What templates see, and what of it is secret.
+//! The data that templates see, and which of it is secret.
 
 use purlin_go_template::Veil;
 use purlin_sdk::{Failure, Inputs, Json, Object};
@@ -8,53 +8,53 @@ use serde_json::json;
 use crate::inputs::TemplateInputs;
 use crate::workload;
 
-/// What a template made, and the places in it that are secret, as pointers; `""` for all of it.
+/// The result of a template, and its secret places as pointers; `""` means all of it.
 #[derive(Clone, Default)]
 pub(crate) struct Made {
     pub(crate) json: Json,
     pub(crate) secret: Vec<String>,
 }
 
-/// The data of templates, which grows with what each makes.
+/// The data of templates, which grows with each result.
 pub(crate) struct Scope {
     data: Object,
-    /// Places that hold secrets, as they were given.
+    /// Secret places in the inputs.
     given: Vec<String>,
-    /// Places that were made from secrets.
+    /// Secret places in results.
     made: Vec<String>,
     cookie: Made,
 }
 
-/// How a cookie is kept.
+/// The stored form of a cookie.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
     cookie: Json,
-    /// The places in it that are secret.
+    /// Its secret places.
     #[serde(rename = "$sensitive")]
     sensitive: Vec<String>,
 }
 
-/// Whether a place is another one, or lies in it.
+/// Whether a place is another one, or is inside it.
 pub(crate) fn within(place: &str, whole: &str) -> bool {
     place.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A cookie that the last call left.
+/// The cookie of the last call.
 ///
 /// # Errors
-/// When it is not JSON.
+/// It is not JSON.
 pub(crate) fn read_cookie(bytes: &[u8], inputs: &Inputs<TemplateInputs>) -> Result<Made, Failure> {
     let json: Json = serde_json::from_slice(bytes)?;
     if let Ok(Kept { cookie, sensitive }) = Kept::deserialize(&json) {
         return Ok(Made { json: cookie, secret: sensitive });
     }
-    // Earlier versions did not note what in it is secret.
+    // Earlier versions did not record which parts are secret.
     let had_secrets = !inputs.secrets.rest.is_empty() || !inputs.sensitive.is_empty();
     Ok(Made { json, secret: if had_secrets { vec![String::new()] } else { Vec::new() } })
 }
 
-/// The ports of services are read by other names too, which go with theirs.
+/// The ports of services have further names, which are secret together with theirs.
 const PORTS: &str = "/params/spec/service/ports";
 
 impl Scope {
@@ -72,7 +72,7 @@ impl Scope {
             }
             match place.strip_prefix("/params") {
                 Some(rest) => Some(format!("/resource{rest}")),
-                // Templates are no data; what they make is secret by their place.
+                // Templates are not data; their results are secret by place.
                 None => (!within(place, "/values/templates")).then(|| format!("/driver{place}")),
             }
         });
@@ -81,7 +81,7 @@ impl Scope {
         Self { data, given, made, cookie }
     }
 
-    /// Adds what the templates of a name made.
+    /// Adds the results of the templates of a name.
     pub(crate) fn add(&mut self, name: &str, made: Made) {
         if name == "cookie" {
             self.cookie = made;
@@ -95,7 +95,7 @@ impl Scope {
         }
     }
 
-    /// The data as one value, and what of it is secret.
+    /// The data as one value, and its secret places.
     pub(crate) fn data(&self) -> (Json, Veil) {
         let data = Json::Object(self.data.clone());
         let mut veil = Veil::default();
@@ -103,7 +103,7 @@ impl Scope {
         for place in &self.given {
             veil.cover(&data, place, &Veil::Given);
         }
-        // What the template `secrets` makes is secret whatever it is made from.
+        // Results of the template `secrets` are always secret.
         if let Some(secrets) = data.get("secrets") {
             veil.cover(&data, "/secrets", &Veil::leaves(secrets));
         }
@@ -113,7 +113,7 @@ impl Scope {
         (data, veil)
     }
 
-    /// The cookie to leave, with what of it is secret.
+    /// The cookie to leave, with its secret places.
     pub(crate) fn cookie(self) -> Option<impl Serialize> {
         let Made { json: cookie, secret: sensitive } = self.cookie;
         (!cookie.is_null()).then_some(Kept { cookie, sensitive })

@@ -85,7 +85,7 @@ fn outputs_that_a_change_leaves_alone_are_known_beforehand() {
     assert_eq!(kept(&plain, &a, &b, &[]), ["a", "list", "s"]);
     assert_eq!(kept(&plain, &a, &b, &["/values/b"]), Vec::<String>::new());
 
-    // A cookie is what the last call left.
+    // A cookie comes from the last call.
     let cookie = json!({
         "init": "n: {{ with .cookie }}{{ .n }}{{ else }}{{ .driver.values.b }}{{ end }}",
         "cookie": "n: {{ .init.n }}",
@@ -93,12 +93,12 @@ fn outputs_that_a_change_leaves_alone_are_known_beforehand() {
     });
     assert_eq!(kept(&cookie, &a, &b, &[]), ["n"]);
 
-    // Chance and time promise nothing, though both come out alike here.
+    // Random values and the time promise nothing, although both render the same here.
     for drawn in ["{{ randInt 0 1 }}", "{{ mul 0 now }}"] {
         let drawn = json!({"outputs": format!("a: {{{{ .driver.values.a }}}}\nb: {drawn}")});
         assert_eq!(kept(&drawn, &a, &b, &[]), Vec::<String>::new(), "{drawn}");
     }
-    // An output that is new is not absent.
+    // A new output is not absent.
     let more = json!({"outputs": "a: 1\n{{ if eq (int .driver.values.b) 2 }}c: 2{{ end }}"});
     assert_eq!(kept(&more, &a, &b, &[]), Vec::<String>::new());
 }

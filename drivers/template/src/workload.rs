@@ -1,8 +1,9 @@
-//! Names that templates written elsewhere expect in a workload's spec, beside those of Score.
+//! Further names in a workload's spec, beside those of Score, that templates written elsewhere
+//! expect.
 
 use purlin_sdk::{Json, Object};
 
-/// The params with further names in `spec`, where they are absent: a port of a service can also be
+/// The params with further names in `spec`, if they are absent: a port of a service can also be
 /// read as `service_port` and `container_port`.
 pub(crate) fn familiar(mut params: Object) -> Object {
     let ports = params

@@ -1,5 +1,5 @@
-//! Every definition of the corpus that uses the driver renders, with stand-ins for what the graph
-//! would have put into it, except those with a fault of their own.
+//! Every definition of the corpus that uses the driver renders, with sample values for those of the
+//! graph, except definitions with their own fault.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use purlin_driver_template::Template;
 use purlin_sdk::{Failure, testing};
 use serde_json::{Value as Json, json};
 
-/// Definitions with a fault of their own, and what is said about it.
+/// Definitions with their own fault, and the error about it.
 const FAULTY: [(&str, &str); 3] = [
     ("break-a-loop-additional-resource/def-workload.yaml", "comment not terminated"),
     ("propagate-id/def-workload.yaml", "comment not terminated"),
@@ -26,7 +26,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What a placeholder stands for here.
+/// The sample value of a placeholder.
 fn stand_in(placeholder: &str) -> &str {
     match placeholder {
         "context.res.id" => "modules.web.externals.thing",

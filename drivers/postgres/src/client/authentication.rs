@@ -1,5 +1,5 @@
-//! Proving who asks: SCRAM, bound to the connection where TLS allows it; MD5 for old servers; a
-//! password in clear only to a server that proved who it is.
+//! Authentication: SCRAM, bound to the connection if TLS allows it; MD5 for old servers; a
+//! clear-text password only to a server that proved its identity.
 
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -75,7 +75,8 @@ impl Client {
         let plus = offered.contains(&SCRAM_SHA_256_PLUS);
         let (mechanism, binding) = match self.stream.end_point() {
             Some(end_point) if plus => (SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(end_point)),
-            // The server can tell by this if somebody between them hid that it offers the other.
+            // This shows the server whether a third party hid the server's offer of channel
+            // binding.
             Some(_) => (SCRAM_SHA_256, ChannelBinding::unrequested()),
             None => (SCRAM_SHA_256, ChannelBinding::unsupported()),
         };

@@ -1,10 +1,10 @@
-//! Inputs written in the one way that there is: what the server says can then be compared with them.
+//! Inputs in their only spelling, so that the server's answers can be compared with them.
 
 use purlin_sdk::{Json, Object, Raw, Resource};
 
 use super::{KINDS, PgInputs};
 
-/// Fills in names, and writes what has several spellings in one. What is not known stays open.
+/// Fills in names, and unifies spellings. Unknown values stay unknown.
 pub(crate) fn normalise(inputs: &mut Raw<PgInputs>, resource: &Resource) {
     let document = inputs.document_mut();
     for place in KINDS {
@@ -29,7 +29,7 @@ fn respell(part: &mut Object) {
                 sort(privileges);
             }
             ("extensions" | "member_of" | "future_of", Json::Array(names)) => sort(names),
-            // The server does not mind how it is spelled, and another spelling is no other encoding.
+            // The server accepts any spelling, and another spelling is the same encoding.
             ("encoding", Json::String(encoding)) => {
                 let plain = encoding.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
                 *encoding = match plain.to_ascii_uppercase().as_str() {
@@ -45,7 +45,7 @@ fn respell(part: &mut Object) {
     }
 }
 
-/// Where the order says nothing there is one. What is not known yet has no place in it.
+/// Sorts items whose order has no meaning. Unknown items have no place in the order.
 fn sort(items: &mut Vec<Json>) {
     if items.iter().all(Json::is_string) {
         items.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
@@ -53,7 +53,7 @@ fn sort(items: &mut Vec<Json>) {
     }
 }
 
-/// A name that no other resource has: the last part of the id and digits of the URN's digest.
+/// A unique name: the last part of the id and digits of the URN's digest.
 fn default_name(resource: &Resource) -> String {
     let last = resource.id.rsplit('.').next().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };

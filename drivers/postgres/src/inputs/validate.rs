@@ -1,4 +1,4 @@
-//! What is wrong with inputs, all of it at once.
+//! All faults of inputs at once.
 
 use purlin_sdk::{Failure, Faults, Json, Raw};
 
@@ -32,8 +32,7 @@ impl PgInputs {
     }
 }
 
-/// What can be judged before everything is known: the server, names, and that just one thing is
-/// wanted.
+/// Checks that do not need every value: the server, names, and that exactly one thing is wanted.
 pub(crate) fn shape(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
     let open = KINDS.iter().any(|kind| inputs.unknown.iter().any(|unknown| unknown == kind));
     let given = |kind: &&&str| inputs.get(kind).is_some_and(|given| !given.is_null());
@@ -125,7 +124,7 @@ fn check_grant(faults: &mut Faults, grant: &Grant) {
 }
 
 impl On {
-    /// The privileges that there are. They are put into statements as they stand here.
+    /// The possible privileges. They go into statements verbatim.
     pub(crate) fn privileges(self) -> &'static [&'static str] {
         match self {
             Self::Database => &["CONNECT", "CREATE", "TEMPORARY"],

@@ -1,15 +1,15 @@
-//! Passwords as a server keeps them: a SCRAM verifier (RFC 5803), made here, so that the password
-//! itself never goes there, nor into any log.
+//! Passwords as a server stores them: a SCRAM verifier (RFC 5803), computed here, so that the
+//! password itself goes neither to the server nor to any log.
 
 use data_encoding::BASE64;
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 
-/// As many as PostgreSQL takes.
+/// The number that PostgreSQL uses.
 const ITERATIONS: u32 = 4096;
 
-/// The verifier of a role's password. The same password gives the same text, so that doing it twice
-/// changes nothing; the salt is the role's own, and a server tells it to whoever asks to log in.
+/// The verifier of a role's password. The same password gives the same text, so that repeating it
+/// changes nothing; the salt is the role's own, and a server reveals it to anyone who logs in.
 pub(super) fn verifier(password: &str, guresid: &str) -> String {
     let digest = Sha256::digest(format!("purlin/postgres role {guresid}"));
     let salt: [u8; 16] = std::array::from_fn(|index| digest.get(index).copied().unwrap_or_default());
@@ -17,7 +17,7 @@ pub(super) fn verifier(password: &str, guresid: &str) -> String {
 }
 
 fn with_salt(password: &str, salt: &[u8]) -> String {
-    // What cannot be prepared is taken as it is, as PostgreSQL does.
+    // A password that cannot be prepared is used unchanged, as PostgreSQL does.
     let prepared = stringprep::saslprep(password).unwrap_or_else(|_| password.into());
     let mut block = mac(prepared.as_bytes(), &[salt, &1u32.to_be_bytes()]);
     let mut salted = block;
