@@ -43,7 +43,7 @@ pub(crate) fn within(place: &str, whole: &str) -> bool {
 /// The cookie of the last call.
 ///
 /// # Errors
-/// It is not JSON.
+/// If it is not JSON.
 pub(crate) fn read_cookie(bytes: &[u8], inputs: &Inputs<TemplateInputs>) -> Result<Made, Failure> {
     let json: Json = serde_json::from_slice(bytes)?;
     if let Ok(Kept { cookie, sensitive }) = Kept::deserialize(&json) {

@@ -1,4 +1,4 @@
-//! Signed requests, asked again where that does no harm, and what they have done so far.
+//! Signed requests, repeated when that is harmless, and a record of their effects so far.
 
 use std::cell::Cell;
 use std::time::{Duration, SystemTime};
@@ -11,24 +11,24 @@ use crate::{AwsError, Credentials, Fault};
 
 /// Attempts at one request within a call. After that the host waits, and calls again.
 const ATTEMPTS: u32 = 4;
-/// Attempts once something was changed: then the host could not just call again.
+/// Attempts once something was changed: then the host cannot simply call again.
 const ATTEMPTS_LATER: u32 = 9;
 /// The first wait between two attempts; each further one is twice as long.
 const WAIT: Duration = Duration::from_millis(250);
-/// The longest wait between two attempts that was not asked for.
+/// The longest default wait between two attempts.
 const LONGEST: Duration = Duration::from_secs(4);
 
-/// The longest wait for what AWS has made and does not know everywhere yet.
+/// The longest wait for something that AWS has created and does not know everywhere yet.
 const NOT_YET: Duration = Duration::from_secs(4);
 
-/// What a request does.
+/// The effect of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It only looks.
+    /// It only reads.
     None,
-    /// It changes something, and twice is the same as once.
+    /// It changes something, and repeating it has no further effect.
     Same,
-    /// It makes something, and twice would make two.
+    /// It creates something, and repeating it would create a second one.
     Another,
 }
 
@@ -39,17 +39,17 @@ pub struct Aws {
     credentials: Credentials,
     /// Whether this call has changed anything.
     changed: Cell<bool>,
-    /// Whether a change may have been made that nobody can tell of.
+    /// Whether a change with an unknown outcome may have been made.
     undecided: Cell<bool>,
     /// Whether an answer to the last request was lost.
     lost: Cell<bool>,
 }
 
 impl Aws {
-    /// A client for a service, as it is called in signatures.
+    /// A client for a service, with the service's name in signatures.
     ///
     /// # Errors
-    /// [`Failure::InvalidInputs`] where a part of the credentials is missing.
+    /// [`Failure::InvalidInputs`] if a part of the credentials is missing.
     pub fn new(
         call: &Call,
         service: &'static str,
@@ -73,15 +73,16 @@ impl Aws {
         self
     }
 
-    /// Sends a request, signed anew for each attempt. `action` is what AWS calls it, such as
-    /// `s3:CreateBucket`.
+    /// Sends a request, with a new signature for each attempt. `action` is AWS's name for it, such
+    /// as `s3:CreateBucket`.
     ///
     /// # Errors
-    /// Where AWS says no, or there is no answer.
+    /// If AWS returns an error, or there is no answer.
     pub fn send(&self, action: &str, effect: Effect, request: Request) -> Result<Response, Fault> {
         let request = if effect == Effect::Another { request } else { request.repeatable() };
         let mut wait = WAIT;
-        // Once an answer was lost it may have been done, whatever later attempts are told.
+        // Once an answer is lost, the request may have been carried out, whatever later attempts
+        // return.
         let mut lost_once = false;
         self.lost.set(false);
         for attempt in 1.. {
@@ -118,24 +119,24 @@ impl Aws {
         Err(Fault::Failed(Failure::failed("it was never asked")))
     }
 
-    /// Waits for what AWS does in its own time.
+    /// Waits for something that AWS does in its own time.
     ///
     /// # Errors
-    /// Where the call's time is over, or the operator wants it to end.
+    /// If the call's time is over, or the operator cancelled the call.
     pub fn pause(&self, time: Duration) -> Result<(), Failure> {
         self.http.pause(time)
     }
 
-    /// What is left of the call's time.
+    /// The rest of the call's time.
     pub fn remaining(&self) -> Duration {
         self.http.remaining()
     }
 
-    /// Does something again that AWS refuses only because what was made a moment ago is not known
-    /// everywhere yet, for some seconds: see [`Fault::is_not_yet`].
+    /// Repeats, for some seconds, an action that AWS rejects only because a new object is not known
+    /// everywhere yet: see [`Fault::is_not_yet`].
     ///
     /// # Errors
-    /// The last refusal, or any other.
+    /// The last error, or any other.
     pub fn until_known<T>(&self, attempt: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
         let mut wait = WAIT;
         loop {
@@ -148,10 +149,10 @@ impl Aws {
         }
     }
 
-    /// Deletes what AWS may still take for being in use a moment after it no longer is.
+    /// Deletes something that AWS may still treat as in use for a moment.
     ///
     /// # Errors
-    /// The last refusal, or any other.
+    /// The last error, or any other.
     pub fn until_free<T>(&self, attempt: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
         let mut wait = WAIT;
         loop {
@@ -171,14 +172,14 @@ impl Aws {
         self.lost.get()
     }
 
-    /// What was not known before has been looked at.
+    /// The outcome that was unknown has been checked.
     pub fn decided(&self) {
         self.undecided.set(false);
     }
 
-    /// The failure of a `create` that failed in the middle. Once something was made, `made` tells what
-    /// exists, and the rest is finished later. Where nobody can say whether anything was made it is
-    /// undecided, and the host finds out.
+    /// The failure of a `create` that failed in the middle. If something was created, `made`
+    /// describes it, and the rest is finished later. If it is unknown whether anything was created,
+    /// the failure is undecided, and the host finds out.
     pub fn settle_create(&self, failure: Failure, made: Option<State>) -> Failure {
         match made {
             _ if matches!(failure, Failure::Partial { .. }) => failure,
@@ -188,8 +189,8 @@ impl Aws {
         }
     }
 
-    /// The failure of an `update` that failed in the middle: once something may have changed, the
-    /// rest is to be finished later.
+    /// The failure of an `update` that failed in the middle: if something may have changed, the
+    /// rest is finished later.
     pub fn settle_update(&self, failure: Failure, state: State) -> Failure {
         match failure {
             Failure::Partial { .. } => failure,

@@ -1,5 +1,5 @@
-//! Percent-encoding by the rules of AWS's signatures: letters, digits and `-._~` stay, all else is
-//! encoded, blanks as `%20`.
+//! Percent-encoding by the rules of AWS's signatures: letters, digits and `-._~` stay, everything
+//! else is encoded, spaces as `%20`.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -11,7 +11,7 @@ pub fn value(text: &str) -> String {
     utf8_percent_encode(text, VALUE).to_string()
 }
 
-/// A form as a body: unlike elsewhere a blank is a `+`, and what is empty stands with its `=`.
+/// A form as a body: unlike elsewhere, a space is a `+`, and an empty value keeps its `=`.
 pub fn form<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let field = |(name, text): (&str, &str)| format!("{}={}", value(name), value(text)).replace("%20", "+");
     fields.into_iter().map(field).collect::<Vec<_>>().join("&")
@@ -22,7 +22,7 @@ pub fn path(text: &str) -> String {
     utf8_percent_encode(text, PATH).to_string()
 }
 
-/// A query. What has no value stands without `=`, as in `?versioning`.
+/// A query. A parameter without a value has no `=`, as in `?versioning`.
 pub fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let pair = |(name, text): (&str, &str)| match text {
         "" => value(name),

@@ -1,4 +1,4 @@
-//! Where requests go and who signs them: what the inputs say, and what follows from it.
+//! Where requests go and who signs them: the inputs and everything derived from them.
 
 use purlin_sdk::{Failure, Faults};
 use purlin_sdk_http::Parts;
@@ -8,10 +8,10 @@ use purlin_sdk_http::Parts;
 pub struct Endpoint {
     /// The region, such as `eu-west-1`.
     pub region: String,
-    /// Another server than AWS's own, such as `http://127.0.0.1:9000`.
+    /// A server other than AWS's own, such as `http://127.0.0.1:9000`.
     pub url: Option<String>,
-    /// Whether a bucket's name stands in the path and not in the host. Servers other than AWS's
-    /// own get it in the path unless told otherwise.
+    /// Whether a bucket's name is in the path and not in the host. For servers other than AWS's
+    /// own, it is in the path by default.
     pub path_style: Option<bool>,
 }
 
@@ -40,19 +40,19 @@ pub struct Credentials {
     pub session_token: Option<String>,
 }
 
-/// A part of AWS with accounts, endpoints and ARNs of its own.
+/// A part of AWS with its own accounts, endpoints and ARNs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// As it stands in ARNs.
+    /// As in ARNs.
     pub name: &'static str,
-    /// What the names of its servers end with.
+    /// The end of its servers' names.
     pub domain: &'static str,
-    /// Region that signs for IAM.
+    /// The region that signs for IAM.
     pub iam_region: &'static str,
 }
 
 impl Partition {
-    /// The partition of a region; the common one where the region is of none that is known.
+    /// The partition of a region; the common one if the region belongs to no known partition.
     pub fn of(region: &str) -> Self {
         let (name, domain, iam_region) = match region {
             _ if region.starts_with("cn-") => ("aws-cn", "amazonaws.com.cn", "cn-north-1"),
@@ -65,7 +65,7 @@ impl Partition {
 }
 
 impl Endpoint {
-    /// The region where inputs name none, AWS's first one.
+    /// The default region, AWS's first one.
     pub const REGION: &str = "us-east-1";
 
     /// The partition of the region.
@@ -78,13 +78,13 @@ impl Endpoint {
         self.url.is_none()
     }
 
-    /// The server of S3 for a bucket, and what stands before a key in the path.
+    /// The server of S3 for a bucket, and the part of the path before a key.
     pub fn s3(&self, bucket: &str) -> (String, String) {
         let base = match &self.url {
             Some(url) => url.trim_end_matches('/').to_owned(),
             None => format!("https://s3.{}.{}", self.region, self.partition().domain),
         };
-        // A certificate for `*.s3…` says nothing about names with a dot.
+        // A certificate for `*.s3…` does not cover names with a dot.
         let in_path = self.path_style.unwrap_or(self.url.is_some()) || bucket.contains('.');
         match base.split_once("://") {
             _ if bucket.is_empty() => (base, String::new()),
@@ -105,7 +105,7 @@ impl Endpoint {
         }
     }
 
-    /// Refuses what is no region and no URL.
+    /// Rejects an invalid region or URL.
     pub fn validate(&self, faults: &mut Faults) {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if self.region.is_empty() || self.region.len() > 64 || !self.region.bytes().all(plain) {
@@ -127,7 +127,7 @@ impl Endpoint {
 }
 
 impl Connection {
-    /// Everything that is wrong with it.
+    /// All faults in it.
     pub fn validate(&self, faults: &mut Faults) {
         self.endpoint.validate(faults);
         self.credentials.validate(faults);
@@ -135,7 +135,7 @@ impl Connection {
 }
 
 impl Credentials {
-    /// Refuses credentials of which a part is missing.
+    /// Rejects incomplete credentials.
     ///
     /// # Errors
     /// [`Failure::InvalidInputs`].
@@ -156,7 +156,7 @@ impl Credentials {
         }
     }
 
-    /// Refuses credentials of which a part is missing.
+    /// Rejects incomplete credentials.
     ///
     /// # Errors
     /// [`Failure::InvalidInputs`].

@@ -1,4 +1,4 @@
-//! What AWS answers when it does not do what it was asked, and which failure that is.
+//! AWS's error answers, and their failures.
 
 use std::time::Duration;
 
@@ -7,37 +7,37 @@ use purlin_sdk_http::{Error, Response};
 
 use crate::xml::Element;
 
-/// After how long to ask again where AWS is busy and does not say.
+/// The time before the next attempt if AWS is busy and does not say how long.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// An answer that says no.
+/// An error answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AwsError {
-    /// Status of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// What kind of error, such as `NoSuchBucket`.
+    /// The kind of error, such as `NoSuchBucket`.
     pub code: String,
-    /// What AWS says about it.
+    /// AWS's message.
     pub message: String,
-    /// What was asked, such as `s3:PutBucketTagging`.
+    /// The request, such as `s3:PutBucketTagging`.
     pub action: String,
     retry_after: Option<Duration>,
-    /// Where the bucket is, if elsewhere.
+    /// The bucket's region, if it is another one.
     region: Option<String>,
     /// The server's time.
     date: Option<String>,
 }
 
-/// Why there is no good answer.
+/// Why there is no usable answer.
 pub enum Fault {
-    /// AWS said no.
+    /// AWS returned an error.
     Aws(Box<AwsError>),
-    /// There is no answer, or none that can be read.
+    /// There is no answer, or it is unreadable.
     Failed(Failure),
 }
 
 impl AwsError {
-    /// Reads an answer; a bodiless one is told by its status.
+    /// Reads an answer; one without a body is classified by its status.
     pub(crate) fn of(response: &Response, action: &str) -> Self {
         let body = Element::parse(&response.text()).unwrap_or_default();
         let places: [&[&str]; 2] = [&["Error"], &["Errors", "Error"]];
@@ -70,12 +70,12 @@ impl AwsError {
         codes.contains(&self.code.as_str())
     }
 
-    /// Whether what was asked about does not exist.
+    /// Whether the requested object does not exist.
     pub fn is_missing(&self) -> bool {
         self.code.starts_with("NoSuch") || self.code == "NotFound" || self.status == 404
     }
 
-    /// Whether AWS did nothing and wants to be asked later.
+    /// Whether AWS did nothing and wants a later attempt.
     pub(crate) fn is_busy(&self) -> bool {
         self.is(&[
             "Throttling",
@@ -91,7 +91,7 @@ impl AwsError {
         ]) || self.status == 429
     }
 
-    /// Whether it is AWS that failed, and may have done what it was asked for.
+    /// Whether AWS itself failed, and may have carried out the request.
     pub(crate) fn is_internal(&self) -> bool {
         if self.is_busy() || self.is_unknown() {
             return false;
@@ -99,17 +99,17 @@ impl AwsError {
         self.status >= 500 || self.is(&["RequestTimeout", "InternalFailure", "ServiceUnavailable"])
     }
 
-    /// Whether the server, which is not AWS then, does not know what it is asked for.
+    /// Whether the server, which is then not AWS, does not support the request.
     fn is_unknown(&self) -> bool {
         self.status == 501 || self.is(&["NotImplemented", "MethodNotAllowed"])
     }
 
-    /// How long AWS wants to be left alone, where it says so.
+    /// How long AWS wants the client to wait, if it says so.
     pub(crate) fn patience(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// What AWS said, for people.
+    /// AWS's message, for people.
     pub fn said(&self) -> String {
         let Self { action, code, message, .. } = self;
         if message.is_empty() { format!("{action}: {code}") } else { format!("{action}: {code}: {message}") }
@@ -169,13 +169,13 @@ impl AwsError {
 }
 
 impl Fault {
-    /// Whether AWS said that what was asked about does not exist.
+    /// Whether AWS reported that the requested object does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Aws(error) if error.is_missing())
     }
 
-    /// Whether this can be so only because something was made a moment ago: AWS tells its servers in
-    /// its own time. For good it is so where that something does not exist at all.
+    /// Whether the cause may be that something was created a moment ago: AWS tells its servers in
+    /// its own time. The error is permanent if that object does not exist at all.
     pub fn is_not_yet(&self) -> bool {
         match self {
             Self::Aws(error) if error.code.starts_with("MalformedPolicy") => {

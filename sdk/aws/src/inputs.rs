@@ -1,14 +1,14 @@
-//! What inputs of drivers for AWS have in common, as JSON: with holes, or of an older version.
+//! The common part of inputs of drivers for AWS, as JSON: with unknowns, or of an older version.
 
 use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Raw};
 use serde::de::DeserializeOwned;
 
-/// What `check` does for a driver whose inputs name exactly one of several kinds of things: writes them in the
-/// one way in which reality can be compared with them, and judges all that is known. `one_of` is what to say
-/// where there is not exactly one.
+/// The `check` of a driver whose inputs name exactly one of several kinds of things: writes them in
+/// the only spelling that reality can be compared with, and checks every known part. `one_of` is
+/// the message if there is not exactly one.
 ///
 /// # Errors
-/// [`Failure::InvalidInputs`] with everything that is wrong.
+/// [`Failure::InvalidInputs`] with all faults.
 pub fn check<I: DeserializeOwned>(
     request: CheckRequest<I>,
     kinds: &[&str],
@@ -27,7 +27,7 @@ pub fn check<I: DeserializeOwned>(
     normalise(&mut inputs, &request.resource.guresid, &mut faults);
     match faults.take(inputs.known())? {
         Some(Some(known)) => whole(&known, &mut faults),
-        // What is known can be judged before the rest is.
+        // Known parts can be checked before the others.
         Some(None) => parts(&inputs, &mut faults),
         None => {}
     }

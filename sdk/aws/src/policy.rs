@@ -1,10 +1,10 @@
-//! Policy documents: read as text or as JSON, checked, written in one way, and compared by what
-//! they mean. AWS gives back a document in another dress than it was given.
+//! Policy documents: read from text or JSON, checked, normalised, and compared by meaning. AWS
+//! returns a document in a different form from the one that it received.
 
 use purlin_sdk::{Faults, Json, Object};
 use serde_json::json;
 
-/// What a document is attached to, which decides what its statements need.
+/// The kind of object that a document is attached to, which decides what its statements need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An identity: statements name resources and no principal.
@@ -18,9 +18,9 @@ pub enum Kind {
 /// Keys of a statement whose values are lists without an order.
 const LISTS: [&str; 4] = ["Action", "NotAction", "Resource", "NotResource"];
 
-/// The document in the one way in which it is kept: an object, statements in a list, lists sorted
-/// and without what stands twice, a list of one as that one. What is no document stays as it is,
-/// for [`validate`] to tell.
+/// The document in canonical form: an object, statements in a list, lists sorted and without
+/// duplicates, a list of one item as that item. An invalid document stays as it is, so that
+/// [`validate`] reports it.
 pub fn canonical(document: &Json) -> Json {
     let parsed = document.as_str().and_then(|text| serde_json::from_str::<Json>(text).ok());
     let mut document = parsed.unwrap_or_else(|| document.clone());
@@ -59,9 +59,9 @@ fn tidy(value: &mut Json) {
     }
 }
 
-/// Whether two documents allow and forbid the same, as far as their text tells: no matter in which
-/// order, how lists of one are written, in which case actions are, what statements are called, or
-/// whether an account is named by its number or by its ARN.
+/// Whether two documents allow and deny the same, as far as their text shows: the order, the form
+/// of lists with one item, the case of actions, the names of statements, and whether an account is
+/// named by its number or by its ARN do not matter.
 pub fn same(a: &Json, b: &Json) -> bool {
     meaning(a) == meaning(b)
 }
@@ -114,7 +114,7 @@ fn sorted(value: &Json, change: impl Fn(&Json) -> Json) -> Json {
     Json::Object(fields.into_iter().map(|(name, value)| (name.clone(), change(value))).collect())
 }
 
-/// `*` is everybody however it is written; an account's number stands for the account.
+/// `*` means everyone however it is written; an account's number means the account.
 fn principals(value: &Json) -> Json {
     let anybody = json!({"AWS": "*"});
     let value = if value.as_str() == Some("*") { &anybody } else { value };
@@ -126,7 +126,7 @@ fn principals(value: &Json) -> Json {
     })
 }
 
-/// The account that a principal is the whole of.
+/// The account, if a principal is a whole account.
 fn account_of(principal: &str) -> Option<&str> {
     let account = match principal.split(':').collect::<Vec<_>>().as_slice() {
         ["arn", _, "iam", "", account, "root"] => *account,
@@ -136,7 +136,7 @@ fn account_of(principal: &str) -> Option<&str> {
     (account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit())).then_some(account)
 }
 
-/// Refuses what AWS would not take, with each place. The document is canonical.
+/// Rejects, with its place, everything that AWS would not accept. The document is canonical.
 pub fn validate(document: &Json, kind: Kind, pointer: &str, faults: &mut Faults) {
     let Some(fields) = document.as_object() else {
         let fault = match document.as_str() {

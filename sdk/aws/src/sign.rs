@@ -1,4 +1,4 @@
-//! Signatures (AWS Signature Version 4), made by AWS's own library.
+//! Signatures (AWS Signature Version 4), created by AWS's own library.
 
 use std::time::SystemTime;
 
@@ -13,16 +13,16 @@ use purlin_sdk_http::Request;
 
 use crate::Credentials;
 
-/// What a signature is made for.
+/// The scope of a signature.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
-    /// As it stands in the signature, such as `s3`.
+    /// As in the signature, such as `s3`.
     pub(crate) service: &'static str,
     /// Likewise.
     pub(crate) region: String,
 }
 
-/// Adds the headers that prove who sends a request, at this time.
+/// Adds the headers that authenticate a request at this time.
 pub(crate) fn signed(
     mut request: Request,
     scope: &Scope,
@@ -49,7 +49,7 @@ pub(crate) fn signed(
     Ok(request)
 }
 
-/// S3 takes paths as they are sent, and wants to be told the body's digest.
+/// S3 uses paths as they are sent, and requires the body's digest.
 fn settings(service: &str) -> SigningSettings {
     let mut settings = SigningSettings::default();
     if service == "s3" {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use std::time::{Duration, UNIX_EPOCH};
 
-    /// What botocore 1.44 made of the same requests, at 2026-01-02T03:04:05Z.
+    /// botocore 1.44's signatures of the same requests, at 2026-01-02T03:04:05Z.
     #[test]
     fn signatures_are_those_of_another_library() {
         let now = UNIX_EPOCH + Duration::from_secs(1_767_323_045);

@@ -1,17 +1,17 @@
-//! Tags, and the one that says whose a thing is.
+//! Tags, and the tag that names the owner of an object.
 
 use std::collections::BTreeMap;
 
 use purlin_sdk::{Failure, Faults, Object};
 
-/// The tag that names the resource, by its `guresid`, that a thing was made for.
+/// The tag that names the owning resource, by its `guresid`.
 pub const MARK: &str = "purlin:resource";
 
 /// Tags by their keys.
 pub type Tags = BTreeMap<String, String>;
 
-/// Refuses what AWS does not take as tags, and keys that are not the user's to set. `pointer` is
-/// where they stand.
+/// Rejects tags that AWS does not accept, and keys that users may not set. `pointer` is their
+/// place.
 pub fn validate(tags: &Tags, pointer: &str, faults: &mut Faults) {
     let plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || " +-=._:/@".contains(c));
     for (key, value) in tags {
@@ -34,8 +34,8 @@ pub fn validate(tags: &Tags, pointer: &str, faults: &mut Faults) {
     }
 }
 
-/// Puts the mark of a resource among its tags, as `check` returns them. What a user wrote in its
-/// place is refused.
+/// Adds the mark of a resource to its tags, as `check` returns them. Rejects a user's value in its
+/// place.
 pub fn mark(tags: &mut Object, guresid: &str, pointer: &str, faults: &mut Faults) {
     match tags.get(MARK) {
         Some(given) if given.as_str() != Some(guresid) => {
@@ -47,7 +47,7 @@ pub fn mark(tags: &mut Object, guresid: &str, pointer: &str, faults: &mut Faults
     }
 }
 
-/// Refuses a thing that another resource is marked as the owner of. What bears no mark is nobody's.
+/// Rejects an object that is marked as another resource's. An object without a mark has no owner.
 ///
 /// # Errors
 /// [`Failure::Conflict`].
@@ -60,7 +60,7 @@ pub fn not_another_s(tags: &Tags, owners: &[&str], what: &str) -> Result<(), Fai
     }
 }
 
-/// Whether a thing bears the mark of a resource.
+/// Whether an object has the mark of a resource.
 pub fn is_marked(tags: &Tags, guresid: &str) -> bool {
     tags.get(MARK).is_some_and(|owner| owner == guresid)
 }

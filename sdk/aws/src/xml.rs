@@ -1,5 +1,5 @@
-//! XML as AWS speaks it: small documents of elements and text, read into a tree and written from
-//! one. Attributes and namespaces carry nothing that a driver needs; they are passed over.
+//! XML as AWS uses it: small documents of elements and text, read into a tree and written from one.
+//! Attributes and namespaces contain nothing that a driver needs; they are ignored.
 
 use std::fmt::Write as _;
 
@@ -7,17 +7,17 @@ use purlin_sdk::Failure;
 use quick_xml::escape::{escape, resolve_predefined_entity};
 use quick_xml::events::Event;
 
-/// How deep elements may lie within each other. AWS needs about eight.
+/// The maximum nesting of elements. AWS needs about eight.
 const DEEPEST: usize = 64;
 
-/// An element with what is in it.
+/// An element with its contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Element {
     /// Its name, without a prefix.
     pub name: String,
-    /// The text that stands directly in it.
+    /// The text directly in it.
     pub text: String,
-    /// The elements that stand directly in it.
+    /// The elements directly in it.
     pub children: Vec<Element>,
 }
 
@@ -40,10 +40,10 @@ impl Element {
         self.with(Self { name: name.to_owned(), text: text.to_string(), children: Vec::new() })
     }
 
-    /// Reads a document; the answer is its outermost element.
+    /// Reads a document and returns its outermost element.
     ///
     /// # Errors
-    /// When it is no XML, or nested deeper than anything that AWS sends.
+    /// If the text is not XML, or is nested deeper than anything that AWS sends.
     pub fn parse(text: &str) -> Result<Self, Failure> {
         let mut reader = quick_xml::Reader::from_str(text);
         let mut open: Vec<Self> = Vec::new();
@@ -80,7 +80,7 @@ impl Element {
                 _ => None,
             };
             if let Some(mut done) = done {
-                // Blanks between elements are layout.
+                // Whitespace between elements is layout.
                 if !done.children.is_empty() && done.text.trim().is_empty() {
                     done.text.clear();
                 }
@@ -102,12 +102,12 @@ impl Element {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// The element that a path of names leads to.
+    /// The element at a path of names.
     pub fn at(&self, path: &[&str]) -> Option<&Self> {
         path.iter().try_fold(self, |element, name| element.child(name))
     }
 
-    /// The text of the element that a path of names leads to.
+    /// The text of the element at a path of names.
     pub fn text_at(&self, path: &[&str]) -> Option<&str> {
         self.at(path).map(|element| element.text.as_str())
     }
@@ -117,7 +117,7 @@ impl Element {
         self.text_at(&[name])
     }
 
-    /// As a document, with a default namespace where one is wanted.
+    /// As a document, with a default namespace if one is given.
     pub fn document(&self, namespace: Option<&str>) -> String {
         let mut text = String::new();
         self.write(namespace, &mut text);

@@ -1,5 +1,5 @@
-//! The functions that Go's templates have of themselves. The template crate keeps them to itself, so
-//! they are called by a template of one call.
+//! The functions that are built into Go's templates. The template crate does not export them, so
+//! they are called by a template with one call.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ pub(crate) const NAMES: [&str; 19] = [
 const CATCH: &str = "__catch";
 const CALL: &str = "call";
 
-/// Calls of them, each made once for a number of arguments.
+/// Calls of them, each created once for a number of arguments.
 #[derive(Default)]
 pub(crate) struct Builtins {
     made: BTreeMap<(SmolStr, usize), Template>,

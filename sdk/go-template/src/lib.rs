@@ -1,8 +1,8 @@
-//! Go templates with Sprig's functions, as drivers need them: a render is bounded, a fault says its
-//! line, and a value that does not exist is a fault in the place of `<no value>`.
+//! Go templates with Sprig's functions, as drivers need them: a render is bounded, a fault has its
+//! line, and a missing value is a fault instead of `<no value>`.
 //!
-//! It must not know what drivers do with the text, and draws no entropy and reads no clock of its
-//! own: both come in through [`Host`], so that it builds for every WebAssembly target.
+//! This crate does not know what drivers do with the text, and uses no entropy and no clock of its
+//! own: both come from [`Host`], so that it builds for every WebAssembly target.
 
 mod builtins;
 mod moves;
@@ -30,14 +30,14 @@ pub use rendered::Rendered;
 pub use value::{from_json, to_json};
 pub use veil::Veil;
 
-/// Most characters that a render, or one value on the way, may have.
+/// The maximum number of characters of a render, or of one intermediate value.
 pub const MAX_TEXT: usize = 1 << 20;
-/// Most items that a list or a map on the way may have.
+/// The maximum number of items of an intermediate list or map.
 pub const MAX_ITEMS: usize = 100_000;
-/// Most turns that the loops of one render may take together.
+/// The maximum number of iterations that all loops of one render may take together.
 pub const MAX_TURNS: u64 = 1_000_000;
 
-/// What templates may ask of the world.
+/// The services that templates need from outside.
 pub trait Host: Send + Sync {
     /// Fills a buffer with random bytes.
     ///
@@ -47,16 +47,16 @@ pub trait Host: Send + Sync {
     /// Seconds since 1970.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// Why the time is unknown.
     fn now(&self) -> Result<i64, String>;
 }
 
-/// What is wrong with a template.
+/// A fault in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The line, from 1; 0 where it is not known.
+    /// The line, from 1; 0 if unknown.
     pub line: usize,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
 }
 
@@ -71,12 +71,12 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// The functions, made once and shared by the templates of a call.
+/// The functions, created once and shared by the templates of a call.
 pub struct Engine {
     functions: std::collections::BTreeMap<String, ValueFunc>,
 }
 
-/// A template whose syntax is right and whose functions all exist.
+/// A template with valid syntax, whose functions all exist.
 pub struct Parsed {
     main: ListNode,
     defines: Vec<DefineNode>,
@@ -91,7 +91,7 @@ impl Engine {
     /// Reads a template.
     ///
     /// # Errors
-    /// The first fault of the syntax, or every use of a function that does not exist.
+    /// The first syntax error, or every use of a function that does not exist.
     pub fn parse(&self, source: &str) -> Result<Parsed, Vec<Fault>> {
         if source.len() > MAX_TEXT {
             return Err(vec![too_long("the template")]);
@@ -105,19 +105,19 @@ impl Engine {
         if faults.is_empty() { Ok(Parsed { main, defines }) } else { Err(faults) }
     }
 
-    /// Renders a template with data of which nothing is secret.
+    /// Renders a template with data that contains no secrets.
     ///
     /// # Errors
-    /// The fault at which it stopped.
+    /// The fault that stopped it.
     pub fn render(&self, template: &Parsed, data: &Json) -> Result<String, Fault> {
         Ok(self.render_veiled(template, data, &Veil::Open)?.text)
     }
 
-    /// Renders a template with data of which the veil says what is secret. The text knows which of
-    /// it a secret touched.
+    /// Renders a template with data whose secret parts the veil marks. The text records which of
+    /// its parts a secret touched.
     ///
     /// # Errors
-    /// The fault at which it stopped, without secrets.
+    /// The fault that stopped it, without secrets.
     pub fn render_veiled(&self, template: &Parsed, data: &Json, veil: &Veil) -> Result<Rendered, Fault> {
         let defines = template.defines.iter().map(|define| (define.name.as_str(), &define.body));
         let mut run = Run::new(&self.functions, defines.collect());

@@ -1,8 +1,9 @@
-//! Functions that only move values: what comes out of them is as secret as what went in, part by
-//! part. Secrets go through them as tokens, which come out where the function put them.
+//! Functions that only move values: each part of the result is as secret as the part of the
+//! arguments that it comes from. Secrets pass through them as tokens, which appear in the result
+//! where the function put them.
 //!
-//! A function that is not named here may look at any of its arguments. If one holds a secret, all
-//! that it answers is secret.
+//! A function that is not listed here may read any of its arguments. If one holds a secret, its
+//! whole result is secret.
 
 use std::sync::Arc;
 
@@ -11,24 +12,24 @@ use gotmpl::{Value, ValueFunc};
 use crate::MAX_ITEMS;
 use crate::veil::{Held, Veil};
 
-/// What a function does with an argument.
+/// How a function uses an argument.
 #[derive(Clone, Copy)]
 enum Role {
-    /// It looks into a list or map.
+    /// It reads entries of a list or map.
     Holder,
-    /// It looks into it at any depth.
+    /// It reads entries at any depth.
     Deep,
-    /// It looks at it.
+    /// It reads it.
     Seen,
     /// It moves it.
     Moved,
-    /// It moves it, or something else where this is empty.
+    /// It moves it, or something else if this is empty.
     Picked,
-    /// It looks whether it is empty.
+    /// It checks whether it is empty.
     Asked,
 }
 
-/// The role of an argument out of so many; none of a function that may look at all of it.
+/// The role of an argument out of a number of them; none for a function that may read all of it.
 fn role(function: &str, index: usize, count: usize) -> Option<Role> {
     use Role::{Asked, Deep, Holder, Moved, Picked, Seen};
     let roles: &[Role] = match function {
@@ -54,19 +55,20 @@ fn role(function: &str, index: usize, count: usize) -> Option<Role> {
         "not" | "empty" => &[Asked],
         _ => return None,
     };
-    // The last one stands for all that follow.
+    // The last role applies to all further arguments.
     roles.get(index).or(roles.last()).copied()
 }
 
-/// The secrets that went into a function as tokens.
+/// The secrets that entered a function as tokens.
 pub(crate) struct Tokens {
     hidden: Vec<Held>,
-    /// So many parts more are looked at: values share theirs, and may be far larger than they seem.
+    /// How many more parts are read: values share their parts, and may be far larger than they
+    /// seem.
     left: usize,
 }
 
 impl Tokens {
-    /// The arguments with tokens for what is secret; nothing where the function would look at it.
+    /// The arguments with tokens for secrets; none if the function would read a secret.
     pub(crate) fn hide(function: &str, args: &[Held]) -> Option<(Self, Vec<Value>)> {
         let mut tokens = Self { hidden: Vec::new(), left: MAX_ITEMS };
         let merges = function.contains("erge");
@@ -118,7 +120,7 @@ impl Tokens {
         Value::Function(token)
     }
 
-    /// What came out, with secrets in the place of tokens.
+    /// The result, with secrets in place of tokens.
     pub(crate) fn restore(&self, value: &Value) -> Held {
         match value {
             Value::Function(token) => match token(&[]) {
@@ -158,8 +160,9 @@ fn all_open<'a>(veils: impl IntoIterator<Item = &'a Veil>) -> bool {
     veils.into_iter().all(|veil| matches!(veil, Veil::Open))
 }
 
-/// Whether a function that goes into lists and maps at any depth would see a secret: a list or map
-/// that is secret as a whole or, where it asks what is empty, something that tells by that.
+/// Whether a function that reads lists and maps at any depth would read a secret: a list or map
+/// that is secret as a whole or, if it checks for emptiness, a value that reveals a secret by being
+/// empty or not.
 fn looks_at(value: &Value, veil: &Veil, asks: bool, left: &mut usize) -> bool {
     let Some(now) = left.checked_sub(1) else { return true };
     *left = now;

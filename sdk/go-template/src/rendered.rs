@@ -1,14 +1,15 @@
-//! What a template came to: text, and which of it is secret.
+//! The result of a template: text, and its secret parts.
 
 use std::ops::Range;
 
-/// Text, and which of it is secret.
+/// Text, and its secret parts.
 #[derive(Clone, Debug, Default)]
 pub struct Rendered {
     pub(crate) text: String,
-    /// In the order in which they end. One may be empty: nothing was written, and that tells.
+    /// In the order of their ends. One may be empty: nothing was written, which also reveals
+    /// something.
     pub(crate) secret: Vec<Range<usize>>,
-    /// A condition on a secret left something out. What it would have been stood anywhere.
+    /// A condition on a secret omitted something, which could have been anywhere.
     pub(crate) left_out: bool,
 }
 
@@ -23,7 +24,7 @@ impl Rendered {
         self.left_out || !self.secret.is_empty()
     }
 
-    /// The secret parts in the order of the text, those that touch made one.
+    /// The secret parts in the order of the text, adjacent ones merged.
     #[cfg(feature = "full")]
     fn parts(&self) -> Vec<Range<usize>> {
         let mut parts = self.secret.clone();
@@ -47,14 +48,14 @@ mod document {
     use crate::{Fault, yaml};
 
     impl Rendered {
-        /// Reads the text as YAML, and finds what of the document is secret: its places, as JSON
-        /// Pointers, `""` for all of it.
+        /// Reads the text as YAML, and finds the secret places of the document, as JSON Pointers,
+        /// `""` for all of it.
         ///
-        /// The text is read a second time with other words in its secret places. What reads the
-        /// same does not depend on them.
+        /// The text is read a second time with other words in its secret places. Parts that read
+        /// the same do not depend on them.
         ///
         /// # Errors
-        /// The line, and what is wrong with it. Where a secret is in the text, that is not quoted.
+        /// The line and the fault. If there is a secret in the text, it is not quoted.
         pub fn document(&self) -> Result<(Json, Vec<String>), Fault> {
             let document = yaml::parse(&self.text).map_err(|fault| match self.is_secret() {
                 true => Fault {
@@ -75,8 +76,8 @@ mod document {
             Ok((document, places))
         }
 
-        /// The text with other words in its secret places. Their lines and indentation stay, as a
-        /// secret of several lines is usually written where those matter.
+        /// The text with other words in its secret places. Their lines and indentation stay,
+        /// because a secret of several lines is usually written where those matter.
         fn other(&self) -> String {
             let word =
                 (0..).map(|n| format!("z{n}q")).find(|word| !self.text.contains(word)).unwrap_or_default();

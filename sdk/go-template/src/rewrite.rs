@@ -1,6 +1,6 @@
-//! What a parsed template gets before it runs: marks that say at which line it is, checks that a
-//! shown value exists and a kept one is not too large, and `set` and its like made to change the
-//! variable they are called with, as they do in Go, where maps are references.
+//! The additions to a parsed template before it runs: marks with the line, checks that a shown
+//! value exists and a kept one is not too large, and changes so that `set` and similar functions
+//! change the variable that they are called with, as they do in Go, where maps are references.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +123,7 @@ impl Rewriter<'_> {
         nodes.push(Node::Action(action));
     }
 
-    /// What `{{ set $x … }}` and `{{ $_ := set $x … }}` change.
+    /// The variable that `{{ set $x … }}` and `{{ $_ := set $x … }}` change.
     fn changed_variable(&self, pipe: &PipeNode) -> Changed {
         let [only] = pipe.commands.as_slice() else { return Changed::Nothing };
         let [Expr::Identifier(_, function), target, ..] = only.args.as_slice() else {
@@ -136,7 +136,7 @@ impl Rewriter<'_> {
             Expr::Variable(_, name, fields) if fields.is_empty() && name != "$" => {
                 Changed::Variable(name.to_string())
             }
-            // The result is thrown away: only the change can have been meant.
+            // The result is discarded: only the change can be intended.
             _ if pipe.decl.first().is_some_and(|name| name == "$_") => {
                 Changed::Elsewhere(function.to_string())
             }
@@ -200,7 +200,7 @@ fn mark(pos: Pos) -> Node {
     Node::Action(ActionNode { pos, pipe })
 }
 
-/// In Go, what changes nothing is thrown away: that there was a map is made sure of before.
+/// In Go, an action without a change is discarded: this first checks that there was a map.
 fn there(pipe: &PipeNode, variable: &SmolStr) -> Node {
     let pos = pipe.pos;
     let function = pipe.commands.first().and_then(|command| command.args.first());

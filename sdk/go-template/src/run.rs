@@ -1,8 +1,8 @@
-//! Walks a template and writes its text, as Go does, with a veil beside every value, so that it is
-//! known which of the text is secret.
+//! Walks a template and writes its text, as Go does, with a veil beside every value, so that the
+//! secret parts of the text are known.
 //!
-//! What a condition on a secret decides is secret too: the text that it lets through, and every
-//! variable that either of its branches changes.
+//! Everything that a condition on a secret decides is secret too: the text that it outputs, and
+//! every variable that either of its branches changes.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -20,11 +20,11 @@ use crate::rewrite::{AT, KEPT, SHOWN, THERE};
 use crate::veil::{Held, Veil};
 use crate::{MAX_TEXT, MAX_TURNS, bounded};
 
-/// How deep templates and branches may be within each other.
+/// The maximum nesting of templates and branches.
 const MAX_DEPTH: usize = 200;
 const ROOT: SmolStr = SmolStr::new_static("$");
 
-/// Text that refuses to grow without end.
+/// Text with a maximum length.
 struct Bounded(String);
 
 impl Write for Bounded {
@@ -37,7 +37,7 @@ impl Write for Bounded {
     }
 }
 
-/// Why a list of nodes is not walked to its end.
+/// Why the walk of a list of nodes ends early.
 enum Stop {
     Fault(Box<TemplateError>),
     Break,
@@ -57,14 +57,14 @@ pub(crate) struct Run<'a> {
     pub(crate) functions: &'a BTreeMap<String, ValueFunc>,
     pub(crate) templates: BTreeMap<&'a str, &'a ListNode>,
     builtins: Builtins,
-    /// Names in sight, the innermost last.
+    /// Names in scope, the innermost last.
     names: Vec<BTreeMap<SmolStr, Held>>,
     out: Rendered,
     depth: usize,
     turns: u64,
-    /// How many conditions on secrets led here.
+    /// The number of enclosing conditions on secrets.
     shade: usize,
-    /// The line of what is looked at.
+    /// The current line.
     pub(crate) line: usize,
 }
 
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
             Value::Nil => self.write("<no value>", secret),
             Value::String(text) => self.write(text, secret),
             other => {
-                // A value may be written out far larger than it is in memory.
+                // The text of a value may be far larger than the value in memory.
                 let mut text = Bounded(String::new());
                 write!(text, "{other}").map_err(|_| TemplateError::Write)?;
                 self.write(&text.0, secret)
@@ -171,7 +171,7 @@ impl<'a> Run<'a> {
         walked
     }
 
-    /// Walks what a secret decided about, if it did.
+    /// Walks nodes under a condition, which may be secret.
     fn shaded(
         &mut self,
         secret: bool,
@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
                 held.veil = Veil::Made;
             }
         }
-        // Where a loop ends depends on the secret: so does all that follows.
+        // The end of the loop depends on the secret, and so does everything after it.
         if !changes.leaves {
             self.shade -= 1;
         }
@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
         let over = self.commands(dot, &branch.pipe)?;
         let Held { value, veil } = &over;
         let secret = veil.is_whole();
-        // What a name or number of an item tells is how many there are.
+        // The name or number of an item reveals how many there are.
         let index = |value: Value| if secret { Held::made(value) } else { Held::open(value) };
         match value {
             Value::List(items) if !items.is_empty() => self.shaded(secret, branch, |run| {
@@ -276,7 +276,7 @@ impl<'a> Run<'a> {
         };
         let found = self.templates.get(call.name.as_str()).copied();
         let list = found.ok_or_else(|| TemplateError::UndefinedTemplate(call.name.to_string()))?;
-        // It sees none of the names that its caller sees.
+        // It sees none of its caller's names.
         let names = std::mem::replace(&mut self.names, vec![BTreeMap::from([(ROOT, dot.clone())])]);
         let walked = self.list(list, &dot);
         self.names = names;
@@ -355,7 +355,7 @@ impl<'a> Run<'a> {
         self.call(name, all)
     }
 
-    /// `and` and `or`, which look at no more than they have to.
+    /// `and` and `or`, which evaluate only as many arguments as they need.
     fn logic(&mut self, dot: &Held, name: &SmolStr, args: &[Expr], piped: Option<Held>) -> Ran<Held> {
         if args.is_empty() && piped.is_none() {
             return Err(TemplateError::ArgCount { name: name.to_string(), expected: 1, got: 0 }.into());
@@ -453,7 +453,7 @@ impl<'a> Run<'a> {
             Expr::String(_, text) => Held::open(Value::String(Arc::clone(text))),
             Expr::Number(_, Number::Int(int)) => Held::open(Value::Int(*int)),
             Expr::Number(_, Number::Float(float)) => Held::open(Value::Float(*float)),
-            // As in Go, where a number that is written is an `int`.
+            // As in Go, where a number literal is an `int`.
             Expr::Number(_, Number::Uint(large)) => return Err(exec(format!("{large} overflows int")).into()),
             Expr::Bool(_, truth) => Held::open(Value::Bool(*truth)),
             Expr::Nil(_) => Held::default(),
@@ -478,12 +478,12 @@ fn fields_of(held: Held, fields: &[SmolStr]) -> Ran<Held> {
     })
 }
 
-/// What branches may do to what comes after them.
+/// The effects of branches on the code after them.
 #[derive(Default)]
 struct Changes {
-    /// Variables that they assign.
+    /// Variables that they assign to.
     names: Vec<SmolStr>,
-    /// Whether they leave a loop that they are in, or begin its next turn.
+    /// Whether they leave an enclosing loop, or begin its next iteration.
     leaves: bool,
 }
 
@@ -529,13 +529,13 @@ impl Changes {
     }
 }
 
-/// Whether an action is there to be run only, and writes nothing.
+/// Whether an action only has effects, and writes nothing.
 fn is_mark(action: &ActionNode) -> bool {
     let first = action.pipe.commands.first().and_then(|command| command.args.first());
     matches!(first, Some(Expr::Identifier(_, name)) if *name == AT || *name == THERE)
 }
 
-/// What went wrong may tell what the secret is.
+/// The error may reveal the secret.
 fn unsaid(name: &SmolStr) -> TemplateError {
     exec(format!("`{name}` fails; it is given a secret, so the reason is not shown"))
 }

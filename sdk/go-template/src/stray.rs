@@ -1,17 +1,17 @@
-//! An `end` or `else` that belongs to nothing. The parser takes it for the end of the template, and
-//! what stands behind would be left out without a word; Go refuses it.
+//! A stray `end` or `else`. The parser treats it as the end of the template, and would silently
+//! omit the rest; Go rejects it.
 
 use gotmpl::parse::{Expr, ListNode, Node, Parser};
 
 use crate::Fault;
 
-/// An action that no template has of itself.
+/// An action that no template contains by itself.
 const LAST: &str = "{{__last}}";
 const LAST_NAME: &str = "__last";
-/// Places that are looked at to tell the line.
+/// The maximum number of places that are tried to find the line.
 const MOST: usize = 1_000;
 
-/// The fault, where a template that could be read ends before its text does.
+/// The fault, if a valid template ends before its text does.
 pub(crate) fn find(source: &str) -> Option<Fault> {
     if is_whole(source) {
         return None;
@@ -25,7 +25,7 @@ pub(crate) fn find(source: &str) -> Option<Fault> {
         Some((at, word, source.get(..at + 2 + close + 2)?))
     });
     let stray = strays.take(MOST).find(|(_, _, upto)| !is_whole(upto) && is_read(upto));
-    // What is not ended takes the end of another one for its own.
+    // An action without an end takes the end of another one.
     let (at, message) = match (open(source), stray) {
         (Some((at, word)), _) => {
             (at, format!("{{{{{word}}}}} is not ended: write {{{{end}}}} after what it holds"))
@@ -37,7 +37,7 @@ pub(crate) fn find(source: &str) -> Option<Fault> {
     Some(Fault { line, message })
 }
 
-/// The innermost of those that take an end and have none.
+/// The innermost action that needs an end and has none.
 fn open(source: &str) -> Option<(usize, &'static str)> {
     let mut open = Vec::new();
     for (at, _) in source.match_indices("{{") {
@@ -59,7 +59,7 @@ fn is_read(source: &str) -> bool {
     Parser::new(source, "{{", "}}").and_then(Parser::parse).is_ok()
 }
 
-/// Whether the parser comes to the very end.
+/// Whether the parser reaches the end of the text.
 fn is_whole(source: &str) -> bool {
     let parsed = Parser::new(&format!("{source}{LAST}"), "{{", "}}").and_then(Parser::parse);
     parsed.is_ok_and(|(main, _)| ends(&main))

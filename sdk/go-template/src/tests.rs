@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 
-/// Entropy that is none, and a clock that stands.
+/// Entropy that is not random, and a clock that does not move.
 struct Still;
 
 impl Host for Still {
@@ -213,7 +213,7 @@ fn set_changes_the_variable_it_is_called_with() {
     assert!(refused.contains("line 1: `set` can change a variable only"), "{refused}");
 }
 
-/// Expected texts are those of Sprig 3.3 with Go 1.24.
+/// The expected texts are those of Sprig 3.3 with Go 1.24.
 #[test]
 fn what_is_missing_is_as_in_sprig_or_a_fault() {
     expect(&[

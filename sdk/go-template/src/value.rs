@@ -1,4 +1,4 @@
-//! Between JSON and the values of a template.
+//! Conversions between JSON and the values of a template.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gotmpl::Value;
 use serde_json::{Map, Number, Value as Json};
 
-/// The value that a JSON value is in a template.
+/// A JSON value as a value of a template.
 pub fn from_json(json: &Json) -> Value {
     match json {
         Json::Null => Value::Nil,
@@ -24,10 +24,10 @@ pub fn from_json(json: &Json) -> Value {
     }
 }
 
-/// The JSON value that a value of a template is.
+/// A value of a template as JSON.
 ///
 /// # Errors
-/// When it is too large, or holds a number or function that JSON has not.
+/// If it is too large, or holds a number or function that JSON does not have.
 pub fn to_json(value: &Value) -> Result<Json, String> {
     convert(value, &mut crate::MAX_ITEMS.clone())
 }
@@ -69,7 +69,7 @@ pub(crate) fn map(entries: BTreeMap<Arc<str>, Value>) -> Value {
     Value::Map(Arc::new(entries))
 }
 
-/// A value as text, the way Sprig's `toString` does it; nothing for what is not there.
+/// A value as text, as Sprig's `toString` does it; empty for a missing value.
 pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::Nil => String::new(),

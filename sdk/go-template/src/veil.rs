@@ -1,5 +1,5 @@
-//! Which parts of a value are secret. A veil lies beside a value and has its shape; what a function
-//! makes of something veiled is veiled too.
+//! Which parts of a value are secret. A veil accompanies a value and has its shape; the result of a
+//! function on something veiled is veiled too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,28 +7,28 @@ use std::sync::Arc;
 use gotmpl::Value;
 use serde_json::Value as Json;
 
-/// What of a value is secret.
+/// The secret parts of a value.
 ///
-/// Two kinds of secret are told apart. Of one that was *given*, whether a text, list or map is there
-/// or empty is no secret, so that a template may ask for it (`{{ if .driver.secrets.ca }}`). What
-/// was *made* from a secret tells of it by its mere being there.
+/// There are two kinds of secret. For a *given* secret, it is not secret whether a text, list or
+/// map exists or is empty, so a template may test for it (`{{ if .driver.secrets.ca }}`). A value
+/// *made* from a secret reveals something by its mere existence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Veil {
-    /// Nothing.
+    /// No part.
     #[default]
     Open,
-    /// All of it, and it is as it was given.
+    /// All of it, as it was given.
     Given,
-    /// All of it, and it was made from a secret.
+    /// All of it, made from a secret.
     Made,
-    /// What these say of the items of a list.
+    /// The veils of the items of a list.
     List(Arc<[Veil]>),
-    /// What these say of the entries of a map; what is not named is open.
+    /// The veils of the entries of a map; entries without one are open.
     Map(Arc<BTreeMap<Arc<str>, Veil>>),
 }
 
 impl Veil {
-    /// Every leaf of a value, as it was given. The names in maps are open.
+    /// Every leaf of a value, as given. The names in maps are open.
     pub fn leaves(json: &Json) -> Self {
         match json {
             Json::Null => Self::Open,
@@ -46,8 +46,8 @@ impl Veil {
         Self::Map(Arc::new(entries.into_iter().map(|(name, veil)| (name.into(), veil)).collect()))
     }
 
-    /// Covers the place at a JSON Pointer as well; what is there already stays. A pointer to
-    /// nothing covers what it came to last.
+    /// Also covers the place at a JSON Pointer; existing covers stay. A pointer to nothing covers
+    /// the last place that exists on its way.
     pub fn cover(&mut self, json: &Json, pointer: &str, with: &Self) {
         let mut segments = pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
         let segments: Vec<String> = segments.by_ref().collect();
@@ -102,7 +102,7 @@ impl Veil {
         }
     }
 
-    /// What is secret of an entry.
+    /// The veil of an entry.
     pub fn field(&self, name: &str) -> Self {
         match self {
             Self::Map(veils) => veils.get(name).cloned().unwrap_or_default(),
@@ -111,7 +111,7 @@ impl Veil {
         }
     }
 
-    /// What is secret of an item.
+    /// The veil of an item.
     pub(crate) fn item(&self, index: usize) -> Self {
         match self {
             Self::List(veils) => veils.get(index).cloned().unwrap_or_default(),
@@ -125,7 +125,7 @@ impl Veil {
         matches!(self, Self::Given | Self::Made)
     }
 
-    /// Whether it tells of a secret that the value is there, true or empty.
+    /// Whether it reveals a secret that the value exists, is true or is empty.
     pub(crate) fn decides(&self, value: &Value) -> bool {
         match self {
             Self::Made => true,
@@ -135,7 +135,7 @@ impl Veil {
     }
 }
 
-/// A value, and what of it is secret.
+/// A value and its veil.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub(crate) value: Value,

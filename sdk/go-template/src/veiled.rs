@@ -1,4 +1,4 @@
-//! That a secret stays one, whatever a template does with it.
+//! A secret stays secret, whatever a template does with it.
 
 #![allow(clippy::panic, reason = "helpers of tests")]
 
@@ -225,7 +225,7 @@ fn of_a_document_the_leaves_that_a_secret_touched_are_told() {
         ("a: {{ .s.none }}\nb: 1", &["/a"]),
         ("a: {{ .s.flag }}\nb: {{ .s.null | default \"x\" }}", &["/a"]),
         ("a: 1 # {{ .s.pw }}\nb: 2", &[]),
-        // Names that come from a secret make their map one.
+        // Names that come from a secret make their map secret.
         ("a: 1\nm: {{ dict .s.pw 1 \"x\" 2 | toJson }}", &["/m"]),
         ("a: 1\n{{ .s.pw }}: 2", &[""]),
         ("m:\n  {{ .s.user }}: 2\n  b: 3\na: 1", &["/m"]),

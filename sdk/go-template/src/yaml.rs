@@ -1,16 +1,16 @@
-//! YAML 1.2 to JSON: what rendered text is read as.
+//! YAML 1.2 to JSON, to read rendered text.
 
 use serde_json::Value as Json;
 
 use crate::Fault;
 
-/// How many characters of a line are shown.
+/// The maximum number of characters shown of a line.
 const SHOWN: usize = 80;
 
-/// The one document of a text; nothing is `null`.
+/// The single document of a text; an empty one is `null`.
 ///
 /// # Errors
-/// The line, and what is wrong with it.
+/// The line and the fault.
 pub fn parse(text: &str) -> Result<Json, Fault> {
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
@@ -19,13 +19,13 @@ pub fn parse(text: &str) -> Result<Json, Fault> {
         let message = message.split(" at line ").next().unwrap_or(&message);
         let message = message.strip_prefix("error: ").unwrap_or(message);
         let message = message.lines().next().unwrap_or_default();
-        // The line that it renders shows what is wrong better than the parser's words.
+        // The rendered line shows the fault better than the parser's message.
         let rendered = line.checked_sub(1).and_then(|index| text.lines().nth(index)).map(str::trim);
         let rendered = match rendered.filter(|rendered| !rendered.is_empty()) {
             Some(rendered) => format!(" `{}`", rendered.chars().take(SHOWN).collect::<String>()),
             None => String::new(),
         };
-        // The commonest by far, in words that say what to look for.
+        // The most common error by far, in words that say what to look for.
         let message = match message.starts_with("mapping values are not allowed") {
             true => "`: ` in a text without quotes",
             false => message,

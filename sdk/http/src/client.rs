@@ -1,4 +1,4 @@
-//! Sending requests within the deadline of a call. It does not know how they travel.
+//! Sends requests within the deadline of a call. This module does not know how they travel.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,31 +6,32 @@ use purlin_sdk::{Call, Failure, operation};
 
 use crate::{Error, Request, Response};
 
-/// What is kept of the call's time, a fifth of it at most, so that the driver can still say what
-/// went wrong.
+/// The time reserved at the end of a call, at most a fifth of it, so that the driver can still
+/// report an error.
 const RESERVE: Duration = Duration::from_millis(500);
-/// The longest that a request may take where the call has more time.
+/// The longest time for a request if the call has more time.
 const LONGEST: Duration = Duration::from_secs(300);
 /// The longest wait between two attempts within one call.
 const WAIT: Duration = Duration::from_secs(10);
-/// How often a wait asks whether the operator wants the call to end.
+/// How often a wait checks whether the operator cancelled the call.
 const ASK: Duration = Duration::from_millis(100);
 
-/// What an exchange has to stay within.
+/// The limits of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// From the first byte sent to the last one received.
+    /// From the first byte sent to the last byte received.
     pub time: Duration,
     /// Bytes of the answer's body.
     pub largest: usize,
 }
 
-/// How requests travel. A closure of the same shape is one.
+/// How requests travel. A closure of the same shape is a transport.
 pub trait Transport {
-    /// Sends a request and returns its answer, whatever its status. Redirects are answers.
+    /// Sends a request and returns its answer, whatever its status. Redirects are returned as
+    /// answers.
     ///
     /// # Errors
-    /// Where there is no whole answer.
+    /// There is no complete answer.
     fn exchange(&self, request: &Request, limits: &Limits) -> Result<Response, Error>;
 }
 
@@ -40,7 +41,7 @@ impl<F: Fn(&Request, &Limits) -> Result<Response, Error>> Transport for F {
     }
 }
 
-/// The platform's own way: `wasi:http` in a sandbox, plain HTTP/1.1 in unit tests.
+/// The transport of the platform: `wasi:http` in a sandbox, plain HTTP/1.1 in unit tests.
 struct Platform;
 
 impl Transport for Platform {
@@ -65,7 +66,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that is done before the call's deadline. Answers may have 4 MiB, and nothing is
+    /// A client that finishes before the call's deadline. Answers may have 4 MiB, and nothing is
     /// sent twice.
     pub fn new(call: &Call) -> Self {
         Self {
@@ -86,14 +87,15 @@ impl Client {
         self
     }
 
-    /// The same with another limit for the body of an answer, in bytes.
+    /// The same with a different limit for the body of an answer, in bytes.
     #[must_use]
     pub fn largest(mut self, bytes: usize) -> Self {
         self.largest = bytes;
         self
     }
 
-    /// The same with what requests are for, as the operator reads it where one is denied: "to …".
+    /// The same with the purpose of the requests, which the operator reads if one is denied: "to
+    /// …".
     #[must_use]
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = reason.into();
@@ -107,23 +109,24 @@ impl Client {
         self
     }
 
-    /// The same with so many attempts, at least one, at a request that may be repeated. Between
-    /// them it waits as long as the server says, or else 200 ms, 400 ms and so on.
+    /// The same with this number of attempts, at least one, at a request that may be repeated.
+    /// Between attempts it waits as long as the server says, or else 200 ms, 400 ms and so on.
     #[must_use]
     pub fn patience(mut self, attempts: u32) -> Self {
         self.attempts = attempts.max(1);
         self
     }
 
-    /// What is left of the call's time, without the little that is kept for an answer.
+    /// The rest of the call's time, without the reserve for an answer.
     pub fn remaining(&self) -> Duration {
         left(self.deadline).saturating_sub(self.reserve)
     }
 
-    /// Sends a request. Any status is an answer: [`Response::success`] is the strict one.
+    /// Sends a request. Any status is returned as an answer: use [`Response::success`] to reject
+    /// errors.
     ///
     /// # Errors
-    /// Where there is no whole answer. `?` makes the right [`Failure`] of it.
+    /// If there is no complete answer. `?` turns it into the right [`Failure`].
     pub fn send(&self, mut request: Request) -> Result<Response, Error> {
         for (name, value) in &self.headers {
             if request.get_header(name).is_none() {
@@ -159,11 +162,12 @@ impl Client {
         }
     }
 
-    /// Waits, and asks all the while whether to go on.
+    /// Waits, and meanwhile checks whether to continue.
     ///
     /// # Errors
-    /// [`Failure::RetryAfter`] where the call's time does not suffice, or the operator wants it to
-    /// end. It says that nothing happened: who has begun something has to say otherwise.
+    /// [`Failure::RetryAfter`] if the call's time does not suffice, or the operator cancelled the
+    /// call. It says that nothing happened: a driver that has begun something must return another
+    /// failure.
     pub fn pause(&self, time: Duration) -> Result<(), Failure> {
         if time >= self.remaining() {
             return Err(Failure::RetryAfter { after: time, message: "the call's time is over".to_owned() });

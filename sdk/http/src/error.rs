@@ -1,4 +1,4 @@
-//! Why there is no answer, and what that means for the call: may something have happened?
+//! Why there is no answer, and what that means for the call: can something have happened?
 
 use std::fmt;
 use std::time::Duration;
@@ -10,56 +10,56 @@ use crate::Request;
 /// How long to wait for a server that cannot be reached.
 const UNREACHABLE: Duration = Duration::from_secs(1);
 
-/// Why there is no answer. `target` is the method and the URL, without a query, for there may be
-/// secrets in it.
+/// Why there is no answer. `target` is the method and the URL without its query, which may contain
+/// secrets.
 ///
-/// It is not a `std` error, so that `?` makes of it the [`Failure`] that it is.
+/// It is not a `std` error, so that `?` converts it to the right [`Failure`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The operator has not granted it. Nothing was sent.
     Denied {
         /// Method and URL.
         target: String,
-        /// Why it was wanted.
+        /// The purpose of the request.
         message: String,
     },
-    /// It cannot be sent: its URL or one of its headers is wrong. Nothing was sent.
+    /// It cannot be sent: its URL or one of its headers is invalid. Nothing was sent.
     Unusable {
         /// Method and URL.
         target: String,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
-    /// Nobody is there, at present. Nothing was sent.
+    /// The server is not reachable at present. Nothing was sent.
     Unreachable {
         /// Method and URL.
         target: String,
         /// What went wrong.
         message: String,
     },
-    /// The server's name is unknown, or it could not prove who it is. Nothing was sent.
+    /// The server's name is unknown, or it could not prove its identity. Nothing was sent.
     Untrusted {
         /// Method and URL.
         target: String,
         /// What went wrong.
         message: String,
     },
-    /// It was sent, or part of it, and no whole answer came.
+    /// All or part of it was sent, and no complete answer came.
     Lost {
         /// Method and URL.
         target: String,
         /// What went wrong.
         message: String,
-        /// Whether sending it again does no harm.
+        /// Whether sending it again is harmless.
         repeatable: bool,
         /// Whether it may have changed something.
         effects: bool,
     },
-    /// The answer is larger than it may be. The request was carried out.
+    /// The answer is larger than the limit. The request was carried out.
     TooLarge {
         /// Method and URL.
         target: String,
-        /// What it may have, in bytes.
+        /// The limit, in bytes.
         largest: usize,
         /// Whether the request may have changed something.
         effects: bool,
@@ -92,12 +92,12 @@ impl Error {
         Self::TooLarge { target: request.target(), largest, effects: request.has_effects() }
     }
 
-    /// Whether the request may have been carried out although nobody can say so.
+    /// Whether the request may have been carried out with an unknown outcome.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::TooLarge { .. })
     }
 
-    /// Whether sending it again makes sense and does no harm.
+    /// Whether sending it again is useful and harmless.
     pub(crate) fn asks_for_patience(&self) -> Option<Option<Duration>> {
         let again = matches!(self, Self::Unreachable { .. } | Self::Lost { repeatable: true, .. });
         again.then_some(None)
@@ -131,8 +131,8 @@ impl From<Error> for Failure {
         let text = error.to_string();
         match error {
             Error::Denied { target, message } => Self::denied("http", target, message),
-            // Nothing is known about what it did, and the host finds out. Any other failure would say
-            // that nothing was made, and what was made would be forgotten.
+            // The effect is unknown, and the host finds out. Any other failure would mean that
+            // nothing was created, and a created object would be forgotten.
             Error::Lost { effects: true, .. } | Error::TooLarge { effects: true, .. } => {
                 Self::Undecided(text)
             }

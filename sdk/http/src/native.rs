@@ -1,5 +1,5 @@
-//! Requests from unit tests to a server on loopback: plain HTTP/1.1 over `std::net`, one connection
-//! each. No driver uses it: in a sandbox there is `wasi:http`.
+//! Requests from unit tests to a server on loopback: plain HTTP/1.1 over `std::net`, with one
+//! connection each. Drivers do not use it: in a sandbox there is `wasi:http`.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -29,7 +29,7 @@ pub(crate) fn exchange(request: &Request, limits: &Limits) -> Result<Response, E
         head.push_str(&format!("content-length: {}\r\n", request.body.len()));
     }
     head.push_str("\r\n");
-    // A server that does not want the body may answer all the same.
+    // A server that does not accept the body may answer all the same.
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&request.body));
     let mut answer = BufReader::new(Timed { stream, end });
     let (status, headers) = loop {
@@ -69,7 +69,7 @@ fn connect(request: &Request, parts: &Parts<'_>, limits: &Limits) -> Result<TcpS
     Err(Error::unreachable(request, last))
 }
 
-/// A stream whose time ends.
+/// A stream with a deadline.
 struct Timed {
     stream: TcpStream,
     end: Instant,

@@ -1,4 +1,4 @@
-//! What is asked.
+//! Requests.
 
 use data_encoding::BASE64;
 use purlin_sdk::Failure;
@@ -13,7 +13,7 @@ pub struct Request {
     pub method: String,
     /// The whole URL, with a query if there is one and without a fragment.
     pub url: String,
-    /// Names in any case. `Host` and `Content-Length` are seen to.
+    /// Names in any case. The client sets `Host` and `Content-Length`.
     pub headers: Vec<(String, String)>,
     /// The body, often empty.
     pub body: Vec<u8>,
@@ -59,7 +59,7 @@ impl Request {
         Self::new("DELETE", url)
     }
 
-    /// The same with one header more.
+    /// The same with one more header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
@@ -79,7 +79,7 @@ impl Request {
         self.header("authorization", format!("Basic {pair}"))
     }
 
-    /// The same with one parameter more in the query, encoded here.
+    /// The same with one more parameter in the query, which this method encodes.
     #[must_use]
     pub fn query(mut self, name: &str, value: &str) -> Self {
         let mark = if self.url.contains('?') { '&' } else { '?' };
@@ -87,32 +87,31 @@ impl Request {
         self
     }
 
-    /// The same with a body of some type.
+    /// The same with a body of this type.
     #[must_use]
     pub fn body(mut self, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self.header("content-type", content_type)
     }
 
-    /// The same with a JSON body. A content type that was set before stays.
+    /// The same with a JSON body. Keeps a content type that was set before.
     ///
     /// # Errors
-    /// When it does not serialise.
+    /// If it does not serialise.
     pub fn json(mut self, body: &impl Serialize) -> Result<Self, Failure> {
         self.body = serde_json::to_vec(body)?;
         let typed = self.get_header("content-type").is_some();
         Ok(if typed { self } else { self.header("content-type", "application/json") })
     }
 
-    /// The same, with the promise that it does no harm when it arrives twice.
+    /// The same, with the promise that it is harmless when it arrives twice.
     #[must_use]
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self
     }
 
-    /// Whether it does no harm when it arrives twice: by its method, or by
-    /// [`Request::repeatable`].
+    /// Whether it is harmless when it arrives twice: by its method, or by [`Request::repeatable`].
     pub fn is_repeatable(&self) -> bool {
         self.repeatable
     }
@@ -128,19 +127,19 @@ impl Request {
         find(&self.headers, name)
     }
 
-    /// Method and URL as people may see them: without the query, where secrets may be.
+    /// Method and URL as people may see them: without the query, which may contain secrets.
     pub fn target(&self) -> String {
         let place = self.url.split(['?', '#']).next().unwrap_or_default();
         format!("{} {place}", self.method)
     }
 
-    /// Whether a length has to be told although there is no body.
+    /// Whether a length must be sent although there is no body.
     pub(crate) fn tells_length(&self) -> bool {
         (!self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH"))
             && self.get_header("content-length").is_none()
     }
 
-    /// Refuses what could become another request on its way.
+    /// Rejects anything that could turn into another request on its way.
     pub(crate) fn validate(&self) -> Result<(), Error> {
         if self.method.is_empty()
             || !self.method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-')

@@ -1,4 +1,4 @@
-//! What is answered, and which failure it is.
+//! Answers, and their failures.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +9,7 @@ use crate::{Request, request};
 
 /// Characters of a body that a message quotes.
 const QUOTED: usize = 300;
-/// How long to wait where a server asks for patience and does not say for how long.
+/// How long to wait if a server asks for a retry and does not say when.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// An answer, whatever its status.
@@ -17,11 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Response {
     /// Such as 200.
     pub status: u16,
-    /// As they came; names in any case.
+    /// As received; names in any case.
     pub headers: Vec<(String, String)>,
-    /// All of the body.
+    /// The whole body.
     pub body: Vec<u8>,
-    /// What it answers, as people may see it.
+    /// The request that it answers, as people may see it.
     target: String,
     repeatable: bool,
     effects: bool,
@@ -50,13 +50,13 @@ impl Response {
         (200..300).contains(&self.status)
     }
 
-    /// Whether the request may have been carried out although the answer is a failure: somebody on
-    /// the way, or the server itself, gave up in the middle.
+    /// Whether the request may have been carried out although the answer is an error: a proxy, or
+    /// the server itself, gave up in the middle.
     pub fn is_undecided(&self) -> bool {
         matches!(self.status, 408 | 500 | 502 | 504) || (self.status == 503 && self.retry_after().is_none())
     }
 
-    /// After how long the server wants to be asked again, if it says so.
+    /// The time after which the server wants the next attempt, if it says so.
     pub fn retry_after(&self) -> Option<Duration> {
         let text = self.header("retry-after")?.trim();
         match text.parse::<u64>() {
@@ -68,7 +68,7 @@ impl Response {
         }
     }
 
-    /// Whether asking again makes sense and does no harm, and when.
+    /// Whether another attempt is useful and harmless, and when.
     pub(crate) fn asks_for_patience(&self) -> Option<Option<Duration>> {
         let after = self.retry_after();
         let again = match self.status {
@@ -83,7 +83,7 @@ impl Response {
     /// The body as JSON.
     ///
     /// # Errors
-    /// [`Failure::Failed`] with what is wrong with the body, or [`Failure::Undecided`] where the request had
+    /// [`Failure::Failed`] with the fault in the body, or [`Failure::Undecided`] if the request had
     /// effects and the status is a success. It quotes nothing, because an answer may hold secrets.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         serde_json::from_slice(&self.body).map_err(|error| {
@@ -93,30 +93,30 @@ impl Response {
         })
     }
 
-    /// The body as text; what is none is replaced.
+    /// The body as text; invalid bytes are replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The answer itself where its status is one of 200 to 299.
+    /// The answer itself if its status is one of 200 to 299.
     ///
     /// # Errors
-    /// What [`Response::failure`] says.
+    /// The result of [`Response::failure`].
     pub fn success(self) -> Result<Self, Failure> {
         if self.is_success() { Ok(self) } else { Err(self.failure()) }
     }
 
-    /// The answer itself where its status is one of these.
+    /// The answer itself if its status is one of these.
     ///
     /// # Errors
-    /// What [`Response::failure`] says.
+    /// The result of [`Response::failure`].
     pub fn expect_status(self, statuses: &[u16]) -> Result<Self, Failure> {
         if statuses.contains(&self.status) { Ok(self) } else { Err(self.failure()) }
     }
 
-    /// What this answer means where it is not the one hoped for: 404 and 410 are not found, 409 and
-    /// 412 a conflict, a server that asks for patience gets it where nothing can have happened, and
-    /// what may have happened is undecided ([`Response::is_undecided`]).
+    /// The failure for an unwanted answer: 404 and 410 are not found, 409 and 412 a conflict, a
+    /// request for a retry is granted if nothing can have happened, and an uncertain outcome is
+    /// undecided ([`Response::is_undecided`]).
     pub fn failure(&self) -> Failure {
         let message = self.message();
         if self.effects && self.is_undecided() {
@@ -132,8 +132,8 @@ impl Response {
         }
     }
 
-    /// Method, URL, status, and what the server says about it. Of a success only what is meant for
-    /// people is quoted, for there may be secrets in the rest.
+    /// Method, URL, status, and the server's message. For a success, only the part for people is
+    /// quoted, because the rest may contain secrets.
     pub fn message(&self) -> String {
         let said = serde_json::from_slice::<Json>(&self.body).ok().and_then(|body| said(&body));
         let rest = || if self.is_success() { String::new() } else { self.text() };
@@ -144,7 +144,7 @@ impl Response {
     }
 }
 
-/// Where APIs say what went wrong.
+/// The places where APIs put error messages.
 fn said(body: &Json) -> Option<String> {
     let places = [
         "/message",
@@ -162,7 +162,7 @@ fn said(body: &Json) -> Option<String> {
     places.iter().find_map(|place| body.pointer(place).and_then(Json::as_str)).map(str::to_owned)
 }
 
-/// A line of it.
+/// One line of a message.
 fn quoted(text: &str) -> String {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
     let line = words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! Against a real server on loopback, which answers what each test has it say.
+//! Tests against a real server on loopback, which gives the answers of each test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -9,8 +9,8 @@ use purlin_sdk::{Call, Failure, testing};
 
 use crate::{Client, Error, Limits, Parts, Request, Response, query, segment};
 
-/// A server that gives these answers in turn, and tells what it was asked. An empty answer ends the
-/// connection without one.
+/// A server that gives these answers in turn, and returns the requests that it got. An empty answer
+/// ends the connection without one.
 fn server(answers: Vec<&'static str>) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -95,7 +95,7 @@ fn a_lost_answer_is_known_as_such() {
     assert!(error.is_lost());
     assert!(matches!(Failure::from(error), Failure::Undecided(_)));
     assert!(client().send(Request::post(&url)).err().expect("cut off").is_lost());
-    // To send it again does no harm; that it did nothing is not known for that.
+    // Sending it again is harmless, but that does not mean that it did nothing.
     let failure = Failure::from(client().send(Request::post(&url).repeatable()).err().expect("lost"));
     assert!(matches!(failure, Failure::Undecided(_)), "{failure}");
     let (url, _told) = server(vec!["", "HTTP/1.1 200 OK\r\n\r\nfar too long"]);
@@ -103,7 +103,7 @@ fn a_lost_answer_is_known_as_such() {
     assert!(matches!(failure, Failure::RetryAfter { .. }), "{failure}");
     let failure = Failure::from(client().largest(4).send(Request::delete(&url)).err().expect("too large"));
     assert!(matches!(failure, Failure::Undecided(_)), "{failure}");
-    // Nothing listens on this port.
+    // No server listens on this port.
     let error = client().send(Request::post("http://127.0.0.1:1")).err().expect("refused");
     assert!(!error.is_lost(), "nothing was sent");
     assert!(matches!(Failure::from(error), Failure::RetryAfter { .. }));

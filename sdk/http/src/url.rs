@@ -1,8 +1,8 @@
-//! URLs, as far as a client needs to take them apart and to put texts into them.
+//! URLs, as far as a client needs to parse them and to insert texts into them.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// All but what RFC 3986 calls unreserved.
+/// Everything except RFC 3986's unreserved characters.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A text as one segment of a path: a slash in it is encoded too, and `.` and `..` cannot lead
@@ -20,22 +20,22 @@ pub fn query(text: &str) -> String {
     utf8_percent_encode(text, ENCODED).to_string()
 }
 
-/// The parts of a URL that are sent apart from each other.
+/// The parts of a URL that are sent separately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts<'a> {
     /// Whether it is `https`, not `http`.
     pub secure: bool,
-    /// Host, and port where one is given.
+    /// The host, with a port if one is given.
     pub authority: &'a str,
-    /// Path and query; `/` where there is none.
+    /// Path and query; `/` if there is none.
     pub path: String,
 }
 
 impl<'a> Parts<'a> {
-    /// Takes a URL apart.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// The fault in it, for people.
     pub fn of(url: &'a str) -> Result<Self, String> {
         if let Some(wrong) = url.chars().find(|c| !c.is_ascii_graphic() || "\"<>\\^`{|}".contains(*c)) {
             return Err(format!("a URL cannot have {wrong:?} in it; percent-encode it"));
@@ -60,7 +60,7 @@ impl<'a> Parts<'a> {
         Ok(Self { secure, authority, path: format!("{slash}{path}") })
     }
 
-    /// The host without its port, and without the brackets of an address of version 6.
+    /// The host without its port, and without the brackets of an IPv6 address.
     pub fn host(&self) -> &'a str {
         match self.authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, _)) => host,

@@ -1,5 +1,5 @@
-//! Requests over `wasi:http`. Nothing here waits for longer than the exchange may take: each wait
-//! is for what is hoped for, or for the end of the time.
+//! Requests over `wasi:http`. Nothing here waits longer than the exchange may take: each wait ends
+//! with its event or with the time.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use wasip2::io::streams::{OutputStream, StreamError};
 
 use crate::{Error, Limits, Parts, Request, Response};
 
-/// The longest that a connection may take.
+/// The longest time to connect.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Bytes read at once.
 const CHUNK: u64 = 64 << 10;
@@ -24,7 +24,7 @@ pub(crate) fn exchange(request: &Request, limits: &Limits) -> Result<Response, E
     let outgoing = outgoing(request)?;
     let body = if request.body.is_empty() { None } else { outgoing.body().ok() };
     let options = RequestOptions::new();
-    // A connection that takes too long is told from an answer that does.
+    // This distinguishes a slow connection from a slow answer.
     let _ = options.set_connect_timeout(Some(nanoseconds(limits.time.min(CONNECT))));
     let answer = handle(outgoing, Some(options)).map_err(|code| told(request, limits, code))?;
     let answered = answer.subscribe();
@@ -32,7 +32,8 @@ pub(crate) fn exchange(request: &Request, limits: &Limits) -> Result<Response, E
         if let Ok(stream) = body.write() {
             write(&stream, &request.body, &answered, &end);
         }
-        // A body that could not be sent whole makes an answer all the same, or an error there.
+        // After a body that could not be sent completely, there is an answer all the same, or an
+        // error there.
         let _ = OutgoingBody::finish(body, None);
     }
     wait(&answered, &end).map_err(|()| Error::lost(request, too_slow(limits)))?;
@@ -96,7 +97,7 @@ fn wait(something: &Pollable, end: &Pollable) -> Result<(), ()> {
     if something.ready() { Ok(()) } else { Err(()) }
 }
 
-/// Writes a body until all of it is gone, or nobody wants more of it.
+/// Writes a body until all of it is sent, or the server accepts no more.
 fn write(stream: &OutputStream, mut bytes: &[u8], answered: &Pollable, end: &Pollable) {
     let ready = stream.subscribe();
     let mut flushed = false;
@@ -178,7 +179,7 @@ fn read(
     Ok(Response::new(incoming.status(), headers, all))
 }
 
-/// What the host's error means.
+/// The meaning of the host's error.
 fn told(request: &Request, limits: &Limits, code: ErrorCode) -> Error {
     let target = request.target();
     match code {

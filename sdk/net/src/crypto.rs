@@ -1,5 +1,5 @@
-//! What TLS 1.3 is made of, from the crates of RustCrypto: so a driver is built by cargo alone, with
-//! no compiler for C that knows WebAssembly. It verifies and agrees; private keys it has none.
+//! The parts of TLS 1.3, from the RustCrypto crates: so cargo alone builds a driver, without a C
+//! compiler for WebAssembly. This module verifies and agrees on keys; it has no private keys.
 
 mod aead;
 mod exchange;
@@ -16,7 +16,7 @@ use rustls_portable::sign::SigningKey;
 /// The parts, the preferred ones first.
 pub(crate) fn provider() -> CryptoProvider {
     CryptoProvider {
-        // Without instructions for AES, ChaCha is the quicker one.
+        // Without AES instructions, ChaCha is faster.
         cipher_suites: vec![aead::CHACHA20_POLY1305, aead::AES_256_GCM, aead::AES_128_GCM],
         kx_groups: vec![&exchange::X25519, &exchange::P256],
         signature_verification_algorithms: signature::ALGORITHMS,
@@ -35,7 +35,7 @@ impl SecureRandom for System {
     }
 }
 
-/// A driver shows no certificate of its own.
+/// A driver presents no certificate of its own.
 #[derive(Debug)]
 struct NoKeys;
 

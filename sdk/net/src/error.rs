@@ -1,4 +1,4 @@
-//! Why a server could not be talked to.
+//! Why communication with a server failed.
 
 use std::fmt;
 use std::io;
@@ -6,31 +6,31 @@ use std::time::Duration;
 
 use purlin_sdk::Failure;
 
-/// What went wrong on the way to a server.
+/// The kind of error on the way to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The operator did not grant it. For a look-up the name is in it, for a connection nothing.
+    /// The operator did not grant it. For a lookup the name is in it, for a connection nothing.
     Denied {
-        /// Whether the name may not be looked up; else it is the connection that is not granted.
+        /// Whether the lookup of the name is denied; else it is the connection.
         lookup: bool,
     },
-    /// Nobody knows the name.
+    /// The name does not exist.
     UnknownName,
-    /// The server's machine answers, and nobody listens there.
+    /// The server's machine answers, and no program listens there.
     Refused,
-    /// There is no way there.
+    /// There is no route to it.
     Unreachable,
     /// It took too long.
     TimedOut,
     /// The other side ended the connection.
     Closed,
-    /// TLS could not be agreed on, or the server is not who it should be.
+    /// TLS could not be agreed on, or the server has the wrong identity.
     Tls(String),
     /// Anything else.
     Other(String),
 }
 
-/// What went wrong, and with which server.
+/// An error, and the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// `HOST:PORT`.
@@ -40,7 +40,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// The failure for a call that has done nothing yet.
+    /// The failure for a call that has not changed anything yet.
     pub fn failure(&self, what: &str) -> Failure {
         let again = |seconds| Failure::RetryAfter {
             after: Duration::from_secs(seconds),
@@ -48,11 +48,11 @@ impl Error {
         };
         match &self.trouble {
             Trouble::Denied { .. } => Failure::denied("tcp", &self.server, format!("{what} needs it")),
-            // A server that is just being started does so; the host's patience is bounded.
+            // A server that is starting does so; the host retries only a bounded number of times.
             Trouble::Refused => again(2),
             Trouble::Closed => again(1),
             Trouble::Unreachable => again(5),
-            // It had its time; whoever stays silent does not begin to talk by being asked again.
+            // It had its time; a silent server does not begin to answer because of another attempt.
             Trouble::TimedOut | Trouble::UnknownName | Trouble::Tls(_) | Trouble::Other(_) => {
                 Failure::failed(format!("{what}: {self}"))
             }

@@ -14,7 +14,7 @@ pub use server::Server;
 pub use stream::Stream;
 pub use tls::{Tls, certificates};
 
-/// Percent-encoded for a URL, whatever is no plain letter, digit or one of `-._~`.
+/// Percent-encodes a text for a URL, except letters, digits and `-._~`.
 pub fn percent_encoded(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
@@ -28,10 +28,10 @@ pub fn percent_encoded(text: &str) -> String {
     encoded
 }
 
-/// Connects to a server, without TLS as yet.
+/// Connects to a server, without TLS at first.
 ///
 /// # Errors
-/// When nobody is reached until then, or may be.
+/// If the server is not reachable by then, or is not granted.
 pub fn connect(server: &Server, until: Deadline) -> Result<Stream, Error> {
     let until = until.sooner(Deadline::after(server.patience()));
     let connected = tcp::Tcp::connect(&server.host, server.port, until);

@@ -1,4 +1,4 @@
-//! Where a server is and how to talk to it, as it stands in a driver's inputs.
+//! A server's address and settings, as in a driver's inputs.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -24,15 +24,15 @@ pub struct Server {
 }
 
 impl Server {
-    /// Seconds for a connection where inputs name none.
+    /// The default for the seconds to connect.
     pub const CONNECT_TIMEOUT: u64 = 10;
 
-    /// How long a connection may take.
+    /// The time limit for a connection.
     pub fn patience(&self) -> Duration {
         Duration::from_secs(self.connect_timeout)
     }
 
-    /// Everything that is wrong with it, below `/connection`.
+    /// All faults in it, below `/connection`.
     pub fn validate(&self, faults: &mut Faults) {
         let place = |name: &str| format!("/connection/{name}");
         let ascii = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');

@@ -23,7 +23,7 @@ impl Stream {
         Self(Kind::Plain(tcp))
     }
 
-    /// Reads and writes wait until then from now on, and fail as timed out after it.
+    /// From now on, reads and writes wait until this deadline, and then fail as timed out.
     pub fn wait_until(&mut self, until: Deadline) {
         match &mut self.0 {
             Kind::Plain(tcp) => tcp.wait_until(until),
@@ -31,10 +31,10 @@ impl Stream {
         }
     }
 
-    /// Agrees on TLS, as the server's settings say; without a word where they say `disable`.
+    /// Agrees on TLS according to the server's settings; does nothing if they say `disable`.
     ///
     /// # Errors
-    /// When there is no TLS with it, or it is not who it should be.
+    /// If TLS fails, or the server has the wrong identity.
     pub fn secure(self, server: &Server) -> Result<Self, Error> {
         let error = |trouble| Error { server: server.to_string(), trouble };
         match self.0 {
@@ -50,9 +50,9 @@ impl Stream {
         matches!(self.0, Kind::Tls(_))
     }
 
-    /// What a password's proof is bound to, so that it is good for this connection alone: a digest of
-    /// the server's certificate (RFC 5929, `tls-server-end-point`). None without TLS, and where the
-    /// certificate's signature names no digest.
+    /// The data that a password's proof is bound to, so that it is valid only for this connection:
+    /// a digest of the server's certificate (RFC 5929, `tls-server-end-point`). None without TLS,
+    /// and if the certificate's signature names no digest.
     pub fn end_point(&self) -> Option<Vec<u8>> {
         match &self.0 {
             Kind::Plain(_) => None,

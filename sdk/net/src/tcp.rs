@@ -1,5 +1,5 @@
-//! A connection that waits no longer than it may: in the sandbox over `wasi:sockets`, in unit tests
-//! over the system's.
+//! A connection with bounded waits: in the sandbox over `wasi:sockets`, in unit tests over the
+//! system's sockets.
 
 #[cfg(not(target_family = "wasm"))]
 mod native;

@@ -1,4 +1,4 @@
-//! TLS around a connection, and who the server is.
+//! TLS on a connection, and the server's identity.
 
 mod end_point;
 mod verify;
@@ -49,7 +49,7 @@ impl fmt::Display for Tls {
 /// The certificates in PEM text, as DER.
 ///
 /// # Errors
-/// When there is none, or one is broken; says why.
+/// If there is none, or one is broken; returns the reason.
 pub fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, String> {
     const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
     const END: &str = "-----END CERTIFICATE-----";
@@ -72,14 +72,14 @@ pub fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, String> {
     Ok(found)
 }
 
-/// Base64 with white space between.
+/// Base64 with embedded white space.
 fn lenient() -> Option<data_encoding::Encoding> {
     let mut specification: Specification = BASE64.specification();
     specification.ignore.push_str(" \r\n\t");
     specification.encoding().ok()
 }
 
-/// Agreeing on TLS.
+/// The TLS handshake.
 pub(crate) struct Secured;
 
 impl Secured {
@@ -136,7 +136,7 @@ fn config(server: &Server) -> Result<ClientConfig, Trouble> {
     Ok(config)
 }
 
-/// What went wrong, in words for an operator.
+/// The error, in words for an operator.
 pub(crate) fn words(error: &rustls_portable::Error) -> String {
     use rustls_portable::Error;
     match error {
@@ -144,7 +144,7 @@ pub(crate) fn words(error: &rustls_portable::Error) -> String {
             CertificateError::UnknownIssuer => {
                 "the server's certificate comes from none of those in `connection.ca`".to_owned()
             }
-            // An issuer of the same name that has another key.
+            // An issuer with the same name and another key.
             CertificateError::BadSignature
             | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
                 "the server's certificate comes from none of those in `connection.ca`, or it does not have the key to it"

@@ -1,4 +1,4 @@
-//! Attributes of ours, and what they are for serde and schemars.
+//! Our attributes, and their translation for serde and schemars.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -8,21 +8,21 @@ use syn::{Attribute, Error, Expr, Meta, Token, parse_quote};
 
 use crate::expand::Role;
 
-/// What is said of a field or of a whole type.
+/// The attributes of a field or of a whole type.
 #[derive(Default)]
 pub(crate) struct Said {
     /// Attributes for the copy.
     pub(crate) attributes: Vec<Attribute>,
-    /// What is there where nothing is given; without a value it is the type's own default.
+    /// The default; without a value, it is the default of the type.
     pub(crate) default: Option<Option<Expr>>,
     /// Whether it is secret.
     pub(crate) secret: Option<Span>,
-    /// Whether a struct takes names that it does not have.
+    /// Whether a struct accepts unknown names.
     pub(crate) open: bool,
 }
 
 impl Said {
-    /// Whether an attribute of serde has a word in it.
+    /// Whether a serde attribute contains a word.
     pub(crate) fn says_to_serde(&self, word: &str) -> bool {
         self.attributes.iter().filter(|attribute| attribute.path().is_ident("serde")).any(|attribute| {
             let metas = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
@@ -31,7 +31,7 @@ impl Said {
     }
 }
 
-/// Keywords of schemas that have a value, by the attribute.
+/// Schema keywords with a value, by attribute.
 const KEYWORDS: [(&str, &str); 11] = [
     ("min", "minimum"),
     ("max", "maximum"),
@@ -46,21 +46,21 @@ const KEYWORDS: [(&str, &str); 11] = [
     ("port", "x-purlin-port"),
 ];
 
-/// Keywords of schemas that are true or not there.
+/// Schema keywords that are true or absent.
 const MARKS: [(&str, &str); 3] = [
     ("replaces", "x-purlin-replaces"),
     ("immutable", "x-purlin-immutable"),
     ("write_once", "x-purlin-write-once"),
 ];
 
-/// Where an attribute stands.
+/// The place of an attribute.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Place {
     Type,
     Field,
 }
 
-/// Attributes that may stand at a place.
+/// The attributes that are allowed at a place.
 fn known(role: Role, place: Place) -> &'static [&'static str] {
     match (role, place) {
         (Role::Inputs, Place::Type) => &["holds_data"],
@@ -91,7 +91,7 @@ fn known(role: Role, place: Place) -> &'static [&'static str] {
     }
 }
 
-/// Reads what stands at a type or a field.
+/// Reads the attributes of a type or a field.
 pub(crate) fn read(role: Role, place: Place, all: &[Attribute]) -> syn::Result<Said> {
     let mut said = Said::default();
     for attribute in all {

@@ -1,5 +1,5 @@
-//! What a derive macro writes: a copy of the type with the attributes of serde and schemars, whose traits
-//! the type forwards to. A derive macro cannot add attributes to the type itself.
+//! The output of a derive macro: a copy of the type with the attributes of serde and schemars, to
+//! whose traits the type forwards. A derive macro cannot add attributes to the type itself.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -65,17 +65,17 @@ pub(crate) fn expand(role: Role, item: &DeriveInput) -> syn::Result<TokenStream>
     Ok(copy.written())
 }
 
-/// The copy, as far as it is written.
+/// The copy so far.
 struct Copy<'a> {
     role: Role,
     name: &'a Ident,
     attributes: Vec<Attribute>,
     body: TokenStream,
-    /// Functions that make defaults.
+    /// Functions that return defaults.
     defaults: Vec<TokenStream>,
     /// Names of secret outputs.
     secrets: Vec<String>,
-    /// Whether names that it does not have are taken.
+    /// Whether unknown names are accepted.
     open: bool,
     /// Whether it is a struct.
     has_names: bool,
@@ -83,7 +83,7 @@ struct Copy<'a> {
 
 impl<'a> Copy<'a> {
     fn new(role: Role, item: &'a DeriveInput, whole: &Said) -> Self {
-        // The host gives every group, also those that a driver does not read.
+        // The host passes every group, even those that a driver does not read.
         let open = role != Role::Input || whole.open || whole.says_to_serde("deny_unknown_fields");
         Self {
             role,
@@ -129,7 +129,7 @@ impl<'a> Copy<'a> {
                 Some(value) => quote!(#value),
                 None => quote!(<#of as ::core::default::Default>::default()),
             };
-            // A schema can only say a default that can be written.
+            // A schema can only contain a default that can be serialised.
             self.defaults.push(quote! {
                 fn #function() -> #of { ::purlin_sdk::described::writable::<#of>(#value) }
             });
@@ -156,7 +156,7 @@ impl<'a> Copy<'a> {
 
     fn written(self) -> TokenStream {
         let Self { role, name, attributes, body, defaults, secrets, has_names, .. } = self;
-        // A list has no names, though serde would read a struct from one.
+        // A list has no names, although serde would read a struct from one.
         let read = match has_names {
             true => quote! {
                 struct __Map;

@@ -10,14 +10,14 @@ use syn::{DeriveInput, parse_macro_input};
 
 use expand::Role;
 
-/// Describes all that a driver is given: a struct with the fields `values`, `secrets`, `params` and
+/// Describes the inputs of a driver: a struct with the fields `values`, `secrets`, `params` and
 /// `connection`, or some of them.
 #[proc_macro_derive(Inputs, attributes(input, serde, schemars))]
 pub fn inputs(item: TokenStream) -> TokenStream {
     derive(Role::Inputs, &parse_macro_input!(item as DeriveInput))
 }
 
-/// Describes what is in a driver's inputs: the struct of `values`, and every struct and enum in it.
+/// Describes a part of a driver's inputs: the struct of `values`, and every struct and enum in it.
 ///
 /// Attributes of fields, as in `#[input(replaces, default = 5432)]`:
 ///
@@ -34,17 +34,17 @@ pub fn inputs(item: TokenStream) -> TokenStream {
 /// | `reaches = "tcp"`, `port = 5432` | the driver connects to this address |
 /// | `holds_data`, `holds_data = "every table"` | deleting the resource loses data |
 ///
-/// Attributes of structs are `holds_data`, `reaches` and `port` for an address in its fields `host` and
-/// `port`, and `open`: it may be given names that the struct does not have.
+/// Attributes of structs are `holds_data`, `reaches` and `port` for an address in its fields `host`
+/// and `port`, and `open`: it accepts names that the struct does not have.
 #[proc_macro_derive(Input, attributes(input, serde, schemars))]
 pub fn input(item: TokenStream) -> TokenStream {
     derive(Role::Input, &parse_macro_input!(item as DeriveInput))
 }
 
-/// Describes the outputs of a driver. A field that is `None` is an output that is left out.
+/// Describes the outputs of a driver. A field that is `None` is an output that is omitted.
 ///
-/// Attributes of fields: `#[output(secret)]` for secret outputs, `#[output(write_once)]` for what only
-/// `create` can tell, `one_of`, `example` and `format`.
+/// Attributes of fields: `#[output(secret)]` for secret outputs, `#[output(write_once)]` for
+/// outputs that only `create` can return, `one_of`, `example` and `format`.
 #[proc_macro_derive(Outputs, attributes(output, serde, schemars))]
 pub fn outputs(item: TokenStream) -> TokenStream {
     derive(Role::Outputs, &parse_macro_input!(item as DeriveInput))

@@ -1,4 +1,4 @@
-//! What `wit/` says, in Rust. Generated; the rest of the crate makes it pleasant.
+//! The contract in `wit/`, in Rust. Generated; the rest of the crate makes it convenient.
 #![allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all)]
 
 wit_bindgen::generate!({

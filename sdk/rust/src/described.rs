@@ -1,5 +1,5 @@
-//! Inputs and outputs that describe themselves. The derive macros implement these traits, and schemars
-//! makes the schemas.
+//! Inputs and outputs that describe themselves. The derive macros implement these traits, and
+//! schemars generates the schemas.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
@@ -22,7 +22,7 @@ pub trait DescribedOutputs: Serialize + JsonSchema {
     const SECRETS: &'static [&'static str];
 }
 
-/// Outputs of any names and shapes.
+/// Outputs with any names and shapes.
 impl DescribedOutputs for Object {
     const SECRETS: &'static [&'static str] = &[];
 }
@@ -37,7 +37,7 @@ impl TypeSchema {
     }
 }
 
-/// The schema of a type as one document, without what says nothing about it.
+/// The schema of a type as one document, without parts that have no effect.
 fn schema<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     settings.inline_subschemas = true;
     settings.meta_schema = None;
@@ -47,9 +47,9 @@ fn schema<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     schema.to_value()
 }
 
-/// Leaves out names of Rust's number types, and defaults that are nothing, and lets `null` be one of the texts
-/// that fit where it fits. What a driver assumes is no default, which the host would fill in; it is told in
-/// words.
+/// Removes names of Rust's number types and empty defaults, and lets `null` be one of the listed
+/// values if it is valid. A driver's assumption is not a default, which the host would fill in; the
+/// description states it.
 fn tidy(schema: &mut Schema) {
     transform_subschemas(&mut tidy, schema);
     let is_of_numbers = |format: &str| {
@@ -77,19 +77,19 @@ fn tidy(schema: &mut Schema) {
     }
 }
 
-/// Whether a default is as good as none.
+/// Whether a default is empty.
 fn is_empty(default: &Value) -> bool {
     match default {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
-        // A map in which nothing is said.
+        // A map with only empty values.
         Value::Object(map) => map.values().all(|value| is_empty(value) || *value == Value::Bool(false)),
         Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
-/// A group of which nothing is required may be left out.
+/// A group without required members is optional.
 fn leave_optional_groups_out(inputs: &mut Value) {
     let is_needed = |group: &Value| {
         let required = group.as_str().map(|name| format!("/properties/{name}/required"));
@@ -105,7 +105,7 @@ fn leave_optional_groups_out(inputs: &mut Value) {
     }
 }
 
-/// A default that a schema can say. For the derive macros.
+/// A default that a schema can contain. For the derive macros.
 #[doc(hidden)]
 pub fn writable<T: Serialize>(default: T) -> T {
     default

@@ -1,4 +1,4 @@
-//! What a driver is: one trait, and one more for each further thing that it can do.
+//! The traits of a driver: one for every driver, and one more for each optional function.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::{
     Observed, ReadRequest, State, UpdateRequest, Wish,
 };
 
-/// What a driver says about one resource type.
+/// A driver's description of one resource type.
 #[derive(Clone, Debug)]
 pub struct TypeSchema {
     /// Resource type, or `*` for any.
@@ -26,20 +26,21 @@ impl TypeSchema {
     }
 }
 
-/// A driver. What it can do besides is said by implementing [`Check`], [`Name`], [`Read`],
-/// [`UpdateImpact`] and [`Update`]; [`crate::export!`] finds out which of them there are and tells
-/// the host, which takes the stated default in the place of the others.
+/// A driver. To support further functions, implement [`Check`], [`Name`], [`Read`],
+/// [`UpdateImpact`] and [`Update`]; [`crate::export!`] finds out which of them exist and tells the
+/// host, which uses the stated default for the others.
 pub trait Driver: Sized {
     /// `ORG/NAME`, such as `purlin/echo`.
     const NAME: &'static str;
-    /// What it provisions, in a sentence.
+    /// What it provisions, in one sentence.
     const DESCRIPTION: &'static str;
-    /// Whether `create`, called again with the idempotency key of an earlier attempt, finds what
-    /// that made and returns it, or makes nothing outside itself. After a crash the host then
-    /// calls it again; else it may have to ask a person what became of the attempt.
+    /// Whether `create`, called again with the idempotency key of an earlier attempt, finds and
+    /// returns the object of that attempt, or creates nothing outside itself. After a crash the
+    /// host then calls it again; otherwise it may have to ask a person for the outcome of the
+    /// attempt.
     const REPEAT_CREATE: bool = false;
-    /// What `{"values":…,"secrets":…,"params":…}` is read as, [`crate::Anything`] for whatever
-    /// comes. What does not fit is refused before the driver is asked.
+    /// The type of `{"values":…,"secrets":…,"params":…}`, [`crate::Anything`] to accept everything.
+    /// Inputs that do not fit are rejected before the driver is called.
     type Inputs: DeserializeOwned;
 
     /// The types that it provisions, at least one; any by default.
@@ -48,36 +49,37 @@ pub trait Driver: Sized {
         vec![TypeSchema::any(object(), object())]
     }
 
-    /// The capabilities that it would like; none by default.
+    /// The capabilities that it requests; none by default.
     fn wishes() -> Vec<Wish> {
         Vec::new()
     }
 
-    /// Makes the resource. It is transactional: any failure but [`Failure::Partial`] means that
-    /// nothing was made. Checkpoint the id as soon as it is known.
+    /// Creates the resource. It is transactional: any failure but [`Failure::Partial`] means that
+    /// nothing was created. Checkpoint the id as soon as it is known.
     ///
     /// # Errors
     /// Any.
     fn create(request: CreateRequest<Self::Inputs>) -> Result<State, Failure>;
 
-    /// Deletes the resource. What is gone already is a success.
+    /// Deletes the resource. A missing resource is a success.
     ///
     /// # Errors
-    /// Any but [`Failure::NotFound`] and [`Failure::Partial`]; then it is taken to exist still.
+    /// Any but [`Failure::NotFound`] and [`Failure::Partial`]; the host then assumes that it still
+    /// exists.
     fn delete(request: DeleteRequest<Self::Inputs>) -> Result<(), Failure>;
 }
 
-/// Validates inputs, fills in defaults and normalises them. Without it inputs are taken as they
-/// are, and faults show when the resource is made.
+/// Validates inputs, fills in defaults and normalises them. Without it inputs are used unchanged,
+/// and faults show when the resource is created.
 pub trait Check: Driver {
-    /// The inputs as they will be used. No effects; checking the answer again returns it unchanged.
+    /// The inputs as they will be used. No effects; checking the result again returns it unchanged.
     ///
     /// # Errors
     /// [`Failure::InvalidInputs`] with every fault, not only the first.
     fn check(request: CheckRequest<Self::Inputs>) -> Result<Checked, Failure>;
 }
 
-/// Names the real thing. Without it the name is the `guresid`.
+/// Names the real object. Without it the name is the `guresid`.
 pub trait Name: Driver {
     /// The friendly name. The same request gives the same name; no effects.
     ///
@@ -86,21 +88,21 @@ pub trait Name: Driver {
     fn name(request: NameRequest<Self::Inputs>) -> Result<String, Failure>;
 }
 
-/// Looks at the resource as it is. Without it reality is taken to be what was recorded: nobody
-/// sees drift, nothing can be imported, and a lost answer cannot be found again.
+/// Reads the resource. Without it the host assumes that reality equals the record: drift is not
+/// detected, nothing can be imported, and the outcome after a lost answer cannot be found.
 pub trait Read: Driver {
-    /// What exists; `None` only when it is certain that it is gone, for `create` may follow. By
-    /// name, only what is this resource's own: another that has the name is
-    /// [`Failure::Conflict`]. No effects.
+    /// The existing resource; `None` only if it is certainly gone, because `create` may follow. By
+    /// name, only this resource's own object: another one with the name is [`Failure::Conflict`].
+    /// No effects.
     ///
     /// # Errors
-    /// Any but [`Failure::Partial`]; [`Failure::NotFound`] counts as `None`.
+    /// Any but [`Failure::Partial`]; [`Failure::NotFound`] means `None`.
     fn read(request: ReadRequest<Self::Inputs>) -> Result<Option<Observed>, Failure>;
 }
 
-/// Says which changes replace. Without it every change is an update in place.
+/// Decides which changes replace. Without it every change is an update in place.
 pub trait UpdateImpact: Update {
-    /// What a change would do. No effects; agrees with what `update` accepts.
+    /// The effect of a change. No effects; agrees with what `update` accepts.
     ///
     /// # Errors
     /// [`Failure::InvalidInputs`].
@@ -109,7 +111,7 @@ pub trait UpdateImpact: Update {
 
 /// Changes the resource in place. Without it every change is a replacement.
 pub trait Update: Driver {
-    /// The resource as it is to be. Its id may not change.
+    /// Brings the resource to the wanted state. Its id may not change.
     ///
     /// # Errors
     /// Any; all but [`Failure::Partial`] mean that nothing was changed.

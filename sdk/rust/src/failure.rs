@@ -1,4 +1,4 @@
-//! Why a call did not succeed, and how `?` makes one of it.
+//! Why a call failed, and conversions with `?`.
 
 use std::error::Error;
 use std::fmt;
@@ -6,32 +6,33 @@ use std::time::Duration;
 
 use crate::{InvalidInput, State};
 
-/// Why a call did not succeed. Any `std` error becomes [`Failure::Failed`] by `?`, which is why
-/// this type is not an error itself.
+/// Why a call failed. Any `std` error becomes [`Failure::Failed`] with `?`, which is why this type
+/// is not an error itself.
 ///
-/// All but [`Failure::Partial`] and [`Failure::Undecided`] promise that nothing was made or changed.
+/// All but [`Failure::Partial`] and [`Failure::Undecided`] promise that nothing was created or
+/// changed.
 #[derive(Clone)]
 pub enum Failure {
-    /// The inputs are wrong; trying again changes nothing.
+    /// The inputs are wrong; another attempt does not help.
     InvalidInputs(Vec<InvalidInput>),
     /// A capability is missing; the operator has to grant it.
     Denied {
         /// `http`, `tcp`, `udp`, `dns`, `env`, `dirs` or `secrets`.
         capability: String,
-        /// What was asked for, such as `db.internal:5432`.
+        /// The target, such as `db.internal:5432`.
         target: String,
-        /// What the driver wanted it for.
+        /// The purpose.
         message: String,
     },
     /// The resource, or one it needs, does not exist.
     NotFound(String),
-    /// Somebody else's change stands in the way.
+    /// Somebody else's change blocks it.
     Conflict(String),
     /// Busy or rate-limited; nothing was changed.
     RetryAfter {
-        /// After how long another attempt makes sense.
+        /// The time after which another attempt makes sense.
         after: Duration,
-        /// What the outside said.
+        /// The message of the other side.
         message: String,
     },
     /// Something exists that must not be forgotten.
@@ -43,11 +44,12 @@ pub enum Failure {
     },
     /// Any other failure.
     Failed(String),
-    /// Whether anything was made or changed is not known: a request with effects was sent, and its
-    /// answer did not arrive. The host finds out later.
+    /// It is unknown whether anything was created or changed: a request with effects was sent, and
+    /// its answer did not arrive. The host finds out later.
     Undecided(String),
-    /// The resource cannot be made while the one that it replaces ([`crate::CreateRequest::replaces`])
-    /// exists. The host deletes that one first, if the plan allows it.
+    /// The resource cannot be created while the one that it replaces
+    /// ([`crate::CreateRequest::replaces`]) exists. The host deletes that one first, if the plan
+    /// allows it.
     NeedsDeleteBefore(String),
 }
 
@@ -57,7 +59,7 @@ impl Failure {
         Self::InvalidInputs(vec![InvalidInput { pointer: pointer.into(), message: message.into() }])
     }
 
-    /// The outcome of a request with effects is not known.
+    /// The outcome of a request with effects is unknown.
     pub fn undecided(message: impl Into<String>) -> Self {
         Self::Undecided(message.into())
     }
@@ -126,7 +128,7 @@ impl fmt::Debug for Failure {
     }
 }
 
-/// Gathers every fault of the inputs, so that all are told at once.
+/// Collects every fault of the inputs, so that all are reported at once.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Vec<InvalidInput>);
 
@@ -136,7 +138,7 @@ impl Faults {
         self.0.push(InvalidInput { pointer: pointer.into(), message: message.into() });
     }
 
-    /// Adds what another check found. Failures of another kind than wrong inputs are returned.
+    /// Adds the faults of another check. Failures other than wrong inputs are returned.
     ///
     /// # Errors
     /// Any failure but [`Failure::InvalidInputs`].
@@ -151,12 +153,12 @@ impl Faults {
         }
     }
 
-    /// Whether there is none so far.
+    /// Whether there are none so far.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Success when there was none.
+    /// Success if there are none.
     ///
     /// # Errors
     /// [`Failure::InvalidInputs`] with all of them.

@@ -1,6 +1,6 @@
-//! Between the generated bindings and the traits. For [`crate::export!`] and the tests only.
+//! Connects the generated bindings and the traits. For [`crate::export!`] and the tests only.
 
-#![allow(clippy::result_large_err)] // The generated signatures are what they are.
+#![allow(clippy::result_large_err)] // The generated signatures cannot be changed.
 
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::{
     UpdateRequest,
 };
 
-/// Says a driver's panic in its log before the instance dies of it.
+/// Logs a driver's panic before the instance dies.
 fn begin() {
     #[cfg(target_family = "wasm")]
     std::panic::set_hook(Box::new(|panic| crate::log::error(format!("the driver panicked: {panic}"))));
@@ -50,9 +50,9 @@ pub fn delete<D: Driver>(request: raw::DeleteRequest) -> Result<(), raw::Failure
     Ok(D::delete(DeleteRequest { resource, state: record(state)?, inputs: raw_inputs(inputs)?, call })?)
 }
 
-/// Finds out which further traits a driver has. A name that an inherent block offers is taken from
-/// there when the bound of the block holds, and else from the `Without…` trait, so that the
-/// answer cannot get out of step with the code.
+/// Finds out which further traits a driver implements. An inherent method is used if the bound of
+/// its block holds, and otherwise the one of the `Without…` trait, so that the result cannot get
+/// out of step with the code.
 pub struct Probe<D>(PhantomData<D>);
 
 pub trait WithoutCheck {
@@ -269,7 +269,7 @@ impl From<Failure> for types::Failure {
     }
 }
 
-/// Back again, for the tests of drivers.
+/// The reverse conversion, for the tests of drivers.
 pub(crate) fn failure(failure: types::Failure) -> Failure {
     match failure {
         types::Failure::InvalidInputs(faults) => Failure::InvalidInputs(faults),
@@ -291,8 +291,8 @@ pub(crate) fn failure(failure: types::Failure) -> Failure {
     }
 }
 
-/// Makes a component of a [`Driver`]: `purlin_sdk::export!(Echo);`, once a crate. Its version is
-/// that of the crate. Outside of WebAssembly only [`crate::testing`] is served.
+/// Turns a [`Driver`] into a component: `purlin_sdk::export!(Echo);`, once per crate. Its version
+/// is that of the crate. Outside of WebAssembly it only serves [`crate::testing`].
 #[macro_export]
 macro_rules! export {
     ($driver:ident) => {

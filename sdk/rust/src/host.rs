@@ -1,11 +1,11 @@
-//! What a driver may say to the host while it works. In unit tests, where there is no host,
-//! [`crate::testing`] keeps what was said.
+//! The functions of the host that a driver may call during its work. In unit tests, where there is
+//! no host, [`crate::testing`] keeps the messages.
 
 /// Log lines. They reach the operator with the resource's key.
 pub mod log {
     pub use crate::bindings::purlin::driver::log::Level;
 
-    /// Writes a line. Never write a secret, though those of the call are masked.
+    /// Writes a line. Never write a secret, although the host masks those of the call.
     pub fn write(level: Level, message: impl AsRef<str>) {
         #[cfg(target_family = "wasm")]
         crate::bindings::purlin::driver::log::write(level, message.as_ref());
@@ -18,12 +18,12 @@ pub mod log {
         write(Level::Trace, message);
     }
 
-    /// For whoever looks for a fault.
+    /// For debugging.
     pub fn debug(message: impl AsRef<str>) {
         write(Level::Debug, message);
     }
 
-    /// What happens.
+    /// Normal events.
     pub fn info(message: impl AsRef<str>) {
         write(Level::Info, message);
     }
@@ -60,8 +60,8 @@ pub mod metrics {
 
 /// The operation in flight.
 pub mod operation {
-    /// Tells the host the provider id before `create` is finished, so that nothing is made twice
-    /// after a crash. Returns once the id is safe.
+    /// Reports the provider id to the host before `create` finishes, so that nothing is created
+    /// twice after a crash. Returns once the id is stored.
     pub fn checkpoint(id: &str) {
         #[cfg(target_family = "wasm")]
         crate::bindings::purlin::driver::operation::checkpoint(id);
@@ -69,7 +69,7 @@ pub mod operation {
         crate::testing::record(crate::testing::Said::Checkpoint(id.to_owned()));
     }
 
-    /// Tells people what is going on; `percent` where it is known (0 to 100).
+    /// Shows people the progress; `percent` if known (0 to 100).
     pub fn progress(message: &str, percent: Option<u8>) {
         #[cfg(target_family = "wasm")]
         crate::bindings::purlin::driver::operation::progress(message, percent);
@@ -77,7 +77,7 @@ pub mod operation {
         crate::testing::record(crate::testing::Said::Progress(message.to_owned(), percent));
     }
 
-    /// Whether the operator wants this call to end. A driver that polls should ask each time.
+    /// Whether the operator cancelled this call. A driver that polls should check each time.
     pub fn cancelled() -> bool {
         #[cfg(target_family = "wasm")]
         return crate::bindings::purlin::driver::operation::cancelled();

@@ -1,4 +1,4 @@
-//! What a resource is made from: as JSON, and as the driver's own type.
+//! The inputs of a resource: as JSON, and as the driver's own type.
 
 mod faults;
 
@@ -13,7 +13,7 @@ use serde_path_to_error::Segment;
 use crate::{Failure, Object};
 use faults::Fault;
 
-/// Inputs of a driver that takes whatever comes.
+/// Inputs of a driver that accepts everything.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Anything {
@@ -21,21 +21,21 @@ pub struct Anything {
     pub values: Object,
     /// The definition's secrets.
     pub secrets: Object,
-    /// What the developer gave.
+    /// The developer's params.
     pub params: Object,
     /// The definition's connection.
     pub connection: Object,
 }
 
-/// Inputs as the driver's own type, which it dereferences to. Nothing in them is unknown.
+/// Inputs as the driver's own type, to which they dereference. All of them are known.
 #[derive(Clone)]
 pub struct Inputs<I> {
     /// The inputs.
     pub given: I,
     /// The definition's `driver_account`, if any.
     pub account: Option<String>,
-    /// Places outside of `secrets` that hold secrets, as pointers. What is made from them belongs
-    /// in [`crate::State::secrets`].
+    /// Places outside of `secrets` that hold secrets, as pointers. Put everything made from them in
+    /// [`crate::State::secrets`].
     pub sensitive: Vec<String>,
 }
 
@@ -46,14 +46,14 @@ impl<I> Deref for Inputs<I> {
     }
 }
 
-/// Inputs as JSON: with holes where something is not known yet, or from an older version of the
-/// driver. [`Raw::parse`] reads them as the driver's own type.
+/// Inputs as JSON: with gaps for unknown values, or from an older version of the driver.
+/// [`Raw::parse`] reads them as the driver's own type.
 #[derive(Clone)]
 pub struct Raw<I> {
     document: Value,
     /// The definition's `driver_account`, if any.
     pub account: Option<String>,
-    /// Places that are not known yet and `null` until they are, as pointers.
+    /// Places that are still unknown, and `null` until they are known, as pointers.
     pub unknown: Vec<String>,
     /// Places outside of `secrets` that hold secrets, as pointers.
     pub sensitive: Vec<String>,
@@ -71,32 +71,32 @@ impl<I> Raw<I> {
         &self.document
     }
 
-    /// The whole document, to change.
+    /// The whole document, mutable.
     pub fn document_mut(&mut self) -> &mut Value {
         &mut self.document
     }
 
-    /// The whole document, to keep.
+    /// The whole document, owned.
     pub fn into_document(self) -> Value {
         self.document
     }
 
-    /// What stands at a pointer such as `/values/path`; `None` where nothing does.
+    /// The value at a pointer such as `/values/path`; `None` if there is none.
     pub fn get(&self, pointer: &str) -> Option<&Value> {
         self.document.pointer(pointer)
     }
 
-    /// What stands at a pointer, as a type of the driver.
+    /// The value at a pointer, as a type of the driver.
     ///
     /// # Errors
-    /// [`Failure::InvalidInputs`] that points at the first place that does not fit, or at what is missing.
+    /// [`Failure::InvalidInputs`] with the first place that does not fit, or with the missing one.
     pub fn part<T: DeserializeOwned>(&self, pointer: &str) -> Result<T, Failure> {
         let part = self.get(pointer).ok_or_else(|| Failure::input(pointer, "is missing"))?;
         read(part).map_err(|(within, message)| Failure::input(format!("{pointer}{within}"), message))
     }
 
-    /// The same without what is `null` in values and secrets, and not unknown: an input that is written as
-    /// `null` is one that is left out, and what exists has none.
+    /// The same without values and secrets that are `null` and not unknown: an input written as
+    /// `null` is an omitted input, and an existing resource does not have it.
     #[must_use]
     pub fn without_nulls(mut self) -> Self {
         let mut document = self.document.take();
@@ -125,7 +125,7 @@ impl<I> Raw<I> {
         }
     }
 
-    /// Whether what stands at a pointer, above it or below it is not known yet.
+    /// Whether the value at a pointer, above it or below it is still unknown.
     pub fn is_unknown(&self, pointer: &str) -> bool {
         self.unknown.iter().any(|unknown| related(unknown, pointer))
     }
@@ -135,15 +135,15 @@ impl<I: DeserializeOwned> Raw<I> {
     /// The inputs as the driver's own type.
     ///
     /// # Errors
-    /// [`Failure::InvalidInputs`] that points at everything that does not fit.
+    /// [`Failure::InvalidInputs`] with every place that does not fit.
     pub fn parse(&self) -> Result<I, Failure> {
         read(&self.document).map_err(|first| faults::refused(faults::all::<I>(&self.document, first)))
     }
 
-    /// The inputs as the driver's own type, `None` as long as anything in them is unknown.
+    /// The inputs as the driver's own type, `None` while anything in them is unknown.
     ///
     /// # Errors
-    /// [`Failure::InvalidInputs`] that points at everything that does not fit and is not unknown.
+    /// [`Failure::InvalidInputs`] with every known place that does not fit.
     pub fn known(&self) -> Result<Option<I>, Failure> {
         let first = match read(&self.document) {
             Ok(_) if !self.unknown.is_empty() => return Ok(None),
@@ -161,7 +161,7 @@ impl<I: DeserializeOwned> Raw<I> {
     }
 }
 
-/// Whether one pointer is the other or leads through it.
+/// Whether one pointer equals the other or is a prefix of it.
 fn related(a: &str, b: &str) -> bool {
     let within = |outer: &str, inner: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -169,7 +169,7 @@ fn related(a: &str, b: &str) -> bool {
     within(a, b) || within(b, a)
 }
 
-/// Reads a document; else the first place that does not fit, and why.
+/// Reads a document, or returns the first place that does not fit, and why.
 fn read<I: DeserializeOwned>(document: &Value) -> Result<I, Fault> {
     serde_path_to_error::deserialize(document).map_err(|error| located(&error))
 }

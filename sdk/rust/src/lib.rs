@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-// The derive macros name this crate as drivers do.
+// The derive macros refer to this crate by the name that drivers use.
 #[cfg(test)]
 extern crate self as purlin_sdk;
 

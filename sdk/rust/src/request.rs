@@ -1,5 +1,5 @@
-//! What a driver is asked, and what it answers. Inputs that are to be applied come as the driver's
-//! own type; inputs that may have holes, or may stem from an older version, come as [`Raw`].
+//! Requests to a driver, and its answers. Inputs that are to be applied have the driver's own type;
+//! inputs that may have unknowns, or may come from an older version, are [`Raw`].
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,13 +7,13 @@ use serde_json::Value;
 use crate::state::object;
 use crate::{Call, Failure, Inputs, InvalidInput, Object, Raw, Resource, State};
 
-/// Inputs to look at.
+/// Inputs to check.
 pub struct CheckRequest<I> {
     /// The resource.
     pub resource: Resource,
     /// Its inputs, perhaps with unknowns.
     pub inputs: Raw<I>,
-    /// What `check` returned when the resource was last provisioned.
+    /// The result of `check` when the resource was last provisioned.
     pub previous: Option<Raw<I>>,
 }
 
@@ -23,12 +23,12 @@ pub struct Checked {
     pub values: Value,
     /// Likewise.
     pub secrets: Value,
-    /// Advice that does not stand in the way.
+    /// Advice that does not block.
     pub warnings: Vec<InvalidInput>,
 }
 
 impl Checked {
-    /// The inputs as they stand, with no advice.
+    /// The inputs unchanged, with no advice.
     pub fn unchanged<I>(inputs: Raw<I>) -> Self {
         let mut document = inputs.into_document();
         let mut part = |name: &str| document.get_mut(name).map(Value::take).unwrap_or_default();
@@ -43,7 +43,7 @@ impl Checked {
     }
 }
 
-/// What a name is wanted for.
+/// The resource to name.
 pub struct NameRequest<I> {
     /// The resource.
     pub resource: Resource,
@@ -51,54 +51,54 @@ pub struct NameRequest<I> {
     pub inputs: Inputs<I>,
 }
 
-/// What to make.
+/// The resource to create.
 pub struct CreateRequest<I> {
     /// The resource.
     pub resource: Resource,
     /// Its checked inputs.
     pub inputs: Inputs<I>,
-    /// What `name` returned.
+    /// The result of `name`.
     pub name: String,
-    /// The provider id of the resource that this one replaces, where that exists still.
+    /// The provider id of the resource that this one replaces, if it still exists.
     pub replaces: Option<String>,
     /// Facts about this call.
     pub call: Call,
 }
 
-/// What to look at.
+/// The resource to read.
 pub struct ReadRequest<I> {
     /// The resource.
     pub resource: Resource,
-    /// The provider id, or `None` to look for it by name.
+    /// The provider id, or `None` to search by name.
     pub id: Option<String>,
-    /// What `name` returned.
+    /// The result of `name`.
     pub name: String,
-    /// The inputs it was last provisioned with, or is to be provisioned with.
+    /// The inputs of the last or the next provisioning.
     pub inputs: Raw<I>,
-    /// What is recorded; nothing in an import and after a lost answer.
+    /// The record; none in an import and after a lost answer.
     pub state: Option<State>,
-    /// Provider ids of other resources that may have this name. What has one of them is not the one that
-    /// is looked for by name.
+    /// Provider ids of other resources that may have this name. An object with one of them is not
+    /// the result of a search by name.
     pub known: Vec<String>,
     /// Facts about this call.
     pub call: Call,
 }
 
-/// What there is. A bare [`State`] turns into one that says nothing about inputs.
+/// The existing resource. A bare [`State`] converts to one without inputs.
 #[derive(Clone)]
 pub struct Observed {
-    /// The resource, with the id that was asked for.
+    /// The resource, with the requested id.
     pub state: State,
-    /// `values` as reality has them, in the shape that `check` returns; without what cannot be
-    /// told, and without anything from `secrets`. What differs from the record is drift.
+    /// `values` as reality has them, in the shape that `check` returns; without undeterminable
+    /// values, and without anything from `secrets`. A difference from the record is drift.
     pub values: Option<Object>,
 }
 
 impl Observed {
-    /// What exists, with the inputs that reality has.
+    /// The existing resource, with its actual inputs.
     ///
     /// # Errors
-    /// When they do not serialise as a JSON object.
+    /// If they do not serialise as a JSON object.
     pub fn new(state: State, values: impl Serialize) -> Result<Self, Failure> {
         Ok(Self { state, values: Some(object(values, "observed values")?) })
     }
@@ -110,30 +110,31 @@ impl From<State> for Observed {
     }
 }
 
-/// A change to judge.
+/// A change to assess.
 pub struct ImpactRequest<I> {
     /// The resource.
     pub resource: Resource,
-    /// What exists.
+    /// The existing resource.
     pub state: State,
-    /// The inputs it was made with.
+    /// The inputs that it was created with.
     pub before: Raw<I>,
-    /// The inputs it is to have, perhaps with unknowns.
+    /// The new inputs, perhaps with unknowns.
     pub after: Raw<I>,
-    /// What `name` returned.
+    /// The result of `name`.
     pub name: String,
     /// Facts about this call.
     pub call: Call,
 }
 
 impl<I> ImpactRequest<I> {
-    /// Whether what stands at a pointer changes. What is not known yet counts as changed.
+    /// Whether the value at a pointer changes. An unknown value is treated as changed.
     pub fn changes(&self, pointer: &str) -> bool {
         self.after.is_unknown(pointer) || self.before.get(pointer) != self.after.get(pointer)
     }
 
-    /// Those of the pointers at which something stands either before or after, and not both. What is not
-    /// known yet counts as something. A resource that is one of several kinds becomes another kind there.
+    /// The pointers that have a value either before or after, and not both. An unknown value is
+    /// treated as a value. At such a pointer, a resource that is one of several kinds becomes
+    /// another kind.
     pub fn switches(&self, pointers: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
         let is_given = |inputs: &Raw<I>, pointer: &str| {
             inputs.is_unknown(pointer) || inputs.get(pointer).is_some_and(|value| !value.is_null())
@@ -143,38 +144,38 @@ impl<I> ImpactRequest<I> {
     }
 }
 
-/// What a change would do. The default is an update in place that may change every output.
+/// The effect of a change. The default is an update in place that may change every output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impact {
-    /// Pointers to what forces a replacement; none means an update in place.
+    /// Pointers to the inputs that force a replacement; none means an update in place.
     pub replaces: Vec<String>,
-    /// Whether the old one has to go before the new one can be made.
+    /// Whether the old one must be deleted before the new one can be created.
     pub delete_before_replace: bool,
-    /// Outputs that keep their value for certain.
+    /// Outputs that certainly keep their value.
     pub stable_outputs: Vec<String>,
 }
 
-/// What is to become of what.
+/// The change to make.
 pub struct UpdateRequest<I> {
     /// The resource.
     pub resource: Resource,
-    /// What exists.
+    /// The existing resource.
     pub state: State,
-    /// The inputs it was made with.
+    /// The inputs that it was created with.
     pub before: Raw<I>,
-    /// The inputs it is to have.
+    /// The new inputs.
     pub after: Inputs<I>,
-    /// What `name` returned.
+    /// The result of `name`.
     pub name: String,
     /// Facts about this call.
     pub call: Call,
 }
 
-/// What to delete.
+/// The resource to delete.
 pub struct DeleteRequest<I> {
     /// The resource.
     pub resource: Resource,
-    /// What exists.
+    /// The existing resource.
     pub state: State,
     /// The inputs it was last provisioned with.
     pub inputs: Raw<I>,

@@ -12,32 +12,32 @@ use crate::{Failure, Object};
 pub struct ManifestFile {
     /// The file's name, unique within the resource.
     pub name: String,
-    /// Where it goes, such as `namespace`, `cluster` or `volumes`.
+    /// Its destination, such as `namespace`, `cluster` or `volumes`.
     pub location: String,
     /// The manifest.
     pub data: Value,
 }
 
-/// The secret output by which [`State::sensitive`] travels.
+/// The secret output that carries [`State::sensitive`].
 pub const SENSITIVE: &str = "$sensitive";
 
-/// A live resource. There is no `Debug`, for it holds secrets.
+/// A live resource. There is no `Debug`, because it holds secrets.
 #[derive(Clone, Default)]
 pub struct State {
-    /// The driver's own name for the real thing: not empty, at most 4 KiB, unique within driver
+    /// The driver's own name for the real object: not empty, at most 4 KiB, unique within driver
     /// and type.
     pub id: String,
-    /// What others may read.
+    /// Outputs that others may read.
     pub outputs: Object,
-    /// Outputs that are secret. A name that stands in both is taken from here.
+    /// Outputs that are secret. They take precedence over outputs of the same name.
     pub secrets: Object,
-    /// Anything the driver wants back at the next call, at most 10 KiB. Stored encrypted.
+    /// Anything that the driver needs in the next call, at most 10 KiB. Stored encrypted.
     pub cookie: Vec<u8>,
     /// Manifests to deliver, often none.
     pub manifests: Vec<ManifestFile>,
     /// Places within outputs and manifests that hold secrets, as pointers into
-    /// `{"outputs":…,"manifests":{NAME: data}}`, such as `/outputs/db/password`. The host seals and
-    /// hides what stands there. It travels as the secret output `$sensitive`.
+    /// `{"outputs":…,"manifests":{NAME: data}}`, such as `/outputs/db/password`. The host encrypts
+    /// and hides their values. The list travels as the secret output `$sensitive`.
     pub sensitive: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl State {
     /// The same with these outputs.
     ///
     /// # Errors
-    /// When they do not serialise as a JSON object.
+    /// If they do not serialise as a JSON object.
     pub fn outputs(mut self, outputs: impl Serialize) -> Result<Self, Failure> {
         self.outputs = object(outputs, "outputs")?;
         Ok(self)
@@ -59,17 +59,17 @@ impl State {
     /// The same with these secret outputs.
     ///
     /// # Errors
-    /// When they do not serialise as a JSON object.
+    /// If they do not serialise as a JSON object.
     pub fn secrets(mut self, secrets: impl Serialize) -> Result<Self, Failure> {
         self.secrets = object(secrets, "secret outputs")?;
         Ok(self)
     }
 
-    /// The same with outputs that describe themselves: those that are secret as secret outputs, and
-    /// those that are `None` left out.
+    /// The same with outputs that describe themselves: secret ones become secret outputs, and those
+    /// that are `None` are omitted.
     ///
     /// # Errors
-    /// When they do not serialise as a JSON object.
+    /// If they do not serialise as a JSON object.
     pub fn told<O: DescribedOutputs>(mut self, outputs: &O) -> Result<Self, Failure> {
         for (name, value) in object(outputs, "outputs")? {
             let all = if O::SECRETS.contains(&name.as_str()) { &mut self.secrets } else { &mut self.outputs };
@@ -81,16 +81,16 @@ impl State {
     /// The same with a cookie, as JSON.
     ///
     /// # Errors
-    /// When it does not serialise.
+    /// If it does not serialise.
     pub fn cookie(mut self, cookie: impl Serialize) -> Result<Self, Failure> {
         self.cookie = serde_json::to_vec(&cookie)?;
         Ok(self)
     }
 
-    /// The cookie that [`State::cookie`] left; `None` without one.
+    /// The cookie from [`State::cookie`]; `None` without one.
     ///
     /// # Errors
-    /// When it does not read as a `T`.
+    /// If it does not read as a `T`.
     pub fn read_cookie<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
         if self.cookie.is_empty() { Ok(None) } else { Ok(Some(serde_json::from_slice(&self.cookie)?)) }
     }

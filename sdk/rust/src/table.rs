@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 
 use crate::bindings::exports::purlin::driver::lifecycle::TypeSchema;
 
-/// How deep inputs are listed.
+/// The maximum depth of listed inputs.
 const DEEPEST: usize = 8;
 
-/// A text with each table below its line, in the place of the table there.
+/// A text with each table below its line, in place of the old one.
 pub(crate) fn written(text: &str, types: &[TypeSchema]) -> Result<String, String> {
     let (mut written, mut found) = (String::new(), false);
     let mut lines = text.lines().peekable();
@@ -70,7 +70,7 @@ fn properties(rules: &Value) -> impl Iterator<Item = (&String, &Value)> {
     rules.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::iter)
 }
 
-/// Tells every property, with its path and whether it has to be given, and then what is in it.
+/// Lists every property, with its path and whether it is required, and then its contents.
 fn each(rules: &Value, path: &str, depth: usize, tell: &mut dyn FnMut(&str, &Value, bool)) {
     if depth > DEEPEST {
         return;
@@ -87,7 +87,7 @@ fn each(rules: &Value, path: &str, depth: usize, tell: &mut dyn FnMut(&str, &Val
     }
 }
 
-/// What fits, in a few words.
+/// The valid values, in a few words.
 fn kind(rules: &Value) -> String {
     let forms = ["oneOf", "anyOf"].iter().filter_map(|keyword| rules.get(*keyword)?.as_array());
     let forms: Vec<&Value> =
@@ -123,7 +123,7 @@ fn kind(rules: &Value) -> String {
 fn bounds(rules: &Value) -> String {
     match (rules.get("minimum"), rules.get("maximum")) {
         (Some(low), Some(high)) => format!(", {low} to {high}"),
-        // Rust's unsigned numbers say so of themselves.
+        // Rust's unsigned numbers imply it.
         (Some(low), None) if low == &Value::from(0) => String::new(),
         (Some(low), None) => format!(", at least {low}"),
         (None, Some(high)) => format!(", at most {high}"),
@@ -131,7 +131,7 @@ fn bounds(rules: &Value) -> String {
     }
 }
 
-/// A value as it is written in a document.
+/// A value as written in a document.
 pub(crate) fn code(value: &Value) -> String {
     match value {
         Value::String(text) if !text.is_empty() => format!("`{text}`"),

@@ -1,7 +1,7 @@
-//! Unit tests of drivers without WebAssembly: requests to give, and what was said to the host.
+//! Unit tests of drivers without WebAssembly: requests to send, and the messages to the host.
 //!
-//! [`describe`], [`check`], [`create`] and the others call a driver the way the host does, through
-//! the same JSON and the same defaults, for any type that was given to [`crate::export!`].
+//! [`describe`], [`check`], [`create`] and the others call a driver as the host does, through the
+//! same JSON and the same defaults, for any type that was passed to [`crate::export!`].
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -16,12 +16,12 @@ use crate::{Checked, Failure, Impact, Observed, Raw, State, log::Level, table};
 pub use raw::Guest as Exported;
 pub use types::Inputs as GivenInputs;
 
-/// What a driver said to the host.
+/// A message from a driver to the host.
 #[derive(Clone, Debug)]
 pub enum Said {
     /// A log line.
     Log(Level, String),
-    /// Added to a counter.
+    /// An addition to a counter.
     Count(String, u64),
     /// A measurement.
     Value(String, f64),
@@ -46,12 +46,12 @@ pub(crate) fn is_cancelled() -> bool {
     CANCELLED.get()
 }
 
-/// What was said on this thread since the last time.
+/// The messages on this thread since the last call.
 pub fn said() -> Vec<Said> {
     SAID.take()
 }
 
-/// What [`crate::operation::cancelled`] answers on this thread from now on.
+/// The result of [`crate::operation::cancelled`] on this thread from now on.
 pub fn cancel(cancelled: bool) {
     CANCELLED.set(cancelled);
 }
@@ -75,7 +75,7 @@ pub fn resource() -> types::Resource {
     }
 }
 
-/// Inputs from `{"values":…,"secrets":…,"params":…,"connection":…}`; parts left out are empty.
+/// Inputs from `{"values":…,"secrets":…,"params":…,"connection":…}`; omitted parts are empty.
 pub fn inputs(document: &Value) -> types::Inputs {
     let part = |name: &str| document.get(name).cloned().unwrap_or_else(|| json!({})).to_string();
     types::Inputs {
@@ -98,10 +98,10 @@ pub fn describe<D: Exported>() -> raw::Manifest {
     D::describe()
 }
 
-/// Checks inputs, with what a check returned before.
+/// Checks inputs, with the result of an earlier check.
 ///
 /// # Errors
-/// What the driver fails with.
+/// The driver's failure.
 pub fn check<D: Exported>(inputs: types::Inputs, previous: Option<&Value>) -> Result<Checked, Failure> {
     let request =
         raw::CheckRequest { resource: resource(), inputs, previous: previous.map(Value::to_string) };
@@ -116,26 +116,26 @@ pub fn check<D: Exported>(inputs: types::Inputs, previous: Option<&Value>) -> Re
 /// Names and creates a resource.
 ///
 /// # Errors
-/// What the driver fails with.
+/// The driver's failure.
 pub fn create<D: Exported>(inputs: types::Inputs) -> Result<State, Failure> {
     let name = D::name(raw::NameRequest { resource: resource(), inputs: inputs.clone() }).map_err(failure)?;
     let request = raw::CreateRequest { resource: resource(), inputs, name, replaces: None, call: call() };
     Ok(D::create(request).map_err(failure)?.try_into()?)
 }
 
-/// Reads a resource as it was recorded.
+/// Reads a resource from its record.
 ///
 /// # Errors
-/// What the driver fails with.
+/// The driver's failure.
 pub fn read<D: Exported>(inputs: types::Inputs, state: &State) -> Result<Option<Observed>, Failure> {
     look::<D>(inputs, Some(&state.id), Some(state))
 }
 
-/// Looks for a resource of which nothing is recorded: by the id of an import or a checkpoint, or
-/// without one by the name that the driver gives it.
+/// Searches for a resource without a record: by the id of an import or a checkpoint, or without one
+/// by the name that the driver gives it.
 ///
 /// # Errors
-/// What the driver fails with.
+/// The driver's failure.
 pub fn find<D: Exported>(inputs: types::Inputs, id: Option<&str>) -> Result<Option<Observed>, Failure> {
     look::<D>(inputs, id, None)
 }
@@ -174,10 +174,10 @@ fn change(before: types::Inputs, after: types::Inputs, state: &State) -> raw::Ch
     }
 }
 
-/// Asks what a change would do.
+/// Assesses a change.
 ///
 /// # Errors
-/// What the driver fails with.
+/// The driver's failure.
 pub fn update_impact<D: Exported>(
     before: types::Inputs,
     after: types::Inputs,
@@ -191,10 +191,10 @@ pub fn update_impact<D: Exported>(
     })
 }
 
-/// Changes a resource.
+/// Updates a resource.
 ///
 /// # Errors
-/// What the driver fails with.
+/// The driver's failure.
 pub fn update<D: Exported>(
     before: types::Inputs,
     after: types::Inputs,
@@ -206,34 +206,34 @@ pub fn update<D: Exported>(
 /// Deletes a resource.
 ///
 /// # Errors
-/// What the driver fails with.
+/// The driver's failure.
 pub fn delete<D: Exported>(inputs: types::Inputs, state: &State) -> Result<(), Failure> {
     let request =
         raw::DeleteRequest { resource: resource(), state: state.clone().into(), inputs, call: call() };
     D::delete(request).map_err(failure)
 }
 
-/// The same inputs with these places not known yet.
+/// The same inputs with these places unknown.
 #[must_use]
 pub fn unknown(mut inputs: types::Inputs, pointers: &[&str]) -> types::Inputs {
     inputs.unknown = pointers.iter().map(|pointer| (*pointer).to_owned()).collect();
     inputs
 }
 
-/// Inputs as a driver gets them that asks for the raw form.
+/// Inputs in raw form.
 ///
 /// # Errors
-/// When the inputs are not JSON.
+/// If the inputs are not JSON.
 pub fn raw<I>(inputs: types::Inputs) -> Result<Raw<I>, Failure> {
     crate::glue::raw_inputs(inputs)
 }
 
-/// Checks that a README has the tables of a driver's inputs and outputs, each below its line
-/// `<!-- inputs -->` or `<!-- outputs -->`. A driver of several resource types names the type:
-/// `<!-- inputs of bucket -->`. With `PURLIN_BLESS=1` in the environment it writes the tables.
+/// Checks that a README has the tables of a driver's inputs and outputs, each below its line `<!--
+/// inputs -->` or `<!-- outputs -->`. A driver of several resource types names the type: `<!--
+/// inputs of bucket -->`. If `PURLIN_BLESS=1` is in the environment, it writes the tables.
 ///
 /// # Errors
-/// When the README cannot be read or written, has no such line, or has other tables.
+/// If the README cannot be read or written, has no such line, or has other tables.
 pub fn agrees<D: Exported>(readme: impl AsRef<Path>) -> Result<(), String> {
     let readme = readme.as_ref();
     let failed = |verb: &str, error: std::io::Error| format!("cannot {verb} {}: {error}", readme.display());

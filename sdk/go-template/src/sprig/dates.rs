@@ -1,4 +1,4 @@
-//! Dates, in UTC. A moment is its number of seconds since 1970.
+//! Dates, in UTC. A moment is a number of seconds since 1970.
 
 use std::fmt::Write;
 
@@ -102,7 +102,7 @@ const MONTHS: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 
-/// A moment in one of Go's layouts, which are written with the second of January 2006.
+/// A moment in one of Go's layouts, which use the second of January 2006.
 fn format(layout: &str, seconds: i64) -> String {
     let (day, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let (year, month, date) = civil(day);

@@ -1,4 +1,4 @@
-//! Maps. They answer with a changed copy; that a variable changes with it is seen to elsewhere.
+//! Maps. The functions return a changed copy; changing the variable too is done elsewhere.
 
 use std::sync::Arc;
 
@@ -64,8 +64,8 @@ fn dict(call: &Call<'_>) -> Answer {
     Ok(map(entries))
 }
 
-/// `dig "a" "b" DEFAULT DICT`: the default where an entry is missing. What is there and no map is a
-/// fault, as in Sprig.
+/// `dig "a" "b" DEFAULT DICT`: the default if an entry is missing. An existing value that is not a
+/// map is a fault, as in Sprig.
 fn dig(call: &Call<'_>) -> Answer {
     let [names @ .., fallback, start] = call.args else {
         return Err("needs keys, a default and a map".to_owned());
@@ -98,7 +98,7 @@ fn merge_into(all: &mut Dict, more: &Dict, overwrite: bool) {
             (Some(Value::Map(here)), Value::Map(there)) => merge_into(Arc::make_mut(here), there, overwrite),
             (Some(here), _) if overwrite || !here.is_truthy() => *here = value.clone(),
             (Some(_), _) => {}
-            // As in Sprig, nothing is merged only where it overwrites.
+            // As in Sprig, nil is merged only if it overwrites.
             (None, Value::Nil) if !overwrite => {}
             (None, _) => drop(all.insert(Arc::clone(name), value.clone())),
         }

@@ -29,7 +29,7 @@ pub(super) const TABLE: Table = &[
     ("b32dec", |c| decoded(BASE32.decode(c.text(0)?.trim().as_bytes()))),
 ];
 
-/// Go writes what HTML minds as escapes.
+/// Go escapes characters that are special in HTML.
 fn to_html_safe(call: &Call<'_>) -> Answer {
     let json = to_json(call.at(0)?)?.to_string();
     Ok(string(json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")))

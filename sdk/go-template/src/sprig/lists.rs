@@ -70,7 +70,7 @@ fn prepend(call: &Call<'_>) -> Answer {
     Ok(list([call.at(1)?].into_iter().chain(call.list(0)?).cloned()))
 }
 
-/// So many pairs are looked at before a list counts as too long for it.
+/// The maximum number of compared pairs; with more, the list is too long.
 const MAX_PAIRS: usize = 20_000_000;
 
 fn uniq(call: &Call<'_>) -> Answer {
@@ -98,7 +98,7 @@ fn has(call: &Call<'_>) -> Answer {
     Ok(Value::Bool(call.list(1)?.iter().any(|item| same(item, wanted))))
 }
 
-/// Sprig's for lists, and Go's own for text.
+/// Sprig's function for lists, and Go's own for text.
 fn slice(call: &Call<'_>) -> Answer {
     let bound = |index: usize| call.args.get(index).map(super::types::to_int);
     let (start, end) = (bound(1), bound(2));

@@ -1,4 +1,4 @@
-//! Whole numbers and others.
+//! Integers and floating-point numbers.
 
 use gotmpl::Value;
 
@@ -70,7 +70,7 @@ fn round(call: &Call<'_>) -> Answer {
     Ok(Value::Float(rounded / scale))
 }
 
-/// The numbers from `start` up or down to `stop`, which is left out.
+/// The numbers from `start` up or down to `stop`, which is excluded.
 fn numbers(start: i64, stop: i64, step: i64) -> Result<Vec<i64>, String> {
     let mut all = Vec::new();
     let mut next = start;
@@ -89,7 +89,7 @@ fn count(start: i64, stop: i64, step: i64) -> Answer {
     Ok(list(numbers(start, stop, step)?.into_iter().map(Value::Int)))
 }
 
-/// Numbers with both ends, as text, like the program of that name.
+/// Numbers including both ends, as text, like the program of that name.
 fn seq(call: &Call<'_>) -> Answer {
     let (start, step, stop) = match call.args.len() {
         0 => return Ok(string("")),

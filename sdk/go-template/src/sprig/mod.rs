@@ -1,5 +1,5 @@
-//! Sprig's functions: names, order of arguments and answers are those of its documentation.
-//! Arguments of another type are converted where Go would refuse them.
+//! Sprig's functions: names, order of arguments and results are those of its documentation.
+//! Arguments of another type are converted if Go would reject them.
 
 mod dates;
 mod dicts;
@@ -29,7 +29,7 @@ type Function = fn(&Call<'_>) -> Answer;
 type Table = &'static [(&'static str, Function)];
 type Dict = BTreeMap<Arc<str>, Value>;
 
-/// The arguments of a call, piped one last, and the world around it.
+/// The arguments of a call, the piped one last, and its environment.
 struct Call<'a> {
     args: &'a [Value],
     host: &'a dyn Host,
@@ -100,7 +100,7 @@ pub(crate) fn functions(host: &Arc<dyn Host>) -> BTreeMap<String, ValueFunc> {
         let made: ValueFunc = Arc::new(move |args| {
             let answer = function(&Call { args, host: &*host });
             let answer = answer.and_then(|value| bounded(&value).map(|()| value));
-            // What `fail` says is said as it is.
+            // The message of `fail` is reported verbatim.
             let name = if name == "fail" { String::new() } else { format!("`{name}`: ") };
             answer.map_err(|message| TemplateError::Exec(format!("{name}{message}")))
         });

@@ -1,4 +1,4 @@
-//! What is drawn.
+//! Random values.
 
 use super::{Answer, Call, Table};
 use crate::value::string;
@@ -46,7 +46,8 @@ fn bounded_count(call: &Call<'_>) -> Result<usize, String> {
     if count > 65_536 { Err("draws 65536 at most".to_owned()) } else { Ok(count) }
 }
 
-/// A number below a bound, each as likely: what does not divide evenly is drawn again.
+/// A number below a bound, each equally likely: it draws again if the number falls in the uneven
+/// rest.
 fn below(call: &Call<'_>, bound: u32) -> Result<u32, String> {
     let limit = u32::MAX - u32::MAX % bound;
     loop {

@@ -35,7 +35,7 @@ fn find(call: &Call<'_>) -> Answer {
     Ok(string(pattern(call)?.find(&text).map_or("", |found| found.as_str())))
 }
 
-/// How many of something a negative number means: all.
+/// A count as a limit; a negative number means all.
 fn limit(count: i64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

@@ -9,7 +9,7 @@ use crate::value::{map, string};
 
 pub(super) const TABLE: Table = &[("semver", parts), ("semverCompare", compare)];
 
-/// A version; parts that were left out or written `x` are counted in `given`.
+/// A version; `given` is the number of parts that were neither omitted nor written `x`.
 #[derive(Clone, Debug)]
 struct Version {
     numbers: [u64; 3],
@@ -101,7 +101,7 @@ fn fits(range: &str, found: &Version) -> Option<bool> {
     for group in range.split("||") {
         let group = without_hyphens(group);
         let constraints = constraints(&group)?;
-        // A prerelease fits only where its group names one.
+        // A prerelease matches only if its group names one.
         let mut all = found.pre.is_empty() || constraints.iter().any(|(_, wanted)| !wanted.pre.is_empty());
         for (operator, wanted) in constraints {
             all &= fits_one(operator, &wanted, found)?;
@@ -130,7 +130,8 @@ fn without_hyphens(group: &str) -> String {
     words.join(" ")
 }
 
-/// The constraints of a group, an operator and a version each; nothing fits every version.
+/// The constraints of a group, each an operator and a version; an empty group matches every
+/// version.
 fn constraints(group: &str) -> Option<Vec<(&str, Version)>> {
     let mut found = Vec::new();
     let mut rest = group.trim();
@@ -166,7 +167,7 @@ fn fits_one(operator: &str, wanted: &Version, found: &Version) -> Option<bool> {
         "<=" | "=<" if open => wanted.given == 0 || below(wanted.next(wanted.given)),
         "<=" | "=<" => order.is_le(),
         "~" | "~>" => {
-            // The known library takes `~0.0.0` for any version.
+            // The original library accepts any version for `~0.0.0`.
             let zero = wanted.numbers == [0; 3] && wanted.pre.is_empty();
             zero || wanted.given == 0 || order.is_ge() && below(wanted.next(wanted.given.min(2)))
         }

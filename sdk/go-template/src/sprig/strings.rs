@@ -189,7 +189,7 @@ fn wrap(text: &str, width: usize, mark: &str) -> Answer {
     Ok(string(out))
 }
 
-/// Every argument that is there, changed and with a blank between.
+/// Every argument that is not empty, changed, and separated by a space.
 fn joined(call: &Call<'_>, change: fn(&str) -> String) -> Value {
     let there = call.args.iter().filter(|value| !matches!(value, Value::Nil));
     string(there.map(|value| change(&text(value))).collect::<Vec<_>>().join(" "))
@@ -203,7 +203,7 @@ fn indent(call: &Call<'_>) -> Result<String, String> {
     Ok(format!("{pad}{}", text.replace('\n', &format!("\n{pad}"))))
 }
 
-/// The words of a name in any style, in small letters.
+/// The words of a name in any style, in lower case.
 fn words(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     let mut words: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a value is, and making one kind of another.
+//! The types of values, and conversions between them.
 
 use gotmpl::Value;
 
@@ -43,8 +43,8 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// A whole number, 0 where there is none in it.
-#[allow(clippy::cast_possible_truncation)] // Saturates, as it should.
+/// An integer, 0 if the value is not one.
+#[allow(clippy::cast_possible_truncation)] // Saturation is intended.
 pub(super) fn to_int(value: &Value) -> i64 {
     match value {
         Value::Int(int) => *int,
@@ -59,7 +59,7 @@ pub(super) fn to_int(value: &Value) -> i64 {
     }
 }
 
-/// A number, 0 where there is none in it.
+/// A number, 0 if the value is not one.
 #[allow(clippy::cast_precision_loss)]
 pub(super) fn to_float(value: &Value) -> f64 {
     match value {
@@ -70,7 +70,7 @@ pub(super) fn to_float(value: &Value) -> f64 {
     }
 }
 
-/// Whether two values are equal, numbers by what they count.
+/// Whether two values are equal, numbers by their value.
 pub(super) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Nil, Value::Nil) => true,

@@ -1,4 +1,4 @@
-//! URLs, taken apart and put together.
+//! URLs, parsed and joined.
 
 use gotmpl::Value;
 
@@ -67,7 +67,7 @@ fn join(call: &Call<'_>) -> Answer {
         if !path.is_empty() && !path.starts_with('/') && !host.is_empty() {
             url.push('/');
         }
-        // Else the text before the colon would be a scheme.
+        // Otherwise the text before the colon would be a scheme.
         if url.is_empty() && path.split('/').next().is_some_and(|first| first.contains(':')) {
             url.push_str("./");
         }
@@ -84,7 +84,7 @@ fn join(call: &Call<'_>) -> Answer {
     Ok(string(url))
 }
 
-/// A user and, behind a colon, a password, in the one way to write them.
+/// A user and, after a colon, a password, in their only spelling.
 fn userinfo(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte);
     if !text.bytes().all(allowed) {
@@ -97,7 +97,7 @@ fn userinfo(text: &str) -> Result<String, String> {
     }
 }
 
-/// Everything but letters, digits, `-_.~` and these as `%` and two digits.
+/// Encodes everything except letters, digits, `-_.~` and these as `%` and two digits.
 fn encoded(text: &str, but: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,4 +1,4 @@
-//! Records that are sealed and opened.
+//! Encrypts and decrypts records.
 
 use std::marker::PhantomData;
 
@@ -17,7 +17,7 @@ use rustls_portable::{
 
 use super::hash;
 
-/// Bytes of the tag that all of them have.
+/// Bytes of the tag, the same for all ciphers.
 const TAG: usize = 16;
 
 pub(super) static CHACHA20_POLY1305: SupportedCipherSuite = SupportedCipherSuite::Tls13(&Tls13CipherSuite {
@@ -55,8 +55,8 @@ pub(super) static AES_128_GCM: SupportedCipherSuite = SupportedCipherSuite::Tls1
 
 struct Aead<C>(PhantomData<fn() -> C>);
 
-/// A cipher with its key and where its nonces begin; none if the key has another length than the
-/// cipher asked for, and then nothing is sealed or opened.
+/// A cipher with its key and the start of its nonces; none if the length of the key is wrong for
+/// the cipher, and then nothing is encrypted or decrypted.
 struct Keyed<C> {
     cipher: Option<C>,
     iv: Iv,
@@ -105,7 +105,7 @@ impl<C: AeadInPlace + KeyInit + Send + Sync> MessageEncrypter for Keyed<C> {
         cipher
             .encrypt_in_place(&nonce, &make_tls13_aad(length), &mut Sealed(&mut payload))
             .map_err(|_| Error::EncryptError)?;
-        // RFC 8446 §5.1: records of TLS 1.3 call themselves 1.2.
+        // RFC 8446 §5.1: records of TLS 1.3 have the version number of 1.2.
         Ok(OutboundOpaqueMessage::new(ContentType::ApplicationData, ProtocolVersion::TLSv1_2, payload))
     }
 
@@ -130,7 +130,7 @@ impl<C: AeadInPlace + KeyInit + Send + Sync> MessageDecrypter for Keyed<C> {
     }
 }
 
-/// What is sealed in place, behind room for the record's head.
+/// Encrypts in place, after room for the record's header.
 struct Sealed<'a>(&'a mut PrefixedPayload);
 
 impl AsRef<[u8]> for Sealed<'_> {
@@ -156,7 +156,7 @@ impl Buffer for Sealed<'_> {
     }
 }
 
-/// What is opened in place.
+/// Decrypts in place.
 struct Opened<'a, 'b>(&'a mut BorrowedPayload<'b>);
 
 impl AsRef<[u8]> for Opened<'_, '_> {
@@ -173,7 +173,7 @@ impl AsMut<[u8]> for Opened<'_, '_> {
 
 impl Buffer for Opened<'_, '_> {
     fn extend_from_slice(&mut self, _: &[u8]) -> aes_gcm::aead::Result<()> {
-        // Opening never makes it longer.
+        // Decryption never makes it longer.
         Err(aes_gcm::aead::Error)
     }
 

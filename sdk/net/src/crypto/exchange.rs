@@ -1,4 +1,4 @@
-//! Keys that two sides agree on.
+//! Key exchange.
 
 use p256::elliptic_curve::sec1::ToEncodedPoint;
 use rustls_portable::crypto::{ActiveKeyExchange, GetRandomFailed, SharedSecret, SupportedKxGroup};
@@ -40,7 +40,7 @@ impl ActiveKeyExchange for ActiveX25519 {
     fn complete(self: Box<Self>, theirs: &[u8]) -> Result<SharedSecret, Error> {
         let theirs: [u8; 32] = theirs.try_into().map_err(|_| invalid())?;
         let shared = Zeroizing::new(x25519_dalek::x25519(*self.secret, theirs));
-        // RFC 8446 §7.4.2: a key that leads to nothing but zeros was chosen to do so.
+        // RFC 8446 §7.4.2: a key that leads to all zeros was chosen for that.
         if shared.iter().all(|byte| *byte == 0) {
             return Err(invalid());
         }
@@ -62,7 +62,7 @@ pub(super) struct P256;
 
 impl SupportedKxGroup for P256 {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        // Of all numbers of this size almost every one is a key.
+        // Almost every number of this size is a valid key.
         for _ in 0..16 {
             if let Ok(secret) = p256::SecretKey::from_slice(random()?.as_slice()) {
                 let public = secret.public_key().to_encoded_point(false).as_bytes().to_vec();

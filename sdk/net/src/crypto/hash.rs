@@ -1,4 +1,4 @@
-//! Digests, with a key and without.
+//! Digests, with and without a key.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ pub(super) struct Sha<D>(HashAlgorithm, PhantomData<fn() -> D>);
 pub(super) static SHA256: Sha<sha2::Sha256> = Sha(HashAlgorithm::SHA256, PhantomData);
 pub(super) static SHA384: Sha<sha2::Sha384> = Sha(HashAlgorithm::SHA384, PhantomData);
 
-/// What is needed of a digest.
+/// The required traits of a digest.
 pub(super) trait Shaped: Digest + BlockSizeUser + Clone + Send + Sync + 'static {}
 impl<D: Digest + BlockSizeUser + Clone + Send + Sync + 'static> Shaped for D {}
 

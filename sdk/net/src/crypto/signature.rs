@@ -11,7 +11,7 @@ use rustls_portable::SignatureScheme;
 use rustls_portable::crypto::WebPkiSupportedAlgorithms;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
-/// Bytes of the shortest RSA key that is taken: 2048 bits.
+/// Bytes of the shortest accepted RSA key: 2048 bits.
 const SHORTEST: usize = 256;
 
 pub(super) static ALGORITHMS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {

@@ -1,4 +1,4 @@
-//! Against another implementation.
+//! Tests against another implementation.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use rustls_portable::{ServerConfig, ServerConnection, Stream as TlsStream, Suppo
 
 use crate::{Deadline, Server, Tls, Trouble, connect};
 
-/// A server that says every byte back, once, with this suite and this group.
+/// A server that returns every byte, for one connection, with this suite and this group.
 fn echo(kind: &'static SignatureAlgorithm, suite: usize, group: usize) -> (u16, String) {
     let mut parameters = CertificateParams::new(Vec::new()).expect("parameters");
     parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -73,7 +73,7 @@ fn every_suite_group_and_curve_talks_with_another_implementation() {
                 let mut stream =
                     connect(&server, until).and_then(|stream| stream.secure(&server)).expect("TLS");
                 assert!(stream.is_secure() && stream.end_point().is_some());
-                // More than one record has room for.
+                // More than fits in one record.
                 let words: Vec<u8> = (0..50_000u32).flat_map(u32::to_le_bytes).collect();
                 let (half, rest) = words.split_at(70_000);
                 for part in [half, rest] {

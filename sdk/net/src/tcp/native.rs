@@ -1,4 +1,4 @@
-//! Over the system's sockets, for unit tests.
+//! A connection over the system's sockets, for unit tests.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -28,7 +28,7 @@ impl Tcp {
         Err(trouble)
     }
 
-    /// Reads and writes wait until then from now on.
+    /// From now on, reads and writes wait until this deadline.
     pub(crate) fn wait_until(&mut self, until: Deadline) {
         self.until = until;
     }

@@ -1,4 +1,4 @@
-//! Over `wasi:sockets`, which tells what was denied and can wait with a limit.
+//! A connection over `wasi:sockets`, which reports denials and can wait with a limit.
 
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use wasip2::sockets::tcp_create_socket::create_tcp_socket;
 
 use crate::{Deadline, Trouble};
 
-/// A connection. The streams are dropped before their socket, as the host wants it.
+/// A connection. The streams are dropped before their socket, as the host requires.
 pub(crate) struct Tcp {
     input: InputStream,
     output: OutputStream,
@@ -44,13 +44,13 @@ impl Tcp {
         Err(trouble)
     }
 
-    /// Reads and writes wait until then from now on.
+    /// From now on, reads and writes wait until this deadline.
     pub(crate) fn wait_until(&mut self, until: Deadline) {
         self.until = until;
     }
 }
 
-/// Waits for something that is ready, or the end of the time.
+/// Waits until something is ready, or the time ends.
 fn wait(ready: &Pollable, until: Deadline) -> io::Result<()> {
     let left = until.left().ok_or(io::ErrorKind::TimedOut)?;
     let clock = subscribe_duration(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX));
@@ -120,7 +120,7 @@ fn trouble(code: ErrorCode) -> Trouble {
 fn broken(error: StreamError) -> io::Error {
     match error {
         StreamError::Closed => io::ErrorKind::UnexpectedEof.into(),
-        // The stream's own words are the system's; what it means is always that it is over.
+        // The stream's message comes from the system; it always means that the stream has ended.
         StreamError::LastOperationFailed(error) => {
             io::Error::new(io::ErrorKind::ConnectionReset, error.to_debug_string())
         }
@@ -170,7 +170,7 @@ impl Write for Tcp {
 
     fn flush(&mut self) -> io::Result<()> {
         self.output.flush().map_err(broken)?;
-        // It is done when there is room again.
+        // The write is complete when there is room again.
         while self.output.check_write().map_err(broken)? == 0 {
             wait(&self.output.subscribe(), self.until)?;
         }

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
-/// `tag`, `length` and `value` of DER, and what follows.
+/// `tag`, `length` and `value` of DER, and the rest.
 fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = der.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -34,7 +34,7 @@ pub(crate) fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let identifier = signature_algorithm(certificate)?;
     let (rsa, ecdsa) = (identifier.strip_prefix(&RSA), identifier.strip_prefix(&ECDSA));
     match (rsa, ecdsa) {
-        // What was signed with MD5 or SHA-1 is bound by SHA-256.
+        // Certificates signed with MD5 or SHA-1 are bound by SHA-256.
         (Some([4 | 5 | 11]), _) | (_, Some([2])) => Some(Sha256::digest(certificate).to_vec()),
         (Some([12]), _) | (_, Some([3])) => Some(Sha384::digest(certificate).to_vec()),
         (Some([13]), _) | (_, Some([4])) => Some(Sha512::digest(certificate).to_vec()),

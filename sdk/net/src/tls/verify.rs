@@ -1,4 +1,4 @@
-//! Servers that have to prove less than everything.
+//! TLS modes that verify less than everything.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use rustls_portable::crypto::{
 };
 use rustls_portable::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// `require`: whoever has the key of the certificate that he shows.
+/// `require`: accepts any server that has the key of its certificate.
 #[derive(Debug)]
 pub(super) struct Anybody(WebPkiSupportedAlgorithms);
 
@@ -55,7 +55,7 @@ impl ServerCertVerifier for Anybody {
     }
 }
 
-/// `verify-ca`: whoever has a certificate from those that are trusted, whatever its name.
+/// `verify-ca`: accepts any server with a certificate from a trusted issuer, whatever its name.
 #[derive(Debug)]
 pub(super) struct AnyName(Arc<WebPkiServerVerifier>);
 
@@ -75,7 +75,7 @@ impl ServerCertVerifier for AnyName {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         match self.0.verify_server_cert(certificate, between, name, ocsp, now) {
-            // The name is looked at last: all else was right.
+            // The name is checked last: everything else was right.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),

@@ -1,7 +1,7 @@
 //! Every place of inputs that does not fit.
 //!
-//! Reading ends at the first fault. So a stand-in that fits takes the place, and the rest is read
-//! again, until nothing is wrong any more or nothing helps.
+//! Reading ends at the first fault. So a fitting substitute replaces the value, and the document is
+//! read again, until there are no more faults or no substitute helps.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::read;
 use crate::{Failure, InvalidInput};
 
-/// A pointer, and what is wrong there.
+/// A pointer, and the fault there.
 pub(super) type Fault = (String, String);
 
-/// Faults that are told at once, at most.
+/// The maximum number of faults that are reported at once.
 const MOST: usize = 32;
 
-/// What is said of them.
+/// The failure for them.
 pub(super) fn refused(faults: Vec<Fault>) -> Failure {
     let fault = |(pointer, message)| InvalidInput { pointer, message };
     Failure::InvalidInputs(faults.into_iter().map(fault).collect())
@@ -36,8 +36,8 @@ pub(super) fn all<I: DeserializeOwned>(document: &Value, first: Fault) -> Vec<Fa
     faults
 }
 
-/// Puts a stand-in in the place of a fault, and says what is wrong then in another place. None where
-/// nothing is, or nothing fits there.
+/// Replaces a faulty value with a substitute, and returns the next fault in another place. None if
+/// there is none, or no substitute fits.
 fn mended<I: DeserializeOwned>(document: &mut Value, fault: &Fault, known: &[String]) -> Option<Fault> {
     let at = place(fault);
     let mut stand_ins = stand_ins(&fault.1);
@@ -50,7 +50,7 @@ fn mended<I: DeserializeOwned>(document: &mut Value, fault: &Fault, known: &[Str
         }
         match read::<I>(&other) {
             Ok(_) => return None,
-            // It may say better what fits.
+            // The new message may say better what fits.
             Err(next) if place(&next) == at => stand_ins.extend(named(&next.1)),
             Err(next) if known.contains(&place(&next)) => {}
             Err(next) => {
@@ -62,7 +62,7 @@ fn mended<I: DeserializeOwned>(document: &mut Value, fault: &Fault, known: &[Str
     None
 }
 
-/// Where something is wrong. What is missing is pointed at by what holds it.
+/// The place of a fault. A missing member is reported at its parent.
 fn place((pointer, message): &Fault) -> String {
     match quoted(message, "missing field `") {
         Some(field) => format!("{pointer}/{}", field.replace('~', "~0").replace('/', "~1")),
@@ -70,8 +70,8 @@ fn place((pointer, message): &Fault) -> String {
     }
 }
 
-/// Values that may fit: those that the message names, one of each type, and none, which hides it until
-/// the end.
+/// Values that may fit: those that the message names, one of each type, and none, which hides the
+/// fault until the end.
 fn stand_ins(message: &str) -> Vec<Option<Value>> {
     let usual = [json!(null), json!(""), json!(0), json!(false), json!([]), json!({}), json!("0")].map(Some);
     let mut all = named(message);
@@ -80,13 +80,13 @@ fn stand_ins(message: &str) -> Vec<Option<Value>> {
     all
 }
 
-/// What a message says would fit, such as the names of variants.
+/// The values that a message names as valid, such as the names of variants.
 fn named(message: &str) -> Vec<Option<Value>> {
     let expected = message.split_once("expected").map(|(_, expected)| expected).unwrap_or_default();
     expected.split('`').skip(1).step_by(2).map(|name| Some(name.into())).collect()
 }
 
-/// Puts a value in a place, or takes away what is there. Whether there is such a place.
+/// Sets or removes the value at a place. Returns whether there is such a place.
 fn put(document: &mut Value, place: &str, value: Option<Value>) -> bool {
     let Some((parent, key)) = place.rsplit_once('/') else { return false };
     let key = key.replace("~1", "/").replace("~0", "~");
