@@ -14,14 +14,14 @@ typedef struct driver_string_t {
   size_t len;
 } driver_string_t;
 
-// How much a line matters.
+// The importance of a line.
 typedef uint8_t purlin_driver_log_level_t;
 
 // For the driver's author.
 #define PURLIN_DRIVER_LOG_LEVEL_TRACE 0
-// For whoever looks for a fault.
+// For debugging.
 #define PURLIN_DRIVER_LOG_LEVEL_DEBUG 1
-// What happens.
+// Normal events.
 #define PURLIN_DRIVER_LOG_LEVEL_INFO 2
 // Something the operator should know.
 #define PURLIN_DRIVER_LOG_LEVEL_WARN 3
@@ -55,15 +55,15 @@ typedef struct purlin_driver_types_context_t {
   driver_string_t   deployment;
 } purlin_driver_types_context_t;
 
-// Which resource a call is about.
+// The resource that a call is about.
 typedef struct purlin_driver_types_resource_t {
   // The stable logical name, `urn:purlin:…`.
   driver_string_t   urn;
-  // First 40 hex digits of the SHA-256 of the URN: permanent, unique, fit for names.
+  // First 40 hex digits of the SHA-256 of the URN: permanent, unique, usable in names.
   driver_string_t   guresid;
   // Resource type, such as `postgres`.
   driver_string_t   type_name;
-  // Resource class, `default` when none was asked for.
+  // Resource class, `default` if none is named.
   driver_string_t   class_;
   // Id within the environment, such as `modules.web.externals.db`.
   driver_string_t   id;
@@ -81,30 +81,30 @@ typedef struct {
   size_t len;
 } purlin_driver_types_list_pointer_t;
 
-// What a resource is made from.
+// The inputs of a resource.
 // 
-// `values`, `secrets`, `params` and `connection` are JSON objects. A value that only exists once
-// another resource is provisioned is `null` and named in `unknown`; that happens in `check` and
-// `update-impact` only, never in a call with effects.
+// `values`, `secrets`, `params` and `connection` are JSON objects. A value that only exists
+// once another resource is provisioned is `null` and listed in `unknown`; that happens in
+// `check` and `update-impact` only, never in a call with effects.
 typedef struct purlin_driver_types_inputs_t {
   // The definition's `inputs.values`, resolved.
   purlin_driver_types_json_t   values;
   // The definition's `inputs.secrets` (or `secret_refs`), resolved. Never log these.
   purlin_driver_types_json_t   secrets;
-  // What the developer gave this resource.
+  // The developer's params for this resource.
   purlin_driver_types_json_t   params;
   // How to reach the system that the resource is in: its server, credentials, a CA. It comes
   // from the definition's `inputs.connection`, and is always the current one: in `read` and
-  // `delete` it may be newer than the other inputs. A change of it is no change of the
-  // resource, unless the schema says `x-purlin-replaces` of what changes.
+  // `delete` it may be newer than the other inputs. A change of it does not change the
+  // resource, unless the schema has `x-purlin-replaces` for the changed input.
   purlin_driver_types_json_t   connection;
   // The definition's `driver_account`, if any.
   driver_option_string_t   account;
-  // Places not known yet, as pointers into
+  // Places that are still unknown, as pointers into
   // `{"values":…,"secrets":…,"params":…,"connection":…}`.
   purlin_driver_types_list_pointer_t   unknown;
-  // Places in `values`, `params` and `connection` that hold secrets, as pointers into the same
-  // object. What is made from them belongs in `state.secrets`.
+  // Places in `values`, `params` and `connection` that hold secrets, as pointers into the
+  // same object. Put everything made from them in `state.secrets`.
   purlin_driver_types_list_pointer_t   sensitive;
 } purlin_driver_types_inputs_t;
 
@@ -112,7 +112,7 @@ typedef struct purlin_driver_types_inputs_t {
 typedef struct purlin_driver_types_manifest_file_t {
   // The file's name, unique within the resource.
   driver_string_t   name;
-  // Where it goes, such as `namespace`, `cluster` or `volumes`.
+  // Its destination, such as `namespace`, `cluster` or `volumes`.
   driver_string_t   location;
   // The manifest as JSON.
   purlin_driver_types_json_t   data;
@@ -130,14 +130,14 @@ typedef struct {
 
 // A live resource.
 typedef struct purlin_driver_types_state_t {
-  // The driver's own name for the real thing, at most 4 KiB, not empty. Two resources
-  // never have the same id within one driver and type.
+  // The driver's own name for the real object, at most 4 KiB, not empty. Two resources never
+  // have the same id within one driver and type.
   driver_string_t   id;
-  // What others may read, a JSON object.
+  // Outputs that others may read, a JSON object.
   purlin_driver_types_json_t   outputs;
-  // Outputs that are secret, a JSON object. A name stands in one of the two only.
+  // Outputs that are secret, a JSON object. A name is in only one of the two.
   purlin_driver_types_json_t   secrets;
-  // Anything the driver wants back at the next call, at most 10 KiB. Stored encrypted.
+  // Anything that the driver needs in the next call, at most 10 KiB. Stored encrypted.
   driver_list_u8_t   cookie;
   // Manifests to deliver, often none.
   purlin_driver_types_list_manifest_file_t   manifests;
@@ -145,8 +145,8 @@ typedef struct purlin_driver_types_state_t {
 
 // Facts about one call.
 typedef struct purlin_driver_types_call_t {
-  // The same for every attempt at the same effect, and for no other, also across a crash
-  // of the host. Pass it on to systems that take one, so that a repeated attempt makes
+  // The same for every attempt at the same effect, and for no other, also across a crash of
+  // the host. Pass it on to systems that accept one, so that a repeated attempt creates
   // nothing twice.
   driver_string_t   idempotency_key;
   // Milliseconds since 1970 after which the host ends the call.
@@ -157,7 +157,7 @@ typedef struct purlin_driver_types_call_t {
 typedef struct purlin_driver_types_invalid_input_t {
   // Pointer into `{"values":…,"secrets":…,"params":…,"connection":…}`.
   purlin_driver_types_pointer_t   pointer;
-  // What is wrong and what would be right.
+  // The fault, and how to correct it.
   driver_string_t   message;
 } purlin_driver_types_invalid_input_t;
 
@@ -165,23 +165,23 @@ typedef struct purlin_driver_types_invalid_input_t {
 typedef struct purlin_driver_types_denial_t {
   // `http`, `tcp`, `udp`, `dns`, `env`, `dirs` or `secrets`.
   driver_string_t   capability;
-  // What was asked for, such as `db.internal:5432`.
+  // The target, such as `db.internal:5432`.
   driver_string_t   target;
-  // What the driver wanted it for.
+  // The purpose.
   driver_string_t   message;
 } purlin_driver_types_denial_t;
 
-// The outside asked for patience.
+// The other side asked for a retry.
 typedef struct purlin_driver_types_retry_t {
-  // After how many milliseconds another attempt makes sense.
+  // The number of milliseconds after which another attempt makes sense.
   uint64_t   after_ms;
-  // What the outside said.
+  // The message of the other side.
   driver_string_t   message;
 } purlin_driver_types_retry_t;
 
-// Something was made, but not all of it.
+// Something was created, but not all of it.
 typedef struct purlin_driver_types_partial_t {
-  // What exists now. The host records it, so that it can be finished or deleted.
+  // The existing part. The host records it, so that it can be finished or deleted.
   purlin_driver_types_state_t   state;
   // What failed.
   driver_string_t   message;
@@ -192,7 +192,7 @@ typedef struct {
   size_t len;
 } purlin_driver_types_list_invalid_input_t;
 
-// Why a call did not succeed.
+// Why a call failed.
 typedef struct purlin_driver_types_failure_t {
   uint8_t tag;
   union {
@@ -208,13 +208,13 @@ typedef struct purlin_driver_types_failure_t {
   } val;
 } purlin_driver_types_failure_t;
 
-// The inputs are wrong; trying again changes nothing.
+// The inputs are wrong; another attempt does not help.
 #define PURLIN_DRIVER_TYPES_FAILURE_INVALID_INPUTS 0
 // A capability is missing; the operator has to grant it.
 #define PURLIN_DRIVER_TYPES_FAILURE_DENIED 1
 // The resource, or one it needs, does not exist.
 #define PURLIN_DRIVER_TYPES_FAILURE_NOT_FOUND 2
-// Somebody else's change stands in the way.
+// Somebody else's change blocks it.
 #define PURLIN_DRIVER_TYPES_FAILURE_CONFLICT 3
 // Busy or rate-limited; nothing was changed.
 #define PURLIN_DRIVER_TYPES_FAILURE_RETRY_AFTER 4
@@ -222,14 +222,14 @@ typedef struct purlin_driver_types_failure_t {
 #define PURLIN_DRIVER_TYPES_FAILURE_PARTIAL 5
 // Any other failure; nothing was changed.
 #define PURLIN_DRIVER_TYPES_FAILURE_FAILED 6
-// Whether anything was changed is not known: a request with effects was sent, and its answer
-// did not arrive or could not be read. The host keeps the attempt open, and finds out by
-// `read` or by calling again with the same idempotency key. From `create`, `update` and
-// `delete` only; a function without effects fails instead.
+// It is unknown whether anything was changed: a request with effects was sent, and its
+// answer did not arrive or could not be read. The host keeps the attempt open, and finds
+// out by `read` or by calling again with the same idempotency key. From `create`, `update`
+// and `delete` only; a function without effects fails instead.
 #define PURLIN_DRIVER_TYPES_FAILURE_UNDECIDED 7
-// The resource cannot be made while the one that it replaces exists; nothing was made. From a
-// `create` with `replaces` only. The host deletes the old one, if the plan allows it, and calls
-// `create` again.
+// The resource cannot be created while the one that it replaces exists; nothing was
+// created. From a `create` with `replaces` only. The host deletes the old one, if the plan
+// allows it, and calls `create` again.
 #define PURLIN_DRIVER_TYPES_FAILURE_NEEDS_DELETE_BEFORE 8
 
 typedef purlin_driver_types_json_t exports_purlin_driver_lifecycle_json_t;
@@ -248,61 +248,61 @@ typedef purlin_driver_types_failure_t exports_purlin_driver_lifecycle_failure_t;
 
 typedef purlin_driver_types_invalid_input_t exports_purlin_driver_lifecycle_invalid_input_t;
 
-// Functions a driver really implements. The host calls none of the others and takes the
-// stated default in their place, which saves an instance for each resource.
+// The functions that a driver really implements. The host calls none of the others and uses
+// the stated default instead, which saves an instance for each resource.
 typedef uint8_t exports_purlin_driver_lifecycle_implements_t;
 
-// Without it inputs are taken as they are.
+// Without it inputs are used unchanged.
 #define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_CHECK (1 << 0)
 // Without it the name is the `guresid`.
 #define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_NAME (1 << 1)
-// Without it reality is taken to be what was recorded, and what is not recorded cannot be
-// found: there is no drift, no import, and no recovery by `read`.
+// Without it the host assumes that reality equals the record, and a resource without a
+// record cannot be found: there is no drift, no import, and no recovery by `read`.
 #define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_READ (1 << 2)
 // Without it every change is an update in place.
 #define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_UPDATE_IMPACT (1 << 3)
 // Without it every change is a replacement.
 #define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_UPDATE (1 << 4)
-// No function but a promise about `create`: called again with the idempotency key of an
-// earlier attempt, it finds what that attempt made and returns it, or it makes nothing
+// Not a function but a promise about `create`: called again with the idempotency key of an
+// earlier attempt, it finds and returns the object of that attempt, or it creates nothing
 // outside itself. After a crash the host then calls `create` again with the same key.
-// Without it the host asks a person where neither a checkpoint nor `read` tells what
-// became of the attempt. Set it where the API takes idempotency keys, where what is
-// there is recognised by its name, and where nothing outside is made.
+// Without it the host asks a person if neither a checkpoint nor `read` shows the outcome
+// of the attempt. Set it if the API accepts idempotency keys, if existing objects are
+// recognised by their names, or if nothing is created outside.
 #define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_REPEAT_CREATE (1 << 5)
 
-// A capability that a driver asks for. It is only a wish: the operator grants.
+// A capability that a driver requests. It is only a request: the operator grants.
 typedef struct exports_purlin_driver_lifecycle_wish_t {
   // `http`, `tcp`, `udp`, `dns`, `env`, `dirs` or `secrets`.
   driver_string_t   capability;
-  // A pattern of what is to be reached, empty where the inputs decide.
+  // A pattern of the target, empty if the inputs decide.
   driver_string_t   pattern;
-  // What for, in a sentence to an operator.
+  // The purpose, as a sentence for an operator.
   driver_string_t   reason;
 } exports_purlin_driver_lifecycle_wish_t;
 
-// What a driver says about one resource type.
+// A driver's description of one resource type.
 typedef struct exports_purlin_driver_lifecycle_type_schema_t {
   // Resource type, or `*` for any.
   driver_string_t   type_name;
-  // JSON Schema (2020-12) of `{"values":…,"secrets":…,"params":…,"connection":…}`; properties
-  // may carry a well-known `$id`. The host validates inputs against it, fills in each
-  // `default`, and keeps properties with `"writeOnly": true` secret. Keywords of properties
-  // of `values`, `secrets` and `params`, and of `connection` where it says so:
+  // JSON Schema (2020-12) of `{"values":…,"secrets":…,"params":…,"connection":…}`;
+  // properties may have a well-known `$id`. The host validates inputs against it, fills in
+  // each `default`, and keeps properties with `"writeOnly": true` secret. Keywords of
+  // properties of `values`, `secrets` and `params`, and of `connection` if they mention it:
   // 
   // - `"x-purlin-replaces": true`: a change replaces the resource. In `connection`, it marks
-  //   what tells one system from another, such as the address of a server: a different
+  //   the inputs that identify the system, such as the address of a server: a different
   //   address is a different system, while a different password is not.
   // - `"x-purlin-immutable": true`: a change is rejected in the plan. To change it, people
-  //   delete the resource or ask for a replacement.
-  // - `"x-purlin-holds-data": true`, or a text that says what is lost, at the top: deleting the
+  //   delete the resource or request a replacement.
+  // - `"x-purlin-holds-data": true`, or a text that names the data, at the top: deleting the
   //   resource loses data.
   exports_purlin_driver_lifecycle_json_t   inputs;
   // JSON Schema of the outputs, secret ones with `"writeOnly": true`. The keyword
-  // `"x-purlin-outputs": "inputs"` says that values and secrets come back as they went in.
-  // Keyword of a property: `"x-purlin-write-once": true` marks what only `create` can tell,
-  // such as a token that is shown once. The host keeps it where `read` or `update` leaves it
-  // out.
+  // `"x-purlin-outputs": "inputs"` means that values and secrets are returned unchanged.
+  // Keyword of a property: `"x-purlin-write-once": true` marks an output that only `create`
+  // can return, such as a token that is shown once. The host keeps it if `read` or `update`
+  // omits it.
   exports_purlin_driver_lifecycle_json_t   outputs;
 } exports_purlin_driver_lifecycle_type_schema_t;
 
@@ -316,19 +316,19 @@ typedef struct {
   size_t len;
 } exports_purlin_driver_lifecycle_list_wish_t;
 
-// What a driver is.
+// A driver's description of itself.
 typedef struct exports_purlin_driver_lifecycle_manifest_t {
   // `ORG/NAME`, such as `purlin/echo`.
   driver_string_t   name;
   // Semantic version.
   driver_string_t   version;
-  // What it provisions, in a sentence.
+  // What it provisions, in one sentence.
   driver_string_t   description;
   // Which functions it implements.
   exports_purlin_driver_lifecycle_implements_t   implements;
   // The types it provisions, at least one.
   exports_purlin_driver_lifecycle_list_type_schema_t   types;
-  // The capabilities it would like.
+  // The capabilities that it requests.
   exports_purlin_driver_lifecycle_list_wish_t   wishes;
 } exports_purlin_driver_lifecycle_manifest_t;
 
@@ -337,7 +337,7 @@ typedef struct {
   exports_purlin_driver_lifecycle_json_t val;
 } exports_purlin_driver_lifecycle_option_json_t;
 
-// Inputs to look at.
+// Inputs to check.
 typedef struct exports_purlin_driver_lifecycle_check_request_t {
   // The resource.
   exports_purlin_driver_lifecycle_resource_t   resource;
@@ -359,11 +359,11 @@ typedef struct exports_purlin_driver_lifecycle_checked_t {
   exports_purlin_driver_lifecycle_json_t   values;
   // Likewise for `secrets`.
   exports_purlin_driver_lifecycle_json_t   secrets;
-  // Advice that does not stand in the way.
+  // Advice that does not block.
   exports_purlin_driver_lifecycle_list_invalid_input_t   warnings;
 } exports_purlin_driver_lifecycle_checked_t;
 
-// What a name is wanted for.
+// The resource to name.
 typedef struct exports_purlin_driver_lifecycle_name_request_t {
   // The resource.
   exports_purlin_driver_lifecycle_resource_t   resource;
@@ -371,18 +371,18 @@ typedef struct exports_purlin_driver_lifecycle_name_request_t {
   exports_purlin_driver_lifecycle_inputs_t   inputs;
 } exports_purlin_driver_lifecycle_name_request_t;
 
-// What to make.
+// The resource to create.
 typedef struct exports_purlin_driver_lifecycle_create_request_t {
   // The resource.
   exports_purlin_driver_lifecycle_resource_t   resource;
-  // Its checked inputs; nothing is unknown.
+  // Its checked inputs; all are known.
   exports_purlin_driver_lifecycle_inputs_t   inputs;
-  // What `name` returned.
+  // The result of `name`.
   driver_string_t   name;
-  // The provider id of the resource that this one replaces, where that exists still. It goes
-  // after this call. A driver that takes its name over, or has to see it gone first
-  // (`needs-delete-before`), needs to know it; an id that `create` finds and that is this one
-  // is not what this attempt made.
+  // The provider id of the resource that this one replaces, if it still exists. It is
+  // deleted after this call. A driver that takes over its name, or needs it deleted first
+  // (`needs-delete-before`), has to know it; if `create` finds an object with this id, it is
+  // not the object of this attempt.
   driver_option_string_t   replaces;
   // Facts about this call.
   exports_purlin_driver_lifecycle_call_t   call;
@@ -398,50 +398,50 @@ typedef struct {
   size_t len;
 } driver_list_string_t;
 
-// What to look at.
+// The resource to read.
 typedef struct exports_purlin_driver_lifecycle_read_request_t {
   // The resource.
   exports_purlin_driver_lifecycle_resource_t   resource;
-  // The provider id, or `none` to look for it by `name`.
+  // The provider id, or `none` to search by `name`.
   driver_option_string_t   id;
-  // What `name` returned.
+  // The result of `name`.
   driver_string_t   name;
-  // The inputs it was last provisioned with, or is to be, for credentials and places.
+  // The inputs of the last or the next provisioning, for credentials and places.
   exports_purlin_driver_lifecycle_inputs_t   inputs;
-  // What is recorded; nothing in an import and after a lost answer.
+  // The record; none in an import and after a lost answer.
   exports_purlin_driver_lifecycle_option_state_t   state;
-  // Provider ids of other resources that are recorded and may have this name, such as the one
-  // that is being replaced. Where `id` is `none`, what has one of these ids is not the
-  // resource that is looked for.
+  // Recorded provider ids of other resources that may have this name, such as the one that
+  // is being replaced. If `id` is `none`, an object with one of these ids is not the
+  // requested resource.
   driver_list_string_t   known;
   // Facts about this call.
   exports_purlin_driver_lifecycle_call_t   call;
 } exports_purlin_driver_lifecycle_read_request_t;
 
-// What there is.
+// The existing resource.
 typedef struct exports_purlin_driver_lifecycle_observed_t {
-  // The resource. With an `id` that is recorded, its `id` is that; in an import it is the driver's
-  // own id of what the person named, whichever way that was written.
+  // The resource. With a recorded `id`, its `id` is the same; in an import it is the
+  // driver's own id of the object that the person named, however they wrote it.
   exports_purlin_driver_lifecycle_state_t   state;
-  // `values` as reality has them: a JSON object in the shape that `check` returns, defaults
-  // included, so that it equals what `check` returned when nobody touched the resource.
-  // What cannot be told is left out, key by key; `none` when nothing can be told. Secrets
-  // are not echoed here: what was given in `secrets` never appears. Where it can be told
-  // that a secret was changed, a digest among the outputs tells it.
+  // `values` as reality has them: a JSON object in the shape that `check` returns, including
+  // defaults, so that it equals the result of `check` if nobody touched the resource.
+  // Undeterminable values are omitted, key by key; `none` if there are no others. Secrets
+  // are not echoed here: inputs under `secrets` never appear. If the driver can detect that
+  // a secret was changed, a digest among the outputs shows it.
   exports_purlin_driver_lifecycle_option_json_t   values;
 } exports_purlin_driver_lifecycle_observed_t;
 
-// What is to become of what.
+// A change of a resource.
 typedef struct exports_purlin_driver_lifecycle_change_t {
   // The resource.
   exports_purlin_driver_lifecycle_resource_t   resource;
-  // What exists.
+  // The existing resource.
   exports_purlin_driver_lifecycle_state_t   state;
-  // The inputs it was made with.
+  // The inputs that it was created with.
   exports_purlin_driver_lifecycle_inputs_t   before;
-  // The inputs that it is to have; perhaps with unknowns in `update-impact`.
+  // The new inputs; perhaps with unknowns in `update-impact`.
   exports_purlin_driver_lifecycle_inputs_t   after;
-  // What `name` returned.
+  // The result of `name`.
   driver_string_t   name;
   // Facts about this call.
   exports_purlin_driver_lifecycle_call_t   call;
@@ -452,23 +452,24 @@ typedef struct {
   size_t len;
 } exports_purlin_driver_lifecycle_list_pointer_t;
 
-// What a change would do.
+// The effect of a change.
 typedef struct exports_purlin_driver_lifecycle_impact_t {
   // Places (pointers as in `inputs.unknown`) that force a replacement; none means that
   // `update` can do it in place.
   exports_purlin_driver_lifecycle_list_pointer_t   replaces;
-  // Whether the old one has to go before the new one can be made, should it be replaced. It
-  // counts also where `replaces` is empty, since people can ask for a replacement.
+  // Whether, in a replacement, the old one must be deleted before the new one can be
+  // created. It applies even if `replaces` is empty, because people can request a
+  // replacement.
   bool   delete_before_replace;
-  // Outputs that keep their value for certain; all others count as unknown in a plan.
+  // Outputs that certainly keep their value; a plan treats all others as unknown.
   driver_list_string_t   stable_outputs;
 } exports_purlin_driver_lifecycle_impact_t;
 
-// What to delete.
+// The resource to delete.
 typedef struct exports_purlin_driver_lifecycle_delete_request_t {
   // The resource.
   exports_purlin_driver_lifecycle_resource_t   resource;
-  // What exists.
+  // The existing resource.
   exports_purlin_driver_lifecycle_state_t   state;
   // The inputs it was last provisioned with, for credentials and places.
   exports_purlin_driver_lifecycle_inputs_t   inputs;
@@ -544,9 +545,9 @@ extern void purlin_driver_metrics_record_value(driver_string_t *name, double val
 // counts. Returns once the id is safe; when it cannot be kept, the call ends here. An empty id, or one over 4 KiB, ends the call with
 // an error that the operator sees.
 extern void purlin_driver_operation_checkpoint(driver_string_t *id);
-// Tells people what is going on; `percent` where it is known (0 to 100).
+// Shows people the progress; `percent` if known (0 to 100).
 extern void purlin_driver_operation_progress(driver_string_t *message, uint8_t *maybe_percent);
-// Whether the operator wants this call to end. A driver that polls should ask each time.
+// Whether the operator cancelled this call. A driver that polls should check each time.
 extern bool purlin_driver_operation_cancelled(void);
 
 // Exported Functions from `purlin:driver/lifecycle@0.2.0`
