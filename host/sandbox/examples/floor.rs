@@ -1,8 +1,9 @@
-//! What the sandbox adds to bare wasmtime: the same component, the same call, in turns.
+//! Measures the overhead of the sandbox over bare wasmtime: the same component, the same call, in
+//! turns.
 //!
-//! `floor [COMPONENT] [CALLS]`; the component is `echo` by default. One JSON object a line on
-//! standard output, times as medians in microseconds; the last line has the ratio that SPEC §12
-//! bounds by 1.5.
+//! `floor [COMPONENT] [CALLS]`; the component is `echo` by default. Prints one JSON object per line
+//! on standard output, times as medians in microseconds; the last line has the ratio that SPEC §12
+//! limits to 1.5.
 #![allow(clippy::print_stdout, unsafe_code, reason = "a measurement of files that it made itself")]
 
 use std::error::Error;
@@ -18,7 +19,7 @@ use serde_json::json;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// wasmtime alone, as its own documentation would have it.
+/// wasmtime alone, as in its own documentation.
 mod bare {
     use wasmtime::component::{Component, HasSelf, Linker};
     use wasmtime::{Config, Engine, InstanceAllocationStrategy, Store};
@@ -184,7 +185,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// From nothing to the first answer, with code compiled before.
+/// From nothing to the first answer, with code that was compiled before.
 async fn start(wasm: &[u8], subject: &Subject, inputs: &Inputs) -> Result<()> {
     let code = precompile(wasm, Target::Portable).await?;
     let wasm: &'static [u8] = wasm.to_vec().leak();

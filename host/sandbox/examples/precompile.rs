@@ -1,5 +1,5 @@
 //! Compiles drivers ahead of time for any machine of this kind: each FILE.wasm becomes FILE.cwasm
-//! beside it, unless that is there, is no older, and runs here. `cargo xtask drivers` runs it.
+//! beside it, unless that exists, is no older, and runs here. `cargo xtask drivers` runs it.
 #![allow(clippy::print_stderr, unsafe_code, reason = "a command-line tool that made the files itself")]
 
 use std::error::Error;
@@ -35,11 +35,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Whether the result was made of this source by this version of the sandbox.
+/// Whether the result comes from this source and this version of the sandbox.
 fn fits(sandbox: &Sandbox, source: &Path, result: &Path) -> bool {
     let time = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified());
     let newer = matches!((time(source), time(result)), (Ok(source), Ok(result)) if result >= source);
     let Some(code) = newer.then(|| fs::read(result).ok()).flatten() else { return false };
-    // SAFETY: the file lies beside the source in the build folder, where this program put it.
+    // SAFETY: the file is beside the source in the build folder, where this program put it.
     sandbox.accepts(unsafe { Precompiled::trust(&code) })
 }

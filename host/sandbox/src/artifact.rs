@@ -1,8 +1,8 @@
-//! Compiled components as bytes: what the cache keeps and what release binaries embed.
+//! Compiled components as bytes: the content of the cache and of release binaries.
 //!
 //! `magic, BLAKE3 of the rest, SHA-256 of the component, length and JSON of the manifest, code`.
-//! The manifest is in there so that starting needs no call of the driver. It is missing, with length 0,
-//! where the component was compiled and has not been loaded as a driver since.
+//! The manifest is included so that starting needs no call of the driver. It is missing, with
+//! length 0, if the component was compiled and has not been loaded as a driver since.
 
 use purlin_model::driver::Manifest;
 
@@ -11,17 +11,16 @@ use crate::manifest;
 const MAGIC: &[u8; 16] = b"purlin aot\0\0\0\0\0\x02";
 const HASH: usize = 32;
 
-/// A compiled component from [`crate::precompile`], vouched for by whoever holds it.
+/// A compiled component from [`crate::precompile`], which the caller trusts.
 #[derive(Clone, Copy, Debug)]
 pub struct Precompiled<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Precompiled<'a> {
-    /// Vouches for the bytes.
+    /// Declares the bytes trusted.
     ///
     /// # Safety
-    /// They must be what [`crate::precompile`] returned, unchanged: they hold machine code, and
-    /// nobody can check what it does. Bytes embedded at build time qualify; bytes that travelled
-    /// do not.
+    /// They must be the unchanged result of [`crate::precompile`]: they hold machine code, which
+    /// cannot be verified. Bytes embedded at build time qualify; bytes that travelled do not.
     #[allow(unsafe_code)]
     pub const unsafe fn trust(bytes: &'a [u8]) -> Self {
         Self(bytes)
@@ -50,8 +49,8 @@ impl<'a> Artifact<'a> {
         bytes
     }
 
-    /// Reads an artifact; `None` when it is not whole or of another version. `intact` is whether
-    /// its integrity is known already.
+    /// Reads an artifact; `None` if it is damaged or of another version. `intact` is whether its
+    /// integrity is already known.
     pub(crate) fn parse(bytes: &'a [u8], intact: bool) -> Option<Self> {
         let (hash, body) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<HASH>()?;
         if !intact && blake3::hash(body) != *hash {

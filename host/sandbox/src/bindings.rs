@@ -1,4 +1,4 @@
-//! What `wit/` says, as Rust. Generated; nothing but the crate's own conversions may use it.
+//! The contract in `wit/`, in Rust. Generated; only the crate's own conversions may use it.
 #![allow(missing_docs, unreachable_pub, unused_qualifications, clippy::all)]
 
 wasmtime::component::bindgen!({

@@ -1,9 +1,9 @@
-//! Compiled components on disk, so that each is compiled once, and the functions of those that are being
-//! worked on.
+//! Compiled components on disk, so that each is compiled once, and the functions of components
+//! under development.
 //!
-//! The folder holds machine code that will be run, so nobody else may write to it. Files are
-//! named by what they are made from, written beside and renamed, and read whole and checked
-//! before use; so processes need no lock, and a torn file is one that is not there.
+//! The folder holds machine code that will run, so no other user may write to it. Files are named
+//! by the digest of their sources, written beside and renamed, and read completely and checked
+//! before use; so processes need no lock, and a torn file is treated as missing.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 
-/// Names of this format's files; a new format gets a new one.
+/// Names this format's files; a new format gets a new name.
 const FORMAT: &str = "3";
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// The cache in a folder, which is made when it is missing. `None` when it cannot be used; the
+    /// Opens the cache in a folder, which it creates if missing. `None` if it cannot be used; the
     /// reason is traced, because a missing cache only costs time.
     pub(crate) fn open(folder: &Path, engine: &Engine) -> Option<Self> {
         match private(folder) {
@@ -43,8 +43,8 @@ impl Cache {
         self.folder.join(format!("{digest}-{}.{FORMAT}.cwasm", self.engine))
     }
 
-    /// What was kept. It is run, so that the open file has to be ours: whoever owns a folder above
-    /// could have put another one in the place of the one that was looked at.
+    /// The content of an entry. It will run, so the open file must be ours: the owner of a parent
+    /// folder could have replaced the file that was checked.
     pub(crate) fn read(&self, digest: &str) -> Option<Vec<u8>> {
         purlin_files::read_own(&self.file(digest), u64::MAX).ok()
     }
@@ -53,7 +53,7 @@ impl Cache {
         self.put(&self.file(digest), bytes);
     }
 
-    /// The compiled functions of the component that a file held last; empty where there are none.
+    /// The compiled functions of the component that a file held last; empty if there are none.
     pub(crate) fn functions(&self, of: &Path) -> Vec<u8> {
         purlin_files::read_own(&self.file_of_functions(of), u64::MAX).unwrap_or_default()
     }
@@ -82,7 +82,7 @@ impl Cache {
     }
 }
 
-/// Makes sure that the folder is ours and nobody else can write to it.
+/// Makes sure that the folder is ours and that nobody else can write to it.
 fn private(folder: &Path) -> Result<(), String> {
     let fault = |error: std::io::Error| format!("cannot be used: {error}");
     let mut builder = fs::DirBuilder::new();
@@ -100,7 +100,7 @@ fn private(folder: &Path) -> Result<(), String> {
         if metadata.mode() & 0o022 != 0 {
             return Err("can be written to by others; `chmod 700` makes it private".into());
         }
-        // Whose process this is, is seen by a file that it makes.
+        // A new file shows the user of this process.
         let probe = tempfile::NamedTempFile::new_in(folder).map_err(fault)?;
         if probe.as_file().metadata().map_err(fault)?.uid() != metadata.uid() {
             return Err("belongs to somebody else".into());
@@ -109,7 +109,7 @@ fn private(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Which engine compiled code is for: wasmtime's version, its settings, this processor.
+/// The engine that compiled code is for: wasmtime's version, its settings, this processor.
 fn fingerprint(engine: &Engine) -> String {
     struct Sink(Sha256);
     impl Hasher for Sink {

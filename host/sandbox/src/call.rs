@@ -1,4 +1,4 @@
-//! One call: a fresh store and instance, limits all around, and words for what went wrong.
+//! One call: a fresh store and instance, limits on everything, and messages for errors.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -32,7 +32,7 @@ use crate::limits::{HANDLES, Limits, TABLE_ELEMENTS};
 use crate::sandbox::{DriverSetup, Sandbox, Shared};
 use crate::secrets::Needles;
 
-/// What a call was given.
+/// The data of a call.
 pub(crate) struct Given<'a> {
     pub(crate) context: &'a CallContext<'a>,
     pub(crate) needles: Arc<Needles>,
@@ -57,7 +57,7 @@ impl<'a> Given<'a> {
         if let Some(state) = state {
             needles.collect(&state.outputs, false);
             state.manifests.iter().for_each(|file| needles.collect(&file.data, false));
-            // What holds a secret that the call is not given any more stays secret itself.
+            // A label that holds a secret which is no longer part of the call stays secret itself.
             let labels = state.manifests.iter().flat_map(|file| [&file.name, &file.location]);
             for label in labels.chain([&state.id]).filter(|label| label.is_secret()) {
                 needles.collect(&Value::from(label.expose()).into_secret(), true);
@@ -82,20 +82,20 @@ impl<'a> Given<'a> {
     }
 }
 
-/// A component ready to be instantiated, with what it may do and use up.
+/// A component ready to be instantiated, with its grants and limits.
 pub(crate) struct Runner {
     pub(crate) name: Arc<str>,
     pub(crate) limits: Limits,
     shared: Arc<Shared>,
     pre: Pre,
     granted: Arc<Granted>,
-    /// Values of the environment variables that are granted: what is kept out of documents and
-    /// given in this way often is a credential.
+    /// Values of the granted environment variables: a value that is kept out of documents and
+    /// passed this way is often a credential.
     env: Vec<Zeroizing<String>>,
     permits: Semaphore,
-    /// Microseconds that calls took so far.
+    /// Microseconds that calls have taken so far.
     spent: AtomicU64,
-    /// Slots of the pool that an instance takes.
+    /// Slots of the pool that one instance takes.
     slots: u32,
 }
 
@@ -112,7 +112,7 @@ impl Runner {
         Self::linked(sandbox, component, setup, sandbox.linker())
     }
 
-    /// The same, with other things to import than drivers get.
+    /// The same, with a linker other than that of drivers.
     pub(crate) fn linked(
         sandbox: &Sandbox,
         component: &Component,
@@ -153,12 +153,12 @@ impl Runner {
         })
     }
 
-    /// Every capability that its imports could use.
+    /// Every capability that the component's imports could use.
     pub(crate) fn reach(&self) -> BTreeSet<String> {
         inspect::reach_of(&self.shared.engine, self.pre.instance_pre().component())
     }
 
-    /// What a call is given: inputs, and what is recorded.
+    /// The data of a call: inputs, and the record.
     pub(crate) fn given<'a>(
         &self,
         context: &'a CallContext<'a>,
@@ -168,7 +168,7 @@ impl Runner {
         Given::new(context, &self.env, inputs, state)
     }
 
-    /// What the operator grants.
+    /// The operator's grants.
     pub(crate) fn grants(&self) -> &Grants {
         self.granted.grants()
     }
@@ -193,7 +193,7 @@ impl Runner {
         }
     }
 
-    /// Asks the component what it is.
+    /// Asks the component for its manifest.
     pub(crate) async fn describe(&self) -> Result<wit::Manifest, CallError> {
         let needles = Arc::new(Needles::default());
         let cancel = CancelToken::default();
@@ -207,7 +207,7 @@ impl Runner {
         self.call(call, |guest, store| Box::pin(guest.describe(store))).await
     }
 
-    /// Calls a function of the component in an instance of its own.
+    /// Calls a function of the component in a fresh instance.
     pub(crate) async fn run<R>(
         &self,
         given: &Given<'_>,
@@ -237,7 +237,7 @@ impl Runner {
         }
         let cancel = call.cancel.clone();
         let work = async {
-            // Waiting for a turn is not the driver's fault: its time begins afterwards.
+            // The driver is not to blame for the wait for a turn: its time begins afterwards.
             let turn = self.permits.acquire().await;
             let slot = self.shared.slots.acquire_many(self.slots).await;
             let (Ok(_turn), Ok(_slot)) = (turn, slot) else { return Err(CallError::Cancelled) };
@@ -246,7 +246,7 @@ impl Runner {
             tokio::select! {
                 biased;
                 result = AssertUnwindSafe(self.instantiate_and_call(call, function)).catch_unwind() => {
-                    // What the call had is dropped with it, so that nothing half-done is seen.
+                    // The call's data is dropped with it, so that nothing half-done is visible.
                     result.unwrap_or_else(|panic| Err(self.panicked(&*panic)))
                 }
                 () = tokio::time::sleep(time) => Err(error),
@@ -259,8 +259,8 @@ impl Runner {
         }
     }
 
-    /// How long a call may take that begins now, and what ends it then: its own limit, or that of
-    /// all calls together.
+    /// How long a call that begins now may take, and which limit ends it: its own, or that of all
+    /// calls together.
     fn allotted(&self, time: Duration) -> Result<(Duration, CallError), CallError> {
         let driver = || self.name.to_string();
         let own = CallError::TimeLimit { driver: driver(), limit: time };
@@ -307,7 +307,7 @@ impl Runner {
         result.map_err(|error| self.explain(error, store.data(), &call.needles))
     }
 
-    /// A fault of the host, in something that the driver called.
+    /// A fault of the host, in a function that the driver called.
     fn panicked(&self, panic: &(dyn std::any::Any + Send)) -> CallError {
         let said = panic.downcast_ref::<&str>().copied();
         let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
@@ -320,7 +320,7 @@ impl Runner {
         }
     }
 
-    /// What ended a call, in the operator's words.
+    /// The reason that ended a call, in the operator's words.
     fn explain(&self, error: wasmtime::Error, guest: &Guest, needles: &Needles) -> CallError {
         let driver = || self.name.to_string();
         let error = match error.downcast::<Stop>() {
@@ -356,7 +356,7 @@ impl Runner {
     }
 }
 
-/// Counts the time of a call, however it ends.
+/// Adds the time of a call to the total, however it ends.
 struct Timed<'a> {
     spent: &'a AtomicU64,
     begun: Instant,
@@ -369,7 +369,7 @@ impl Drop for Timed<'_> {
     }
 }
 
-/// What one call needs besides the component.
+/// The data of one call besides the component.
 struct OneCall {
     log: Log,
     operation: Operation,

@@ -11,13 +11,13 @@ pub struct ClockError;
 /// Milliseconds since 1970.
 ///
 /// # Errors
-/// When the system's clock shows a time before that.
+/// If the system's clock shows a time before that.
 pub fn now() -> Result<u64, ClockError> {
     since_1970(SystemTime::now())
 }
 
-/// The same for whoever cannot fail any more: where the clock is set back to a time before 1970 meanwhile,
-/// the last time that it showed.
+/// The same for callers that cannot fail any more: if the clock is meanwhile set back to a time
+/// before 1970, it returns the last time that the clock showed.
 pub fn steady() -> impl Fn() -> u64 + Send + Sync + 'static {
     let last = AtomicU64::new(now().unwrap_or_default());
     move || match now() {

@@ -1,4 +1,4 @@
-//! Compiling ahead of time, for binaries that bring their drivers along.
+//! Compiles ahead of time, for binaries that include their drivers.
 
 use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
@@ -8,7 +8,7 @@ use crate::error::LoadError;
 use crate::sandbox::{DriverSetup, Sandbox, SandboxConfig};
 use crate::{component, engine};
 
-/// Which machines compiled code is for.
+/// The machines that compiled code is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// This very processor.
@@ -20,13 +20,13 @@ pub enum Target {
 /// Compiles a driver, for [`Precompiled::trust`] and [`Sandbox::load_precompiled`].
 ///
 /// # Errors
-/// When the component is no driver, as [`Sandbox::load`] says.
+/// If the component is not a driver, as for [`Sandbox::load`].
 pub async fn precompile(wasm: &[u8], target: Target) -> Result<Vec<u8>, LoadError> {
     let invalid = LoadError::invalid;
     component::check_header(wasm)?;
     let config = SandboxConfig { instances: 1, ..SandboxConfig::default() };
     let sandbox = Sandbox::new(config).map_err(|error| invalid(&error))?;
-    // The manifest is asked of the code as this machine runs it: what is portable runs here too.
+    // The code returns the manifest on this machine: portable code runs here too.
     let engine = match target {
         Target::Host => sandbox.engine().clone(),
         Target::Portable => engine::portable().map_err(|error| invalid(&error))?,
@@ -38,12 +38,12 @@ pub async fn precompile(wasm: &[u8], target: Target) -> Result<Vec<u8>, LoadErro
 }
 
 impl Sandbox {
-    /// Whether an artifact from [`precompile`] is whole and runs in this sandbox.
+    /// Whether an artifact from [`precompile`] is intact and runs in this sandbox.
     pub fn accepts(&self, code: Precompiled<'_>) -> bool {
         self.open_artifact(code.0, false).is_some()
     }
 
-    /// Code that came out of this process or was vouched for becomes a component.
+    /// Turns trusted code, or code from this process, into a component.
     #[allow(unsafe_code)]
     pub(crate) fn deserialize(&self, code: &[u8]) -> wasmtime::Result<Component> {
         // SAFETY: callers hold code that wasmtime compiled: just now, from the cache's private
@@ -51,8 +51,8 @@ impl Sandbox {
         unsafe { Component::deserialize(self.engine(), code) }
     }
 
-    /// The parts of an artifact as a component that runs here; `None` when it is for another
-    /// engine, or not whole.
+    /// The parts of an artifact as a component that runs here; `None` if it is for another engine,
+    /// or damaged.
     pub(crate) fn open_artifact<'a>(
         &self,
         bytes: &'a [u8],

@@ -1,7 +1,7 @@
-//! Where components are read and compiled (SPEC §8): parsers and compilers are large programs that a
-//! stranger's bytes can keep busy, fill with memory, or crash.
+//! Where components are read and compiled (SPEC §8): parsers and compilers are large programs that
+//! untrusted bytes can keep busy, fill with memory, or crash.
 //!
-//! [`Worker`](crate::Worker) does it in a process of its own, within limits of the system.
+//! [`Worker`](crate::Worker) does it in a separate process, with limits of the system.
 //! [`InProcess`] does it here.
 
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::error::LoadError;
 use crate::functions::Functions;
 use crate::{capability, component, engine, instances, modules};
 
-/// What a component imports and exports, by name and in its order.
+/// The imports and exports of a component, by name and in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Names {
     /// Such as `wasi:sockets/tcp@0.2.6`.
@@ -25,47 +25,47 @@ pub struct Names {
     pub exports: Vec<String>,
 }
 
-/// Reads and compiles components that nobody vouches for.
+/// Reads and compiles untrusted components.
 ///
 /// # Safety
-/// What [`Compiler::compile`] returns is run. It has to be what this crate's [`InProcess`] returns for
-/// the component, on a machine with the same processor and in a program with the same version of this
-/// crate.
+/// The result of [`Compiler::compile`] is run. It must be the same as the result of this crate's
+/// [`InProcess`] for the component, on a machine with the same processor and in a program with the
+/// same version of this crate.
 #[allow(unsafe_code)]
 pub unsafe trait Compiler: Send + Sync + fmt::Debug {
-    /// Reads what a component imports and exports. Nothing is compiled. Blocks the thread.
+    /// Reads the imports and exports of a component. Compiles nothing. Blocks the thread.
     ///
     /// # Errors
-    /// [`LoadError::Invalid`] for a file that is torn, or takes more than it may.
+    /// [`LoadError::Invalid`] for a damaged file, or one that exceeds a limit.
     fn names(&self, wasm: &[u8]) -> Result<Names, LoadError>;
 
     /// Compiles a component for this machine. Blocks the thread.
     ///
-    /// With `functions`, those of a component compiled before are used again where they are the same;
-    /// empty bytes stand for none. Without it, none are returned either.
+    /// With `functions`, identical functions of a component that was compiled before are reused;
+    /// empty bytes mean none. Without it, none are returned either.
     ///
     /// # Errors
-    /// [`LoadError::Invalid`] for what is no component, or takes more than it may.
+    /// [`LoadError::Invalid`] for a file that is not a component, or exceeds a limit.
     fn compile(&self, wasm: &[u8], functions: Option<&[u8]>) -> Result<Compilation, LoadError>;
 }
 
-/// A component that was compiled.
+/// A compiled component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compilation {
     /// Its code.
     pub code: Vec<u8>,
-    /// Its functions, for the next compilation, where they are requested and others than those that
-    /// were passed.
+    /// Its functions, for the next compilation, if requested and different from those that were
+    /// passed.
     pub functions: Option<Vec<u8>>,
 }
 
-/// Reads and compiles in this process. **Less safe** than [`Worker`](crate::Worker): a component of a
-/// few kilobytes can exhaust the stack, which ends the program, or take all memory and minutes of time.
-/// For components that are trusted, and where no process can be started.
+/// Reads and compiles in this process. **Less safe** than [`Worker`](crate::Worker): a component of
+/// a few kilobytes can exhaust the stack, which ends the program, or take all memory and minutes of
+/// time. For trusted components, and for environments in which no process can be started.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InProcess;
 
-// SAFETY: it is what others are compared with.
+// SAFETY: it is the reference for others.
 #[allow(unsafe_code)]
 unsafe impl Compiler for InProcess {
     fn names(&self, wasm: &[u8]) -> Result<Names, LoadError> {
@@ -86,7 +86,7 @@ unsafe impl Compiler for InProcess {
 fn names(wasm: &[u8]) -> Result<Names, LoadError> {
     let invalid = |error: wasmparser::Error| LoadError::invalid(&error);
     let mut names = Names::default();
-    // Modules and components inside have imports of their own, which reach nothing but this one.
+    // Inner modules and components have their own imports, which reach only this component.
     let mut depth = 0_usize;
     for payload in Parser::new(0).parse_all(wasm) {
         match payload.map_err(invalid)? {
@@ -108,8 +108,8 @@ fn names(wasm: &[u8]) -> Result<Names, LoadError> {
     Ok(names)
 }
 
-/// Does what a sandbox does with compiled code before anything of it runs. Where types are nested too
-/// deep for that, the stack ends here and not in the program that wants the driver.
+/// Does with compiled code what a sandbox does before it runs. If types are nested too deep for
+/// that, the stack overflows here and not in the program that requested the driver.
 #[allow(unsafe_code)]
 pub(crate) fn rehearse(code: &[u8]) -> wasmtime::Result<()> {
     let engine: Engine = engine::compiling(None)?;
@@ -117,7 +117,7 @@ pub(crate) fn rehearse(code: &[u8]) -> wasmtime::Result<()> {
     let component = unsafe { Component::deserialize(&engine, code) }?;
     let mut linker = Linker::new(&engine);
     capability::link(&mut linker)?;
-    // Whether it is a driver is said where it is loaded, with its name.
+    // Loading reports whether it is a driver, with its name.
     if let Ok(contract) = component::check_interface(&engine, &component)
         && let Ok(linked) = linker.instantiate_pre(&component)
     {

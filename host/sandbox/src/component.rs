@@ -1,4 +1,4 @@
-//! Whether some bytes are a driver of this contract, told before anything of it runs.
+//! Checks whether bytes are a driver of this contract, before anything of them runs.
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -11,7 +11,7 @@ use crate::secrets::Needles;
 
 const LIFECYCLE: &str = "purlin:driver/lifecycle";
 
-/// Tells WebAssembly components from everything else by their first eight bytes.
+/// Distinguishes WebAssembly components from everything else by their first eight bytes.
 pub(crate) fn check_header(bytes: &[u8]) -> Result<(), LoadError> {
     match bytes {
         [0, b'a', b's', b'm', _, _, 1, 0, ..] => Ok(()),
@@ -23,19 +23,19 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<(), LoadError> {
     }
 }
 
-/// Checks what a component exports and imports. Returns the contract that it exports.
+/// Checks the exports and imports of a component. Returns the contract that it exports.
 pub(crate) fn check_interface(engine: &Engine, component: &Component) -> Result<Contract, LoadError> {
     let world = component.component_type();
     let exports: Vec<_> = world.exports(engine).map(|(name, _)| name).collect();
     check_names(exports.into_iter(), world.imports(engine).map(|(name, _)| name))
 }
 
-/// The version of the contract, where this is the name of its export.
+/// The version of the contract, if this is the name of its export.
 pub(crate) fn contract(export: &str) -> Option<&str> {
     export.strip_prefix(LIFECYCLE).map(|rest| rest.strip_prefix('@').unwrap_or(rest))
 }
 
-/// Checks the names of what a component exports and imports. Of several contracts the latest counts.
+/// Checks the names of a component's exports and imports. Of several contracts the latest is used.
 pub(crate) fn check_names<'a>(
     exports: impl Iterator<Item = &'a str>,
     mut imports: impl Iterator<Item = &'a str>,
@@ -60,8 +60,8 @@ pub(crate) fn check_names<'a>(
     }
 }
 
-/// Whether drivers get an interface of this name. Whether they get it in the shape that they
-/// want is wasmtime's to say.
+/// Whether drivers get an interface of this name. wasmtime decides whether it has the required
+/// shape.
 pub(crate) fn offered(import: &str) -> bool {
     let Some((name, version)) = import.split_once('@') else { return false };
     let Some((package, _)) = name.split_once('/') else { return false };

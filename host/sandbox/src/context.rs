@@ -1,5 +1,4 @@
-//! What the caller of a driver brings along: whom the call is about, where checkpoints go, and
-//! how it can be stopped.
+//! The caller's part of a call: the resource, the destination of checkpoints, and cancellation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,22 +18,22 @@ pub struct CallContext<'a> {
     pub subject: &'a Subject,
     /// The same for every attempt at the same effect, and for no other.
     pub idempotency_key: &'a str,
-    /// An upper bound for this call; the driver's own limit applies where that is less.
+    /// An upper bound for this call; the driver's own limit applies if it is lower.
     pub time: Option<Duration>,
-    /// Where `create` records ids early. Without it they are dropped.
+    /// The store for ids that `create` reports early. Without it they are dropped.
     pub checkpoint: Option<Arc<dyn CheckpointSink>>,
-    /// Who hears of progress.
+    /// The receiver of progress.
     pub progress: Option<ProgressSink>,
-    /// How the call can be stopped.
+    /// How to stop the call.
     pub cancel: CancelToken,
-    /// Who looks over the driver's shoulder, unmasked. None but for examining drivers.
+    /// Observes the driver, unmasked. None except for examining drivers.
     pub witness: Option<Arc<dyn Witness>>,
-    /// Where the host notes what it sees of the call.
+    /// The host's record of its observations of the call.
     pub facts: Facts,
 }
 
 impl<'a> CallContext<'a> {
-    /// A call that nobody watches.
+    /// A call without observers.
     pub fn new(subject: &'a Subject, idempotency_key: &'a str) -> Self {
         Self {
             subject,
@@ -49,30 +48,30 @@ impl<'a> CallContext<'a> {
     }
 }
 
-/// Keeps provider ids that a driver reports before it has finished (`operation.checkpoint`).
+/// Stores provider ids that a driver reports before it has finished (`operation.checkpoint`).
 #[async_trait::async_trait]
 pub trait CheckpointSink: Send + Sync {
-    /// Returns once the id is safe; the driver waits for it.
+    /// Returns once the id is stored; the driver waits for it.
     ///
     /// # Errors
-    /// A message when the id cannot be kept. It ends the call.
+    /// A message if the id cannot be stored. It ends the call.
     async fn checkpoint(&self, id: &Label) -> Result<(), String>;
 }
 
-/// What a driver says while it works; secrets are masked.
+/// A driver's report during its work; secrets are masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// For people.
     pub message: String,
-    /// 0 to 100, where it is known.
+    /// 0 to 100, if known.
     pub percent: Option<u8>,
 }
 
-/// Hears of progress; must not block.
+/// Receives progress; must not block.
 pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// Stops calls, in two steps (SPEC §9, Ctrl-C): first drivers are told that they should end,
-/// then they are cut off. Clones stop together.
+/// Stops calls in two steps (SPEC §9, Ctrl-C): first it asks drivers to end, then it cuts them off.
+/// Clones stop together.
 #[derive(Clone)]
 pub struct CancelToken(Arc<watch::Sender<Stage>>);
 
@@ -96,7 +95,7 @@ impl fmt::Debug for CancelToken {
 }
 
 impl CancelToken {
-    /// Tells drivers that ask (`operation.cancelled`) to come to an end. Calls go on.
+    /// Asks drivers that check (`operation.cancelled`) to end. Calls continue.
     pub fn request(&self) {
         self.raise(Stage::Requested);
     }
@@ -106,7 +105,7 @@ impl CancelToken {
         self.raise(Stage::Cut);
     }
 
-    /// Whether drivers should come to an end.
+    /// Whether drivers should end.
     pub fn is_requested(&self) -> bool {
         *self.0.borrow() >= Stage::Requested
     }
@@ -124,7 +123,7 @@ impl CancelToken {
         });
     }
 
-    /// Returns when drivers should come to an end.
+    /// Returns when drivers should end.
     pub async fn requested(&self) {
         let mut stage = self.0.subscribe();
         if stage.wait_for(|stage| *stage >= Stage::Requested).await.is_err() {

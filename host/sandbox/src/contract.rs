@@ -1,5 +1,5 @@
-//! The contract's functions, whichever edition of it a component exports. Everything else in this crate
-//! knows the current edition only; each earlier one has an adapter of its own.
+//! The contract's functions, in any edition that a component exports. The rest of this crate knows
+//! only the current edition; each earlier one has an adapter.
 
 use wasmtime::component::{InstancePre, Linker};
 use wasmtime::{Store, component::HasSelf};
@@ -12,9 +12,9 @@ use crate::v0_1;
 /// An edition of the contract that this host loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contract {
-    /// As `wit/` has it.
+    /// As in `wit/`.
     Current,
-    /// As `wit/0.1/` has it.
+    /// As in `wit/0.1/`.
     V0_1,
 }
 
@@ -31,13 +31,13 @@ impl Contract {
     }
 }
 
-/// Links the interfaces that the contract gives to drivers, of every edition.
+/// Links the contract's interfaces for drivers, in every edition.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     bindings::Driver::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
     v0_1::link(linker)
 }
 
-/// A component whose exports were found.
+/// A component with known exports.
 pub(crate) enum Pre {
     Current(bindings::DriverPre<Guest>),
     V0_1(v0_1::DriverPre<Guest>),
@@ -81,14 +81,14 @@ impl Instance {
     }
 }
 
-/// What an instance exports.
+/// The exports of an instance.
 #[derive(Clone, Copy)]
 pub(crate) enum Exports<'a> {
     Current(&'a wit::Guest),
     V0_1(v0_1::Exports<'a>),
 }
 
-/// What a call ends in: a trap, a failure, or an answer.
+/// The result of a call: a trap, a failure, or an answer.
 pub(crate) type Answer<T> = wasmtime::Result<Result<T, wit::Failure>>;
 
 impl Exports<'_> {

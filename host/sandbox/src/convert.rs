@@ -1,6 +1,6 @@
-//! The model's words as the contract's, and back again.
+//! Conversions between the types of the model and those of the contract.
 //!
-//! On the way back nothing is believed: sizes are bounded before anything is parsed, and what
+//! Results are not trusted: sizes are bounded before anything is parsed, and everything that
 //! secrets touched is marked.
 
 use std::time::Duration;
@@ -27,9 +27,9 @@ const LARGEST_COOKIE: usize = 10 << 10;
 pub(crate) const LONGEST_MESSAGE: usize = 8 << 10;
 /// Bytes of the output limit for which an answer may hold one value: text, number, list or map.
 const BYTES_PER_VALUE: u64 = 40;
-/// What stands around a fault in a list of them.
+/// The overhead of a fault in a list of them.
 const FAULT_COST: usize = 8;
-/// No outside asks for more patience than this.
+/// The longest wait that a driver can ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(crate) fn resource(subject: &Subject) -> types::Resource {
@@ -60,7 +60,7 @@ pub(crate) fn inputs(inputs: &Inputs) -> types::Inputs {
             let place = format!("{root}{pointer}");
             match marked {
                 Value::Unknown(_) => unknown.push(place),
-                // All of `secrets` is sensitive; it need not be said.
+                // All of `secrets` is sensitive; it need not be listed.
                 _ if !secrets => sensitive.push(place),
                 _ => {}
             }
@@ -104,7 +104,8 @@ fn object(value: &Value, mark: &mut dyn FnMut(&str, &Value)) -> String {
     }
 }
 
-/// What exists, as its driver described it: outputs that are secret as a whole stand apart.
+/// The existing resource as its driver described it: outputs that are secret as a whole are
+/// separate.
 pub(crate) fn state(state: &ResourceState) -> types::State {
     let ignore: &mut dyn FnMut(&str, &Value) = &mut |_, _| {};
     let all_secret = matches!(state.outputs, Value::Secret(_));
@@ -131,7 +132,7 @@ pub(crate) fn state(state: &ResourceState) -> types::State {
     }
 }
 
-/// Reads what a driver returned.
+/// Reads the results of a driver.
 pub(crate) struct Reader<'a> {
     driver: &'a str,
     limit: u64,
@@ -141,7 +142,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader for one answer of up to so many bytes.
+    /// A reader for one answer of at most this many bytes.
     pub(crate) fn new(
         driver: &'a str,
         limit: u64,
@@ -155,7 +156,7 @@ impl<'a> Reader<'a> {
         CallError::Junk { driver: self.driver.to_owned(), what: what.into() }
     }
 
-    /// Tells the witness what was answered.
+    /// Reports a part of the answer to the witness.
     fn sees(&self, part: &'static str, text: &str) {
         if let Some(witness) = self.witness {
             witness.sees(Deed::Answers { part, text });
@@ -187,7 +188,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a driver calls something. Refusing a secret in it would lose what was made.
+    /// A driver's name for something. Rejecting a secret in it would lose a created object.
     fn label(&self, text: String) -> Label {
         self.needles.label(text)
     }
@@ -248,8 +249,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What `read` found. Values are secret where the inputs have a secret in the same place, and
-    /// where a secret of the call stands in them.
+    /// The result of `read`. Values are secret if the inputs have a secret in the same place, and
+    /// if they contain a secret of the call.
     pub(crate) fn observed(&self, observed: wit::Observed, given: &Inputs) -> Result<Observed, CallError> {
         self.fits(observed.values.iter().map(String::len))?;
         let state = self.state(observed.state)?;
@@ -278,7 +279,7 @@ impl<'a> Reader<'a> {
         self.sees("checked values", &checked.values);
         let values = remark(Value::Map(self.map("values", &checked.values)?), &given.values);
         let secrets = remark(Value::Map(self.map("secrets", &checked.secrets)?), &given.secrets);
-        // Values of secrets are secret anyway; their names are shown, unless one holds a secret.
+        // Values of secrets are secret anyway; their names are shown, unless one contains a secret.
         let named = self.needles.is_in_a_name(&secrets);
         Ok(Checked {
             values: self.needles.taint_beside(values, &given.values),
@@ -298,7 +299,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What is wrong with inputs. People are told as much as they read; the rest is counted.
+    /// The faults of inputs. People see as many as they can read; the rest is counted.
     fn invalid(&self, faults: Vec<types::InvalidInput>) -> Vec<InvalidInput> {
         let (count, mut length) = (faults.len(), 0);
         let mut told: Vec<InvalidInput> = Vec::new();
@@ -342,7 +343,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-// What goes to a driver and comes from it in clear is wiped when the call is over.
+// Data that goes to a driver or comes from it in clear is wiped when the call is over.
 
 impl Drop for types::Inputs {
     fn drop(&mut self) {
@@ -369,13 +370,13 @@ impl Drop for wit::Checked {
     }
 }
 
-/// Text from a driver, for people: without secrets, and without effect on a terminal.
+/// Text from a driver, for people: without secrets, and without effects on a terminal.
 pub(crate) fn people(needles: &Needles, text: &str) -> String {
     let masked = needles.mask(text);
     let end = masked.floor_char_boundary(LONGEST_MESSAGE);
     let cut = masked.get(..end).unwrap_or_default();
     let mut clean = neutralise(cut).into_owned();
-    // What is shown in place of what does something is longer.
+    // The visible form of a control character is longer.
     let whole = cut.len() == masked.len() && clean.len() <= LONGEST_MESSAGE;
     if !whole {
         clean.truncate(clean.floor_char_boundary(LONGEST_MESSAGE));
@@ -384,8 +385,8 @@ pub(crate) fn people(needles: &Needles, text: &str) -> String {
     clean
 }
 
-/// Marks what the inputs had marked in the same place: a driver returns `null` for what it was
-/// told is unknown, and secrets in clear.
+/// Marks the places that the inputs had marked: a driver returns `null` for unknown values, and
+/// secrets in clear.
 fn remark(value: Value, given: &Value) -> Value {
     match (value, given) {
         (value, Value::Secret(inner)) => remark(value, inner.expose()).into_secret(),

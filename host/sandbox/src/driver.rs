@@ -1,7 +1,7 @@
-//! A loaded driver: the functions of the contract, in the model's words.
+//! A loaded driver: the functions of the contract, in the types of the model.
 //!
-//! Functions that a driver does not implement are answered here, as the contract says, without
-//! an instance.
+//! This module answers functions that a driver does not implement, as the contract says, without an
+//! instance.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -37,29 +37,29 @@ impl fmt::Debug for Driver {
     }
 }
 
-/// What is to become of what.
+/// A change of a resource.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
-    /// What exists.
+    /// The existing resource.
     pub state: &'a ResourceState,
-    /// The inputs it was made with.
+    /// The inputs that it was created with.
     pub before: &'a Inputs,
-    /// The inputs that it is to have.
+    /// The new inputs.
     pub after: &'a Inputs,
-    /// What [`Driver::name_of`] returned.
+    /// The result of [`Driver::name_of`].
     pub name: &'a str,
 }
 
-/// What to look at.
+/// The resource to read.
 #[derive(Clone, Copy, Debug)]
 pub struct Look<'a> {
-    /// The driver's id; none where it is looked for by its name.
+    /// The driver's id; none for a search by name.
     pub id: Option<&'a str>,
-    /// What [`Driver::name_of`] returned.
+    /// The result of [`Driver::name_of`].
     pub name: &'a str,
-    /// The inputs that it was last provisioned with, or is to be.
+    /// The inputs of the last or the next provisioning.
     pub inputs: &'a Inputs,
-    /// What is recorded, if anything.
+    /// The record, if any.
     pub state: Option<&'a ResourceState>,
     /// Ids of other resources that may have this name.
     pub known: &'a [Label],
@@ -70,12 +70,12 @@ impl Driver {
         Self(Arc::new(Inner { runner, manifest, digest }))
     }
 
-    /// The name the operator uses for it.
+    /// The operator's name for it.
     pub fn name(&self) -> &str {
         &self.0.runner.name
     }
 
-    /// What it says about itself.
+    /// Its description of itself.
     pub fn manifest(&self) -> &Manifest {
         &self.0.manifest
     }
@@ -85,17 +85,17 @@ impl Driver {
         &self.0.digest
     }
 
-    /// Every capability that its imports could use, as [`crate::Interfaces::reach`] tells it.
+    /// Every capability that its imports could use, as in [`crate::Interfaces::reach`].
     pub fn reach(&self) -> BTreeSet<String> {
         self.0.runner.reach()
     }
 
-    /// What the operator grants it.
+    /// The operator's grants for it.
     pub fn grants(&self) -> &Grants {
         self.0.runner.grants()
     }
 
-    /// Wall-clock time after which any call is ended.
+    /// The wall-clock time after which any call is ended.
     pub fn longest(&self) -> Duration {
         self.0.runner.longest()
     }
@@ -105,11 +105,11 @@ impl Driver {
         Reader::new(&runner.name, runner.limits.output, &given.needles, given.context.witness.as_deref())
     }
 
-    /// Validates inputs and fills in defaults. `previous` is what it returned when the resource
-    /// was last provisioned. No effects; inputs may be unknown.
+    /// Validates inputs and fills in defaults. `previous` is the result of the last provisioning.
+    /// No effects; inputs may be unknown.
     ///
     /// # Errors
-    /// [`CallError::Failure`] with every fault, or what ended the call.
+    /// [`CallError::Failure`] with every fault, or the reason that ended the call.
     pub async fn check(
         &self,
         context: &CallContext<'_>,
@@ -138,10 +138,10 @@ impl Driver {
         answer.map_or_else(|failure| Err(reader.failure(failure)), |checked| reader.checked(checked, inputs))
     }
 
-    /// The friendly name of the real thing. No effects.
+    /// The friendly name of the real object. No effects.
     ///
     /// # Errors
-    /// [`CallError::Failure`], or what ended the call.
+    /// [`CallError::Failure`], or the reason that ended the call.
     pub async fn name_of(&self, context: &CallContext<'_>, inputs: &Inputs) -> Result<Label, CallError> {
         if !self.0.manifest.implements.name {
             return Ok(context.subject.urn.guresid().as_str().into());
@@ -160,8 +160,8 @@ impl Driver {
         answer.map_or_else(|failure| Err(reader.failure(failure)), |name| reader.name(name))
     }
 
-    /// Makes the resource. `replaces` is the id of the one that it takes the place of, where that exists
-    /// still.
+    /// Creates the resource. `replaces` is the id of the one that it replaces, if that still
+    /// exists.
     ///
     /// # Errors
     /// [`CallError::Failure`]: nothing was made, unless it is `Partial` or `Undecided`. Any other error
@@ -190,15 +190,15 @@ impl Driver {
         answer.map_or_else(|failure| Err(reader.failure(failure)), |state| reader.state(state))
     }
 
-    /// Looks at the resource as it is. `None` when it is gone.
+    /// Reads the resource. `None` if it is gone.
     ///
-    /// A driver without `read` is not asked: what is recorded is taken for real, and nothing but
-    /// that can be found.
+    /// A driver without `read` is not called: the record is treated as reality, and nothing else
+    /// can be found.
     ///
     /// # Errors
-    /// [`CallError::Failure`], also when nothing is recorded and the driver has no `read`;
-    /// [`CallError::Junk`] when it answers with another id than the recorded one; or what ended
-    /// the call.
+    /// [`CallError::Failure`], also without a record if the driver has no `read`;
+    /// [`CallError::Junk`] if it answers with an id other than the recorded one; or the reason that
+    /// ended the call.
     pub async fn read(
         &self,
         context: &CallContext<'_>,
@@ -206,7 +206,7 @@ impl Driver {
     ) -> Result<Option<Observed>, CallError> {
         let Look { id, name, inputs, state, known } = look;
         if !self.0.manifest.implements.read {
-            // Nothing found would be taken for nothing there.
+            // "Nothing found" would be treated as "nothing there".
             let Some(state) = state.cloned() else {
                 let message = format!("the driver `{}` cannot look for what exists", self.name());
                 return Err(CallError::Failure(Failure::Failed(message)));
@@ -243,11 +243,11 @@ impl Driver {
         }
     }
 
-    /// Says which changes replace and which update in place, and in which order. No effects; `after` may be
-    /// unknown. Of a driver without `update` every change replaces.
+    /// Decides which changes replace and which update in place, and in which order. No effects;
+    /// `after` may be unknown. For a driver without `update`, every change replaces.
     ///
     /// # Errors
-    /// [`CallError::Failure`], or what ended the call.
+    /// [`CallError::Failure`], or the reason that ended the call.
     pub async fn update_impact(
         &self,
         context: &CallContext<'_>,
@@ -280,7 +280,8 @@ impl Driver {
     ///
     /// # Errors
     /// [`CallError::Failure`]: nothing was changed, unless it is `Partial`. Any other error
-    /// leaves the outcome open; [`CallError::Junk`] where it answers with another id, in a `Partial`, too.
+    /// leaves the outcome open; [`CallError::Junk`] if it answers with another id, also in a
+    /// `Partial`.
     pub async fn update(
         &self,
         context: &CallContext<'_>,
@@ -307,7 +308,7 @@ impl Driver {
         answer
     }
 
-    /// Deletes the resource. What is gone already is a success.
+    /// Deletes the resource. A missing resource is a success.
     ///
     /// # Errors
     /// [`CallError::Failure`]: it is taken to exist still. Any other error leaves the outcome

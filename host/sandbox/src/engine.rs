@@ -1,5 +1,5 @@
-//! wasmtime's engine, configured once. Components compiled with these settings, and only those,
-//! run here; so whatever influences compiled code has one place.
+//! wasmtime's engine, configured once. Only components compiled with these settings run here; so
+//! everything that influences compiled code is in one place.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::error::SandboxError;
 use crate::functions::Functions;
 use crate::limits::{CORE_INSTANCES, MEMORIES, TABLE_ELEMENTS, TABLES};
 
-/// Bytes of a slot's memory that are kept between calls, cleaned by hand, where the system can
-/// tell which pages were written. Where it cannot, cleaning all of them costs more than giving
-/// them back.
+/// Bytes of a slot's memory that stay mapped between calls and are cleared explicitly, if the
+/// system can report which pages were written. If it cannot, clearing all of them costs more than
+/// unmapping them.
 const KEEP_RESIDENT: usize = 1 << 20;
 
 /// Settings that decide how code is compiled.
@@ -20,19 +20,19 @@ fn settings() -> Config {
     config
         .wasm_component_model(true)
         .epoch_interruption(true)
-        // What no toolchain for drivers needs is refused at load: whatever is wrong with it in
-        // wasmtime cannot be reached. GC is on by default even where its code is left out, and a
+        // Features that no toolchain for drivers needs are rejected at load: bugs of wasmtime in
+        // them are then out of reach. GC is on by default even if its code is compiled out, and a
         // cast then ends the process (GHSA-rc4p-x33f-vpr2).
         .wasm_gc(false)
         .wasm_features(WasmFeatures::FUNCTION_REFERENCES, false)
         .wasm_memory64(false)
-        // For what wasmtime makes to hand texts from one component inside to another. Modules of
-        // drivers with several memories are refused all the same, see `modules`.
+        // For the code that wasmtime generates to pass texts between inner components. Modules of
+        // drivers with several memories are rejected all the same, see `modules`.
         .wasm_multi_memory(true)
         .wasm_relaxed_simd(false)
-        // Instances are thrown away after one call, so nothing runs concurrently inside one.
+        // An instance is discarded after one call, so nothing runs concurrently inside it.
         .concurrency_support(false)
-        // Offsets in traces would help nobody and are a third of the compiled size.
+        // Offsets in traces would be useless and are a third of the compiled size.
         .generate_address_map(false)
         .native_unwind_info(cfg!(windows));
     config
@@ -60,23 +60,24 @@ fn pool(instances: u32) -> PoolingAllocationConfig {
     pool
 }
 
-/// Tables that the pool holds for each slot; components with more take several slots.
+/// Tables that the pool holds per slot; components with more take several slots.
 pub(crate) const TABLES_PER_SLOT: u32 = 4;
 
-/// An engine that runs up to so many instances at once.
+/// An engine that runs at most this many instances at once.
 pub(crate) fn running(instances: u32) -> Result<Engine, SandboxError> {
     let mut config = settings();
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(instances)));
     Engine::new(&config).or_else(|error| {
-        // Where the address space is limited, memory is mapped for each call: slower, as safe.
+        // If the address space is limited, memory is mapped for each call: slower, but equally
+        // safe.
         tracing::debug!(target: "purlin::sandbox", %error, "no pool of instances");
         config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
         Engine::new(&config).map_err(|error| SandboxError::Engine(format!("{error:#}")))
     })
 }
 
-/// An engine that only compiles, for this very processor. It reserves no memory for instances.
-/// Functions that were compiled before are taken from there, and new ones are added.
+/// An engine that only compiles, for exactly this processor. It reserves no memory for instances.
+/// Functions that were compiled before are reused, and new ones are added.
 pub(crate) fn compiling(functions: Option<&Arc<Functions>>) -> wasmtime::Result<Engine> {
     let mut config = settings();
     if let Some(functions) = functions {
@@ -94,7 +95,7 @@ pub(crate) fn portable() -> Result<Engine, SandboxError> {
     Engine::new(&config).map_err(|error| SandboxError::Engine(format!("{error:#}")))
 }
 
-/// The target triple of this machine. Naming it leaves out what this very processor adds.
+/// The target triple of this machine. Naming it excludes extensions of this particular processor.
 fn baseline() -> String {
     let system = match std::env::consts::OS {
         "macos" => "apple-darwin",

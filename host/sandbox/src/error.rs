@@ -1,4 +1,4 @@
-//! The whole space of what can go wrong with a driver, in words an operator can act on.
+//! Every error with a driver, in words that help an operator to act.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::secrets::Needles;
 /// The sandbox cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// wasmtime refuses the configuration, or the machine lacks the address space.
+    /// wasmtime rejects the configuration, or the machine lacks the address space.
     #[error("cannot set up WebAssembly: {0}")]
     Engine(String),
-    /// The thread that interrupts computing drivers cannot be started.
+    /// The thread that interrupts busy drivers cannot be started.
     #[error("cannot start the thread that interrupts drivers")]
     Ticker(#[source] std::io::Error),
 }
@@ -34,7 +34,7 @@ pub enum LoadError {
     /// Neither a component nor any other WebAssembly.
     #[error("not a WebAssembly file; a driver is a WebAssembly component")]
     NotWasm,
-    /// A module of the older kind.
+    /// A core module.
     #[error(
         "a core WebAssembly module, not a component; build for `wasm32-wasip2`, or make a component of it with `purlin driver build FILE --output NAME.wasm`"
     )]
@@ -46,13 +46,13 @@ pub enum LoadError {
     ContractVersion {
         /// What it exports.
         found: String,
-        /// What this host speaks.
+        /// The version that this host supports.
         supported: &'static str,
     },
     /// Not a driver at all.
     #[error("a component that does not export `{export}`, so it is no driver")]
     MissingExport {
-        /// What is missing.
+        /// The missing export.
         export: String,
     },
     /// It needs something that drivers do not get.
@@ -64,45 +64,45 @@ pub enum LoadError {
     /// WebAssembly, but faulty, or using features that are off.
     #[error("not a valid component: {message}")]
     Invalid {
-        /// What wasmtime says.
+        /// wasmtime's message.
         message: String,
     },
     /// `describe` did not answer.
     #[error("cannot ask what it is")]
     Describe(#[source] Box<CallError>),
-    /// `describe` answered something the contract does not allow.
+    /// The answer of `describe` violates the contract.
     #[error("says something impossible about itself: {message}")]
     Manifest {
         /// What.
         message: String,
     },
-    /// A grant that cannot be kept.
+    /// An invalid grant.
     #[error("{message}")]
     Grant {
-        /// Which and why.
+        /// The grant and the reason.
         message: String,
     },
 }
 
 impl LoadError {
-    /// What a parser says of a component. It repeats names that the component made up.
+    /// A parser's message about a component. It repeats names that the component chose.
     pub(crate) fn invalid(error: &dyn std::fmt::Display) -> Self {
         Self::Invalid { message: people(&Needles::default(), &format!("{error:#}")) }
     }
 
-    /// What is wrong with a manifest, in words that may come from it.
+    /// The fault in a manifest, in words that may come from it.
     pub(crate) fn manifest(message: &str) -> Self {
         Self::Manifest { message: people(&Needles::default(), message) }
     }
 }
 
-/// A call that did not give a result.
+/// A call without a result.
 ///
-/// Whether something was made is known in one case only: a [`Failure`] other than `Partial`
-/// means that nothing was. After any other error of a call with effects the outcome is open.
+/// It is known in one case only that nothing was created: for a [`Failure`] other than `Partial`.
+/// After any other error of a call with effects the outcome is open.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CallError {
-    /// The driver said no.
+    /// The driver returned a failure.
     #[error("{0}")]
     Failure(Failure),
     /// The driver crashed.
@@ -110,7 +110,7 @@ pub enum CallError {
     Trap {
         /// Name of the driver.
         driver: String,
-        /// What happened, as far as it can be known.
+        /// The message, as far as it is known.
         message: String,
     },
     /// The driver took too long.
@@ -120,7 +120,7 @@ pub enum CallError {
     TimeLimit {
         /// Name of the driver.
         driver: String,
-        /// Wall-clock time it was given.
+        /// Its limit of wall-clock time.
         limit: Duration,
     },
     /// All calls of the driver together took too long.
@@ -133,7 +133,7 @@ pub enum CallError {
         /// Wall-clock time that all calls may take.
         limit: Duration,
     },
-    /// The driver wanted more memory than it may have.
+    /// The driver exceeded its memory limit.
     #[error(
         "the driver `{driver}` needs more than {}, its memory limit; `drivers.{driver}.limits.memory` in purlin.yaml raises it", size(*limit)
     )]
@@ -143,7 +143,7 @@ pub enum CallError {
         /// Bytes of linear memory.
         limit: u64,
     },
-    /// The driver returned more than it may.
+    /// The driver returned more than its limit.
     #[error(
         "the driver `{driver}` returned more than {}, its output limit; `drivers.{driver}.limits.output` in purlin.yaml raises it", size(*limit)
     )]
@@ -153,7 +153,7 @@ pub enum CallError {
         /// Bytes.
         limit: u64,
     },
-    /// The driver's answer was more than a plan may hold beside the others.
+    /// The driver's answer exceeds the space that the answers to a plan may take together.
     #[error(
         "the answers of drivers came to more than {} while this plan was made, the last one from the driver `{driver}`; `--target` plans one resource at a time", size(*limit)
     )]
@@ -163,15 +163,15 @@ pub enum CallError {
         /// Bytes of all answers together.
         limit: u64,
     },
-    /// The driver returned something that the contract does not allow.
+    /// The driver's result violates the contract.
     #[error("the driver `{driver}` broke its contract: {what}")]
     Junk {
         /// Name of the driver.
         driver: String,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
-    /// The id that the driver wanted kept could not be kept.
+    /// The id of a checkpoint could not be stored.
     #[error("cannot record the id that the driver `{driver}` reported: {message}")]
     Checkpoint {
         /// Name of the driver.
@@ -182,7 +182,7 @@ pub enum CallError {
     /// The operator cut the call off.
     #[error("cut off")]
     Cancelled,
-    /// No instance could be made.
+    /// No instance could be created.
     #[error("cannot start the driver `{driver}`: {message}")]
     Instantiate {
         /// Name of the driver.
@@ -190,7 +190,7 @@ pub enum CallError {
         /// Why.
         message: String,
     },
-    /// The caller passed a value that is not known yet to a call with effects.
+    /// The caller passed an unknown value to a call with effects.
     #[error("the input at `{pointer}` is not known yet")]
     Unknown {
         /// JSON Pointer into `{values, secrets, params}`.

@@ -1,12 +1,13 @@
-//! What the host saw while it served a call: the last trouble with a server, and what no grant
-//! covered. It is the same for drivers in every language, and does not depend on what they say.
+//! The host's observations while it served a call: the last problem with a server, and missing
+//! grants. They are the same for drivers in every language, and do not depend on the driver's own
+//! messages.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use purlin_model::grants::Need;
 use purlin_model::trouble::Trouble;
 
-/// Facts about a call, or about several that are one effort. Clones are the same facts.
+/// Facts about a call, or about several calls of one operation. Clones share the facts.
 #[derive(Clone, Debug, Default)]
 pub struct Facts(Arc<Mutex<Seen>>);
 
@@ -16,21 +17,21 @@ struct Seen {
     refused: Vec<Need>,
 }
 
-/// Different refusals that are kept.
+/// The number of different denials that are kept.
 const MOST_REFUSED: usize = 100;
 
 impl Facts {
-    /// A server could not be talked to, or replied with an error.
+    /// Records that a server could not be reached, or replied with an error.
     pub fn trouble(&self, trouble: Trouble) {
         self.seen().trouble = Some(trouble);
     }
 
-    /// A server was talked to as it should be: what was in the way before is not any more.
+    /// Records that communication with a server succeeded: the earlier problem is over.
     pub fn served(&self) {
         self.seen().trouble = None;
     }
 
-    /// No grant covers what was asked for.
+    /// Records a missing grant.
     pub fn refused(&self, need: Need) {
         let mut seen = self.seen();
         if seen.refused.len() < MOST_REFUSED && !seen.refused.contains(&need) {
@@ -38,12 +39,12 @@ impl Facts {
         }
     }
 
-    /// The last trouble with a server, if the last time was one.
+    /// The last problem with a server, if the last attempt had one.
     pub fn last_trouble(&self) -> Option<Trouble> {
         self.seen().trouble.clone()
     }
 
-    /// What no grant covered, each once.
+    /// The missing grants, each once.
     pub fn all_refused(&self) -> Vec<Need> {
         self.seen().refused.clone()
     }

@@ -1,10 +1,10 @@
-//! Compiled functions of a component, kept so that the next component from the same file compiles only
-//! what changed. An edit of a driver in JavaScript or Python changes data and hardly any code: the
-//! language's runtime, which is nearly all of it, is the same.
+//! Compiled functions of a component, kept so that the next component from the same file compiles
+//! only the changed ones. An edit of a driver in JavaScript or Python changes data and hardly any
+//! code: nearly all of it is the language's runtime, which stays the same.
 //!
-//! The compiler names a function by a hash of everything that decides its machine code: its
-//! intermediate code, the processor, the settings and the compiler's version. A few functions get another
-//! name each time, and are compiled again.
+//! The compiler names a function by a hash of everything that determines its machine code: its
+//! intermediate code, the processor, the settings and the compiler's version. A few functions get a
+//! different name each time, and are compiled again.
 //!
 //! ```text
 //! magic, BLAKE3 of the rest, then for each function: its name, 32 bytes │ length, 4 bytes │ code
@@ -36,14 +36,15 @@ struct Kept {
 }
 
 impl Functions {
-    /// Reads what [`Functions::to_bytes`] wrote. What is not whole, or of another version, holds none.
+    /// Reads the result of [`Functions::to_bytes`]. Damaged bytes, or those of another version,
+    /// hold none.
     pub(crate) fn read(bytes: Vec<u8>) -> Self {
         let kept = index(&bytes).unwrap_or_default();
         Self { bytes, kept, added: Mutex::default() }
     }
 
-    /// The functions of the component that was compiled; `None` where they are those that were read.
-    /// Functions that it does not have any more are left out.
+    /// The functions of the compiled component; `None` if they are the ones that were read.
+    /// Functions that it no longer has are omitted.
     pub(crate) fn to_bytes(&self) -> Option<Vec<u8>> {
         let added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
         if added.is_empty() {
@@ -52,7 +53,7 @@ impl Functions {
         let used = self.kept.iter().filter(|(_, kept)| kept.is_used.load(Ordering::Relaxed));
         let used = used.filter_map(|(name, kept)| Some((name, self.bytes.get(kept.place.clone())?)));
         let all = used.chain(added.iter().map(|(name, code)| (name, code.as_slice())));
-        // By name: of functions that are the same to the compiler, one is enough.
+        // By name: for functions that are identical to the compiler, one is enough.
         let all: BTreeMap<_, _> = all.collect();
         let mut bytes = [&MAGIC[..], &[0; HASH]].concat();
         for (name, code) in all {
@@ -68,7 +69,7 @@ impl Functions {
         Some(bytes)
     }
 
-    /// As wasmtime wants it.
+    /// In the form that wasmtime requires.
     pub(crate) fn store(self: &Arc<Self>) -> Arc<dyn wasmtime::CacheStore> {
         Arc::clone(self) as Arc<dyn wasmtime::CacheStore>
     }
@@ -83,7 +84,7 @@ impl wasmtime::CacheStore for Functions {
 
     fn insert(&self, key: &[u8], value: Vec<u8>) -> bool {
         let Ok(name) = Name::try_from(key) else { return false };
-        // Of functions that are the same to the compiler, some cannot take the code of another one.
+        // Some functions that are identical to the compiler cannot use each other's code.
         if let Some(kept) = self.kept.get(&name) {
             kept.is_used.store(true, Ordering::Relaxed);
             return true;
@@ -93,7 +94,7 @@ impl wasmtime::CacheStore for Functions {
     }
 }
 
-/// Where each function is.
+/// The position of each function.
 fn index(bytes: &[u8]) -> Option<HashMap<Name, Kept>> {
     let (hash, body) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<HASH>()?;
     if blake3::hash(body) != *hash {

@@ -1,8 +1,8 @@
-//! Looking at a stranger's component before it is trusted with anything.
+//! Inspects an untrusted component before it gets any access.
 //!
-//! Two looks, and they must not be mixed up. [`Sandbox::interfaces`] reads the bytes and runs nothing,
-//! so what it tells is so. [`Sandbox::ask`] lets the component speak for itself, in an instance whose
-//! imports reach nothing; what it tells is what the component says.
+//! There are two kinds of inspection, which must not be confused. [`Sandbox::interfaces`] reads the
+//! bytes and runs nothing, so its result is reliable. [`Sandbox::ask`] runs the component, in an
+//! instance whose imports reach nothing; its result is the component's own claim.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -31,54 +31,54 @@ use crate::error::{CallError, LoadError};
 use crate::manifest;
 use crate::sandbox::{DriverSetup, Sandbox, blocking};
 
-/// How long a component may take to say what it is.
+/// The time limit for a component to describe itself.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What the bytes of a component say, without running anything.
+/// Facts from the bytes of a component, without running it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interfaces {
     /// Bytes.
     pub size: u64,
     /// SHA-256, in hex.
     pub digest: String,
-    /// What it imports, in its order.
+    /// Its imports, in its order.
     pub imports: Vec<Import>,
-    /// What it exports, in its order.
+    /// Its exports, in its order.
     pub exports: Vec<String>,
-    /// Version of the contract that it was made for; none where it is no driver.
+    /// The version of the contract that it was built for; none if it is not a driver.
     pub contract: Option<String>,
 }
 
-/// Something that a component imports.
+/// An import of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
-    /// As it is written, such as `wasi:sockets/tcp@0.2.6`.
+    /// As written, such as `wasi:sockets/tcp@0.2.6`.
     pub name: String,
-    /// What it is, in plain words; none for what this version does not know.
+    /// Its purpose, in plain words; none if this version does not know it.
     pub purpose: Option<&'static str>,
-    /// The capability without whose grant it reaches nothing outside; none where it never does.
+    /// The capability without whose grant it reaches nothing outside; none if it never does.
     pub capability: Option<&'static str>,
     /// Whether drivers get it.
     pub offered: bool,
 }
 
 impl Interfaces {
-    /// Whether it can be a driver, as far as it can be told without running it.
+    /// Whether it can be a driver, as far as that is known without running it.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why not.
     pub fn verdict(&self) -> Result<(), LoadError> {
         let exports = self.exports.iter().map(String::as_str);
         component::check_names(exports, self.imports.iter().map(|import| import.name.as_str())).map(drop)
     }
 
-    /// Every capability that its imports could use, sorted; what is not known stands for itself.
+    /// Every capability that its imports could use, sorted; an unknown import is listed itself.
     pub fn reach(&self) -> BTreeSet<String> {
         reach(&self.imports)
     }
 }
 
-/// Every capability that imports could use; what is not known stands for itself.
+/// Every capability that imports could use; an unknown import is listed itself.
 fn reach(imports: &[Import]) -> BTreeSet<String> {
     let one = |import: &Import| {
         if import.offered { import.capability.map(str::to_owned) } else { Some(import.name.clone()) }
@@ -86,7 +86,7 @@ fn reach(imports: &[Import]) -> BTreeSet<String> {
     imports.iter().filter_map(one).collect()
 }
 
-/// The same of a component that is compiled.
+/// The same for a compiled component.
 pub(crate) fn reach_of(engine: &Engine, component: &Component) -> BTreeSet<String> {
     let imports: Vec<Import> =
         component.component_type().imports(engine).map(|(name, _)| describe_import(name)).collect();
@@ -106,7 +106,7 @@ fn describe_import(name: &str) -> Import {
 
 type Known = (&'static str, Option<&'static str>, &'static str);
 
-/// Interfaces, the capability that each needs, and what it is.
+/// Interfaces, the capability that each needs, and its purpose.
 const KNOWN: &[Known] = &[
     ("purlin:driver/types", None, "the words of the contract"),
     ("purlin:driver/log", None, "writes log lines for the operator"),
@@ -157,25 +157,25 @@ impl Interfaces {
 }
 
 impl Sandbox {
-    /// Reads what a component imports and exports from its bytes. Nothing of it runs, and nothing is
+    /// Reads the imports and exports of a component from its bytes. Nothing runs, and nothing is
     /// compiled.
     ///
     /// # Errors
-    /// [`LoadError::NotWasm`], [`LoadError::CoreModule`], or [`LoadError::Invalid`] for a file that is
-    /// torn.
+    /// [`LoadError::NotWasm`], [`LoadError::CoreModule`], or [`LoadError::Invalid`] for a damaged
+    /// file.
     pub async fn interfaces(&self, wasm: Cow<'static, [u8]>) -> Result<Interfaces, LoadError> {
         component::check_header(&wasm)?;
         let compiler = self.compiler();
         blocking(move || Ok(Interfaces::new(&wasm, compiler.names(&wasm)?))).await
     }
 
-    /// Lets a component say what it is, in an instance that reaches nothing: no grants, five
-    /// seconds, and imports that end the call, but for those of which languages make use before
-    /// they do anything (clocks, random numbers, an empty environment, no folders, output that becomes
-    /// log lines). What it says may be untrue. `file` is where the bytes were read from, if anywhere.
+    /// Lets a component describe itself, in an instance that reaches nothing: no grants, five
+    /// seconds, and imports that end the call, except those that languages use during startup
+    /// (clocks, random numbers, an empty environment, no folders, output that becomes log lines).
+    /// The description may be untrue. `file` is the source of the bytes, if any.
     ///
     /// # Errors
-    /// As [`Sandbox::load`].
+    /// As for [`Sandbox::load`].
     pub async fn ask(
         &self,
         bytes: Cow<'static, [u8]>,
@@ -193,7 +193,7 @@ impl Sandbox {
         let runner = Runner::linked(self, &component, &setup, &linker)?;
         let said = runner.describe().await.map_err(|error| {
             LoadError::Describe(Box::new(match error {
-                // No limit of the operator's would change that.
+                // The operator's limits do not apply here.
                 CallError::TimeLimit { driver, limit } => {
                     CallError::Trap { driver, message: format!("it had said nothing after {limit:?}") }
                 }
@@ -222,7 +222,7 @@ fn powerless(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<
     // There are no folders, so nothing leads to a file.
     filesystem::preopens::add_to_linker::<Guest, WasiFilesystem>(l, Guest::filesystem)?;
     filesystem::types::add_to_linker::<Guest, WasiFilesystem>(l, Guest::filesystem)?;
-    // A resource has one maker; the other interfaces that have it got it from there.
+    // A resource has one origin; the other interfaces that have it import it from there.
     let mut made = Vec::new();
     for (name, item) in component.component_type().imports(engine) {
         let ComponentItem::ComponentInstance(instance) = item.ty else { continue };
@@ -259,10 +259,10 @@ fn resource(item: &ComponentItem) -> Option<ResourceType> {
     }
 }
 
-/// A resource that nobody ever gets.
+/// A resource that is never handed out.
 struct Nothing;
 
-/// Whether an interface is one of those that are linked and reach nothing.
+/// Whether an interface is one that is linked and reaches nothing.
 fn is_quiet(import: &str) -> bool {
     ["wasi:io/", "wasi:cli/", "wasi:clocks/", "wasi:random/", "wasi:filesystem/"]
         .iter()

@@ -1,7 +1,7 @@
-//! How many instances a component consists of, told before it is compiled.
+//! Counts the instances of a component before it is compiled.
 //!
-//! Compiling lays every instance out, and components can hold components: ten of ten of ten make a
-//! thousand out of a few bytes, and a few levels more take all memory there is.
+//! Compiling lays out every instance, and components can contain components: ten of ten of ten make
+//! a thousand from a few bytes, and a few more levels take all memory.
 
 use wasmparser::{
     ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind, ComponentTypeRef,
@@ -10,21 +10,21 @@ use wasmparser::{
 
 use crate::error::LoadError;
 
-/// Instances of one component. Those that tools put together have some dozens.
+/// Instances of one component. Linked components have some dozens.
 const MOST: u64 = 1_000;
 
-/// A component on its way: its own instances, and those of each component in it, by index.
+/// A component being read: its own instances, and those of each inner component, by index.
 #[derive(Default)]
 struct Frame {
     instances: u64,
     components: Vec<u64>,
 }
 
-/// Refuses components of very many instances, and those where that cannot be told.
+/// Rejects components with very many instances, and those whose number cannot be determined.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), LoadError> {
     let invalid = |error: wasmparser::Error| LoadError::invalid(&error);
     let handed = || LoadError::Invalid { message: "it hands components to components".into() };
-    // Modules have no instances of their own, and no place of their own here.
+    // Modules have no instances, and no frame here.
     let mut frames: Vec<Option<Frame>> = vec![Some(Frame::default())];
     for payload in Parser::new(0).parse_all(bytes) {
         let payload = payload.map_err(invalid)?;
@@ -69,7 +69,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), LoadError> {
                     if let ComponentInstance::Instantiate { component_index, .. } =
                         instance.map_err(invalid)?
                     {
-                        // An index that leads nowhere is for the compiler to refuse.
+                        // The compiler rejects an invalid index.
                         let inner = frame.components.get(component_index as usize).copied().unwrap_or(0);
                         frame.instances = frame.instances.saturating_add(1).saturating_add(inner);
                     }

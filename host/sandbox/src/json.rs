@@ -1,5 +1,5 @@
-//! JSON from drivers, straight into values. Nothing here recurses deeper than the contract allows,
-//! and no text becomes more values than it may.
+//! Parses JSON from drivers directly into values. Nothing here recurses deeper than the contract
+//! allows, and no text becomes more values than allowed.
 
 use std::cell::Cell;
 use std::fmt;
@@ -8,8 +8,8 @@ use purlin_model::{Entries, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
-/// How many values may still be made. A value takes many times the memory of the two bytes that it
-/// can be written in, so that a limit for bytes bounds nothing.
+/// How many more values may be created. A value takes many times the memory of the two bytes that
+/// can encode it, so that a limit for bytes bounds nothing.
 #[derive(Debug)]
 pub(crate) struct Values {
     left: Cell<u64>,

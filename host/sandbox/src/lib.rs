@@ -1,13 +1,13 @@
 //! Runs drivers: WebAssembly components in wasmtime, within limits and grants (SPEC §8).
 //!
 //! A [`Sandbox`] owns one engine. [`Sandbox::load`] turns a component into a [`Driver`], whose
-//! methods are the functions of the contract in `wit/`. Every call gets an instance of its own,
-//! which is dropped afterwards, whatever happened in it.
+//! methods are the functions of the contract in `wit/`. Every call gets a fresh instance, which is
+//! dropped afterwards, whatever happened in it.
 //!
 //! This crate knows nothing of graphs, plans or stores. It prints nothing, reads no environment
-//! variable and no home folder, starts no runtime and installs no global: the cache's folder, the
-//! values of environment variables and the places for checkpoints are handed in. Its futures
-//! need a tokio runtime with time and I/O enabled.
+//! variable and no home folder, starts no runtime and installs no global: the caller passes in the
+//! cache's folder, the values of environment variables and the destination of checkpoints. Its
+//! futures need a tokio runtime with time and I/O enabled.
 
 mod artifact;
 mod bindings;
@@ -54,5 +54,5 @@ pub use sandbox::{CompileEvent, DriverSetup, Sandbox, SandboxConfig, Source, rea
 pub use witness::{Asked, Deed, Witness};
 pub use worker::{Worker, serve_worker};
 
-/// The version of the contract in `wit/` that this host speaks. Drivers of 0.1.0 load as well.
+/// The version of the contract in `wit/` that this host supports. Drivers of 0.1.0 load as well.
 pub const CONTRACT_VERSION: &str = "0.2.0";

@@ -1,4 +1,4 @@
-//! What one call may use up, and the meter that wasmtime asks before it gives memory.
+//! The limits of one call, and the meter that wasmtime asks before it allocates memory.
 
 use std::time::Duration;
 
@@ -10,31 +10,31 @@ pub(crate) const CORE_INSTANCES: u32 = 64;
 pub(crate) const TABLES: u32 = 32;
 /// Linear memories of one component.
 pub(crate) const MEMORIES: u32 = 8;
-/// Elements of one table. Go puts every function of a program into one, and its larger libraries
-/// have tens of thousands.
+/// Elements of one table. Go puts every function of a program in one, and its larger libraries have
+/// tens of thousands.
 pub(crate) const TABLE_ELEMENTS: usize = 100_000;
-/// Bytes of an element, which count as memory.
+/// Bytes of an element, which are counted as memory.
 const ELEMENT: u64 = 8;
 /// Host resources (streams, pollables, file handles) of one call.
 pub(crate) const HANDLES: usize = 1_000;
 /// Bytes that the host keeps for one of them: header fields, the head of an answer, a piece of a body.
 pub(crate) const HANDLE_BYTES: usize = 64 << 10;
-/// Output streams of one call at once, while it opens one to a file.
+/// Output streams that one call may have at once when it opens one to a file.
 pub(crate) const WRITERS: usize = 64;
 /// Entries of a folder that are read at once.
 pub(crate) const ENTRIES: usize = 128;
-/// Sockets of one call at once: each takes a file descriptor of the host.
+/// Sockets that one call may have at once: each takes a file descriptor of the host.
 pub(crate) const SOCKETS: usize = 64;
-/// Names that a driver looks up at once, over all its calls.
+/// Names that a driver may look up at once, over all its calls.
 pub(crate) const LOOKUPS: usize = 8;
-/// Addresses of one name that are looked at.
+/// Addresses of one name that are used.
 pub(crate) const ADDRESSES: usize = 64;
-/// Files and folders that one call holds open at once, besides those it was granted: each takes
-/// a file descriptor of the host.
+/// Files and folders that one call may hold open at once, besides granted ones: each takes a file
+/// descriptor of the host.
 pub(crate) const FILES: usize = 64;
-/// Requests of one call under way at once.
+/// Requests that one call may have in flight at once.
 pub(crate) const CONNECTIONS: usize = 16;
-/// Random bytes asked for at once.
+/// Random bytes per request.
 pub(crate) const RANDOM_BYTES: u64 = 1 << 20;
 
 /// Limits with the defaults filled in.
@@ -45,7 +45,7 @@ pub(crate) struct Limits {
     pub(crate) output: u64,
     pub(crate) log: u64,
     pub(crate) concurrency: usize,
-    /// Of all calls together; none where there is no limit.
+    /// For all calls together; none if there is no limit.
     pub(crate) total: Option<Duration>,
     pub(crate) response: u64,
     pub(crate) requests: u32,
@@ -65,8 +65,8 @@ impl Limits {
         }
     }
 
-    /// Bytes that may be copied out of an instance by one call. A little more than the output,
-    /// because lists of records count as well.
+    /// Bytes that one call may copy out of an instance. A little more than the output, because
+    /// lists of records are included.
     pub(crate) fn copied(&self) -> usize {
         usize::try_from(self.output.saturating_add(256 << 10)).unwrap_or(usize::MAX)
     }
@@ -76,7 +76,7 @@ impl Limits {
 pub(crate) struct Meter {
     limit: u64,
     used: u64,
-    /// Whether more was asked for than there is. What fails afterwards failed for that.
+    /// Whether more memory was requested than allowed. It is the cause of later failures.
     pub(crate) memory_exceeded: bool,
     /// Likewise for tables.
     pub(crate) table_exceeded: bool,
@@ -87,7 +87,7 @@ impl Meter {
         Self { limit, used: 0, memory_exceeded: false, table_exceeded: false }
     }
 
-    /// Whether there is so much left. It is taken only where it will be given.
+    /// Whether this much is left. It is taken only if it will be allocated.
     fn take(&mut self, more: u64, given: bool) -> bool {
         let within = self.used.saturating_add(more) <= self.limit;
         if !within {

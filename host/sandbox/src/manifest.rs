@@ -1,4 +1,4 @@
-//! What a driver says about itself: from the contract, and to and from the cache.
+//! A driver's description of itself: from the contract, and to and from the cache.
 
 use purlin_model::driver::{Implements, Manifest, TypeSchema, Wish};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::secrets::Needles;
 /// Bytes of all texts of a manifest.
 const LARGEST: usize = 1 << 20;
 
-/// Checks what `describe` answered.
+/// Checks the answer of `describe`.
 pub(crate) fn from_wit(manifest: wit::Manifest) -> Result<Manifest, String> {
     let types: usize =
         manifest.types.iter().map(|t| t.type_name.len() + t.inputs.len() + t.outputs.len()).sum();
@@ -122,8 +122,8 @@ pub(crate) fn to_json(manifest: &Manifest) -> Vec<u8> {
             .map(|w| (w.capability.clone(), w.pattern.clone(), w.reason.clone()))
             .collect(),
     };
-    // Strings, numbers and JSON: there is nothing in it that could fail. If it did, the artifact
-    // would be unreadable and so made anew.
+    // There are only strings, numbers and JSON: nothing in it can fail. If it did, the artifact
+    // would be unreadable and so created again.
     serde_json::to_vec(&stored).unwrap_or_default()
 }
 

@@ -1,17 +1,17 @@
-//! No module of a component has two memories.
+//! Checks that no module of a component has two memories.
 //!
-//! Components that are put together hand texts to each other through code that the engine makes,
-//! which has the memories of both sides in one module. So the engine has to take several; drivers
-//! have no use for them, and what could be wrong with them in wasmtime stays out of their reach.
+//! Linked components pass texts to each other through code that the engine generates, which has the
+//! memories of both sides in one module. So the engine must accept several; drivers do not need
+//! them, and bugs of wasmtime in them stay out of reach.
 
 use wasmparser::{Parser, Payload, TypeRef};
 
 use crate::error::LoadError;
 
-/// Refuses components with a module that has several memories, made or imported.
+/// Rejects components with a module that has several memories, its own or imported.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), LoadError> {
     let invalid = |error: wasmparser::Error| LoadError::invalid(&error);
-    // Memories of each module that is open, and of components none: these have other sections.
+    // The memories of each open module, and none for components, which have other sections.
     let mut open = vec![0_u64];
     for payload in Parser::new(0).parse_all(bytes) {
         let more = match payload.map_err(invalid)? {

@@ -24,29 +24,29 @@ use crate::error::{LoadError, SandboxError};
 use crate::ticker::Ticker;
 use crate::{component, engine, manifest};
 
-/// Components larger than this are refused unread.
+/// Components larger than this are rejected unread.
 const LARGEST_COMPONENT: u64 = 512 << 20;
 
-/// Bytes from which on the functions of a component in a file are kept, so that its next version is
+/// The size from which the functions of a component in a file are kept, so that its next version is
 /// compiled faster. Smaller ones are compiled in a moment.
 const LARGE: usize = 2 << 20;
 
-/// How a sandbox is set up.
+/// The settings of a sandbox.
 #[derive(Clone)]
 pub struct SandboxConfig {
     /// Instances that may run at once, over all drivers. Each reserves address space, not
     /// memory, of about 4 GiB.
     pub instances: u32,
-    /// Where compiled components are kept; without it they are compiled at every start. Only
-    /// this user may have write access to it.
+    /// The folder for compiled components; without it they are compiled at every start. Only this
+    /// user may have write access to it.
     pub cache: Option<PathBuf>,
-    /// How long a computing driver may hold a thread before others get their turn.
+    /// How long a busy driver may hold a thread before others get their turn.
     pub tick: Duration,
     /// Where components are read and compiled.
     pub compiler: Arc<dyn Compiler>,
-    /// A compilation that takes longer than this is told to `on_compile`.
+    /// A compilation that takes longer than this is reported to `on_compile`.
     pub slow_compile: Duration,
-    /// Hears of compilations that take long.
+    /// Receives slow compilations.
     pub on_compile: Option<Arc<dyn Fn(CompileEvent) + Send + Sync>>,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Debug for SandboxConfig {
     }
 }
 
-/// A compilation that takes long.
+/// A slow compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompileEvent {
     /// It has not finished within [`SandboxConfig::slow_compile`].
@@ -82,7 +82,7 @@ pub enum CompileEvent {
         /// Name of the driver.
         driver: Arc<str>,
     },
-    /// It has finished at last.
+    /// It has finished.
     Finished {
         /// Name of the driver.
         driver: Arc<str>,
@@ -91,18 +91,18 @@ pub enum CompileEvent {
     },
 }
 
-/// What the operator says about a driver.
+/// The operator's settings for a driver.
 #[derive(Clone, Debug)]
 pub struct DriverSetup {
     /// Its name in `purlin.yaml`, for messages.
     pub name: Arc<str>,
-    /// What it may do.
+    /// Its grants.
     pub grants: Grants,
-    /// What it may use up.
+    /// Its limits.
     pub limits: Limits,
     /// The folder that granted folders are relative to.
     pub folder: PathBuf,
-    /// Values of the environment variables that are granted; others are not looked at.
+    /// Values of the granted environment variables; others are ignored.
     pub env: BTreeMap<String, String>,
 }
 
@@ -118,7 +118,7 @@ impl Default for DriverSetup {
     }
 }
 
-/// Where a component comes from.
+/// The source of a component.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A file.
@@ -152,7 +152,7 @@ impl Sandbox {
     /// Sets up an engine.
     ///
     /// # Errors
-    /// When the machine cannot run it.
+    /// If the machine cannot run it.
     pub fn new(config: SandboxConfig) -> Result<Self, SandboxError> {
         let instances = config.instances.clamp(1, 10_000);
         let engine = engine::running(instances)?;
@@ -181,10 +181,10 @@ impl Sandbox {
         &self.0.linker
     }
 
-    /// Makes a driver of a component: compiled before and kept in the cache, or compiled now.
+    /// Loads a component as a driver: from the cache, or compiled now.
     ///
     /// # Errors
-    /// When it is no driver of this contract, or its grants cannot be kept.
+    /// If it is not a driver of this contract, or its grants are invalid.
     pub async fn load(&self, source: Source, setup: &DriverSetup) -> Result<Driver, LoadError> {
         let (bytes, file) = match source {
             Source::Bytes(bytes) => (bytes, None),
@@ -212,11 +212,11 @@ impl Sandbox {
         }
     }
 
-    /// Makes a driver of code compiled ahead of time, or of the component itself where this
+    /// Loads a driver from code compiled ahead of time, or from the component itself if this
     /// machine needs other code.
     ///
     /// # Errors
-    /// As [`Sandbox::load`].
+    /// As for [`Sandbox::load`].
     pub async fn load_precompiled(
         &self,
         code: Precompiled<'_>,
@@ -297,7 +297,7 @@ impl Sandbox {
         Ok(Compiled { digest, component, known: Known::Code { code, is_new: true } })
     }
 
-    /// Asks a component what it is. It gets no grants for that.
+    /// Asks a component for its manifest. It gets no grants for that.
     pub(crate) async fn describe(
         &self,
         component: &Component,
@@ -326,11 +326,11 @@ struct Compiled {
     known: Known,
 }
 
-/// What came with a component.
+/// The data that came with a component.
 enum Known {
-    /// What it is, from the cache.
+    /// Its manifest, from the cache.
     Manifest(Manifest),
-    /// Its code, which has not said yet what it is.
+    /// Its code, whose manifest is still unknown.
     Code {
         code: Vec<u8>,
         /// Whether it was compiled just now, and so is not in the cache.
@@ -338,7 +338,7 @@ enum Known {
     },
 }
 
-/// Reads the file of a component, unless it is larger than any is.
+/// Reads the file of a component, up to the maximum size.
 ///
 /// # Errors
 /// [`LoadError::Read`], or [`LoadError::Invalid`] for one of more than 512 MiB.
@@ -356,7 +356,7 @@ fn read(path: PathBuf) -> Result<Vec<u8>, LoadError> {
     }
 }
 
-/// Work that holds a thread for long, away from those that must not be held.
+/// Runs work that blocks a thread for long on a separate thread.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, LoadError> + Send + 'static,
 ) -> Result<T, LoadError> {

@@ -1,7 +1,8 @@
-//! The secrets that a call was given, and how they are found again in what comes back.
+//! The secrets of a call, and how to find them again in its results.
 //!
-//! A string that a secret touched is secret (SPEC §4). The sandbox cannot see what a driver
-//! computes, so it looks for the secret's text: as it is, and as JSON, XML, base64, hex and URLs write it.
+//! A string that a secret touched is secret (SPEC §4). The sandbox cannot see a driver's
+//! computations, so it searches for the secret's text: verbatim, and in the encodings of JSON, XML,
+//! base64, hex and URLs.
 
 mod automaton;
 mod dress;
@@ -18,41 +19,41 @@ use self::automaton::Automaton;
 
 /// Shorter secrets are only recognised as a whole: `1` is in too many texts.
 const SHORTEST_PART: usize = 4;
-/// Lines of secrets with several lines (keys in PEM) count from this length on.
+/// Single lines of secrets with several lines (keys in PEM) are recognised from this length on.
 const SHORTEST_LINE: usize = 8;
-/// Longer secrets are recognised by so many bytes at their beginning, and what follows is hidden
-/// with them.
+/// Longer secrets are recognised by this many bytes at their beginning, and everything after them
+/// is hidden too.
 const LONGEST_PART: usize = 1 << 10;
-/// From this length on a needle may be the beginning of a longer text: some spellings are shorter
-/// than what they spell. What follows one is hidden to the end.
+/// From this length on a needle may be the beginning of a longer text: some encodings are shorter
+/// than the original. Everything after one is hidden to the end.
 const BEGINNING: usize = LONGEST_PART / 4;
-/// Bytes of all spellings of the secrets of a call, beside the secrets themselves. Where there are
-/// more secrets, the last ones are recognised as they are alone.
+/// Bytes of all encodings of the secrets of a call, beside the secrets themselves. Beyond that, the
+/// last secrets are recognised only verbatim.
 const MOST_DRESSES: usize = 1 << 20;
-/// Bytes that are searched for names that documents show. Names that come after that count as
-/// secret where a secret is in them.
+/// Bytes that are searched for names that documents show. Later names are secret if they contain a
+/// secret.
 const MOST_EXCUSES: usize = 64 << 20;
-/// Settings from outside count anywhere from this length on.
+/// Settings from outside are recognised anywhere from this length on.
 const SHORTEST_SETTING: usize = 8;
 const MASK: &str = "[secret]";
 
-/// The texts that must not come out in clear.
+/// The texts that must not appear in clear.
 #[derive(Debug, Default)]
 pub(crate) struct Needles {
-    /// Found anywhere. They are taken from here when `found` is made of them.
+    /// Found anywhere. They move out of here when `found` is built from them.
     parts: Vec<Box<[u8]>>,
-    /// Finds all of them at once; none where there are none.
+    /// Finds all of them at once; none if there are none.
     found: Option<Automaton>,
-    /// Bytes of spellings that were taken in.
+    /// Bytes of encodings so far.
     dressed: usize,
     /// Bytes of the longest part.
     longest: usize,
     /// Found as a whole.
     wholes: Vec<Box<str>>,
-    /// Names in the maps that the call was given: documents show them. A secret that is in one by
-    /// its letters (`user` in `username`) is not told by it.
+    /// Names in the maps of the call: documents show them. A secret whose letters are part of one
+    /// (`user` in `username`) is not revealed by it.
     names: HashSet<Arc<str>>,
-    /// Texts that the call was given and that are no secrets, as names stand in templates too.
+    /// Texts of the call that are not secrets, because names are in templates too.
     shown: Vec<Arc<str>>,
     /// Bytes of those that were searched.
     searched: AtomicUsize,
@@ -66,7 +67,7 @@ impl Drop for Needles {
 }
 
 impl Needles {
-    /// Takes in every secret of a value; all of it when `secret`.
+    /// Adds every secret of a value; all of it if `secret`.
     pub(crate) fn collect(&mut self, value: &Value, secret: bool) {
         match value {
             Value::Secret(inner) => self.collect(inner.expose(), true),
@@ -83,8 +84,8 @@ impl Needles {
         }
     }
 
-    /// Takes in what documents show: names and, unless all of it is `secret`, texts that are no
-    /// secrets.
+    /// Adds the visible parts of documents: names and, unless all of it is `secret`, texts that are
+    /// not secrets.
     pub(crate) fn excuse(&mut self, value: &Value, secret: bool) {
         if self.is_empty() {
             return;
@@ -102,8 +103,8 @@ impl Needles {
         }
     }
 
-    /// Takes in a setting from outside. Most short ones are no secrets (`require`, `info`): they
-    /// count only where they stand alone.
+    /// Adds a setting from outside. Most short ones are not secrets (`require`, `info`): they are
+    /// recognised only if they stand alone.
     pub(crate) fn collect_setting(&mut self, text: &str) {
         if text.len() >= SHORTEST_SETTING {
             self.add(text);
@@ -112,7 +113,7 @@ impl Needles {
         }
     }
 
-    /// What a driver calls something: secret where a secret is told by it.
+    /// A driver's name for something: secret if it reveals a secret.
     pub(crate) fn label(&self, text: String) -> Label {
         let secret = self.touch_name(&text);
         Label::new(text, secret)
@@ -122,12 +123,12 @@ impl Needles {
         self.parts.is_empty() && self.found.is_none() && self.wholes.is_empty()
     }
 
-    /// Whether a secret is told by the name of something.
+    /// Whether the name of something reveals a secret.
     fn touch_name(&self, name: &str) -> bool {
         self.touch(name) && !self.names.contains(name) && !self.is_shown(name)
     }
 
-    /// Whether a name stands in a text that the call was given. A driver can answer with many names.
+    /// Whether a name is in a text of the call. A driver can answer with many names.
     fn is_shown(&self, name: &str) -> bool {
         for text in &self.shown {
             if self.searched.fetch_add(text.len() + 1, Ordering::Relaxed) >= MOST_EXCUSES {
@@ -166,7 +167,7 @@ impl Needles {
         self.parts.push(bytes.get(..LONGEST_PART).unwrap_or(bytes).into());
     }
 
-    /// Call once all are collected.
+    /// Call this after all are collected.
     pub(crate) fn finish(&mut self) {
         self.wholes.sort_unstable();
         self.wholes.dedup();
@@ -191,7 +192,7 @@ impl Needles {
         self.wholes.binary_search_by(|whole| (**whole).cmp(text)).is_ok()
     }
 
-    /// Where secrets stand in a text, from where to where, in the order of their ends.
+    /// The positions of secrets in a text, in the order of their ends.
     fn spans<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
         let found = self.found.iter().flat_map(|found| found.matches(text.as_bytes()));
         found.map(|(end, longest)| {
@@ -209,7 +210,7 @@ impl Needles {
         if self.is_whole(text) {
             return Cow::Borrowed(MASK);
         }
-        // Of two that overlap, none may leave its end behind.
+        // If two overlap, both are hidden completely.
         let mut spans: Vec<(usize, usize)> = Vec::new();
         for (mut from, mut to) in self.spans(text) {
             while let Some((before, end)) = spans.pop_if(|(_, end)| *end > from) {
@@ -222,7 +223,7 @@ impl Needles {
         }
         let (mut masked, mut end) = (String::with_capacity(text.len()), 0);
         for (from, to) in spans {
-            // Where a secret was cut within a character, the character goes with it.
+            // If a secret was cut within a character, that character is hidden too.
             let (from, to) = (text.floor_char_boundary(from), text.ceil_char_boundary(to));
             masked.push_str(text.get(end..from).unwrap_or_default());
             masked.push_str(MASK);
@@ -232,15 +233,15 @@ impl Needles {
         Cow::Owned(masked)
     }
 
-    /// The value with every leaf secret that a secret touched. A map with such a key is secret as
-    /// a whole.
+    /// The value in which every leaf that a secret touched is secret. A map with such a key is
+    /// secret as a whole.
     pub(crate) fn taint(&self, value: Value) -> Value {
         self.taint_beside(value, &Value::Null)
     }
 
-    /// The same for inputs that a driver gives back: what stands in its place as it was given is no
-    /// more secret than before. Else a short secret (`user`) would hide the text of a template that
-    /// has the word in it (`username: …`), and all that is made of that.
+    /// The same for inputs that a driver returns: an unchanged value in its place is no more secret
+    /// than before. Otherwise a short secret (`user`) would hide the text of a template that
+    /// contains the word (`username: …`), and everything made from that.
     pub(crate) fn taint_beside(&self, value: Value, given: &Value) -> Value {
         if self.is_empty() {
             return value;
@@ -273,7 +274,7 @@ impl Needles {
         }
     }
 
-    /// Whether the name of something in a value holds a secret.
+    /// Whether a name in a value contains a secret.
     pub(crate) fn is_in_a_name(&self, value: &Value) -> bool {
         match value {
             Value::Secret(inner) => self.is_in_a_name(inner.expose()),
@@ -291,7 +292,8 @@ impl Needles {
     }
 }
 
-/// Text for people: what could move a cursor or turn the direction of writing is shown, not done.
+/// Text for people: characters that could move a cursor or change the writing direction are made
+/// visible.
 pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
     let risky = |c: char| is_dangerous(c) && c != '\n' && c != '\t';
     if !text.contains(risky) {
@@ -307,8 +309,8 @@ pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
     }))
 }
 
-/// Looks for secrets, a line each, in the last line, and panics where a search for each of them finds
-/// something else.
+/// Searches the last line for secrets, one per line, and panics if a search for each of them has
+/// another result.
 #[cfg(feature = "fuzz")]
 pub(crate) fn fuzz(text: &str) {
     let lines: Vec<&str> = text.split('\n').collect();
@@ -323,10 +325,10 @@ pub(crate) fn fuzz(text: &str) {
     let is_there =
         parts.iter().any(|part| in_it(part)) || needles.wholes.iter().any(|whole| **whole == **text);
     let masked = needles.mask(text);
-    // What is put in the place of a secret may be one itself.
+    // The replacement of a secret may be a secret itself.
     let is_masked = masked != *text || is_there && text.contains(MASK);
     assert_eq!(is_there, is_masked, "{text:?} among {secrets:?}");
-    // What is put in the place of a secret may be one.
+    // The replacement of a secret may be a secret itself.
     if !secrets.iter().any(|secret| secret.contains(['[', ']']) || MASK.contains(secret)) {
         for secret in secrets.iter().filter(|secret| (SHORTEST_PART..LONGEST_PART).contains(&secret.len())) {
             assert!(!masked.contains(secret), "{secret:?} in {masked:?}");
@@ -385,7 +387,7 @@ mod tests {
         );
         let quoted = json!({ "key": format!("\"{long}") }).to_string();
         assert!(!needles.mask(&quoted).contains("the end"));
-        // A character that stands across the end of what is known, and spellings that are shorter.
+        // A character across the end of the known part, and encodings that are shorter.
         for middle in ["é", "\u{212a}"] {
             let long = format!("{}{middle}the end of it", "b".repeat(LONGEST_PART - 1));
             let needles = self::needles(json!(long));
@@ -445,7 +447,7 @@ mod tests {
             beside(json!({"text": "user: x", "port": [5432], "list": ["x", "user"], "moved": "username: x"})),
             json!({"text": "[secret]", "port": ["[secret]"], "list": ["x", "[secret]"], "moved": "[secret]"})
         );
-        // What was given as a secret stays one.
+        // A given secret stays secret.
         let secret = Value::from(json!("user")).into_secret();
         assert_eq!(needles.taint_beside(Value::from("user"), &secret).redact(), json!("[secret]"));
     }

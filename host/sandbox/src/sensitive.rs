@@ -1,4 +1,4 @@
-//! Which parts of what a driver made are secret, in the driver's own words.
+//! Which parts of a driver's results are secret, according to the driver.
 //!
 //! Contract 0.1.0 has a place for outputs that are secret as a whole, and none for parts of outputs and
 //! of manifests. A driver names those in the secret output `$sensitive`: a list of JSON Pointers
@@ -12,10 +12,10 @@ use purlin_model::{Map, Value};
 /// The secret output that names places.
 const NAME: &str = "$sensitive";
 
-/// Takes the places out of a driver's secret outputs.
+/// Removes the places from a driver's secret outputs.
 ///
 /// # Errors
-/// When they are no list of texts.
+/// If they are not a list of texts.
 pub(crate) fn take(secrets: &mut Map) -> Result<Vec<String>, &'static str> {
     let wrong = "its secret output `$sensitive` is no list of JSON Pointers";
     match secrets.remove(NAME) {
@@ -31,9 +31,9 @@ pub(crate) fn take(secrets: &mut Map) -> Result<Vec<String>, &'static str> {
     }
 }
 
-/// Makes the places secret. Where there is no such place, what would hold it becomes secret.
+/// Makes the places secret. If there is no such place, its parent becomes secret.
 pub(crate) fn hide(places: &[String], outputs: &mut Value, manifests: &mut [ManifestFile]) {
-    // There can be many places and many manifests; each is looked at once.
+    // There can be many places and many manifests; each is visited once.
     let numbers: HashMap<&str, usize> =
         manifests.iter().enumerate().map(|(number, file)| (file.name.expose(), number)).collect();
     let (mut all, mut all_manifests, mut in_manifests) = (false, false, Vec::new());

@@ -1,4 +1,4 @@
-//! The clock that interrupts computing drivers: a thread that moves the engine's epoch on.
+//! The clock that interrupts busy drivers: a thread that advances the engine's epoch.
 //!
 //! It sleeps while nothing runs, and ends with the sandbox.
 
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use wasmtime::Engine;
 
-/// Ticks with nothing running after which the thread goes to sleep. Waking it costs more than a
-/// call, so it stays awake between the calls of a deployment.
+/// Idle ticks after which the thread goes to sleep. Waking it costs more than a call, so it stays
+/// awake between the calls of a deployment.
 const IDLE_TICKS: u32 = 200;
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Ticker {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Keeps the clock going until the guard is dropped.
+    /// Keeps the clock running until the guard is dropped.
     pub(crate) fn run(&self) -> Running<'_> {
         self.shared.running.fetch_add(1, Ordering::SeqCst);
         if self.shared.asleep.load(Ordering::SeqCst) {
@@ -67,8 +67,8 @@ impl Ticker {
 }
 
 impl Shared {
-    /// Announces the sleep before looking once more, so that a call beginning meanwhile either is
-    /// seen here or sees the announcement.
+    /// Announces the sleep before a last check, so that a call that begins meanwhile either is seen
+    /// here or sees the announcement.
     fn sleep(&self) {
         self.asleep.store(true, Ordering::SeqCst);
         if self.running.load(Ordering::SeqCst) == 0 && !self.stop.load(Ordering::SeqCst) {
@@ -83,7 +83,7 @@ impl Drop for Ticker {
         self.shared.stop.store(true, Ordering::SeqCst);
         self.wake();
         if let Some(thread) = self.thread.take() {
-            // It ends within a tick; its result is nothing.
+            // It ends within a tick; it has no result.
             let _ = thread.join();
         }
     }

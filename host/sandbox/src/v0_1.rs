@@ -1,8 +1,8 @@
-//! Drivers of contract 0.1.0, in the words of the current one.
+//! Drivers of contract 0.1.0, in the types of the current one.
 //!
-//! That edition knows no `connection`, is not told which resource a new one replaces nor which ids are
-//! known, and can neither say `undecided` nor `needs-delete-before`. Whatever else a later edition
-//! changes is translated here as well, and nowhere else.
+//! That edition has no `connection`, does not receive the replaced resource or the known ids, and
+//! can return neither `undecided` nor `needs-delete-before`. All other changes of later editions
+//! are translated here as well, and nowhere else.
 
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, Linker};
@@ -32,12 +32,12 @@ mod generated {
     });
 }
 
-/// Links the interfaces that this edition gives to drivers.
+/// Links this edition's interfaces for drivers.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     Driver::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
 }
 
-/// What an instance exports.
+/// The exports of an instance.
 #[derive(Clone, Copy)]
 pub(crate) struct Exports<'a>(&'a old::Guest);
 
@@ -140,7 +140,7 @@ fn resource(resource: &new_types::Resource) -> old_types::Resource {
     old_types::Resource { urn, guresid, type_name, class, id, context }
 }
 
-/// Without the connection, and without the places in it.
+/// Without the connection, and without its places.
 fn inputs(inputs: &new_types::Inputs) -> old_types::Inputs {
     let places = |places: &[String]| {
         places.iter().filter(|place| !is_in_connection(place)).cloned().collect::<Vec<_>>()
@@ -195,7 +195,7 @@ fn state(mut state: old_types::State) -> new_types::State {
         location: file.location,
         data: file.data,
     };
-    // It cannot be taken apart, as it is wiped when it goes.
+    // It cannot be destructured, because it is wiped when dropped.
     new_types::State {
         id: std::mem::take(&mut state.id),
         outputs: std::mem::take(&mut state.outputs),
@@ -310,7 +310,7 @@ impl operation::Host for Guest {
     }
 }
 
-// What goes to a driver and comes from it in clear is wiped when the call is over.
+// Data that goes to a driver or comes from it in clear is wiped when the call is over.
 
 impl Drop for old_types::Inputs {
     fn drop(&mut self) {

@@ -1,52 +1,52 @@
-//! Looking over a driver's shoulder: what a call asks of the host and what it says, as it came.
+//! Observes a driver: a call's requests to the host and its output, unchanged.
 //!
-//! For examining drivers, not for running them: what is seen is not masked, and may be secret.
+//! For examining drivers, not for running them: the observations are not masked, and may be secret.
 
 use std::sync::Arc;
 
-/// Something that a call does.
+/// An action of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Deed<'a> {
-    /// It calls a function of the host's. Heard before the function does anything. A call can be
-    /// heard more than once, the same way each time.
+    /// It calls a function of the host. Reported before the function does anything. A call can be
+    /// reported more than once, the same way each time.
     Asks(Asked),
-    /// It was refused something that no grant covers: the operator's words.
+    /// The host denied something that no grant covers: the operator's words.
     Refused(&'a str),
     /// It writes to its log or its standard streams, or reports progress.
     Says(&'a str),
-    /// It answers. What stands in `secrets` is left out.
+    /// It answers. Values under `secrets` are omitted.
     Answers {
-        /// Which part of the answer, such as `outputs`.
+        /// The part of the answer, such as `outputs`.
         part: &'static str,
-        /// As it came.
+        /// Unchanged.
         text: &'a str,
     },
 }
 
-/// What a call asks the host for.
+/// A call's request to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Asked {
     /// `log`, `metrics` or `operation` of the contract.
     Contract,
-    /// To open a file or a folder.
+    /// Opening a file or a folder.
     Files,
-    /// A look-up, a socket, a connection or a request.
+    /// A lookup, a socket, a connection or a request.
     Network,
-    /// Something else of WASI, such as the time, or to read what is open.
+    /// Something else of WASI, such as the time, or reading an open file.
     Other,
 }
 
-/// Sees what a call does. It is asked in the middle of the call and must not block; it may cut
-/// the call off.
+/// Observes the actions of a call. It is called in the middle of the call and must not block; it
+/// may cut the call off.
 pub trait Witness: Send + Sync {
-    /// Something is done.
+    /// Receives an action.
     fn sees(&self, deed: Deed<'_>);
 
-    /// Asked once for each answer of a server that has arrived, before the driver has any of it:
-    /// whether it is lost on its way, as when a connection breaks. An answer is the response to a
-    /// request of `wasi:http`, or what comes over a connection after something was sent.
+    /// Called once for each answer of a server that has arrived, before the driver has any of it:
+    /// returns whether it is lost on its way, as when a connection breaks. An answer is the
+    /// response to a request of `wasi:http`, or the data on a connection after something was sent.
     fn loses_answer(&self) -> bool {
         false
     }

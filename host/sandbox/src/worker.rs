@@ -1,5 +1,5 @@
-//! Strangers' components are read and compiled in a process of their own, with limits that the system
-//! keeps (SPEC §8). Only names, compiled code or an error come back.
+//! Reads and compiles untrusted components in a separate process, with limits that the system
+//! enforces (SPEC §8). Only names, compiled code or an error come back.
 //!
 //! ```text
 //! to the worker:    task, 1 byte │ length, 8 bytes │ component │ length, 8 bytes │ functions
@@ -29,7 +29,7 @@ const COMPILE: u8 = b'c';
 const DONE: u8 = b'd';
 const FAILED: u8 = b'f';
 
-/// However busy the machine is, nobody waits longer for a worker.
+/// The longest wait for a worker, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 /// How long a worker that closed its output without an answer may take to end.
 const DYING: Duration = Duration::from_secs(2);
@@ -37,22 +37,22 @@ const DYING: Duration = Duration::from_secs(2);
 const LARGEST_TEXT: u64 = 4 << 20;
 /// Bytes of compiled code.
 const LARGEST_CODE: u64 = 2 << 30;
-/// In place of the length of functions, where none are requested.
+/// Replaces the length of functions if none are requested.
 const NO_FUNCTIONS: u64 = u64::MAX;
-/// Bytes of what a worker says as it dies, which tells what it died of.
+/// Bytes of a dying worker's output, which shows the cause of its death.
 const LAST_WORDS: u64 = 4 << 10;
 
-/// What a task may use up, over all threads of the worker.
+/// The limits of a task, over all threads of the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Allowance {
-    /// Seconds of computing.
+    /// Seconds of CPU time.
     seconds: u64,
     /// Bytes of memory, whether it is touched or not.
     memory: u64,
 }
 
 impl Allowance {
-    /// For a component of so many bytes. Good components take a tenth of it.
+    /// The limits for a component of this many bytes. Normal components take a tenth of it.
     fn new(task: u8, bytes: u64) -> Self {
         let mebibytes = bytes >> 20;
         match task {
@@ -68,8 +68,8 @@ impl Allowance {
     }
 }
 
-/// Starts a process for each component: a program that calls [`serve_worker`] when it is started so.
-/// Clones start few at once, together.
+/// Starts a process for each component: a program that calls [`serve_worker`] when it is started
+/// this way. Clones share a limit of a few concurrent workers.
 #[derive(Clone, Debug)]
 pub struct Worker {
     program: PathBuf,
@@ -89,7 +89,7 @@ impl Worker {
         #[cfg(unix)]
         {
             use std::os::unix::process::CommandExt as _;
-            // An interrupt from the terminal is for the program that waits for it.
+            // An interrupt from the terminal is meant for the parent program.
             command.env_clear().process_group(0);
         }
         command.spawn()
@@ -120,7 +120,7 @@ impl Worker {
             let given = ask(&mut input, task, wasm, functions);
             drop(input);
             let answer = answer(output, most);
-            // Whoever has answered is done; whoever has not is about to end, or never will.
+            // A worker that has answered is done; one that has not is about to end, or never will.
             let ended = process.end(answer.is_ok());
             drop(done);
             (given.and(answer), ended, words.join().unwrap_or_default())
@@ -156,17 +156,17 @@ impl Worker {
     }
 }
 
-/// Workers that may be at work at once.
+/// Workers that may run at once.
 const MOST_AT_WORK: usize = 2;
 
-/// Turns of workers, so that however many components are wanted at once, few are compiled.
+/// Turns of workers, so that few components are compiled at once, however many are requested.
 #[derive(Debug, Default)]
 struct Turns {
     taken: Mutex<usize>,
     free: Condvar,
 }
 
-/// A turn, given back when it is dropped.
+/// A turn, returned when it is dropped.
 struct Turn<'a>(&'a Turns);
 
 impl Turns {
@@ -188,7 +188,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// A worker at work.
+/// A running worker.
 struct Process {
     child: Mutex<Child>,
     /// Whether we ended it.
@@ -202,14 +202,15 @@ impl Process {
 
     fn kill(&self) {
         let mut child = self.child();
-        // One that is over cannot be killed, and has a status of its own.
+        // A worker that has ended cannot be killed, and has its own status.
         if matches!(child.try_wait(), Ok(None)) {
             self.killed.store(true, Ordering::SeqCst);
             let _ = child.kill();
         }
     }
 
-    /// Waits for the end, which comes at once where it is not needed any more, and else soon.
+    /// Waits for the end, which comes at once if the worker is no longer needed, and otherwise
+    /// soon.
     fn end(&self, answered: bool) -> io::Result<ExitStatus> {
         let begun = Instant::now();
         while !answered && begun.elapsed() < DYING {
@@ -223,7 +224,7 @@ impl Process {
     }
 }
 
-// SAFETY: the program at the other end is this crate's, which compiles as `InProcess` does.
+// SAFETY: the program at the other end is this crate's, which compiles like `InProcess`.
 #[allow(unsafe_code)]
 unsafe impl Compiler for Worker {
     fn names(&self, wasm: &[u8]) -> Result<Names, LoadError> {
@@ -257,7 +258,7 @@ fn parts(bytes: &[u8]) -> Option<Compilation> {
     Some(Compilation { code: code.to_vec(), functions })
 }
 
-/// Reads an outcome of up to so many bytes, all of it.
+/// Reads all of an outcome of at most this many bytes.
 fn answer(mut output: impl Read, most: u64) -> io::Result<(u8, Vec<u8>)> {
     let (mut outcome, mut length) = ([0], [0; 8]);
     output.read_exact(&mut outcome)?;
@@ -267,7 +268,7 @@ fn answer(mut output: impl Read, most: u64) -> io::Result<(u8, Vec<u8>)> {
     if !matches!(outcome, [DONE | FAILED]) || length > most {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it answers with something else"));
     }
-    // What is announced is not believed before it is there.
+    // An announced length is not trusted before the bytes arrive.
     let mut bytes = Vec::new();
     output.by_ref().take(length).read_to_end(&mut bytes)?;
     if bytes.len() as u64 != length {
@@ -280,22 +281,22 @@ fn answer(mut output: impl Read, most: u64) -> io::Result<(u8, Vec<u8>)> {
 fn last_words(mut errors: impl Read) -> String {
     let mut words = Vec::new();
     let _ = errors.by_ref().take(LAST_WORDS).read_to_end(&mut words);
-    // The rest is taken, so that the worker does not wait for a reader.
+    // The rest is read, so that the worker does not wait for a reader.
     let _ = io::copy(&mut errors, &mut io::sink());
     String::from_utf8_lossy(&words).into_owned()
 }
 
-/// What a worker died of.
+/// The cause of a worker's death.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     Time,
     Memory,
     Stack,
-    /// Somebody else ended it.
+    /// Another process ended it.
     System,
 }
 
-/// Rust says what it dies of when a stack or all memory is used up; the system says when time is.
+/// Rust reports that a stack or all memory is used up; the system reports that the time is.
 fn cause(status: ExitStatus, words: &str) -> Option<Cause> {
     #[cfg(unix)]
     {
@@ -317,7 +318,8 @@ fn cause(status: ExitStatus, words: &str) -> Option<Cause> {
     }
 }
 
-/// Reads made-up bytes as the answer of a worker, and panics where more comes out than is there.
+/// Reads generated bytes as the answer of a worker, and panics if the result is larger than the
+/// input.
 #[cfg(feature = "fuzz")]
 pub(crate) fn fuzz(bytes: &[u8]) {
     let Ok((outcome, read)) = answer(bytes, 1 << 20) else { return };

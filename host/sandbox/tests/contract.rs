@@ -1,4 +1,4 @@
-//! The functions of the contract, there and back, with a driver that behaves.
+//! The functions of the contract, both directions, with a well-behaved driver.
 #![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod common;
@@ -235,7 +235,7 @@ async fn every_call_with_effects_can_be_asked_to_end_and_be_cut_off() {
     let subject = subject();
     let state = ResourceState { id: "do".into(), ..ResourceState::default() };
     for cut in [false, true] {
-        // One that listens might answer before it is cut off.
+        // A driver that listens might answer before it is cut off.
         let deed = if cut { "loop" } else { "wait-for-cancel" };
         let waits = inputs(json!({"do": deed}));
         let cancel = CancelToken::default();
@@ -280,7 +280,7 @@ async fn every_call_with_effects_can_be_asked_to_end_and_be_cut_off() {
     }
 }
 
-/// Keeps an id only when it is told to.
+/// Stores an id only when told to.
 struct Slow(tokio::sync::Semaphore);
 
 #[async_trait::async_trait]
@@ -318,7 +318,7 @@ struct Kept(Mutex<Vec<String>>);
 #[async_trait::async_trait]
 impl CheckpointSink for Kept {
     async fn checkpoint(&self, id: &Label) -> Result<(), String> {
-        // Durability takes a while; the driver waits.
+        // Storing takes a while; the driver waits.
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         if *id == *"unlucky" {
             return Err("the disk is full".into());
@@ -370,7 +370,7 @@ async fn one_driver_for_many_calls_at_once() {
     }
 }
 
-/// A driver that was made for the contract before this one.
+/// A driver that was built for the previous contract.
 #[tokio::test]
 async fn a_driver_of_contract_0_1_is_called_as_ever() {
     let wasm = common::component("hostile/contract-0-1");

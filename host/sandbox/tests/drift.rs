@@ -1,5 +1,5 @@
-//! A driver with real effects, as the component that ships: what it writes, what somebody else
-//! does to that, and what is left when it is killed at any moment.
+//! A driver with real effects, as the shipped component: its writes, changes of others to them, and
+//! the remains when it is killed at any moment.
 #![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod common;
@@ -117,7 +117,7 @@ async fn what_somebody_did_by_hand_is_told_and_repaired() {
     let moved = inputs(json!({"path": "/out/b.txt", "content": "mine\n"}));
     let change = Change { after: &moved, ..change };
     let mut impact = driver.update_impact(&context, change).await.expect("asked");
-    // The driver leaves to its schema what the host decides by it.
+    // The driver leaves to its schema everything that the host decides with it.
     assert_eq!(impact.replaces, Vec::<String>::new());
     let schema = driver.manifest().schema(subject.key.type_name()).expect("a schema");
     keywords::judge(&schema.inputs, change.before, change.after, &mut impact);
@@ -149,7 +149,7 @@ async fn a_secret_content_is_not_told_but_that_it_changed_is() {
     let seen = seen.expect("read").expect("there");
     assert_eq!(seen.values.expect("told").redact(), json!({"path": "/out/a.txt"}));
     assert_ne!(seen.state.outputs, state.outputs);
-    // A secret that another resource was given, in a value: it comes back as a secret.
+    // A value contains a secret of another resource: it comes back as a secret.
     let mut given = inputs(json!({"path": "/out/a.txt", "content": null}));
     if let Value::Map(values) = &mut given.values {
         values.insert("content".into(), Value::from("hush-hush").into_secret());
@@ -171,7 +171,7 @@ async fn a_secret_content_is_not_told_but_that_it_changed_is() {
     assert_eq!(values.redact()["content"], "[secret]");
 }
 
-/// The host dies at the checkpoint: the id is kept, and the call comes to nothing.
+/// The host dies at the checkpoint: the id is stored, and the call has no result.
 struct Death(CancelToken);
 
 #[async_trait::async_trait]

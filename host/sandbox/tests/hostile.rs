@@ -1,4 +1,4 @@
-//! Drivers that behave as badly as they can fail alone, in time, and with words that help.
+//! Badly behaved drivers fail alone, in time, and with helpful messages.
 #![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod common;
@@ -21,7 +21,7 @@ async fn a_loop_ends_at_its_time_limit() {
         "the driver `acme/bad` was stopped after 300ms, its time limit; \
          `drivers.acme/bad.limits.time` in purlin.yaml raises it"
     );
-    // Waiting counts like computing.
+    // Waiting is treated like computing.
     let error = deed(&driver, json!({"do": "sleep"})).await.expect_err("it sleeps");
     assert!(matches!(error, CallError::TimeLimit { .. }), "{error}");
     assert!(deed(&driver, json!({"do": "echo"})).await.is_ok());
@@ -29,7 +29,7 @@ async fn a_loop_ends_at_its_time_limit() {
 
 #[tokio::test]
 async fn a_good_driver_beside_hostile_ones_is_unharmed() {
-    // One thread for all: whoever holds it harms the others.
+    // All share one thread: a driver that holds it harms the others.
     let sandbox = sandbox();
     let bad = load(&sandbox, &setup(Limits { time: Some(seconds(2)), ..Limits::default() })).await;
     let good = load(&sandbox, &setup(Limits::default())).await;

@@ -1,4 +1,4 @@
-//! Looking at a component that nobody trusts: what its bytes say, and what it says of itself in an
+//! Inspects an untrusted component: the facts in its bytes, and its description of itself in an
 //! instance that reaches nothing.
 #![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
@@ -29,13 +29,13 @@ async fn its_bytes_say_what_it_could_use() {
     assert!(read.verdict().is_ok());
     assert!(read.reach().contains("dirs") && read.reach().contains("env"), "{:?}", read.reach());
     assert_eq!(read.digest, load(&sandbox, &setup(Limits::default())).await.digest());
-    // Modules inside have imports too, and none of those is one of the component's.
+    // Inner modules have imports too, and none of those is one of the component's.
     assert!(
         read.imports.iter().all(|import| import.offered && import.purpose.is_some()),
         "{:?}",
         read.imports
     );
-    // Another name in the place of one that is known, of the same length.
+    // Replaces a known name with another one of the same length.
     let (from, to) = (b"wasi:clocks/", b"wasi:keyval/");
     let mut strange = bytes;
     for at in 0..strange.len() - from.len() {
@@ -64,7 +64,7 @@ async fn one_that_cannot_speak_is_told() {
     assert!(matches!(sandbox().ask(b"text".into(), None, "x", &limits).await, Err(LoadError::NotWasm)));
 }
 
-/// While it says what it is, nothing answers it but what reaches nothing.
+/// While it describes itself, it reaches nothing.
 #[tokio::test]
 async fn whatever_it_does_while_it_speaks_ends_there() {
     let sandbox = sandbox();
@@ -80,7 +80,7 @@ async fn whatever_it_does_while_it_speaks_ends_there() {
         let bytes = component(&format!("hostile/{name}"));
         let read = sandbox.interfaces(bytes.clone().into()).await;
         read.and_then(|read| read.verdict()).expect("its bytes are in order");
-        // More patience than there is cannot be granted.
+        // A longer time than the maximum cannot be granted.
         let limits = Limits { time: Some(common::seconds(600)), ..Limits::default() };
         match sandbox.ask(bytes.into(), None, name, &limits).await {
             Err(LoadError::Describe(source)) => {

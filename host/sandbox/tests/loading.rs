@@ -1,4 +1,5 @@
-//! From bytes to a driver: what is refused and why, the cache, and code compiled ahead of time.
+//! From bytes to a driver: rejections and their reasons, the cache, and code compiled ahead of
+//! time.
 #![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod common;
@@ -123,7 +124,7 @@ async fn a_component_compiles_once() {
     assert_eq!((again.manifest(), again.digest()), (driver.manifest(), driver.digest()));
     deed(&again, json!({})).await.expect("it works");
 
-    // Torn and forged files are as good as none.
+    // Damaged and forged files are treated as missing.
     let whole = std::fs::read(&files[0]).expect("there");
     let mut flipped = whole.clone();
     let middle = whole.len() / 2;
@@ -151,7 +152,7 @@ async fn an_edited_component_compiles_only_what_changed() {
     let mut digests = Vec::new();
     for edit in [b'a', b'b'] {
         std::fs::write(&file, padded(edit)).expect("written");
-        // Reading what it says compiles it, and whoever loads it then uses that.
+        // Reading its description compiles it, and loading it then uses that.
         let (sandbox, events) = with_cache(&cache);
         let bytes = padded(edit).into();
         let said = sandbox.ask(bytes, Some(file.clone()), "guests", &Limits::default()).await;
@@ -172,14 +173,14 @@ async fn an_edited_component_compiles_only_what_changed() {
     assert_eq!(functions(), (true, 0), "one file, whatever was compiled");
     let second = worker().compile(&padded(b'd'), Some(&kept)).expect("compiled");
     assert!(second.code == first.code, "the same code");
-    // The compiler gives a few of them another name each time, and compiles those again.
+    // The compiler gives a few of them a different name each time, and compiles those again.
     let (before, after) = (names(&kept), names(&second.functions.unwrap_or(kept)));
     let same = after.intersection(&before).count();
     assert!(same * 10 > after.len() * 9, "{same} of {} are the same", after.len());
     assert!(worker().compile(&padded(b'e'), None).expect("compiled").code == first.code);
 }
 
-/// The names of kept functions, behind a magic number and a hash.
+/// The names of kept functions, after a magic number and a hash.
 fn names(kept: &[u8]) -> std::collections::BTreeSet<[u8; 32]> {
     let mut names = std::collections::BTreeSet::new();
     let mut rest = &kept[48..];
@@ -191,7 +192,7 @@ fn names(kept: &[u8]) -> std::collections::BTreeSet<[u8; 32]> {
     names
 }
 
-/// The adversary with data of so many bytes that nothing reads.
+/// The adversary with this many bytes of data that nothing reads.
 fn padded(with: u8) -> Vec<u8> {
     let mut component = component("guests");
     // A custom section: its kind, its length in LEB128, a name of one letter, data.
@@ -244,8 +245,8 @@ async fn code_compiled_ahead_of_time_runs_or_is_made_anew() {
     assert!(matches!(precompile(b"text", Target::Portable).await, Err(LoadError::NotWasm)));
 }
 
-/// What a component may be made of is kept small: each of these is a way into the host when
-/// something is wrong with it there. The first three once ended the whole process.
+/// The accepted features of components are few: each one is a way into the host if it has a bug
+/// there. The first three once ended the whole process.
 #[tokio::test]
 async fn what_no_driver_needs_is_refused() {
     let casts = "(type $f (sub (func))) (elem declare func $t) (func $t (type $f)) (type $g (sub $f (func)))";

@@ -1,4 +1,4 @@
-//! What a driver can reach over the network: what it was granted, and nothing else.
+//! A driver reaches over the network what it was granted, and nothing else.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
 mod common;
@@ -44,7 +44,7 @@ async fn granted(wishes: &Wishes<'_>, limits: Limits) -> Driver {
     load(&sandbox(), &DriverSetup { grants: grants(wishes), ..setup(limits) }).await
 }
 
-/// What the driver says of it: its answer, or its failure.
+/// The driver's report: its answer, or its failure.
 async fn says(driver: &Driver, values: Value) -> Result<Value, String> {
     match deed(driver, values).await {
         Ok(state) => Ok(state.outputs.redact()),
@@ -129,7 +129,7 @@ async fn names_lead_to_public_addresses_only_unless_a_grant_says_so() {
         lines.iter().any(|line| line.contains("`localhost` leads to") && line.contains("grants.addresses")),
         "{lines:#?}"
     );
-    // An address in any spelling is the same address.
+    // An address is the same address in any spelling.
     for spelling in [
         "127.0.0.1",
         "[::ffff:127.0.0.1]",
@@ -239,7 +239,7 @@ async fn sockets_reach_what_is_granted() {
     let network = by("127.0.0.0/8:*".to_owned(), &[]).await;
     assert_eq!(says(&network, connect("127.0.0.1")).await, Ok(answer.clone()));
 
-    // By name: what the name led to, and only then.
+    // By name: the addresses of the name, and only after its lookup.
     let by_name = by(format!("localhost:{port}"), &["127.0.0.1"]).await;
     assert_eq!(says(&by_name, connect("localhost")).await, Ok(answer));
     assert_eq!(says(&by_name, connect("127.0.0.1")).await, denied, "nobody looked the name up in this call");
@@ -262,7 +262,7 @@ async fn datagrams_reach_what_is_granted() {
     let echo = tokio::spawn(async move {
         let mut text = [0; 100];
         while let Ok((length, from)) = server.recv_from(&mut text).await {
-            // Somebody else answers first, and is not heard.
+            // Somebody else answers first, and is ignored.
             let stranger = tokio::net::UdpSocket::bind("127.0.0.1:0").await.expect("a port");
             let _ = stranger.send_to(b"lies", from).await;
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -368,7 +368,7 @@ async fn servers_prove_who_they_are() {
     // It is trusted for its name only.
     assert_eq!(says(&known, request("127.0.0.1")).await, Err("ErrorCode::TlsCertificateError".into()));
     assert_eq!(server.heard().len(), 1);
-    // An answer that is whole is one, however its connection ends.
+    // A complete answer is valid, however its connection ends.
     let rude = serve(false).await;
     let to_rude = json!({
         "do": "request", "scheme": "https", "authority": format!("localhost:{}", rude.port()), "path": "/",

@@ -1,4 +1,4 @@
-//! What a driver can reach: nothing but what it was granted; and what is heard of it.
+//! A driver reaches what it was granted, and nothing else; and tests of its log.
 #![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod common;
@@ -58,7 +58,7 @@ async fn grants_open_what_they_name() {
     assert!(!folder.path().join("out").exists());
 }
 
-/// Whoever may write above a granted folder can move it, and put a link in its place.
+/// A driver that may write above a granted folder can move it, and put a link in its place.
 #[tokio::test]
 async fn a_granted_folder_stays_where_it_was() {
     let folder = tempfile::tempdir().expect("folder");
@@ -72,7 +72,7 @@ async fn a_granted_folder_stays_where_it_was() {
         ..DirGrant::default()
     };
     let write = |path: &str| json!({"do": "write", "path": path, "text": "hello"});
-    // A folder that is there, and one that a call would make.
+    // An existing folder, and one that a call would create.
     for (granted, made) in [("held", "elsewhere/file"), ("held/later", "elsewhere/later")] {
         let setup = DriverSetup {
             grants: Grants { dirs: vec![dir(granted)], ..Grants::default() },

@@ -1,5 +1,5 @@
-//! A program that is a worker and nothing else, as a service that embeds the host may bring one along.
-//! The tests of this crate have their components read and compiled by it.
+//! A program that is only a worker, as a service that embeds the host may include one. The tests of
+//! this crate use it to read and compile their components.
 
 use std::io;
 

@@ -1,6 +1,7 @@
-//! Streams of a connection whose answers a witness may lose (`crate::witness::Witness::loses_answer`).
+//! Streams of a connection on which a witness can lose answers
+//! (`crate::witness::Witness::loses_answer`).
 //!
-//! Only connections of drivers that are examined have them: nothing lies in the way of a deployment.
+//! Only connections of drivers under examination use them: deployments are not affected.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -16,10 +17,10 @@ use super::log::Log;
 const IDLE: u8 = 0;
 /// Something was sent, and no answer has come yet.
 const ASKED: u8 = 1;
-/// An answer was lost, and with it the connection.
+/// An answer was lost, and the connection with it.
 const BROKEN: u8 = 2;
 
-/// Where a connection is in its questions and answers.
+/// The state of a connection between request and answer.
 #[derive(Clone)]
 struct Turns(Arc<AtomicU8>);
 
@@ -29,7 +30,7 @@ impl Turns {
     }
 }
 
-/// The streams of a connection, in which the answers to what is sent may be lost.
+/// The streams of a connection, on which answers may be lost.
 pub(super) fn watched(
     log: &Log,
     input: DynInputStream,

@@ -1,6 +1,6 @@
-//! `wasi:sockets/tcp`: what comes of a connection, for people who ask why a driver failed.
+//! `wasi:sockets/tcp`: records the result of connections, for people who ask why a driver failed.
 //!
-//! wasmtime connects; here it is only seen how that ends.
+//! wasmtime connects; this module only observes the result.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
@@ -13,7 +13,8 @@ use purlin_model::trouble::Problem;
 
 use super::{Guest, answers};
 
-/// The interface as wasmtime links it. A test sees a refused connection, and so notices another name.
+/// The interface as wasmtime links it. A test that refuses a connection notices if the name
+/// changes.
 const TCP: &str = "wasi:sockets/tcp@0.2.12";
 
 type Starting = (Resource<TcpSocket>, Resource<Network>, IpSocketAddress);
@@ -22,7 +23,7 @@ type Finishing = (Resource<TcpSocket>,);
 type Streams = (Resource<DynInputStream>, Resource<DynOutputStream>);
 type Finished = (Result<Streams, ErrorCode>,);
 
-/// In place of wasmtime's `start-connect` and `finish-connect` alone.
+/// Replaces only wasmtime's `start-connect` and `finish-connect`.
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     let mut tcp = linker.instance(TCP)?;
     tcp.func_wrap(
@@ -50,7 +51,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 }
 
 impl Guest {
-    /// The streams of a connection, seen by whoever looks on.
+    /// The streams of a connection, observed by a witness.
     fn watched(&mut self, socket: &Resource<TcpSocket>, streams: Streams) -> wasmtime::Result<Streams> {
         if !self.log.is_watched() {
             return Ok(streams);

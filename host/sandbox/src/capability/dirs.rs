@@ -1,4 +1,4 @@
-//! Folders of the host. A driver sees those it was granted, and nothing above them.
+//! Folders of the host. A driver sees only those that it was granted, and nothing above them.
 
 use std::path::PathBuf;
 
@@ -13,15 +13,15 @@ pub(crate) struct Dirs(Vec<Dir>);
 
 struct Dir {
     host: PathBuf,
-    /// Where that led when the driver was loaded, without links. A driver that may write above it
-    /// could put a link in its place.
+    /// The folder without links when the driver was loaded. A driver that may write above it could
+    /// put a link in its place.
     real: PathBuf,
     guest: String,
     writable: bool,
 }
 
 impl Dirs {
-    /// A folder to read from must be there; one to write to is made when it is first used.
+    /// A folder to read from must exist; one to write to is created at its first use.
     pub(super) fn validate(setup: &DriverSetup) -> Result<Self, LoadError> {
         let mut dirs: Vec<Dir> = Vec::with_capacity(setup.grants.dirs.len());
         for grant in &setup.grants.dirs {
@@ -74,7 +74,7 @@ impl Dirs {
             let fault = |error: &dyn std::fmt::Display| {
                 format!("the granted folder {} cannot be opened: {error}", dir.host.display())
             };
-            // Before anything is made where it leads now.
+            // Before anything is created where it leads now.
             if real(&dir.host) != dir.real {
                 return Err(fault(&"it leads somewhere else than when the driver was loaded"));
             }

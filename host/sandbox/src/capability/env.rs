@@ -1,4 +1,4 @@
-//! Environment variables. The values are handed in; the sandbox reads no environment.
+//! Environment variables. The values are passed in; the sandbox reads no environment.
 
 use wasmtime_wasi::WasiCtxBuilder;
 

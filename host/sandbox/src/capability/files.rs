@@ -1,7 +1,7 @@
-//! `wasi:filesystem/types`: opening, within bounds that wasmtime does not have.
+//! `wasi:filesystem/types`: opening files, within limits that wasmtime does not have.
 //!
-//! What is open takes a file descriptor of the host, and the host has few. What is neither a file
-//! nor a folder is not opened: a pipe that nobody fills holds a thread of the host for ever.
+//! An open file takes a file descriptor of the host, and the host has few. Only files and folders
+//! are opened: a pipe without a writer would block a thread of the host forever.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
@@ -16,14 +16,15 @@ use super::listing::{self, Listing};
 use crate::limits::{FILES, WRITERS};
 use crate::witness::Asked;
 
-/// The interface as wasmtime links it. A test opens files without end, and so notices another name.
+/// The interface as wasmtime links it. A test that opens files without end notices if the name
+/// changes.
 const TYPES: &str = "wasi:filesystem/types@0.2.12";
 
 type Opening = (Resource<Descriptor>, PathFlags, String, OpenFlags, DescriptorFlags);
 type Opened = (Result<Resource<Descriptor>, ErrorCode>,);
 type Writing = (Result<Resource<DynOutputStream>, ErrorCode>,);
 
-/// In place of wasmtime's functions that open something, or keep what is read.
+/// Replaces wasmtime's functions that open something, or buffer data.
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     let mut types = linker.instance(TYPES)?;
     types.func_wrap_async(
@@ -57,7 +58,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 }
 
 impl Guest {
-    /// Whether what takes a file descriptor of the host may be opened.
+    /// Whether the guest may open another object that takes a file descriptor of the host.
     pub(super) fn may_open_another(&mut self) -> bool {
         let is_open =
             |entry: &&mut (dyn std::any::Any + Send)| entry.is::<Descriptor>() || entry.is::<Listing>();
@@ -65,7 +66,7 @@ impl Guest {
         self.table.iter_mut().filter(is_open).count() < FILES + granted
     }
 
-    /// A stream to a file. Each may hold a mebibyte that is not written yet, so that there are few.
+    /// A stream to a file. Each may buffer a mebibyte, so there are few.
     fn writer(
         &mut self,
         open: impl FnOnce(&mut WasiFilesystemCtxView<'_>) -> FsResult<Resource<DynOutputStream>>,
@@ -84,7 +85,7 @@ impl Guest {
             return Err(ErrorCode::Quota.into());
         }
         let mut files = self.filesystem();
-        // What is not there yet becomes a file.
+        // A missing file will be created.
         if let Ok(stat) = files.stat_at(Resource::new_borrow(folder.rep()), path_flags, path.clone()).await
             && !matches!(
                 stat.type_,

@@ -1,7 +1,7 @@
 //! `wasi:http`: requests within the grants.
 //!
-//! Redirects are not followed: whoever follows one makes another request, which is looked at like
-//! the first. What goes over the wire is built here, from what was decided on.
+//! Redirects are not followed: a driver that follows one makes another request, which is checked
+//! like the first. The bytes on the wire are built here, from the values that were checked.
 
 mod body;
 mod bounds;
@@ -27,9 +27,9 @@ use crate::limits::HANDLE_BYTES;
 use crate::witness::Asked;
 pub(super) use tls::Trust;
 
-/// Bytes of a body that are taken from the guest at once; some pieces wait for the network.
+/// Bytes of a body that are read from the guest at once; a few pieces wait for the network.
 const CHUNK: usize = 16 << 10;
-/// How long a connection may take where the guest says nothing; the call's own limit holds anyway.
+/// The time limit for a connection if the guest sets none; the call's own limit applies anyway.
 const CONNECT: Duration = Duration::from_secs(30);
 
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
@@ -66,7 +66,7 @@ impl WasiHttpView for Guest {
     }
 }
 
-/// What comes of a request: the answer, and what keeps its connection going.
+/// The result of a request: the answer, and the task that drives its connection.
 type Answer = (Response<WasiBody>, Going);
 type Going = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
@@ -151,7 +151,7 @@ fn status(status: http::StatusCode) -> Option<Problem> {
     (status.is_client_error() || status.is_server_error()).then(|| Problem::Status(status.as_u16()))
 }
 
-/// What of an error is between the call and the server; none where the host refused the request.
+/// The part of an error that concerns the call and the server; none if the host denied the request.
 fn problem(error: &Error) -> Option<Problem> {
     use std::io::ErrorKind;
     Some(match error {
@@ -184,11 +184,11 @@ async fn exchange(
     options: RequestOptions,
     (scheme, host, port): (Scheme, String, u16),
 ) -> Result<Answer, Error> {
-    // Some servers do not mind how it is written.
+    // Some servers ignore the case.
     if request.method().as_str().eq_ignore_ascii_case(Method::CONNECT.as_str()) {
         return Err(Error::HttpRequestMethodInvalid);
     }
-    // Guests that ask for more at once wait for their turn.
+    // Guests that send more requests at once wait for their turn.
     let turn = reach.turn().await.ok_or(Error::ConnectionLimitReached)?;
     let method = request.method().clone();
     let target = Target { method: method.as_str(), scheme, host: &host, port, path: request.uri().path() };
@@ -211,7 +211,7 @@ async fn exchange(
     Ok((response, Box::new(going)))
 }
 
-/// Where a request goes: nobody but the authority says so, and it says nothing else.
+/// The destination of a request: only the authority gives it, and contains nothing else.
 fn place(uri: &Uri) -> Result<(Scheme, &str, u16), Error> {
     let scheme = match uri.scheme_str() {
         Some("http") => Scheme::Http,
@@ -223,14 +223,14 @@ fn place(uri: &Uri) -> Result<(Scheme, &str, u16), Error> {
     let port = match text.strip_prefix(host) {
         Some("") => scheme.port(),
         Some(rest) => match rest.strip_prefix(':').filter(|port| port.bytes().all(|b| b.is_ascii_digit())) {
-            // Digits alone: a sign before them is read in more than one way.
+            // Digits only: a sign before them has more than one interpretation.
             Some(port) => match port.parse::<u16>() {
                 Ok(port) if port > 0 => port,
                 _ => return Err(Error::HttpRequestUriInvalid),
             },
             None => return Err(Error::HttpRequestUriInvalid),
         },
-        // Somebody's name and password come before the host.
+        // There is a user name or password before the host.
         None => return Err(Error::HttpRequestUriInvalid),
     };
     if host.is_empty() || !uri.path().starts_with('/') {
@@ -239,8 +239,8 @@ fn place(uri: &Uri) -> Result<(Scheme, &str, u16), Error> {
     Ok((scheme, host, port))
 }
 
-/// The request as it is sent: its path and query alone, so that no server takes it for a request to
-/// somebody else.
+/// The request as it is sent: with path and query only, so that no server treats it as a request to
+/// another one.
 fn origin_form(request: Request<WasiBody>) -> Result<Request<WasiBody>, Error> {
     let (mut parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());

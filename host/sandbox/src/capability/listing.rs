@@ -1,7 +1,7 @@
 //! `wasi:filesystem/types`: the entries of a folder, a few at a time.
 //!
-//! wasmtime reads a whole folder before it tells the first entry, and keeps what nobody asked for: a
-//! driver with a large folder could have the host keep gigabytes.
+//! wasmtime reads a whole folder before it returns the first entry, and keeps entries that nobody
+//! requested: with a large folder, a driver could make the host keep gigabytes.
 
 use std::vec;
 
@@ -20,14 +20,14 @@ type Entry = Result<DirectoryEntry, ErrorCode>;
 type Listed = (Result<Resource<ReaddirIterator>, ErrorCode>,);
 type Next = (Result<Option<DirectoryEntry>, ErrorCode>,);
 
-/// A folder that is being read. Guests hold it under the type that the bindings name.
+/// A folder that is being read. Guests hold it under the type in the bindings.
 pub(super) struct Listing {
-    /// None once all was read.
+    /// None once everything was read.
     rest: Option<ReadDir>,
     read: vec::IntoIter<Entry>,
 }
 
-/// In place of wasmtime's `read-directory` and what it returns.
+/// Replaces wasmtime's `read-directory` and its result.
 pub(super) fn link(types: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     types.resource(
         "directory-entry-stream",
@@ -95,13 +95,13 @@ impl Guest {
     }
 }
 
-/// The next entries of a folder, and the folder where there may be more.
+/// The next entries of a folder, and the folder if there may be more.
 fn some(mut folder: ReadDir) -> (Option<ReadDir>, Vec<Entry>) {
     let mut entries = Vec::new();
     while entries.len() < ENTRIES {
         match folder.next() {
             None => return (None, entries),
-            // Whoever goes on after an error may be told the same one for ever.
+            // Reading on after an error could return the same error forever.
             Some(Err(error)) => {
                 entries.push(Err(error.into()));
                 return (None, entries);
@@ -121,12 +121,12 @@ fn kind(file: FileType) -> DescriptorType {
         _ if file.is_dir() => DescriptorType::Directory,
         _ if file.is_file() => DescriptorType::RegularFile,
         _ if file.is_symlink() => DescriptorType::SymbolicLink,
-        // Drivers cannot open it whatever it is.
+        // Drivers cannot open it, whatever its type.
         _ => DescriptorType::Unknown,
     }
 }
 
-/// Reading a folder can take long, on a disk far away.
+/// Reading a folder can take long, for example on a remote disk.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
 ) -> Result<T, ErrorCode> {

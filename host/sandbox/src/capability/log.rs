@@ -1,6 +1,6 @@
-//! `log`, and where standard output and error end: lines for the operator, as `tracing` events
-//! with the target `purlin::driver`. Secrets are masked, control characters shown, and a driver
-//! that talks without end is heard up to its limit.
+//! `log`, and the destination of standard output and error: lines for the operator, as `tracing`
+//! events with the target `purlin::driver`. Secrets are masked, control characters are made
+//! visible, and a driver's output is limited.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,11 +20,11 @@ use crate::witness::{Asked, Deed, Watching};
 
 /// Bytes of one line; the rest of a longer one is dropped.
 const LONGEST_LINE: usize = 16 << 10;
-/// Lines of the last words.
+/// The number of last lines that are kept.
 const LAST_LINES: usize = 3;
-/// Different refusals of one call that the operator is told.
+/// The number of different denials of one call that are reported to the operator.
 const MOST_REFUSED: usize = 20;
-/// What a line costs beside its text, so that empty ones are not free.
+/// The cost of a line beside its text, so that empty ones are not free.
 const LINE_COST: usize = 16;
 
 /// The log of one call. Clones write to the same.
@@ -52,14 +52,14 @@ struct State {
     refused: Vec<String>,
 }
 
-/// A line that is not finished.
+/// An unfinished line.
 #[derive(Default)]
 struct Line {
     bytes: Vec<u8>,
     cut: bool,
 }
 
-/// Which stream of a driver.
+/// The stream of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Stdout,
@@ -105,19 +105,19 @@ impl Log {
         &self.0.driver
     }
 
-    /// Tells the witness what is asked of the host.
+    /// Reports a request to the host to the witness.
     pub(super) fn asks(&self, what: Asked) {
         self.sees(Deed::Asks(what));
     }
 
-    /// Tells the witness.
+    /// Reports a deed to the witness.
     pub(super) fn sees(&self, deed: Deed<'_>) {
         if let Some(witness) = &self.0.witness {
             witness.sees(deed);
         }
     }
 
-    /// Whether anybody looks on.
+    /// Whether there is a witness.
     pub(super) fn is_watched(&self) -> bool {
         self.0.witness.is_some()
     }
@@ -131,7 +131,7 @@ impl Log {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A message of the driver, each of its lines an event.
+    /// Logs a message of the driver, each of its lines as an event.
     fn message(&self, level: tracing::Level, message: &str) {
         self.sees(Deed::Says(message));
         let mut state = self.state();
@@ -144,7 +144,7 @@ impl Log {
         }
     }
 
-    /// Bytes of a stream, as they come.
+    /// Logs bytes of a stream as they come.
     pub(super) fn stream(&self, origin: Origin, mut bytes: &[u8]) {
         let mut state = self.state();
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
@@ -156,7 +156,7 @@ impl Log {
         state.line(origin).push(bytes);
     }
 
-    /// Writes down lines that nobody ended.
+    /// Logs unfinished lines.
     pub(crate) fn finish(&self) {
         let mut state = self.state();
         for origin in [Origin::Stdout, Origin::Stderr] {
@@ -166,15 +166,15 @@ impl Log {
         }
     }
 
-    /// The last lines that tell of a fault. What a driver calls an error counts before what it
-    /// warns of and what its language's runtime says on standard error.
+    /// The last lines about a fault. A driver's errors take precedence over its warnings, and those
+    /// over its language runtime's output on standard error.
     pub(crate) fn last_words(&self) -> Option<String> {
         let state = self.state();
         let said = if state.errors.is_empty() { &state.last } else { &state.errors };
         (!said.is_empty()).then(|| said.join(" / "))
     }
 
-    /// Tells the operator what a call was refused: each thing once, and not without end.
+    /// Reports a denial to the operator: each one once, and only up to a limit.
     pub(super) fn refused(&self, what: &str) {
         self.sees(Deed::Refused(what));
         let what = people(&self.0.needles, what).replace(['\n', '\t'], " ");
@@ -188,14 +188,14 @@ impl Log {
         state.refused.push(what);
     }
 
-    /// Notes what no grant covers. What holds a secret is no line for anybody's grants.
+    /// Records a missing grant. If it holds a secret, it cannot be a line of grants.
     pub(super) fn lacks(&self, need: Need) {
         if people(&self.0.needles, &need.pattern) == need.pattern {
             self.0.facts.refused(need);
         }
     }
 
-    /// Notes that a server could not be talked to, or replied with an error.
+    /// Records that a server could not be reached, or replied with an error.
     pub(super) fn trouble(&self, server: &str, request: Option<Request>, problem: Problem) {
         let clean = |text: &str| people(&self.0.needles, text);
         let request =
@@ -208,18 +208,18 @@ impl Log {
         self.0.facts.trouble(Trouble { server: clean(server), request, problem });
     }
 
-    /// Notes that a server was talked to as it should be.
+    /// Records that communication with a server succeeded.
     pub(super) fn served(&self) {
         self.0.facts.served();
     }
 
-    /// Takes from the limit of the log. Whoever is refused stays silent.
+    /// Takes from the limit of the log. Beyond the limit, lines are dropped.
     pub(super) fn spend(&self, bytes: usize) -> bool {
         self.take(&mut self.state(), bytes)
     }
 
     pub(super) fn metric(&self, name: &str, value: fmt::Arguments<'_>) {
-        // A name has no place where a secret could be left out.
+        // In a name there is no place where a secret could be omitted.
         let is_plain = matches!(self.0.needles.mask(name), Cow::Borrowed(same) if same == name);
         if is_plain && self.spend(name.len() + LINE_COST) {
             tracing::debug!(
@@ -239,7 +239,7 @@ impl Log {
         self.sees(Deed::Says(&text));
         let mut masked = self.0.needles.mask(&text).into_owned();
         if cut {
-            // The beginning of a secret may stand at the end.
+            // The end may be the beginning of a secret.
             let end = masked.floor_char_boundary(masked.len().saturating_sub(self.0.needles.longest()));
             masked.truncate(end);
             masked.push('…');
@@ -251,7 +251,7 @@ impl Log {
         self.line(state, level, masked.trim_end_matches('\r'));
     }
 
-    /// A line without secrets. Whether it was within the limit.
+    /// Logs a line without secrets. Returns whether it was within the limit.
     fn line(&self, state: &mut State, level: tracing::Level, line: &str) -> bool {
         let mut line = neutralise(line);
         if line.len() > LONGEST_LINE {

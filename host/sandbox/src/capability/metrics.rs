@@ -1,4 +1,4 @@
-//! `metrics`: measurements of a driver, as events for whoever collects them.
+//! `metrics`: measurements of a driver, as events for a collector.
 
 use super::Guest;
 use crate::bindings::purlin::driver::metrics;

@@ -1,7 +1,7 @@
-//! What a driver can reach: one file a capability.
+//! What a driver can reach: one file per capability.
 //!
-//! Each has three phases: it is linked once for all drivers, its grants are validated once for
-//! each driver, and it is built anew for each call.
+//! Each has three phases: it is linked once for all drivers, its grants are validated once for each
+//! driver, and it is built again for each call.
 
 mod answers;
 mod connect;
@@ -36,7 +36,7 @@ pub(crate) use log::Log;
 pub(crate) use operation::Operation;
 use reach::{Reach, Rules};
 
-/// Links everything a driver may import. What it may do with it is decided per driver.
+/// Links everything that a driver may import. Its grants decide what it may do with it.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     linker.allow_shadowing(true);
@@ -85,7 +85,7 @@ impl Granted {
 /// What belongs to one instance.
 pub(crate) struct Guest {
     granted: Arc<Granted>,
-    /// Made when it is first used, or at once where it can fail. Most drivers never ask.
+    /// Created at its first use, or at once if that can fail. Most drivers never use it.
     wasi: Option<WasiCtx>,
     /// Likewise.
     http: Option<Http>,
@@ -126,7 +126,7 @@ impl WasiView for Guest {
         self.log.asks(Asked::Other);
         let reach = if self.wasi.is_none() { Some(self.reach()) } else { None };
         let Self { granted, wasi, log, table, .. } = self;
-        // Building fails over folders only, and those are built at once.
+        // Building fails only for folders, and those are built at once.
         let build = || reach.and_then(|reach| granted.build(log, &reach).ok());
         let ctx = wasi.get_or_insert_with(|| build().unwrap_or_else(|| WasiCtx::builder().build()));
         WasiCtxView { ctx, table }
@@ -135,7 +135,7 @@ impl WasiView for Guest {
 
 impl types::Host for Guest {}
 
-/// A reason of ours to end a call, on its way through the guest.
+/// Our own reason to end a call, on its way through the guest.
 #[derive(Debug)]
 pub(crate) struct Stop(pub(crate) CallError);
 

@@ -15,14 +15,14 @@ use wasmtime_wasi::runtime::{AbortOnDropJoinHandle, spawn};
 use super::Guest;
 use super::reach::Refusal;
 
-/// In place of wasmtime's, which looks up whatever it is asked for.
+/// Replaces wasmtime's function, which looks up any name.
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     ip_name_lookup::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
 }
 
 type Found = Result<Vec<IpAddr>, ErrorCode>;
 
-/// A look-up. Guests hold it under the type that the bindings name.
+/// A lookup. Guests hold it under the type in the bindings.
 enum Lookup {
     Waiting(AbortOnDropJoinHandle<Found>),
     Done(Result<vec::IntoIter<IpAddr>, ErrorCode>),

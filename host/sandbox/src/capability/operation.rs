@@ -10,7 +10,7 @@ use crate::error::CallError;
 use crate::secrets::Needles;
 use crate::witness::{Asked, Deed};
 
-/// What `operation` answers with in one call.
+/// The answers of `operation` in one call.
 pub(crate) struct Operation {
     checkpoint: Option<Arc<dyn CheckpointSink>>,
     progress: Option<ProgressSink>,

@@ -1,9 +1,9 @@
-//! What a call may reach over the network: one place that decides, for requests, sockets and
-//! look-ups alike.
+//! What a call may reach over the network: one place decides, for requests, sockets and lookups
+//! alike.
 //!
-//! What counts is the address that is dialled. A name is looked up once, here, and the connection
-//! goes to what was found then; so nobody can answer twice, differently. Addresses that are not
-//! public are refused unless a grant names them.
+//! The dialled address is decisive. A name is looked up once, here, and the connection goes to the
+//! result of that lookup; so a DNS server cannot answer twice, differently. Addresses that are not
+//! public are denied unless a grant names them.
 
 mod address;
 
@@ -20,7 +20,7 @@ use super::log::Log;
 use crate::limits::{ADDRESSES, CONNECTIONS, LOOKUPS, Limits};
 use crate::witness::Asked;
 
-/// The network grants of one driver, and what one call may use up of them.
+/// The network grants of one driver, and its limits per call.
 pub(super) struct Rules {
     grants: Grants,
     requests: u32,
@@ -33,33 +33,33 @@ pub(super) struct Rules {
 pub(super) enum Refusal {
     /// No grant covers it.
     Denied,
-    /// A name that is granted leads to addresses that are not.
+    /// A granted name leads to addresses that are not granted.
     Prohibited,
     /// The call has used up its requests.
     Exhausted,
-    /// Nobody knows the name.
+    /// The name does not exist.
     NotFound,
 }
 
-/// How sockets are used.
+/// The use of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transport {
     Tcp,
     Udp,
 }
 
-/// A request, as far as grants speak of it.
+/// A request, as far as grants refer to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target<'a> {
     pub(super) method: &'a str,
     pub(super) scheme: Scheme,
-    /// A name, or an address; one of version 6 in brackets.
+    /// A name, or an address; an IPv6 address in brackets.
     pub(super) host: &'a str,
     pub(super) port: u16,
     pub(super) path: &'a str,
 }
 
-/// What one call can reach. Clones share what is used up.
+/// What one call can reach. Clones share the counters.
 #[derive(Clone)]
 pub(super) struct Reach(Arc<Inner>);
 
@@ -74,9 +74,9 @@ struct State {
     requests: u32,
     response: u64,
     told: bool,
-    /// By which names this call came to know an address.
+    /// The names that led this call to an address.
     names: HashMap<IpAddr, HashSet<Box<str>>>,
-    /// Where the last connection of a socket goes.
+    /// The destination of a socket's last connection.
     connecting: Option<SocketAddr>,
 }
 
@@ -94,10 +94,10 @@ impl Rules {
         &self.grants
     }
 
-    /// The addresses of a name, each once. The system's resolver holds a thread, and cannot be
+    /// The addresses of a name, each once. The system's resolver blocks a thread, and cannot be
     /// stopped when a call ends; so a driver has few such threads, whatever its calls do.
     async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, Refusal> {
-        // What a resolver may take for something else than a name is none.
+        // A text that a resolver may not treat as a name is rejected.
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
         if name.is_empty() || name.len() > 253 || !name.bytes().all(is_plain) {
             return Err(Refusal::NotFound);
@@ -154,7 +154,7 @@ impl Reach {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place among the requests that may be under way at once; it is given back with the guard.
+    /// A place among the concurrent requests; the guard gives it back.
     pub(super) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.0.connections).acquire_owned().await.ok()
     }
@@ -182,7 +182,7 @@ impl Reach {
         }
     }
 
-    /// Counts bytes of an answer. Whether they are within what a call may be answered with.
+    /// Counts bytes of an answer. Returns whether they are within the call's limit.
     pub(super) fn take(&self, bytes: u64) -> bool {
         let mut state = self.state();
         match state.response.checked_sub(bytes) {
@@ -207,7 +207,7 @@ impl Reach {
         format!("`drivers.{}.{path}` in purlin.yaml", self.0.log.driver())
     }
 
-    /// Tells the operator what was refused, and what would allow it.
+    /// Reports a denial to the operator, with the grant that would allow it.
     fn deny(&self, what: &str, capability: &str, pattern: &str) {
         for pattern in pattern.split("\", \"") {
             self.0.log.lacks(Need::new(capability, pattern));
@@ -223,7 +223,7 @@ impl Reach {
         Refusal::Prohibited
     }
 
-    /// Where to dial for a request that a grant covers: addresses that were decided on.
+    /// The addresses to dial for a request that a grant covers.
     pub(super) async fn dial(&self, target: Target<'_>) -> Result<Vec<SocketAddr>, Refusal> {
         self.spend()?;
         let rules = &self.0.rules;
@@ -241,7 +241,8 @@ impl Reach {
             let port = if port == scheme.port() { String::new() } else { format!(":{port}") };
             let place = format!("{method} {scheme}://{host}{port}");
             let request = format!("{place}{path}");
-            // Some paths no grant names, and what a pattern has of its own stands for itself here.
+            // No grant can name some paths; characters with a special meaning in a pattern are
+            // literal here.
             let is_pattern = HttpGrant::parse(&request).is_ok() && !path.contains('*');
             let pattern = if is_pattern { request.clone() } else { format!("{place}/*") };
             self.deny(&format!("{request} is not granted"), "http", &pattern);
@@ -267,11 +268,11 @@ impl Reach {
         Ok(open.into_iter().map(at).collect())
     }
 
-    /// Looks a name up for a guest. What it finds is remembered: a grant by name opens connections
-    /// to what the name led to in this call, and to nothing else.
+    /// Looks up a name for a guest, and remembers the result: a grant by name opens connections to
+    /// the addresses that the name led to in this call, and to no others.
     pub(super) async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, Refusal> {
         let rules = &self.0.rules;
-        // That takes no look-up, and decides nothing.
+        // That needs no lookup, and decides nothing.
         if let Some(address) = literal(name) {
             return Ok(vec![address]);
         }
@@ -304,7 +305,7 @@ impl Reach {
         self.0.log.loses_answer()
     }
 
-    /// Notes what came of talking to a server.
+    /// Records the result of communication with a server.
     pub(super) fn notes(&self, server: &str, request: Option<Request>, problem: Option<Problem>) {
         match problem {
             Some(problem) => self.0.log.trouble(server, request, problem),
@@ -312,7 +313,7 @@ impl Reach {
         }
     }
 
-    /// Where the last connection of a socket goes, by name where it has one.
+    /// The destination of a socket's last connection, by name if it has one.
     pub(super) fn connecting(&self) -> Option<String> {
         let state = self.state();
         let to = state.connecting?;
@@ -336,13 +337,14 @@ impl Reach {
         false
     }
 
-    /// Whether a guest hears of a datagram from an address. Anybody can send one, so that nobody is
-    /// told.
+    /// Whether a guest receives a datagram from an address. Anyone can send one, so a denial is not
+    /// reported.
     pub(super) fn hears(&self, from: SocketAddr) -> bool {
         self.covers(Transport::Udp, from).is_ok()
     }
 
-    /// Whether a grant covers an address; else the host that a grant would have to name.
+    /// Whether a grant covers an address; otherwise returns the host that a grant would have to
+    /// name.
     fn covers(&self, transport: Transport, to: SocketAddr) -> Result<(), String> {
         let rules = &self.0.rules;
         let address = to.ip().to_canonical();
@@ -364,7 +366,7 @@ impl Reach {
     }
 }
 
-/// The address that a host is written as, version 6 in brackets or not.
+/// The address in a host, IPv6 in brackets or not.
 fn literal(host: &str) -> Option<IpAddr> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     bare.parse::<IpAddr>().ok().map(|address| address.to_canonical())

@@ -1,4 +1,4 @@
-//! `wasi:sockets`: connections and datagrams within the grants. Nobody listens.
+//! `wasi:sockets`: connections and datagrams within the grants. Drivers cannot listen.
 
 use std::net::SocketAddr;
 
@@ -13,13 +13,14 @@ use super::Guest;
 use super::reach::{Reach, Transport};
 use crate::limits::SOCKETS;
 
-/// Sockets are counted before they are made: each takes a file descriptor of the host.
+/// Sockets are counted before they are created: each takes a file descriptor of the host.
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     tcp_create_socket::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
     udp_create_socket::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)
 }
 
-/// Sockets can be made without a grant, so that what is refused is a connection, with its address.
+/// Sockets can be created without a grant, so that the denial is for a connection, with its
+/// address.
 pub(super) fn build(builder: &mut WasiCtxBuilder, reach: &Reach) {
     let reach = reach.clone();
     builder.allow_tcp(true).allow_udp(true).socket_addr_check(move |address, what| {
@@ -33,7 +34,7 @@ fn allows(reach: &Reach, address: SocketAddr, what: SocketAddrUse) -> bool {
         SocketAddrUse::TcpConnect => reach.spend().is_ok() && reach.allows(Transport::Tcp, address),
         SocketAddrUse::UdpSend => reach.spend().is_ok() && reach.allows(Transport::Udp, address),
         SocketAddrUse::UdpReceive => reach.hears(address),
-        // Where a socket begins is the system's choice.
+        // The system chooses the local address of a socket.
         SocketAddrUse::TcpBind | SocketAddrUse::UdpBind => {
             address.ip().is_unspecified() && address.port() == 0
         }

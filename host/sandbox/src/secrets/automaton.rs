@@ -1,15 +1,15 @@
 //! All needles at once: an automaton that reads a text once, however many needles there are (A. Aho,
 //! M. Corasick: Efficient string matching, 1975).
 //!
-//! It is ours because it holds secrets: what libraries build cannot be overwritten afterwards. States
-//! are numbered level by level, so that the children of a state stand side by side and a state takes
-//! 13 bytes.
+//! We implement it because it holds secrets: the structures of libraries cannot be overwritten
+//! afterwards. States are numbered level by level, so that the children of a state are adjacent and
+//! a state takes 13 bytes.
 
 use std::ops::Range;
 
 use zeroize::Zeroize as _;
 
-/// The state in which nothing was read yet.
+/// The state before anything was read.
 const ROOT: usize = 0;
 
 /// An automaton for a set of needles.
@@ -17,14 +17,14 @@ const ROOT: usize = 0;
 pub(super) struct Automaton {
     /// The byte that leads into each state.
     bytes: Vec<u8>,
-    /// The first child of each state, and behind the last state the number of states. The children of
-    /// a state end where those of the next begin; they are sorted by their bytes.
+    /// The first child of each state, and after the last state the number of states. The children
+    /// of a state end where those of the next begin; they are sorted by their bytes.
     children: Vec<u32>,
-    /// The state of the longest end of what was read that is the beginning of another needle.
+    /// The state of the longest suffix of the read text that is the beginning of another needle.
     fallbacks: Vec<u32>,
-    /// Bytes of the longest needle that ends in each state; zero where none does.
+    /// Bytes of the longest needle that ends in each state; zero if none does.
     longest: Vec<u32>,
-    /// The children of the root by their bytes; zero where there is none.
+    /// The children of the root by their bytes; zero if there is none.
     roots: Box<[u32; 256]>,
 }
 
@@ -36,10 +36,10 @@ impl Drop for Automaton {
 }
 
 impl Automaton {
-    /// An automaton for needles that are sorted, each there once and none of them empty.
+    /// An automaton for needles that are sorted, unique and not empty.
     pub(super) fn new(needles: &[Box<[u8]>]) -> Self {
         let most = needles.iter().map(|needle| needle.len()).sum::<usize>() + 1;
-        // Vectors that grew would leave secrets behind.
+        // Growing vectors would leave secrets behind.
         let mut automaton = Self {
             bytes: Vec::with_capacity(most),
             children: Vec::with_capacity(most + 1),
@@ -48,7 +48,7 @@ impl Automaton {
             roots: Box::new([0; 256]),
         };
         automaton.add(0, 0, 0);
-        // The needles that begin as each state of a level does.
+        // The needles that begin like each state of a level.
         let mut level: Vec<Range<usize>> = std::iter::once(0..needles.len()).collect();
         let (mut depth, mut state) = (0, ROOT);
         while !level.is_empty() {
@@ -114,7 +114,8 @@ impl Automaton {
         }
     }
 
-    /// For each place in the text where needles end, the place and the bytes of the longest of them.
+    /// For each position in the text where needles end, the position and the length of the longest
+    /// of them.
     pub(super) fn matches<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = (usize, usize)> + 'a {
         let mut state = ROOT;
         text.iter().enumerate().filter_map(move |(at, byte)| {
@@ -125,7 +126,7 @@ impl Automaton {
     }
 }
 
-/// The needles of a range, which have so many bytes in common, divided by the byte that follows.
+/// The needles of a range, which share this many bytes, divided by the next byte.
 fn branches(
     needles: &[Box<[u8]>],
     mut range: Range<usize>,
@@ -146,7 +147,7 @@ fn branches(
     })
 }
 
-/// Numbers of states fit: the bytes of all needles are bounded by whoever collects them.
+/// State numbers fit: the caller limits the bytes of all needles.
 fn index(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn no_choice_of_needles_makes_it_slow() {
-        // Read byte by byte, each of these would be compared with the text at every place.
+        // A byte-by-byte search would compare each of these with the text at every position.
         let needles: Vec<String> = (1..400).map(|n| "a".repeat(n) + "b").collect();
         let borrowed: Vec<&str> = needles.iter().map(String::as_str).collect();
         let automaton = automaton(&borrowed);

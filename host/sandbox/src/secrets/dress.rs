@@ -1,18 +1,18 @@
-//! How programs write a text that is to travel: in JSON as their languages write it, also within JSON,
-//! in XML, in base64, in hex, in the parts of URLs, in large or small letters. Cheap dresses only;
-//! whoever wants to hide a secret finds another one.
+//! The encodings in which programs write a text to transport it: in JSON as their languages write
+//! it, also within JSON, in XML, in base64, in hex, in the parts of URLs, in lower or upper case.
+//! Only simple encodings; a driver that wants to hide a secret finds another one.
 
 use std::fmt::Write as _;
 
-/// Shorter ones are in too many texts that have nothing to do with it.
+/// Shorter ones are in too many unrelated texts.
 const SHORTEST: usize = 8;
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The text in every dress that differs from it.
+/// The text in every encoding that differs from it.
 pub(super) fn dresses(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
-    // What comes before it in the same text moves its bits by none, one or two bytes.
+    // The text before it shifts its bits by none, one or two bytes.
     let mut long: Vec<String> = (0..3).map(|before| base64(before, bytes)).collect();
     for at in 0..long.len() {
         if let Some(plain) = long.get(at).filter(|plain| plain.contains(['+', '/'])) {
@@ -23,11 +23,11 @@ pub(super) fn dresses(text: &str) -> Vec<String> {
     long.push(hex(bytes, "%", |_| false));
     let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     long.push(hex(bytes, "%", unreserved));
-    // As a part of a path, a component, a whole URL and a user's name and password.
+    // As a part of a path, a component, a whole URL and the user name and password of one.
     for more in [&b"/"[..], b"!*'()", b";/?:@&=+$,#!*'()", b"!$&'()*+,;="] {
         long.push(hex(bytes, "%", |byte| unreserved(byte) || more.contains(&byte)));
     }
-    // As forms write it, of two ages.
+    // In forms, in an old and a new encoding.
     for kept in [&b"-._~"[..], b"*-._"] {
         let stays = |byte: u8| byte.is_ascii_alphanumeric() || kept.contains(&byte) || byte == b' ';
         long.push(hex(bytes, "%", stays).replace(' ', "+"));
@@ -58,14 +58,14 @@ pub(super) fn dresses(text: &str) -> Vec<String> {
     long
 }
 
-/// Letters of the digits of an escape.
+/// The case of the digits of an escape.
 #[derive(Clone, Copy, PartialEq)]
 enum Case {
     Lower,
     Upper,
 }
 
-/// The text as JSON has it between quotes, in the ways of several languages.
+/// The text between quotes in JSON, in the styles of several languages.
 fn jsons(text: &str) -> Vec<String> {
     let html = |c: char| matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
     let ascii = json(text, Case::Lower, |c| !c.is_ascii());
@@ -83,7 +83,7 @@ fn jsons(text: &str) -> Vec<String> {
     ]
 }
 
-/// The text as JSON has it between quotes, with further characters as escapes.
+/// The text between quotes in JSON, with further characters as escapes.
 fn json(text: &str, case: Case, escaped: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -112,14 +112,14 @@ fn escape(out: &mut String, c: char, case: Case) {
     }
 }
 
-/// The text as XML and HTML have it.
+/// The text in XML and HTML.
 fn xml(text: &str, double: &str, single: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('"', double).replace('\'', single)
 }
 
-/// The characters of base64 that depend on these bytes alone, whatever follows them and so many
-/// bytes (or three more, and so on) before.
+/// The characters of base64 that depend only on these bytes, whatever follows them, if this many
+/// bytes (or three more, and so on) precede them.
 fn base64(before: usize, bytes: &[u8]) -> String {
     let digit = |six: u32| char::from(DIGITS[(six & 63) as usize]);
     let all: Vec<u8> = std::iter::repeat_n(0, before).chain(bytes.iter().copied()).collect();
@@ -132,11 +132,11 @@ fn base64(before: usize, bytes: &[u8]) -> String {
             _ => text.push(digit(bits >> 2)),
         }
     }
-    // These hold bits of what is before.
+    // These hold bits of the preceding bytes.
     text.split_off(text.len().min(if before == 0 { 0 } else { before + 1 }))
 }
 
-/// Bytes in hex, each with something before it, but for those that stay as they are.
+/// Bytes in hex, each with a prefix, except those that stay unchanged.
 fn hex(bytes: &[u8], before: &str, stays: impl Fn(u8) -> bool) -> String {
     let digit = |four: u8| char::from_digit(u32::from(four), 16).unwrap_or_default().to_ascii_uppercase();
     let mut text = String::with_capacity(bytes.len() * (2 + before.len()));
@@ -151,7 +151,7 @@ fn hex(bytes: &[u8], before: &str, stays: impl Fn(u8) -> bool) -> String {
     text
 }
 
-/// The same with small letters where letters are digits of hex.
+/// The same with lower case for hex digits.
 fn lower_hex(text: &str) -> String {
     let mut digits = 0;
     let lower = |c: char| {

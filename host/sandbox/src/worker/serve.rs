@@ -1,4 +1,4 @@
-//! The worker's side: one task, and the process is over.
+//! The worker's side: one task, and the process ends.
 
 use std::io::{self, Read, Write};
 
@@ -6,7 +6,8 @@ use super::{Allowance, COMPILE, DONE, FAILED, NAMES, NO_FUNCTIONS};
 use crate::compiler::{Compilation, Compiler as _, InProcess, rehearse};
 use crate::error::LoadError;
 
-/// `SIGXCPU`, by which the system ends who has used up the time and does not listen for it.
+/// `SIGXCPU`, with which the system ends a process that has used up its time and does not handle
+/// it.
 #[cfg(unix)]
 pub(super) const OUT_OF_TIME: i32 = 24;
 /// `SIGKILL`.
@@ -14,16 +15,16 @@ pub(super) const OUT_OF_TIME: i32 = 24;
 pub(super) const KILLED: i32 = 9;
 /// Bytes of the stack for parsing and compiling.
 const STACK: usize = 8 << 20;
-/// Bytes of the stack for what the program that wants the driver does with the code: a quarter of
-/// what its threads have.
+/// Bytes of the stack for the work on the code in the program that requested the driver: a quarter
+/// of the stack of its threads.
 const SMALL_STACK: usize = 512 << 10;
 
-/// Reads one component and answers with what was asked for, within limits that the system keeps. To
-/// be called by the program that a [`Worker`](crate::Worker) starts, before anything else; the process
-/// is to end afterwards.
+/// Reads one component and answers the request, within limits that the system enforces. The program
+/// that a [`Worker`](crate::Worker) starts must call it before anything else; the process must end
+/// afterwards.
 ///
 /// # Errors
-/// When nothing can be read or written, or the limits cannot be set.
+/// If nothing can be read or written, or the limits cannot be set.
 pub fn serve_worker(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let (mut task, mut length) = ([0], [0; 8]);
     input.read_exact(&mut task)?;
@@ -45,7 +46,7 @@ pub fn serve_worker(mut input: impl Read, mut output: impl Write) -> io::Result<
     }
 }
 
-/// The functions after a component, where they are requested.
+/// The functions after a component, if requested.
 fn functions(mut input: impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 8];
     input.read_exact(&mut length)?;
@@ -87,32 +88,32 @@ pub(super) fn reply(output: &mut impl Write, outcome: u8, bytes: &[u8]) -> io::R
     output.flush()
 }
 
-/// Takes away what the task does not need, for good.
+/// Gives up permanently what the task does not need.
 #[cfg(unix)]
 fn constrain(allowance: Allowance) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let between = |resource: Resource, current: u64, maximum: u64| {
-        // Somebody may have set a lower one.
+        // A lower limit may have been set.
         let known = getrlimit(resource).maximum;
         let within = |most: u64| Some(known.map_or(most, |known| most.min(known)));
         setrlimit(resource, Rlimit { current: within(current), maximum: within(maximum) })
     };
     let limit = |resource: Resource, most: u64| between(resource, most, most);
-    // At the second one nobody is told why.
+    // At the second limit, the process ends without a message.
     between(Resource::Cpu, allowance.seconds, allowance.seconds.saturating_add(1))?;
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, 0)?;
-    // Addresses that are only reserved do not count: each thread reserves some.
+    // Reserved addresses are not counted: each thread reserves some.
     limit(Resource::Data, allowance.memory)?;
     #[cfg(target_os = "linux")]
     {
-        // Whoever waits for it may be gone.
+        // The parent may be gone.
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     }
     Ok(())
 }
 
-/// Without limits of the system; a crash stays in this process all the same.
+/// There are no system limits; a crash still stays in this process.
 #[cfg(not(unix))]
 fn constrain(_: Allowance) -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! What the tests share: the adversary of tests/guests, and a resource to call it for.
+//! The common part of the tests: the adversary of tests/guests, and a resource to call it for.
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::expect_used, clippy::indexing_slicing)]
 
 pub mod servers;
@@ -23,7 +23,7 @@ pub fn component(name: &str) -> Vec<u8> {
         .unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask drivers` first", path.display()))
 }
 
-/// A sandbox that compiles each component once for all tests, in a process of its own.
+/// A sandbox that compiles each component once for all tests, in a separate process.
 pub fn sandbox() -> Sandbox {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
     let compiler = Arc::new(worker());
@@ -65,7 +65,7 @@ pub fn inputs(values: serde_json::Value) -> Inputs {
     Inputs { values: values.into(), secrets: Value::map(), params: Value::map(), ..Inputs::default() }
 }
 
-/// The password that must not come out.
+/// The password that must not appear.
 pub const PASSWORD: &str = "hunter2-and-more";
 
 pub fn with_password(values: serde_json::Value) -> Inputs {
@@ -77,7 +77,7 @@ pub async fn create(driver: &Driver, inputs: &Inputs) -> Result<ResourceState, C
     driver.create(&CallContext::new(&subject, "key-1"), inputs, "name", None).await
 }
 
-/// What happens when the adversary does this.
+/// The result when the adversary does this.
 pub async fn deed(driver: &Driver, values: serde_json::Value) -> Result<ResourceState, CallError> {
     create(driver, &inputs(values)).await
 }
@@ -91,7 +91,7 @@ pub const fn seconds(seconds: u64) -> Duration {
 pub struct Heard(pub Arc<Mutex<Vec<String>>>);
 
 impl Heard {
-    /// Hears what this thread says from now on.
+    /// Receives this thread's events from now on.
     pub fn listen(&self) -> tracing::subscriber::DefaultGuard {
         tracing::subscriber::set_default(tracing_subscriber::registry().with(self.clone()))
     }

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 /// A server that ends with it.
 pub struct Server {
     pub address: SocketAddr,
-    /// What was received, a connection each.
+    /// The received data, per connection.
     pub received: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
@@ -32,7 +32,7 @@ impl Server {
     }
 }
 
-/// Reads up to the end of a request's head, or what comes at once, and answers.
+/// Reads to the end of a request's head, or the data that comes at once, and answers.
 pub async fn answering(answer: impl Into<Vec<u8>>) -> Server {
     let answer = answer.into();
     serving(move |mut stream, received| {
@@ -47,7 +47,7 @@ pub async fn answering(answer: impl Into<Vec<u8>>) -> Server {
     .await
 }
 
-/// The text up to an empty line, or up to the end of what came in one piece without any.
+/// The text up to an empty line, or to the end of the first piece without one.
 pub async fn head(stream: &mut (impl AsyncReadExt + Unpin)) -> String {
     let mut text = Vec::new();
     let mut piece = [0; 4096];
@@ -61,7 +61,7 @@ pub async fn head(stream: &mut (impl AsyncReadExt + Unpin)) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Does something with each connection.
+/// Handles each connection with a function.
 pub async fn serving<F, Fut>(serve: F) -> Server
 where
     F: Fn(TcpStream, Arc<Mutex<Vec<String>>>) -> Fut + Send + 'static,

@@ -1,4 +1,4 @@
-//! Answers that are too large, too deep, or lies.
+//! Answers that are too large, too deep, or false.
 
 use serde_json::json;
 
@@ -69,7 +69,7 @@ fn outputs_that_are_no_json() {
     let digits = "9".repeat(100_000);
     outputs(&format!("{{\"a\":{digits}}}")).fails("its outputs is not JSON");
     outputs(&format!("{{\"a\":0.{digits}}}")).answers("{\"a\":1.0}");
-    // The last one counts, as everywhere in the program.
+    // The last one is used, as everywhere in the program.
     outputs(r#"{"a":1,"a":2}"#).answers(r#"id {"a":2}"#);
     outputs("{\"a\":\"\\u0000\\u001b\"}").answers(r#"{"a":"\u0000\u001b"}"#);
 }

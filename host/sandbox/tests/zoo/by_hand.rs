@@ -1,4 +1,4 @@
-//! What only hands can write: answers and imports that break the rules of components.
+//! Handwritten components: answers and imports that break the rules of components.
 
 use crate::harness::{Call, by_hand};
 

@@ -1,4 +1,4 @@
-//! Ways out of granted folders, and into what may only be read.
+//! Ways out of granted folders, and writes to read-only ones.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -10,10 +10,10 @@ use crate::harness::{Attack, attack, quietly};
 
 const OUTSIDE: &str = "kept outside";
 
-/// `rw` and `ro` are granted, `outside` is not; links made beforehand lead there.
+/// `rw` and `ro` are granted, `outside` is not; links created beforehand lead there.
 struct Place {
     folder: tempfile::TempDir,
-    /// When the file that may only be read was written.
+    /// When the read-only file was written.
     written: SystemTime,
 }
 
@@ -76,7 +76,7 @@ impl Place {
         self.attack("file").with("op", op).with("path", path)
     }
 
-    /// What must not have changed.
+    /// Checks what must not have changed.
     fn untouched(&self) {
         assert_eq!(std::fs::read_to_string(self.at("outside/file")).expect("there"), OUTSIDE);
         let names = |path: &Path| {
@@ -191,7 +191,7 @@ fn what_may_only_be_read() {
     for op in ["rename", "link", "symlink"] {
         place.op(op, "file").with("folder", 1).with("to", "new").fails("ErrorCode::");
     }
-    // Into the folder that may be read only, from the other one.
+    // From the other folder into the read-only one.
     for op in ["rename-across", "link-across"] {
         place.op(op, "file").with("to", "file").fails("ErrorCode::");
         place.op(op, "file").with("to", "new").fails("ErrorCode::");

@@ -1,4 +1,4 @@
-//! Floods of what the host keeps for a driver, and what a program gets from its host.
+//! Floods of host resources, and of the results of host functions.
 
 use purlin_model::DirGrant;
 
@@ -34,7 +34,7 @@ fn sockets_and_files_are_few() {
 
 #[test]
 fn requests_to_servers_with_long_names() {
-    // Copying four mebibytes so often takes longer than the call has, where the machine is busy.
+    // Copying four mebibytes so often exceeds the call's time on a busy machine.
     attack("hold-long-requests").harmless();
     attack("hold-long-requests").with("bytes", 10_000).answers(r#"{"held":900}"#);
     attack("hold-long-requests").with("bytes", 60).answers(r#"{"taken":1800}"#);

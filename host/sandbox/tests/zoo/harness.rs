@@ -1,5 +1,5 @@
-//! How an attack is carried out: twice at once, with a good driver beside it, and with an eye on
-//! what the process holds.
+//! Carries out an attack: twice at once, beside a good driver, while watching the resources of the
+//! process.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,10 +16,10 @@ use tracing_subscriber::layer::SubscriberExt;
 
 use crate::common::{self, Heard};
 
-/// What must not come out: every dress of it looks different.
+/// The secret that must not appear: all its encodings look different.
 pub(crate) const SECRET: &str = "Hunter+2/and\"more~x";
 
-/// Its dresses, as far as they can be recognised.
+/// Its encodings, as far as they can be recognised.
 const DRESSES: [&str; 10] = [
     SECRET,
     "Hunter+2/and\\\"more~x",
@@ -33,24 +33,23 @@ const DRESSES: [&str; 10] = [
     "%48%75%6E%74%65%72",
 ];
 
-/// The slowest call of the good driver, on a machine that has other things to do.
+/// The slowest call of the good driver, on a busy machine.
 const SLOWEST: Duration = Duration::from_secs(2);
-/// How much longer than its time a call may take, on such a machine: what the host does for it is
-/// within its time.
+/// How far a call may exceed its time on such a machine: the host's own work is within its time.
 const LATE: Duration = Duration::from_secs(2);
 /// When a call is cut off that is.
 const CUT: Duration = Duration::from_millis(200);
-/// Bytes that the host keeps for one call beside its memory: its handles, its secrets, and its answer
-/// on the way into values.
+/// Bytes that the host keeps for one call beside its memory: its handles, its secrets, and its
+/// answer during parsing.
 const HOST: u64 = 160 << 20;
 /// Bytes that the host takes while another process compiles for it, beside the component.
 const COMPILING: u64 = 64 << 20;
 /// Bytes of one text for an operator: a failure says up to three things.
 const LONGEST_TEXT: usize = 26 << 10;
-/// As many at once as there are threads: so that none is left where each holds one.
+/// As many at once as there are threads: so that none is left if each blocks one.
 const COPIES: usize = 2;
 
-/// Which function is called.
+/// The function to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Check,
@@ -62,12 +61,12 @@ pub(crate) enum Call {
     Delete,
 }
 
-/// What is expected of it.
+/// The expected result.
 #[derive(Debug)]
 pub(crate) enum Expect {
     /// It gives an answer that contains this.
     Answers(String),
-    /// The operator reads this.
+    /// The operator reads this text.
     Fails(String),
     /// It never becomes a driver.
     Refused(String),
@@ -80,7 +79,7 @@ pub(crate) enum Expect {
 pub(crate) struct Attack {
     name: String,
     component: String,
-    /// The component itself, where it is none of those that are built.
+    /// The component itself, if it is not one of the built ones.
     bytes: Option<Vec<u8>>,
     values: serde_json::Value,
     others: Option<serde_json::Value>,
@@ -97,7 +96,7 @@ pub(crate) fn attack(name: &str) -> Attack {
     Attack::new(name, "hostile", json!({"attack": name}))
 }
 
-/// An attack on whoever reads and compiles these bytes.
+/// An attack on the reader and compiler of these bytes.
 pub(crate) fn component(name: &str, bytes: Vec<u8>) -> Attack {
     Attack { bytes: Some(bytes), ..Attack::new(name, "", json!({})) }
 }
@@ -109,7 +108,7 @@ pub(crate) fn by_hand(name: &str) -> Attack {
 
 impl Attack {
     fn new(name: &str, component: &str, values: serde_json::Value) -> Self {
-        // A loaded machine needs time to make an attack; that it ends is what counts.
+        // A busy machine needs time for an attack; it only matters that it ends.
         let limits = Limits { time: Some(Duration::from_secs(5)), ..Limits::default() };
         Self {
             name: name.into(),
@@ -142,7 +141,7 @@ impl Attack {
         self
     }
 
-    /// For what takes long by its nature.
+    /// For an attack that takes long by its nature.
     pub(crate) fn briefly(mut self) -> Self {
         self.setup.limits.time = Some(Duration::from_millis(400));
         self
@@ -158,13 +157,13 @@ impl Attack {
         self
     }
 
-    /// The call is given so many secrets more.
+    /// The call gets this many more secrets.
     pub(crate) fn secrets(mut self, count: usize) -> Self {
         self.secrets = count;
         self
     }
 
-    /// The operator hears this meanwhile.
+    /// The log contains this meanwhile.
     pub(crate) fn heard(mut self, text: &str) -> Self {
         self.heard = Some(text.into());
         self
@@ -187,13 +186,13 @@ impl Attack {
     }
 
     fn run(self) {
-        // One at a time: what the process holds is everybody's.
+        // One at a time: all attacks share the process's resources.
         let zoo = ZOO.lock().unwrap_or_else(PoisonError::into_inner);
         zoo.runtime.block_on(zoo.carry_out(&self));
     }
 }
 
-/// Does something while no attack is carried out, so that none is blamed for it.
+/// Does something while no attack runs, so that none is blamed for it.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
     let _zoo = ZOO.lock().unwrap_or_else(PoisonError::into_inner);
     work()
@@ -296,7 +295,7 @@ impl Zoo {
             outcomes.push(outcome);
         }
 
-        // Whoever was attacked by it is served by it afterwards.
+        // A sandbox that was attacked serves the attacker again afterwards.
         if attack.component == "hostile" {
             let after = one(&driver, Call::Create, (json!({"n": 1}), 0, false), &Arc::default()).await;
             assert_eq!(after, Ok(r#"id {"n":1}"#.into()), "{name}: afterwards");
@@ -346,7 +345,7 @@ impl Zoo {
         }
     }
 
-    /// Text that does nothing to a terminal, tells no secret and can be read to its end.
+    /// The text has no effect on a terminal, reveals no secret and can be read to its end.
     fn decent(&self, attack: &Attack, text: &str) {
         let name = &attack.name;
         let bad = |c: char| {
@@ -396,7 +395,7 @@ impl Company {
     }
 }
 
-/// One call, and what comes of it in one line.
+/// One call, and its result in one line.
 async fn one(
     driver: &Driver,
     call: Call,
@@ -469,7 +468,7 @@ async fn one(
     outcome.map_err(|error: CallError| chain(&error))
 }
 
-/// What people are shown of a manifest.
+/// The visible form of a manifest.
 fn printed(driver: &Driver) -> String {
     let manifest = driver.manifest();
     let wishes = manifest.wishes.iter().map(|w| format!("{} {} {}", w.capability, w.pattern, w.reason));
@@ -498,8 +497,8 @@ fn without_secret(name: &str, text: &str) {
     }
 }
 
-/// What is open in this process, but for what wasmtime keeps for the next call; nothing where the
-/// system does not tell.
+/// The open files of this process, except those that wasmtime keeps for the next call; none if the
+/// system does not report them.
 fn open_files() -> Vec<String> {
     let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let links = entries.filter_map(|entry| std::fs::read_link(entry.path()).ok());
@@ -518,7 +517,7 @@ async fn closed(name: &str, before: usize) {
     panic!("{name}: {before} files were open before, and now {:#?}", open_files());
 }
 
-/// Watches how much memory is taken.
+/// Watches the memory of the process.
 struct Watch {
     stop: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<u64>,
@@ -546,7 +545,7 @@ impl Watch {
     }
 }
 
-/// Bytes of memory that this process takes; none where the system does not tell.
+/// Bytes of memory that this process uses; none if the system does not report it.
 fn resident() -> u64 {
     let statm = std::fs::read_to_string(Path::new("/proc/self/statm")).unwrap_or_default();
     let pages: u64 = statm.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);

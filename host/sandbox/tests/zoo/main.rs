@@ -1,8 +1,8 @@
-//! A zoo of hostile drivers. Each attack is carried out beside a good driver, which must not
-//! notice; the operator gets words that help and do no harm; and nothing is left over.
+//! A zoo of hostile drivers. Each attack runs beside a good driver, which must not notice; the
+//! operator gets helpful and harmless messages; and nothing is left over.
 //!
-//! Out of reach: a secret that is reversed, encrypted, or told letter by letter. A driver that has
-//! a secret can give it away in words that nobody recognises, and is kept from that by its grants.
+//! Out of scope: a secret that is reversed, encrypted, or given letter by letter. A driver that has
+//! a secret can disguise it beyond recognition; its grants prevent that it gets out.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
 #[path = "../common/mod.rs"]

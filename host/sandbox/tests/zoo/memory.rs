@@ -1,4 +1,4 @@
-//! More memory and stack than there is.
+//! More memory and stack than allowed.
 
 use crate::harness::{attack, by_hand};
 
@@ -44,6 +44,6 @@ fn stacks() {
 fn instances_without_number() {
     by_hand("instances-of-instances").refused("it consists of more than 1000 instances");
     by_hand("components-for-components").refused("it hands components to components");
-    // It is compiled, and then found to be no driver.
+    // It is compiled, and then found not to be a driver.
     by_hand("components-that-talk").refused("that does not export");
 }

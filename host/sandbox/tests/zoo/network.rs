@@ -1,4 +1,4 @@
-//! Requests and connections that should not be, and servers that are as bad as their guests.
+//! Forbidden requests and connections, and servers that are as bad as their guests.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::common::servers::{Server, head, http, serving};
 use crate::harness::{Attack, attack, by_hand, quietly};
 
-/// A server on threads of its own, so that whatever holds the others' does not hold it.
+/// A server on its own threads, so that a driver that blocks the other threads does not block it.
 fn serve<F, Fut>(behave: F) -> (Server, tokio::runtime::Runtime)
 where
     F: Fn(tokio::net::TcpStream) -> Fut + Send + Sync + Clone + 'static,
@@ -77,7 +77,7 @@ fn smuggled_requests() {
     ] {
         let (name, _) = headers.split_once(": ").expect("a header");
         let outcome = request(&server).with("headers", json!([headers]));
-        // What belongs to the connection is the host's; what is no header is none.
+        // The host controls headers of the connection; an invalid header is dropped.
         if name == "TE" || name == "Keep-Alive" { outcome.harmless() } else { outcome.fails("HeaderError") }
     }
     for (name, wrong) in [
@@ -108,7 +108,7 @@ fn smuggled_requests() {
     let all = server.heard();
     let others: Vec<_> = all[heard..].iter().filter(|text| text.to_lowercase().contains("evil")).collect();
     assert!(others.is_empty(), "{others:#?}");
-    // A length that is not that of the body.
+    // A length that differs from that of the body.
     for (length, body) in [("3", "hello"), ("500", "hello")] {
         let header = json!([format!("Content-Length: {length}")]);
         request(&server)
@@ -124,7 +124,7 @@ fn smuggled_requests() {
         .with("body", "hello")
         .briefly()
         .fails("");
-    // A connection that is given up before its first byte says nothing.
+    // A connection that is closed before its first byte says nothing.
     let ours = |text: &String| text.is_empty() || text.starts_with("GET ") || text.starts_with("POST ");
     assert!(server.heard().iter().all(ours), "{:?}", server.heard());
 }
@@ -274,7 +274,7 @@ fn answers_without_end() {
             .into_bytes();
     answer.extend_from_slice(&squeezed);
     let (server, _two) = answering(answer);
-    // Nobody unpacks anything: the bytes are the guest's affair.
+    // The host does not decompress: the bytes are the guest's concern.
     request(&server).answers(format!(r#""bytes":{}"#, squeezed.len()));
     for broken in [
         "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello",

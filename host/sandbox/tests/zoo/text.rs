@@ -1,4 +1,4 @@
-//! Secrets, commands for terminals and floods, in every channel.
+//! Secrets, terminal commands and floods, in every channel.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ const ESCAPES: [&str; 13] = [
     "\u{7f}\u{0}",
 ];
 
-/// Every way to say something.
+/// Every output channel.
 fn channels(text: &str) -> Vec<(&'static str, Attack)> {
     let say = |channel: &str| attack("say").with("channel", channel).with("text", text);
     let fail = |kind: &str| attack("fail").with("kind", kind).with("text", text);

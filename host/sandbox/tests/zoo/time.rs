@@ -1,4 +1,4 @@
-//! More time than there is, and no end when it is asked for.
+//! More time than allowed, and calls that do not end when asked to.
 
 use crate::harness::{Call, attack, by_hand};
 

@@ -1,4 +1,4 @@
-//! Components that hurt whoever reads or compiles them. They do it in a process of their own.
+//! Components that attack the reader or compiler, which run in a separate process.
 
 use crate::harness::component;
 
@@ -44,7 +44,7 @@ fn function(body: &[u8]) -> Vec<u8> {
     section(1, &module)
 }
 
-/// So many loops within each other, all of which change so many locals.
+/// This many nested loops, all of which change this many locals.
 fn loops_and_locals(loops: usize, locals: usize) -> Vec<u8> {
     let mut body = vec![1];
     number(&mut body, locals);
@@ -76,7 +76,7 @@ fn types_within_types() {
 
 #[test]
 fn code_that_takes_long_to_compile() {
-    // On a fast machine it meets the limit of memory before it meets that of time, 10 s.
+    // On a fast machine it reaches the memory limit before the time limit, 10 s.
     component("long-to-compile", loops_and_locals(3_000, 3_000)).refused("takes more than 1");
 }
 

@@ -1,4 +1,4 @@
-//! The body of an answer: counted, and given up where nothing comes for too long.
+//! The body of an answer: it is counted, and given up if nothing comes for too long.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,7 +13,7 @@ use wasmtime_wasi_http::{Error, WasiBody};
 
 use super::Reach;
 
-/// An answer within what the call may be answered with.
+/// An answer within the limit for answers of the call.
 pub(super) fn counted(incoming: Incoming, reach: Reach, between: Option<Duration>) -> WasiBody {
     let idle = between.map(|limit| (limit, Box::pin(tokio::time::sleep(limit))));
     Counted { incoming, reach, idle, ended: false }.boxed_unsync()

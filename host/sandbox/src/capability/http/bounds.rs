@@ -1,4 +1,4 @@
-//! `wasi:http/types`: parts of a request that wasmtime keeps at any length.
+//! `wasi:http/types`: limits for parts of a request whose length wasmtime does not limit.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
@@ -8,16 +8,16 @@ use wasmtime_wasi_http::p2::types::HostOutgoingRequest;
 
 use super::Guest;
 
-/// The interface as wasmtime links it. A test names a server at length, and so notices another name.
+/// The interface as wasmtime links it. A test with a long server name notices if the name changes.
 const TYPES: &str = "wasi:http/types@0.2.12";
-/// Bytes of a method that has no name of its own in the interface.
+/// Bytes of a method that the interface does not name.
 const LONGEST_METHOD: usize = 64;
-/// Bytes of an authority: more than a name of a host and a port have.
+/// Bytes of an authority: more than a host name and a port need.
 const LONGEST_AUTHORITY: usize = 512;
 
 type Set = (Result<(), ()>,);
 
-/// In place of wasmtime's `set-method` and `set-authority` alone.
+/// Replaces only wasmtime's `set-method` and `set-authority`.
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     let mut types = linker.instance(TYPES)?;
     types.func_wrap(

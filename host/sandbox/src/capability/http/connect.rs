@@ -16,19 +16,19 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
 use crate::limits::HANDLE_BYTES;
 
-/// What a request travels over.
+/// The stream of a request.
 pub(super) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// Connects to the first address that answers. These very addresses were decided on.
+/// Connects to the first address that answers. Exactly these addresses were checked.
 pub(super) async fn dial(addresses: &[SocketAddr]) -> Result<TcpStream, Error> {
     let mut last = Error::DestinationNotFound;
     for address in addresses {
         match TcpStream::connect(address).await {
             Ok(stream) => {
-                // Requests are small, and their answers are waited for.
+                // Requests are small, and the guest waits for their answers.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
@@ -44,7 +44,7 @@ pub(super) async fn exchange(
     request: Request<WasiBody>,
     options: RequestOptions,
 ) -> Result<(Response<Incoming>, impl Future<Output = hyper::Result<()>> + Send), Error> {
-    // What came with the head of an answer is kept as long as the answer is.
+    // The buffers of the answer's head are kept as long as the answer.
     let (mut sender, connection) =
         http1::Builder::new().max_buf_size(HANDLE_BYTES).handshake(TokioIo::new(stream)).await?;
     let mut connection = Box::pin(connection);
@@ -63,8 +63,8 @@ pub(super) async fn exchange(
             biased;
             answer = &mut sending => answer,
             ended = &mut connection => {
-                // Over, and the answer may be there: an end that is not as TLS wants it takes nothing
-                // back of what came whole before.
+                // The connection is over, and the answer may be complete: an end that violates TLS
+                // does not invalidate an answer that came before.
                 drop(connection);
                 return match (sending.await, ended) {
                     (Ok(answer), _) => Ok((answer, Ended(None))),
@@ -77,7 +77,7 @@ pub(super) async fn exchange(
     Ok((answer?, Ended(Some(connection))))
 }
 
-/// A connection that may be over.
+/// A connection that may have ended.
 struct Ended<F>(Option<Pin<Box<F>>>);
 
 impl<F: Future<Output = hyper::Result<()>>> Future for Ended<F> {

@@ -1,4 +1,4 @@
-//! Whom a driver's requests trust: the system's roots, and the certificates that were granted.
+//! The certificates that a driver's requests trust: the system's roots, and granted ones.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -14,14 +14,14 @@ use wasmtime_wasi_http::Error;
 use crate::error::LoadError;
 use crate::sandbox::DriverSetup;
 
-/// Certificates of one driver. The system's are read when they are first needed.
+/// The certificates of one driver. The system's are read at their first use.
 pub(in crate::capability) struct Trust {
     granted: Vec<CertificateDer<'static>>,
     config: OnceLock<Option<Arc<ClientConfig>>>,
 }
 
 impl Trust {
-    /// A file that is granted has to hold certificates.
+    /// A granted file must hold certificates.
     pub(in crate::capability) fn validate(setup: &DriverSetup) -> Result<Self, LoadError> {
         let mut granted = Vec::new();
         for file in &setup.grants.ca {
@@ -42,7 +42,7 @@ impl Trust {
         Ok(Self { granted, config: OnceLock::new() })
     }
 
-    /// Speaks TLS with a server, which has to prove that it is this host.
+    /// Starts TLS with a server, which must prove that it is this host.
     pub(super) async fn secure(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, Error> {
         let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
         let name = ServerName::try_from(bare.to_owned()).map_err(|_| Error::HttpRequestUriInvalid)?;

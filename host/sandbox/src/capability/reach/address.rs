@@ -1,10 +1,10 @@
-//! Which addresses are public. What is not in a public range is special, so that a range which
-//! nobody thought of is refused and not opened (IANA's registries of special-purpose addresses).
+//! Which addresses are public. An address outside the public ranges is special, so that an unknown
+//! range is denied and not opened (IANA's registries of special-purpose addresses).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether anybody may be reached at an address without a grant that names it. Addresses that
-/// carry an IPv4 address are what that one is.
+/// Whether an address is reachable without a grant that names it. An address that contains an IPv4
+/// address is treated as that one.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => is_public_v4(v4),
@@ -49,7 +49,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         [0x2002, high, low, ..] => v4(high, low),
         // Protocols, Teredo among them; documentation.
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
-        // All that is given out to networks so far.
+        // All ranges that are allocated to networks so far.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }
