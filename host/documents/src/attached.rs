@@ -1,5 +1,5 @@
-//! Files beside a document that become part of it: `files.source` of Score (SPEC §5). They are
-//! read once, and kept with the document's text, so that it can be read again without them.
+//! Files beside a document that become part of it: `files.source` of Score (SPEC §5). They are read
+//! once, and kept with the document's text, so that the document can be read again without them.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::walk::{self, MAX_FILE};
 pub struct AttachedFile {
     /// Its path as the document writes it.
     pub path: Arc<str>,
-    /// What it holds.
+    /// Its content.
     pub content: FileContent,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FileContent {
     /// UTF-8.
@@ -25,19 +25,19 @@ pub enum FileContent {
     Bytes(Arc<[u8]>),
 }
 
-/// Where the files beside a document come from.
+/// The source of the files beside a document.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Files<'a> {
     /// None are read: paths stay as they are written.
     Unread,
     /// From the document's folder.
     Folder(&'a Path),
-    /// From what was kept of them, for a document of this folder.
+    /// From the kept files, for a document of this folder.
     Kept(&'a Path, &'a [AttachedFile]),
 }
 
 impl Files<'_> {
-    /// The name under which people know a file.
+    /// The name of a file for people.
     pub(crate) fn name(&self, written: &str) -> Arc<str> {
         let folder = match self {
             Self::Unread => Path::new(""),
@@ -48,7 +48,7 @@ impl Files<'_> {
         walk::display(&path)
     }
 
-    /// The content of a file; nothing where files are not read.
+    /// The content of a file; none if files are not read.
     pub(crate) fn read(&self, written: &str) -> Result<Option<FileContent>, Unread> {
         match self {
             Self::Unread => Ok(None),
@@ -68,7 +68,7 @@ impl Files<'_> {
     }
 }
 
-/// Reads a regular file that lies in a folder or below it, links resolved.
+/// Reads a regular file in a folder or below it, with links resolved.
 fn from_disk(folder: &Path, written: &str) -> Result<FileContent, Unread> {
     const INSIDE: &str = "write a path from the folder of the Score file, to a file in it or below it";
     let path = tree::regular_file(folder, folder, Path::new(written), INSIDE)?;

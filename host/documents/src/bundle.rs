@@ -17,7 +17,7 @@
 //!   provides: {interface: {id: https://acme.example/interfaces/blog}}
 //! ```
 //!
-//! The requirements of a `porter.yaml` stand under `dependencies`; what it says of its steps is not read.
+//! The requirements of a `porter.yaml` are under `dependencies`; its steps are not read.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ use crate::walk::Collector;
 use crate::yaml::{self, Node};
 use crate::{Input, SourceMap};
 
-/// The fields of a `porter.yaml` that say how its steps are run, or describe it.
+/// The fields of a `porter.yaml` that describe it or control its steps.
 const OF_PORTER: [&str; 13] = [
     "$schema",
     "custom",
@@ -51,7 +51,7 @@ const OF_PORTER: [&str; 13] = [
     "state",
 ];
 
-/// What JSON Schema says of a value, among the fields of a parameter, a credential or an output.
+/// Keywords of JSON Schema among the fields of a parameter, a credential or an output.
 const OF_SCHEMA: [&str; 22] = [
     "type",
     "enum",
@@ -77,24 +77,25 @@ const OF_SCHEMA: [&str; 22] = [
     "examples",
 ];
 
-/// What was read of bundles.
+/// The result of reading bundles.
 #[derive(Clone, Debug, Default)]
 pub struct Bundles {
-    /// In the order in which they were read.
+    /// In reading order.
     pub bundles: Vec<Bundle>,
-    /// Faults, warnings and notes, by file and line. What is no bundle is passed over in a folder.
+    /// Faults, warnings and notes, by file and line. In a folder, files that are not bundles are
+    /// skipped.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts, to show faults in.
     pub sources: SourceMap,
 }
 
-/// Reads all bundles in files and folders. A folder is walked as that of a deployment is.
+/// Reads all bundles in files and folders. A folder is walked like that of a deployment.
 pub fn bundles(paths: &[&std::path::Path]) -> Bundles {
     let inputs: Vec<Input> = paths.iter().map(|path| Input::Path(path.to_path_buf())).collect();
     bundles_in(&inputs)
 }
 
-/// The same of texts that have been read.
+/// The same for texts that have been read.
 pub fn bundles_in(inputs: &[Input]) -> Bundles {
     let mut collector = Collector::default();
     for input in inputs {
@@ -118,7 +119,7 @@ pub fn bundles_in(inputs: &[Input]) -> Bundles {
                 faults.push(fault.at(&reader.at(&document.root.span)).help(help));
             }
         });
-        // A file that cannot be read is only of interest where somebody meant it.
+        // An unreadable file only matters if somebody named it.
         if source.named || !found.is_empty() || !faults.is_empty() {
             faults.extend(wrong);
             all.sources.insert(source.name.clone(), source.text.clone());
@@ -131,7 +132,7 @@ pub fn bundles_in(inputs: &[Input]) -> Bundles {
     all
 }
 
-/// How a bundle is written.
+/// The form of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Own,
@@ -227,11 +228,11 @@ fn porter(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Bundle> {
     }
     let (repository, version, location) = head?;
     let repository = described.map_or(repository, |reference| reference.repository);
-    // What else is there are its actions, whatever they are called, each a list of steps.
+    // All other fields are its actions, whatever their names, each a list of steps.
     Some(Bundle { repository, version, description, has_steps: true, provides: provided, location, ..bundle })
 }
 
-/// What both forms have in common.
+/// The common part of both forms.
 fn body(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Option<Bundle> {
     let mut list = |name: &'static str, what: &str| {
         fields.get(reader, name).map(|node| declared(reader, node, name, what)).unwrap_or_default()
@@ -282,7 +283,7 @@ fn name_and_version(
     Some((name, version?, location))
 }
 
-/// The bundle that a text names.
+/// The bundle in a text.
 pub(crate) fn reference(reader: &mut Reader<'_>, node: &Node<'_>, text: &str) -> Option<BundleReference> {
     match text.parse() {
         Ok(reference) => Some(reference),
@@ -322,7 +323,7 @@ fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<
         fields.get(reader, name).and_then(|node| reader.boolean(node, &format!("`{name}`")))
     };
     let (required, sensitive) = (flag("required"), flag("sensitive"));
-    // How they reach the steps of another tool.
+    // Where the steps of another tool find them.
     let source = fields.entry("source").map(|entry| source(reader, &entry.value));
     let sourced = source.is_some();
     for name in ["env", "path", "applyTo", "destination", "definition", "regex", "jsonPath"] {
@@ -334,7 +335,7 @@ fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<
             schema.insert(name.to_owned(), node.to_json());
         }
     }
-    // A file is text to everybody else.
+    // All other programs treat a file as text.
     if schema.get("type").is_some_and(|kind| kind == "file") {
         schema.insert("type".to_owned(), "string".into());
     }
@@ -361,8 +362,8 @@ fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<
     })
 }
 
-/// The output of a requirement that a parameter takes. One without a `dependency` is an output of the bundle's own
-/// last run, which only the steps of another tool read.
+/// The output of a requirement that a parameter uses. One without a `dependency` is an output of
+/// the bundle's own last run, which only the steps of another tool read.
 fn source(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Template> {
     let mut fields = reader.fields(node, "`source`")?.strict();
     let of = fields.get(reader, "dependency").and_then(|node| reader.text(node, "`dependency`"));

@@ -36,7 +36,7 @@ pub(crate) const VOCABULARY: &[&str] = &[
     "values",
 ];
 
-/// Reads a definition; `bodies` are the fields that its body may stand under.
+/// Reads a definition; `bodies` are the fields that may hold its body.
 pub(crate) fn read(
     reader: &mut Reader<'_>,
     root: &Node<'_>,
@@ -109,7 +109,7 @@ fn read_body(
     outer_criteria: Option<&Entry<'_>>,
 ) -> Option<Body> {
     let foreign = reader.foreign;
-    // What placeholders may read depends on whether anything is required.
+    // The placeholders that are allowed depend on whether anything is required.
     let dialect = match node.get("requires") {
         Some(_) if !foreign => Dialect::Requiring,
         _ => Dialect::Definition,
@@ -154,7 +154,7 @@ fn read_body(
 
 fn type_pattern(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
     let text = reader.text(node, "`type`")?;
-    // With every `*` taken for a letter, a pattern has to be a type.
+    // With a letter for every `*`, a pattern has to be a type.
     match purlin_model::TypeName::new(text.replace('*', "x")) {
         Ok(_) => Some(text.into()),
         Err(_) => {
@@ -166,7 +166,7 @@ fn type_pattern(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
     }
 }
 
-/// `ORG/NAME`, perhaps with `@RANGE`.
+/// `ORG/NAME`, optionally with `@RANGE`.
 pub(crate) fn driver_requirement(
     reader: &mut Reader<'_>,
     node: &Node<'_>,
@@ -195,7 +195,7 @@ pub(crate) fn driver_requirement(
     Some(DriverRequirement { name: name.into(), range, location: reader.at(&node.span) })
 }
 
-/// A range of versions, which stands in a node or is a part of its text.
+/// A range of versions, as a node or as a part of its text.
 pub(crate) fn range_of(reader: &mut Reader<'_>, node: &Node<'_>, text: &str) -> Option<Range> {
     match Range::parse(text) {
         Ok(range) => Some(range),
@@ -370,7 +370,7 @@ fn criterion(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Criterion> {
     let (env_id, res_id) = (field("env_id"), field("res_id"));
     let class = fields.get(reader, "class").and_then(|node| reader.name(node, "`class`"));
     fields.done(reader);
-    // A criterion with a wrong field would match more than was meant.
+    // A criterion with a wrong field would match more than intended.
     let wrong = reader.faults.iter().skip(faults).any(|fault| fault.severity == Severity::Error);
     (!wrong).then(|| Criterion {
         env_type,

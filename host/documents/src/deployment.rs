@@ -1,4 +1,4 @@
-//! `kind: Deployment`: what is deployed, and where (SPEC §2).
+//! `kind: Deployment`: what to deploy, and where (SPEC §2).
 //!
 //! ```yaml
 //! apiVersion: purlin.dev/v1
@@ -22,8 +22,8 @@
 //!     postgres#shared.db: {protect: true}
 //! ```
 //!
-//! Placeholders of `values` and `shared.*.params` are those of definitions. Several Deployments
-//! add up to one; they may not disagree.
+//! Placeholders of `values` and `shared.*.params` are those of definitions. Several Deployments are
+//! merged into one; they may not contradict each other.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,10 +41,10 @@ use crate::shape::is_requests;
 use crate::template::template;
 use crate::yaml::{Kind, Node};
 
-/// A part of the context and where it was written.
+/// A part of the context and its place in the document.
 pub(crate) type Part = Option<(Arc<str>, Location)>;
 
-/// What one Deployment says.
+/// The content of one Deployment.
 #[derive(Debug, Default)]
 pub(crate) struct Spec {
     pub(crate) org: Part,
@@ -56,7 +56,7 @@ pub(crate) struct Spec {
     pub(crate) shared: Vec<ResourceRequest>,
     pub(crate) requires: Vec<Requirement>,
     pub(crate) lifecycle: Vec<ResourceLifecycle>,
-    /// Workloads written in place.
+    /// Inline workloads.
     pub(crate) workloads: Vec<Workload>,
     /// Score files to load, as written.
     pub(crate) scores: Vec<(PathBuf, Location)>,

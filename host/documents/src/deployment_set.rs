@@ -66,7 +66,7 @@ fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Opt
         Some(node) => requests(reader, node, "`externals`", Dialect::DeploymentSet),
         None => Vec::new(),
     };
-    // A `shared` that slipped into `modules` is a module that holds nothing of one.
+    // A `shared` that slipped into `modules` looks like a module without any field of one.
     if profile.is_none() && spec.is_none() && externals.is_none() && !empty {
         let message = format!("the module `{}` has none of `profile`, `spec` and `externals`", entry.key);
         let fault = reader.about(&entry.key_span, "missing-field", message);

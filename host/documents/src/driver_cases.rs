@@ -1,5 +1,5 @@
-//! The file `check.yaml`: what a driver is tried with. It is no document to deploy, so it has no
-//! envelope, and placeholders mean nothing in it.
+//! The file `check.yaml`: test cases for a driver. It is not deployed, so it has no envelope, and
+//! placeholders have no meaning in it.
 //!
 //! ```yaml
 //! cases:
@@ -29,10 +29,10 @@ use crate::template::constant;
 use crate::yaml::{self, Kind, Node};
 use crate::{SourceMap, names, walk};
 
-/// The name of the file. It lies beside the component.
+/// The name of the file. It is beside the component.
 pub const CASES_FILE: &str = "check.yaml";
 
-/// Reads a file of cases. None where it has a fault; warnings may stand beside what was read.
+/// Reads a file of cases. None if it has a fault; there may be warnings beside the result.
 pub fn load_cases(path: &Path) -> (Option<DriverCases>, Vec<Diagnostic>, SourceMap) {
     let name = walk::display(path);
     match walk::read(path) {
@@ -41,7 +41,7 @@ pub fn load_cases(path: &Path) -> (Option<DriverCases>, Vec<Diagnostic>, SourceM
     }
 }
 
-/// The same of a text that has been read.
+/// The same for a text that has been read.
 pub fn cases_in(name: &Arc<str>, text: &Arc<str>) -> (Option<DriverCases>, Vec<Diagnostic>, SourceMap) {
     let mut sources = SourceMap::default();
     sources.insert(name.clone(), text.clone());
@@ -145,7 +145,7 @@ fn parts(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> CaseInputs {
     CaseInputs { values, secrets, params, connection, account: account.map(Into::into) }
 }
 
-/// Secret leaf by leaf: which keys there are is none.
+/// Each leaf is secret; the keys are not.
 fn secret(value: Value) -> Value {
     match value {
         Value::Map(map) => Value::Map(map.into_iter().map(|(key, item)| (key, secret(item))).collect()),

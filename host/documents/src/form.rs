@@ -1,8 +1,8 @@
-//! The right form of a value that has a wrong one, as an example to copy.
+//! The right form of a wrong value, as an example to copy.
 
 use crate::yaml::{Kind, Node};
 
-/// Fields and what they look like.
+/// Fields and examples of them.
 const EXAMPLES: [(&str, &str); 24] = [
     ("args", "[\"--verbose\"]"),
     ("before", "{main: {ready: started}}"),
@@ -30,7 +30,7 @@ const EXAMPLES: [(&str, &str); 24] = [
     ("workloads", "[{score: web/score.yaml}]"),
 ];
 
-/// What helps where `what` takes `expected` and `node` is something else.
+/// The help for a `what` that expects `expected` if `node` is something else.
 pub(crate) fn right_form(node: &Node<'_>, what: &str, expected: &str, text: &str) -> String {
     let name = what.split('`').nth(1).unwrap_or_default();
     let written = node.span.slice(text).trim();

@@ -1,5 +1,5 @@
-//! What a text holds, by kind and name: enough to tell which documents of an earlier deployment are
-//! still there. Reads the heads of documents only, and reports no fault.
+//! The documents in a text, by kind and name: enough to find out which documents of an earlier
+//! deployment still exist. Reads only the heads of documents, and reports no fault.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use crate::reader::Reader;
 use crate::recognise::{Format, Recognised, recognise};
 use crate::yaml::{self, Node};
 
-/// A document that a text holds.
+/// A document in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Held {
-    /// What people call its kind.
+    /// Its kind, for people.
     pub kind: &'static str,
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<Arc<str>>,
 }
 
@@ -28,19 +28,19 @@ impl fmt::Display for Held {
     }
 }
 
-/// Where documents were read from.
+/// The source of documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadFrom {
     /// A folder that was walked.
     Folder(PathBuf),
     /// A file that was named.
     File(PathBuf),
-    /// A text that the caller had read already.
+    /// A text that the caller had already read.
     Text(Arc<str>),
 }
 
-/// The documents that a text holds, in their order. A Workspace and a Lock are not among them: they
-/// are the operator's configuration, and ask for nothing.
+/// The documents in a text, in order. A Workspace and a Lock are not included: they are the
+/// operator's configuration, and declare nothing.
 pub fn held(text: &str) -> Vec<Held> {
     let name: Arc<str> = "".into();
     let mut found = Vec::new();
@@ -69,7 +69,7 @@ pub fn held(text: &str) -> Vec<Held> {
     found
 }
 
-/// Whether a text holds a document that asks for something, rather than saying how it is provided.
+/// Whether a text holds a document that declares resources, rather than how to provision them.
 pub(crate) fn asks(text: &str) -> bool {
     let is_asking =
         |held: &Held| matches!(held.kind, "manifest" | "Score file" | "Deployment" | "Deployment Set");

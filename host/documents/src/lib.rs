@@ -1,8 +1,8 @@
-//! Text to model: one file a format, with spans and diagnostics (SPEC §2, §3, §5, §8).
+//! Text to model: one file per format, with spans and diagnostics (SPEC §2, §3, §5, §8).
 //!
-//! [`load`] reads files, folders and texts, and gives the model's types with every placeholder
-//! parsed, together with all faults at once and the texts to show them in. It knows nothing of
-//! graphs, drivers or stores, and never prints.
+//! [`load`] reads files, folders and texts, and returns the model's types with every placeholder
+//! parsed, together with all faults at once and the texts to show them in. This crate knows nothing
+//! of graphs, drivers or stores, and never prints.
 
 mod attached;
 mod bundle;

@@ -1,5 +1,5 @@
-//! `lifecycle`: wishes about replacing, deleting, adopting and renaming (SPEC §9), of a definition
-//! for all resources that it makes, or of a Deployment for single ones.
+//! `lifecycle`: settings for replacing, deleting, adopting and renaming (SPEC §9), in a definition
+//! for all its resources, or in a Deployment for single ones.
 //!
 //! ```yaml
 //! lifecycle:
@@ -30,21 +30,21 @@ use crate::reader::{Fields, Reader};
 use crate::template::template;
 use crate::yaml::{Entry, Node, Span};
 
-/// Whose wishes they are.
+/// The owner of the settings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     /// A kind of resource: descriptors are relative to each of them.
     Definition,
-    /// One resource, named by the Deployment: descriptors are written in full.
+    /// One resource, named by the Deployment: descriptors are complete.
     Resource,
 }
 
-/// Reads the wishes of a definition.
+/// Reads the settings of a definition.
 pub(crate) fn of_definition(reader: &mut Reader<'_>, node: &Node<'_>) -> Lifecycle {
     options(reader, node, "`lifecycle`", Owner::Definition).over(&Lifecycle::default())
 }
 
-/// Reads the wishes of a Deployment, by descriptor.
+/// Reads the settings of a Deployment, by descriptor.
 pub(crate) fn of_resources(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<ResourceLifecycle> {
     let entries = reader.map(node, "`lifecycle`").unwrap_or_default();
     entries.iter().filter_map(|entry| of_resource(reader, entry)).collect()
@@ -53,7 +53,7 @@ pub(crate) fn of_resources(reader: &mut Reader<'_>, node: &Node<'_>) -> Vec<Reso
 fn of_resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceLifecycle> {
     let faults = reader.faults.len();
     let descriptor = descriptor(reader, &entry.key, &entry.key_span, Owner::Resource);
-    // Whoever writes the fields right away has the form of a definition in mind.
+    // A user who writes the fields directly has the form of a definition in mind.
     if reader.faults.len() > faults && KNOWN.contains(&&*entry.key) {
         reader.faults.truncate(faults);
         let fault = reader
@@ -67,7 +67,7 @@ fn of_resource(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<ResourceLif
     Some(ResourceLifecycle { key, options, location: reader.at(&entry.key_span) })
 }
 
-/// The fields of one resource, and before them those of a definition.
+/// The fields of one resource, preceded by those of a definition.
 const KNOWN: [&str; 13] = [
     "protect",
     "retain",
@@ -84,7 +84,7 @@ const KNOWN: [&str; 13] = [
     "observe",
 ];
 
-/// What to say of a wish that was written into the resource itself.
+/// The help for a setting that was written in the resource itself.
 pub(crate) fn in_a_resource(name: &str) -> Option<String> {
     let known = KNOWN.iter().any(|known| plain(known) == plain(name));
     (name == "lifecycle" || known || elsewhere(name).is_some()).then(|| {
@@ -92,12 +92,12 @@ pub(crate) fn in_a_resource(name: &str) -> Option<String> {
     })
 }
 
-/// A name without `_`, `-` and case, so that all ways of joining words are one.
+/// A name without `_`, `-` and case, so that all ways of joining words are equal.
 fn plain(name: &str) -> String {
     name.replace(['_', '-'], "").to_ascii_lowercase()
 }
 
-/// What other programs call a wish, and what it is called here.
+/// The names of settings in other programs, and their names here.
 const ELSEWHERE: [(&str, &str); 14] = [
     ("preventdestroy", "write `protect`: deleting or replacing is refused"),
     ("preventdelete", "write `protect`: deleting or replacing is refused"),
@@ -192,7 +192,7 @@ fn descriptors(
     texts.into_iter().filter_map(read).collect()
 }
 
-/// A descriptor; where there is no resource to take class and id from, one written in full.
+/// A descriptor; it must be complete if there is no resource to take class and id from.
 fn descriptor(reader: &mut Reader<'_>, text: &str, span: &Span, owner: Owner) -> Option<Descriptor> {
     let descriptor = match parse_descriptor(text) {
         Ok(descriptor) => descriptor,
@@ -215,7 +215,7 @@ fn descriptor(reader: &mut Reader<'_>, text: &str, span: &Span, owner: Owner) ->
         reader.report(fault);
         return None;
     };
-    // Class and id of the resource whose wishes these are must not get into it later.
+    // Class and id must not be filled in later from the resource that has these settings.
     parse_descriptor(key.as_str()).ok()
 }
 
@@ -242,7 +242,7 @@ fn aliases(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Vec<Alias> {
     aliases
 }
 
-/// Whether a URN is written as Purlin writes it: others would be the name of nothing.
+/// Whether a URN is in Purlin's form: any other would name nothing.
 fn is_whole(urn: &Urn) -> bool {
     let whole = |key: purlin_model::Key| {
         let module = key.workload().unwrap_or("shared");
@@ -255,7 +255,7 @@ fn is_whole(urn: &Urn) -> bool {
     urn.key().and_then(whole).unwrap_or(false)
 }
 
-/// `import` or `observe`: whose a thing that exists is.
+/// `import` or `observe`: who owns an existing object.
 fn identity(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, lifecycle: &mut Lifecycle) {
     let (import, observe) = (fields.entry("import"), fields.entry("observe"));
     if let (Some(import), Some(observe)) = (import, observe) {
@@ -276,7 +276,7 @@ fn identity(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, lifecycle: &mu
     }
 }
 
-/// A provider id: text that says something, without placeholders.
+/// A provider id: non-empty text without placeholders.
 fn id(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Arc<str>> {
     reader.text(node, what)?;
     match template(reader, node, Dialect::Definition) {
@@ -286,7 +286,7 @@ fn id(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Arc<str>> 
             reader.wrong_value(&node.span, format!("{what} takes no placeholder"), help);
             None
         }
-        // What is wrong with a placeholder was told.
+        // The fault in a placeholder was already reported.
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Everything together: inputs to one deployment, its definitions, and all faults at once.
+//! Combines everything: inputs to one deployment, its definitions, and all faults at once.
 
 mod assemble;
 mod beside;
@@ -29,25 +29,25 @@ use crate::yaml::{self, Document};
 use assemble::Assembly;
 pub use stored::{SourceText, load_sources};
 
-/// Bytes of texts that are worth threads.
+/// Bytes of texts from which threads pay off.
 const WORTH_THREADS: usize = 256 << 10;
 
-/// How many faults of one severity are told.
+/// How many faults of one severity are reported.
 const MOST_FAULTS: usize = 100;
 
-/// Where documents come from.
+/// The source of documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A file, or a folder that is walked recursively in lexical order.
     Path(PathBuf),
-    /// The same, but files in the folder that ask for something are left out: it is only looked for how things are
-    /// provided.
+    /// The same, but files in the folder that declare resources are omitted: only provisioning is
+    /// read from it.
     Catalog(PathBuf),
-    /// A text that the caller has read already, such as standard input, named `-`.
+    /// A text that the caller has already read, such as standard input, named `-`.
     Text {
-        /// What faults call it.
+        /// Its name in faults.
         name: String,
-        /// What it says.
+        /// Its content.
         text: String,
     },
 }
@@ -61,27 +61,28 @@ impl Input {
     }
 }
 
-/// What documents say.
+/// The content of documents.
 ///
-/// Usable only when nothing in `diagnostics` is an error: what has a fault may be left out of the
-/// other fields.
+/// Usable only if there is no error in `diagnostics`: faulty parts may be missing from the other
+/// fields.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// What the Deployments say about the context.
+    /// The context from the Deployments.
     pub context: ContextDefaults,
-    /// Where they say it.
+    /// The places of its parts.
     pub places: ContextPlaces,
-    /// Values given beside the documents, over those of Deployments; the later over the earlier.
+    /// Values given beside the documents, which override those of Deployments; later ones override
+    /// earlier ones.
     pub given: Vec<GivenValue>,
-    /// What a person says of requirements beside the documents.
+    /// A person's choices for requirements, beside the documents.
     pub said: Said,
     /// Workloads, shared resources and values of all documents.
     pub deployment: Deployment,
-    /// Definitions, in the order they were read.
+    /// Definitions, in reading order.
     pub definitions: Vec<Definition>,
-    /// Resource types, in the order they were read.
+    /// Resource types, in reading order.
     pub resource_types: Vec<ResourceType>,
-    /// Bundles, in the order they were read, each name and version once.
+    /// Bundles, in reading order, each name and version once.
     pub bundles: Vec<Bundle>,
     /// The operator's configuration.
     pub workspace: Option<Workspace>,
@@ -89,8 +90,7 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// The texts, to show faults in.
     pub sources: SourceMap,
-    /// Where they were read from, in the order in which it was given; nothing for documents that
-    /// were read without their files.
+    /// Their sources, in the given order; empty for documents that were read without their files.
     pub read_from: Vec<ReadFrom>,
     texts: Vec<SourceText>,
 }
@@ -102,21 +102,21 @@ impl Loaded {
         !self.deployment.requires.is_empty() || self.definitions.iter().any(requires)
     }
 
-    /// Whether something is wrong, so that nothing may be done with the rest.
+    /// Whether there are errors, so that the rest must not be used.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// Every text that was used, in the order in which it was read, so that [`load_sources`] can
-    /// read all of it again when the files have changed. Not among them are files that hold a
-    /// Workspace or a Lock and nothing else, as what that says is the operator's business of the day; and
-    /// files that were found in a folder and skipped, as what they hold is nobody's business.
+    /// Every text that was used, in reading order, so that [`load_sources`] can read all of it
+    /// again when the files have changed. Excluded are files that hold only a Workspace or a Lock,
+    /// because those are the operator's current configuration, and files that were found in a
+    /// folder and skipped, because their content is not ours.
     pub fn sources(&self) -> &[SourceText] {
         &self.texts
     }
 }
 
-/// Documents while they are read.
+/// Documents during reading.
 #[derive(Debug, Default)]
 struct Reading {
     assembly: Assembly,
@@ -125,8 +125,8 @@ struct Reading {
 }
 
 impl Reading {
-    /// Takes what a text holds, and keeps the text. What is somebody else's is not kept to be shown, either: it
-    /// may be a file of secrets.
+    /// Takes the content of a text, and keeps the text. A file that is not ours is not kept for
+    /// display either: it may contain secrets.
     fn take(&mut self, source: &Source, mut read: Read, scores: Vec<(Arc<str>, Arc<str>)>) {
         for piece in std::mem::take(&mut read.pieces) {
             self.assembly.take(piece);
@@ -156,15 +156,15 @@ fn finish(reading: Reading, mut faults: Vec<Diagnostic>) -> Loaded {
     loaded.diagnostics.append(&mut faults);
     loaded.diagnostics.sort_by(|a, b| a.location.cmp(&b.location));
     at_most(&mut loaded.diagnostics);
-    // They stay for as long as the run.
+    // They live as long as the run.
     loaded.deployment.shared.shrink_to_fit();
     loaded.deployment.workloads.shrink_to_fit();
     loaded.deployment.manifests.shrink_to_fit();
     loaded
 }
 
-/// Keeps the first faults of each severity, and counts the rest: nobody reads thousands, and who
-/// has to show them all does not end.
+/// Keeps the first faults of each severity, and counts the rest: nobody reads thousands, and
+/// rendering them all would take too long.
 fn at_most(faults: &mut Vec<Diagnostic>) {
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
         let mut left_out = (0_usize, None);
@@ -185,7 +185,7 @@ fn at_most(faults: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reads documents (SPEC §2). Never fails and never stops at the first fault: all of them are in
+/// Reads documents (SPEC §2). Never fails and never stops at the first fault: all faults are in
 /// [`Loaded::diagnostics`].
 ///
 /// A file is read once, however often it is reached: named, walked to, or as `score:` of a
@@ -209,7 +209,7 @@ pub fn load(inputs: &[Input]) -> Loaded {
         }
     }
     let mut reading = Reading::default();
-    // Deployments add Score files to the list while it is processed.
+    // Deployments add Score files to the list during the loop.
     let mut next = 0;
     while next < collector.sources.len() {
         let batch: Vec<Source> = (next..collector.sources.len())
@@ -238,7 +238,7 @@ pub fn load(inputs: &[Input]) -> Loaded {
     Loaded { read_from: read_from.collect(), ..finish(reading, collector.faults) }
 }
 
-/// One thing that a text holds.
+/// One item in a text.
 enum Piece {
     Definition(Definition),
     Workload(Workload),
@@ -251,16 +251,16 @@ enum Piece {
     Faults(Vec<Diagnostic>),
 }
 
-/// What a text holds, what it asks for beyond itself, and whether it is to be kept.
+/// The content of a text, the files that it needs, and whether to keep it.
 #[derive(Default)]
 struct Read {
-    /// In the order in which it was written.
+    /// In their order in the text.
     pieces: Vec<Piece>,
     /// Score files, as written.
     scores: Vec<(PathBuf, Location)>,
-    /// Files that content was taken from.
+    /// Files whose content was used.
     attached: Vec<AttachedFile>,
-    /// Something other than a Workspace was taken from it, or somebody meant that it should be.
+    /// Something other than a Workspace was used from it, or somebody intended that.
     used: bool,
     /// It was found in a folder, and nothing in it is ours.
     foreign: bool,
@@ -272,8 +272,8 @@ impl Read {
     }
 }
 
-/// Reads texts and hands them on in their order. All processors help with large ones, a few texts at a time, so
-/// that what was parsed does not pile up.
+/// Reads texts and passes them on in order. All processors read large ones, a few texts at a time,
+/// so that parsed data does not pile up.
 fn each_read(sources: &[Source], mut take: impl FnMut(&Source, Read)) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     for batch in sources.chunks(2 * threads) {
@@ -316,7 +316,8 @@ fn read_source(source: &Source) -> Read {
             Kept::All(files) => Files::Kept(&source.folder, files),
         };
         let recognised = match recognise(&reader, &document.root) {
-            // Whoever names a Score file means one, and may not be allowed to read another's.
+            // A user who names a Score file means one, and may lack the right to read another
+            // one's.
             Recognised::Ours(Format::Manifest) if source.named_at.is_some() => {
                 let fault = Diagnostic::error("not-a-document", "this is a manifest and not a Score file");
                 Recognised::Other(fault.at(&reader.at(&document.root.span)))
@@ -333,7 +334,7 @@ fn read_source(source: &Source) -> Read {
                 read_document(&mut reader, format, document, source, &mut read);
             }
             Recognised::Wrong(fault) => {
-                // Behind a document of ours, it is most likely the rest of that.
+                // After a document of ours, it is most likely the rest of that.
                 let cut_off = ours + workspaces > 1 && document.root.get("apiVersion").is_none();
                 reader.report(match cut_off {
                     true => fault.fact("a `---` or `...` before it ends the document above"),
@@ -347,7 +348,7 @@ fn read_source(source: &Source) -> Read {
         read.pieces.push(Piece::Faults(reader.faults));
     });
     for (fault, stray) in skipped {
-        // Beside a document of ours, a part without a head is what a `---` or `...` cut off.
+        // Beside a document of ours, a part without a head was cut off by a `---` or `...`.
         let fault = match (stray && ours + workspaces > 0, source.named) {
             (true, _) => left_behind(fault),
             (false, true) => fault,
@@ -364,11 +365,11 @@ fn read_source(source: &Source) -> Read {
     }
     let broken = !faults.is_empty();
     read.pieces.push(Piece::Faults(faults));
-    // What cannot be read and has no mark of ours may be a file of secrets.
+    // An unreadable file without a mark of ours may contain secrets.
     let chosen = source.named && source.named_at.is_none();
     read.foreign = !chosen && ours + workspaces == 0 && !(broken && has_mark(&source.text));
     if let (true, Some(place)) = (read.foreign, &source.named_at) {
-        // Nothing of it is said: whoever wrote the path may not be allowed to read the file.
+        // Nothing of it is reported: the author of the path may lack the right to read the file.
         read.pieces.clear();
         let fault = Diagnostic::error("not-a-document", format!("`{}` is not a Score file", source.name));
         let help = "a Score file begins with `apiVersion: score.dev/v1b1`";
@@ -380,13 +381,13 @@ fn read_source(source: &Source) -> Read {
     read
 }
 
-/// Whether a text that cannot be read was most likely meant as a document of ours.
+/// Whether an unreadable text was most likely meant as a document of ours.
 fn has_mark(text: &str) -> bool {
     let groups = ["purlin.dev/", "score.dev/", "entity.humanitec.io/", "core.api.humanitec.io/"];
     groups.iter().any(|group| text.contains(group)) || text.lines().any(|line| line.starts_with("modules:"))
 }
 
-/// Whether the file has the name of a Workspace, and is one that is to be read as such.
+/// Whether the file has the name of a Workspace, and should be read as one.
 fn is_workspace_file(source: &Source) -> bool {
     Path::new(&*source.name).file_name().is_some_and(|name| name == WORKSPACE_FILE)
         && matches!(source.kept, Kept::OnDisk)
@@ -456,7 +457,7 @@ fn read_document(
                 read.pieces.push(Piece::Manifest(Draft::new(reader.file, &source.text, item)));
             }
         }
-        // In force is the one beside the Workspace, which is read from there.
+        // The lock in force is the one beside the Workspace, which is read from there.
         Format::Lock => {
             let lock = crate::lock::read(reader, root);
             if Path::new(&*source.name).file_name().is_none_or(|name| name != LOCK_FILE) {
@@ -482,7 +483,7 @@ pub(crate) fn load_text(text: &str) -> Loaded {
     load(&[Input::Text { name: "test.yaml".into(), text: text.into() }])
 }
 
-/// Names a place in an error about a document given twice.
+/// Names the place of an earlier document in an error about a duplicate.
 fn twice(what: &str, name: &Arc<str>, place: &Location, first: &Location, help: &str) -> Diagnostic {
     Diagnostic::error("duplicate-document", format!("{what} `{name}` is given twice"))
         .at(place)

@@ -1,7 +1,7 @@
-//! Where a value was written, found by reading its text once more.
+//! Finds where a value was written by reading its text once more.
 //!
-//! Constants keep no places: a graph of thousands of resources would carry them along for nothing.
-//! Only who has a fault to tell asks for one.
+//! Constants have no places: they would be useless weight in a graph of thousands of resources.
+//! Only code that reports a fault asks for a place.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::SourceMap;
 use crate::yaml::{self, Entry, Kind, Node, Span, Style};
 
 impl SourceMap {
-    /// The place of what a JSON Pointer leads to, or of what is nearest above it and was written;
-    /// none where the text is not there. Of a map or a list, and with `key` of everything, it is
-    /// the place of the key.
+    /// The place of the value at a JSON Pointer, or of its nearest written ancestor; none if the
+    /// text is missing. For a map or a list, and with `key` for everything, it is the place of the
+    /// key.
     pub fn find(&self, within: Within<'_>, pointer: &str, key: bool) -> Option<Spot> {
         let anchor = within.location();
         let (file, text) = (&anchor.file, self.text(&anchor.file)?);
@@ -32,11 +32,11 @@ impl SourceMap {
 #[derive(Clone, Copy)]
 struct Step<'n, 't> {
     node: &'n Node<'t>,
-    /// How it is called, where it is the value of a key.
+    /// Its key, if it is the value of a key.
     key: Option<&'n Entry<'t>>,
 }
 
-/// The way to the node, or the key, that begins at a place.
+/// The path to the node, or the key, that begins at a place.
 fn reach<'n, 't>(node: &'n Node<'t>, line: u32, column: u32, way: &mut Vec<Step<'n, 't>>) -> bool {
     if way.is_empty() {
         way.push(Step { node, key: None });
@@ -46,7 +46,7 @@ fn reach<'n, 't>(node: &'n Node<'t>, line: u32, column: u32, way: &mut Vec<Step<
         Kind::Map(entries) => {
             for entry in entries {
                 way.push(Step { node: &entry.value, key: Some(entry) });
-                // A map begins where its first key does, which is meant then.
+                // A map begins at its first key, and then the key is meant.
                 let is_scalar = !matches!(entry.value.kind, Kind::Map(_) | Kind::List(_));
                 if is_there(&entry.key_span) || (is_scalar && is_there(&entry.value.span)) {
                     return true;
@@ -87,7 +87,7 @@ fn spot(
         (Within::Params(_), Some(entry)) => entry.key_span,
         _ => step.node.span,
     });
-    // From the innermost map around the anchor that has one of these keys.
+    // In the innermost map around the anchor that has one of these keys.
     let around = |names: &[&str]| {
         way.iter().rev().map(|step| step.node).find(|node| names.iter().any(|name| node.get(name).is_some()))
     };

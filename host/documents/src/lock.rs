@@ -1,4 +1,4 @@
-//! `kind: Lock`, the file `purlin.lock`: what was approved of drivers (SPEC §8, versions).
+//! `kind: Lock`, the file `purlin.lock`: approvals of drivers (SPEC §8, versions).
 //!
 //! ```yaml
 //! apiVersion: purlin.dev/v1
@@ -23,13 +23,13 @@ use crate::definition::is_driver_name;
 use crate::reader::{Fields, Reader};
 use crate::yaml::{Entry, Node};
 
-/// The name of the file. It counts beside the Workspace.
+/// The name of the file. It is valid beside the Workspace.
 pub const LOCK_FILE: &str = "purlin.lock";
 
-/// What helps where the file is not as it was written.
+/// The help for a damaged file.
 const ANEW: &str = "remove the file; `purlin driver approve` then writes a new one";
 
-/// Reads what was approved. It is faulty when anything about it was reported.
+/// Reads the approvals. The lock is faulty if anything about it was reported.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Lock {
     let before = reader.faults.len();
     let place = root.get("kind").map_or(root.span, |kind| kind.span);
@@ -60,8 +60,8 @@ fn drivers(reader: &mut Reader<'_>, root: &Node<'_>, lock: &mut Lock) {
     }
 }
 
-/// The versions of one driver. One component approved twice is a merge gone wrong: which of the
-/// two counts must not be guessed.
+/// The versions of one driver. A component that is approved twice is the result of a bad merge: the
+/// code must not guess which one is valid.
 fn pins(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Vec<Pin> {
     let what = format!("the driver `{}`", entry.key);
     let mut pins: Vec<Pin> = Vec::new();

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! The type of a manifest and the meaning of its reference fields depend on other documents, so
-//! manifests are kept as drafts until all files are read, and become resources together. Knows no
-//! graph: whether a target exists is not decided here.
+//! manifests are kept as drafts until all files are read, and become resources together. This
+//! module knows no graph: it does not decide whether a target exists.
 
 mod depends;
 mod field;
@@ -35,7 +35,7 @@ use head::Head;
 pub(crate) use head::{items, name_of};
 pub(crate) use types::Claims;
 
-/// A manifest that was read, and not yet understood.
+/// A manifest that was read, and not yet compiled.
 #[derive(Debug)]
 pub(crate) struct Draft {
     file: Arc<str>,
@@ -49,7 +49,7 @@ impl Draft {
     }
 }
 
-/// What manifests become.
+/// The result of compiling manifests.
 #[derive(Debug, Default)]
 pub(crate) struct Compiled {
     pub(crate) manifests: Vec<Manifest>,
@@ -57,24 +57,25 @@ pub(crate) struct Compiled {
     pub(crate) faults: Vec<Diagnostic>,
 }
 
-/// All manifests of a set of documents, by what they are found by.
+/// All manifests of a set of documents, by their search keys.
 #[derive(Debug, Default)]
 struct Known {
-    /// Types of a kind, by the kind's name: of which groups there are manifests.
+    /// Types of a kind, by the kind's name: the groups that have manifests of it.
     kinds: HashMap<Arc<str>, BTreeMap<Arc<str>, TypeName>>,
     all: Vec<Entry>,
-    /// Those whose kinds end with `ProviderConfig`: few, and looked for by every manifest.
+    /// Manifests whose kinds end with `ProviderConfig`: there are few, and every manifest searches
+    /// them.
     providers: Vec<usize>,
 }
 
 impl Known {
-    /// All that may be the configuration of a provider.
+    /// All possible configurations of a provider.
     fn providers(&self) -> impl Iterator<Item = &Entry> {
         self.providers.iter().filter_map(|index| self.all.get(*index))
     }
 }
 
-/// A manifest that others may refer to.
+/// A manifest that others can refer to.
 #[derive(Debug)]
 struct Entry {
     key: Key,
@@ -85,7 +86,7 @@ struct Entry {
     labels: BTreeMap<Arc<str>, Arc<str>>,
 }
 
-/// Manifests to resources. `rules` holds the reference fields of each `ResourceType`.
+/// Turns manifests into resources. `rules` holds the reference fields of each `ResourceType`.
 pub(crate) fn compile(drafts: &[Draft], claims: &Claims, rules: &HashMap<TypeName, Rules>) -> Compiled {
     let mut compiled = Compiled::default();
     let mut heads = Vec::with_capacity(drafts.len());
@@ -156,7 +157,7 @@ pub(crate) fn compile(drafts: &[Draft], claims: &Claims, rules: &HashMap<TypeNam
     compiled
 }
 
-/// What a manifest can look up while it is compiled.
+/// The data for compiling a manifest.
 struct Scope<'a> {
     known: &'a Known,
     types: &'a HashMap<ManifestKind, TypeName>,
@@ -164,7 +165,7 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The type of a kind of manifest, whether there is such a manifest or not.
+    /// The type of a kind of manifest, whether or not there is such a manifest.
     fn type_of(&self, kind: &ManifestKind) -> Option<TypeName> {
         let known = self.types.get(kind).or_else(|| self.claims.get(kind));
         known.cloned().or_else(|| types::by_convention(kind))

@@ -7,7 +7,7 @@ use purlin_model::ResourceId;
 use crate::reader::Reader;
 use crate::yaml::{Node, Span};
 
-/// The name of a workload: it goes into ids and into URNs, whose separator is `::`.
+/// The name of a workload: it becomes part of ids and of URNs, whose separator is `::`.
 pub(crate) fn workload(reader: &mut Reader<'_>, name: &str, span: &Span) -> Option<Arc<str>> {
     let fits = ResourceId::new(format!("modules.{name}")).is_ok()
         && !name.is_empty()
@@ -35,8 +35,8 @@ pub(crate) fn resource(reader: &mut Reader<'_>, name: &str, span: &Span) -> Opti
     None
 }
 
-/// An `id` without the `shared.` that ids of shared resources have anyway, so that `db` and
-/// `shared.db` are one.
+/// An `id` without the `shared.` prefix, which ids of shared resources have anyway, so that `db`
+/// and `shared.db` are the same.
 pub(crate) fn shared_id(id: &str) -> &str {
     id.strip_prefix("shared.").filter(|rest| !rest.is_empty()).unwrap_or(id)
 }

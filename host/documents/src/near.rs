@@ -1,9 +1,9 @@
-//! Near misses: names that are most likely a slip for a known one. Stricter than "did you mean",
-//! since what is found here turns a remark into an error.
+//! Near misses: names that are most likely misspellings of a known one. Stricter than "did you
+//! mean", because a match here turns a warning into an error.
 
 use purlin_expression::one_edit;
 
-/// The known name that `name` is a slip for: the same but for case, `_` and `-`, or one letter
+/// The known name that `name` misspells: the same except for case, `_` and `-`, or one letter
 /// missing, added, replaced or swapped with its neighbour.
 pub(crate) fn slip<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut found = None;

@@ -1,4 +1,4 @@
-//! A YAML or JSON file that is no document of ours, as the value that it says.
+//! The value of a YAML or JSON file that is not one of our documents.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use crate::{walk, yaml};
 /// The value of a file with one document in it.
 ///
 /// # Errors
-/// When it cannot be read, or is not YAML. What is wrong in it is not told: it may hold secrets.
+/// If it cannot be read, or is not YAML. The error does not describe the fault: the file may hold
+/// secrets.
 pub fn plain_file(path: &Path) -> Result<Value, Box<Diagnostic>> {
     let name = walk::display(path);
     let text = walk::read_named(path)?;
@@ -24,7 +25,7 @@ pub fn plain_file(path: &Path) -> Result<Value, Box<Diagnostic>> {
 /// The value of a text with one document in it.
 ///
 /// # Errors
-/// The place of the first fault. What is wrong there is not told: messages quote texts, and these
+/// The place of the first fault. The error does not describe it: messages quote texts, and these
 /// may hold secrets.
 pub fn plain_value(name: &Arc<str>, text: &str) -> Result<Value, Location> {
     let mut values = Vec::new();

@@ -13,18 +13,18 @@ const SIZES: [(&str, u64); 7] = [
 ];
 const TIMES: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
 
-/// Bytes. `None` when it is no size, is zero, or is beyond counting.
+/// Bytes. `None` if it is not a size, is zero, or is too large.
 pub(crate) fn size(text: &str) -> Option<u64> {
     scaled(text, &SIZES).filter(|bytes| *bytes > 0)
 }
 
-/// A time such as `30s`, in `ms`, `s`, `m` or `h`. `None` when it is no duration, is zero, or is beyond
-/// counting.
+/// A time such as `30s`, in `ms`, `s`, `m` or `h`. `None` if it is not a duration, is zero, or is
+/// too large.
 pub fn duration(text: &str) -> Option<Duration> {
     duration_or_zero(text).filter(|time| !time.is_zero())
 }
 
-/// The same, where zero is a duration too.
+/// The same, but zero is a duration too.
 pub(crate) fn duration_or_zero(text: &str) -> Option<Duration> {
     scaled(text, &TIMES).map(Duration::from_millis)
 }

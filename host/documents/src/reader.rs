@@ -1,5 +1,5 @@
-//! Reading maps field by field, so that every format names its fields once and all of them
-//! complain alike. Knows no format.
+//! Reads maps field by field, so that every format names its fields once and all of them report
+//! faults in the same way. This module knows no format.
 
 use std::sync::Arc;
 
@@ -10,22 +10,23 @@ use crate::attached::{AttachedFile, Files};
 use crate::yaml::{Entry, Kind, Node, Span};
 use crate::{form, near, shape};
 
-/// One document while it is read.
+/// One document during reading.
 pub(crate) struct Reader<'a> {
     pub(crate) file: &'a Arc<str>,
     pub(crate) text: &'a str,
-    /// Somebody else's format: unknown fields are warnings where they can do no harm.
+    /// A format that is not ours: unknown fields are warnings if they are harmless.
     pub(crate) foreign: bool,
-    /// Field names of the format, at whatever level: where one of them is unknown, it is misplaced.
+    /// Field names of the format, at any level: if an unknown field has one of them, it is
+    /// misplaced.
     pub(crate) vocabulary: &'static [&'static str],
-    /// Where files beside the document come from, and those that were read so far.
+    /// The source of files beside the document, and those that were read so far.
     pub(crate) files: Files<'a>,
     pub(crate) attached: Vec<AttachedFile>,
     pub(crate) faults: Vec<Diagnostic>,
 }
 
-/// Texts that exports of other platforms write as null where there is none. What decides about the
-/// identity of a resource, or holds others, is not among them.
+/// Texts that exports of other platforms write as null if they are missing. Texts that determine
+/// the identity of a resource, or that hold others, are excluded.
 const OPTIONAL: [&str; 3] = ["driver_account", "name", "profile"];
 
 impl<'a> Reader<'a> {
@@ -67,7 +68,7 @@ impl<'a> Reader<'a> {
         self.report(fault.help(help));
     }
 
-    /// Reports a value that is of the right kind and still wrong.
+    /// Reports a value of the right kind that is still wrong.
     pub(crate) fn wrong_value(&mut self, span: &Span, message: impl Into<String>, help: impl Into<String>) {
         let fault = self.about(span, "wrong-value", message).help(help);
         self.report(fault);
@@ -83,7 +84,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string that says something.
+    /// A non-empty string.
     pub(crate) fn text<'n>(&mut self, node: &'n Node<'_>, what: &str) -> Option<&'n str> {
         let text = self.string(node, what)?;
         if text.trim().is_empty() {
@@ -123,25 +124,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports an entry that stands within a map of anything, where it is only one more value, and
-    /// has the form of something that belongs elsewhere.
+    /// Reports an entry in a map of arbitrary values, where it is just another value, if it has the
+    /// form of something that belongs elsewhere.
     pub(crate) fn misplaced(&mut self, entry: &Entry<'_>, within: &str, help: &str) {
         let message = format!("`{}` stands within `{within}`, where it has no effect", entry.key);
         let fault = self.about(&entry.key_span, "misplaced-field", message).help(help);
         self.report(fault);
     }
 
-    /// Reports resources that slipped into a map of anything, such as the `params` of the one above.
+    /// Reports resources that slipped into a map of arbitrary values, such as the `params` of the
+    /// one above.
     pub(crate) fn no_requests(&mut self, entries: &[Entry<'_>], within: &str) {
         for entry in entries {
-            // With a `type` alone it may be meant.
+            // With only a `type` it may be intended.
             if shape::is_request(&entry.value) && entry.value.get("params").is_some() {
                 self.misplaced(entry, within, "a resource stands beside the others: check its indentation");
             }
         }
     }
 
-    /// Strings of a list.
+    /// The strings of a list.
     pub(crate) fn strings<'n>(&mut self, node: &'n Node<'_>, what: &str) -> Option<Vec<(&'n str, Span)>> {
         let items = self.list(node, what)?;
         let item = format!("an item of {what}");
@@ -179,49 +181,49 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether an unknown field may be a part of the document that lost its place or its name: a remark
-/// is a word or a number.
+/// Whether an unknown field may be a misplaced or misnamed part of the document: a remark would be
+/// a word or a number.
 fn holds_something(node: &Node<'_>) -> bool {
     matches!(node.kind, Kind::Map(_) | Kind::List(_) | Kind::Null)
 }
 
-/// A map whose fields are asked for by name; what was not asked for is unknown.
+/// A map whose fields are read by name; fields that were not read are unknown.
 pub(crate) struct Fields<'n, 't> {
     entries: &'n [Entry<'t>],
     known: Vec<&'static str>,
     refused: Vec<&'static str>,
-    /// Whether an unknown field is an error in somebody else's format, too.
+    /// Whether an unknown field is an error even in a format that is not ours.
     strict: bool,
     pub(crate) span: Span,
     what: String,
 }
 
 impl<'n, 't> Fields<'n, 't> {
-    /// The same, with every unknown field an error: ignoring one would change what is meant.
+    /// The same, with every unknown field an error: ignoring one would change the meaning.
     pub(crate) fn strict(mut self) -> Self {
         self.strict = true;
         self
     }
 
-    /// The entry of a field, if it is there.
+    /// The entry of a field, if it exists.
     pub(crate) fn entry(&mut self, name: &'static str) -> Option<&'n Entry<'t>> {
         self.known.push(name);
         self.entries.iter().find(|entry| &*entry.key == name)
     }
 
-    /// The entry of a field that is refused when it is there, so that nobody is told to write it.
+    /// The entry of a field that is always rejected, so that no help suggests it.
     pub(crate) fn refused(&mut self, name: &'static str) -> Option<&'n Entry<'t>> {
         self.refused.push(name);
         self.entries.iter().find(|entry| &*entry.key == name)
     }
 
-    /// The value of a field. In somebody else's format, some may be written and left empty.
+    /// The value of a field. In a format that is not ours, some may be left empty.
     pub(crate) fn get(&mut self, reader: &Reader<'_>, name: &'static str) -> Option<&'n Node<'t>> {
         let entry = self.entry(name)?;
         (!(reader.foreign && OPTIONAL.contains(&name) && entry.value.is_null())).then_some(&entry.value)
     }
 
-    /// The value of a field that has to be there.
+    /// The value of a required field.
     pub(crate) fn need(
         &mut self,
         reader: &mut Reader<'_>,
@@ -230,7 +232,7 @@ impl<'n, 't> Fields<'n, 't> {
     ) -> Option<&'n Node<'t>> {
         let found = self.get(reader, name);
         if found.is_none() {
-            // A whole map is too much to underline; its first key will do.
+            // A whole map is too large to underline; its first key is enough.
             let span = self.entries.first().map_or(self.span, |entry| entry.key_span);
             let fault = reader
                 .about(&span, "missing-field", format!("{} lacks `{name}`", self.what))
@@ -240,12 +242,12 @@ impl<'n, 't> Fields<'n, 't> {
         found
     }
 
-    /// Reports the fields that nobody asked for.
+    /// Reports the fields that were not read.
     pub(crate) fn done(self, reader: &mut Reader<'_>) {
         self.done_with(reader, &|_| None);
     }
 
-    /// The same; `help` knows what some of them are called here.
+    /// The same; `help` knows the names of some of them here.
     pub(crate) fn done_with(self, reader: &mut Reader<'_>, help: &dyn Fn(&str) -> Option<String>) {
         for entry in self.entries {
             if self.known.contains(&&*entry.key) || self.refused.contains(&&*entry.key) {

@@ -1,4 +1,4 @@
-//! Which document it is (SPEC §2, the table). Looks at the head of a document only.
+//! Recognises the kind of a document (SPEC §2, the table). Reads only its head.
 
 use purlin_expression::did_you_mean;
 use purlin_model::Diagnostic;
@@ -12,7 +12,7 @@ use crate::yaml::{Entry, Kind, Node};
 /// A document that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// A definition, with the names of the fields that its body may stand under.
+    /// A definition, with the names of the fields that may hold its body.
     Definition {
         bodies: &'static [&'static str],
         foreign: bool,
@@ -28,13 +28,13 @@ pub(crate) enum Format {
     Manifest,
 }
 
-/// What a document turns out to be.
+/// The result of recognising a document.
 #[derive(Debug)]
 pub(crate) enum Recognised {
     Ours(Format),
     /// Skipped in a walked folder, an error when named.
     Other(Diagnostic),
-    /// The same, and without a head of its own: beside a document of ours it is a part of that.
+    /// The same, and without its own head: beside a document of ours it is a part of that.
     Stray(Diagnostic),
     /// An error everywhere.
     Wrong(Diagnostic),
@@ -138,7 +138,7 @@ fn unknown_kind(reader: &Reader<'_>, kind: &Node<'_>, kinds: &[&str]) -> Recogni
     Recognised::Wrong(fault.help(did_you_mean(name, "kinds", kinds.iter().copied())))
 }
 
-/// The groups that are read, each with its version.
+/// The supported groups, each with its version.
 const GROUPS: [(&str, &str); 4] = [
     ("purlin.dev", "purlin.dev/v1"),
     ("score.dev", "score.dev/v1b1"),
@@ -146,8 +146,8 @@ const GROUPS: [(&str, &str); 4] = [
     ("core.api.humanitec.io", "core.api.humanitec.io/v1"),
 ];
 
-/// What a group stands for that is one of ours, or a slip for one: one edit away, or another end
-/// of the same name, as `purlin.io` is.
+/// The version for a group that is ours, or a misspelling of one: one edit away, or another suffix
+/// of the same name, such as `purlin.io`.
 fn near_version(group: &str) -> Option<&'static str> {
     let stem = |group: &str| group.rsplit_once('.').map(|(stem, _)| stem.to_ascii_lowercase());
     GROUPS
@@ -172,7 +172,7 @@ fn unknown_version(reader: &Reader<'_>, version: &Node<'_>, text: &str, known: &
     }))
 }
 
-/// A document that has the form of one of ours, and not its head.
+/// A document that has the form of one of ours, but not its head.
 fn missing_version(reader: &Reader<'_>, place: &Node<'_>, shape: &Shape) -> Diagnostic {
     let span = match &place.kind {
         Kind::Map(entries) => entries.first().map_or(place.span, |entry| entry.key_span),
@@ -196,7 +196,7 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
         }
     }
     if let Some(modules) = root.get("modules") {
-        // Something else may call other things `modules`; nothing at all is what a cut leaves.
+        // Other formats may use `modules` for other things; a cut leaves nothing at all.
         let alone = entries.iter().all(|entry| ["modules", "shared"].contains(&&*entry.key));
         if modules.entries().is_some() || alone || modules.is_null() {
             return Recognised::Ours(Format::DeploymentSet);
@@ -237,7 +237,7 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
     Recognised::Stray(other(reader, root, message, Some(help)))
 }
 
-/// A group that is none of ours: a managed resource, if it has a kind and a name.
+/// A group that is not ours: a managed resource, if it has a kind and a name.
 fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str) -> Recognised {
     let named = root.get("metadata").and_then(|metadata| metadata.get("name")).is_some();
     let kind = root.get("kind").and_then(Node::as_str);

@@ -1,7 +1,7 @@
-//! Diagnostics as text for people: the message, the line it is about, what would be right.
+//! Renders diagnostics for people: the message, the line, and how to correct it.
 //!
-//! Everything shown comes from documents, so control characters, escapes of terminals and marks
-//! that turn the direction of text are made harmless, and endless lines and messages are cut.
+//! Everything shown comes from documents, so control characters, terminal escapes and marks that
+//! change the text direction are made harmless, and endless lines and messages are cut.
 
 pub(crate) mod hidden;
 mod line;
@@ -21,7 +21,7 @@ const SHOWN: usize = 50;
 const RELATED: usize = 10;
 /// How many characters of a message are shown.
 const MESSAGE: usize = 300;
-/// Places that are no further apart stand in one snippet.
+/// Places that are no further apart are in one snippet.
 const NEAR: u32 = 100;
 
 impl SourceMap {
@@ -31,7 +31,7 @@ impl SourceMap {
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         let renderer = renderer.term_width(width.clamp(40, 400));
         let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
-        // What stops the run must not be hidden by the end of the list.
+        // An error must not be hidden by the end of the list.
         if sorted.len() > SHOWN {
             sorted.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
         }
@@ -79,7 +79,8 @@ impl SourceMap {
         group
     }
 
-    /// Related places, apart: those that fit into the snippet of the place itself, and the others.
+    /// Related places in two groups: those that fit in the snippet of the place itself, and the
+    /// others.
     fn related<'d>(&self, diagnostic: &'d Diagnostic) -> (Vec<&'d Related>, Vec<&'d Related>) {
         diagnostic.related.iter().take(RELATED).partition(|(location, _)| {
             diagnostic.location.as_ref().is_some_and(|place| {
@@ -91,7 +92,7 @@ impl SourceMap {
         })
     }
 
-    /// Whether a place has a line that is shown whole.
+    /// Whether the line of a place is shown completely.
     fn fits(&self, location: &Location) -> bool {
         self.line(&location.file, location.line).is_some_and(|line| line.len() <= line::MAX_LINE)
     }
@@ -120,7 +121,8 @@ impl SourceMap {
             let kind = if label.is_some() { AnnotationKind::Context } else { AnnotationKind::Primary };
             let annotation = kind.span(shown.span).label(label.map(message));
             let snippet = Snippet::source(shown.text).line_start(line_number).annotation(annotation);
-            // A snippet tells the column by its own text, so a cut line needs another to tell it.
+            // A snippet gets the column from its own text, so a cut line needs another way to show
+            // it.
             return if shown.cut {
                 group.element(origin.line(line_number).char_column(column)).element(snippet)
             } else {
@@ -153,10 +155,10 @@ impl SourceMap {
     }
 }
 
-/// A place that has to do with a fault, and what.
+/// A place that is related to a fault, and how.
 type Related = (Location, String);
 
-/// A message made harmless and short enough.
+/// A message, made harmless and short.
 fn message(text: &str) -> String {
     let mut shown = harmless(text);
     if let Some((cut, _)) = shown.char_indices().nth(MESSAGE) {

@@ -10,7 +10,7 @@ use crate::reader::{Fields, Reader};
 use crate::template::template;
 use crate::yaml::{Kind, Node};
 
-/// `requires`: a list of what is needed.
+/// `requires`: a list of requirements.
 pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Vec<Requirement> {
     let mut all: Vec<Requirement> = Vec::new();
     for item in reader.list(node, "`requires`").unwrap_or_default() {
@@ -33,7 +33,7 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
     let name_node = fields.need(reader, "name", "NAME");
     let name = name_node.and_then(|node| {
         let text = reader.text(node, "`name`")?;
-        // `PARENT/REQUIREMENT` is what an installation is called.
+        // An installation's name is `PARENT/REQUIREMENT`.
         if text.contains('/') {
             let help = "the installations that it requires are called `NAME/REQUIREMENT`";
             reader.wrong_value(&node.span, "a requirement has a name without `/`", help);
@@ -86,7 +86,7 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
     let sharing = fields.get(reader, "sharing").and_then(|node| sharing(reader, node));
     fields.done(reader);
     let name: Arc<str> = name?.into();
-    // What `${outputs.X}` stands for is known here: outputs of this requirement.
+    // The meaning of `${outputs.X}` is known here: outputs of this requirement.
     let outputs = outputs.into_iter().map(|wire| Wire { value: named(wire.value, &name), ..wire });
     Some(Requirement {
         reference: found,
@@ -101,7 +101,7 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
     })
 }
 
-/// Has the outputs that are read without a name be those of the requirement of this name.
+/// Turns outputs without a name into outputs of the requirement with this name.
 fn named(value: Template, name: &Arc<str>) -> Template {
     use purlin_model::{Piece, Reference};
     match value {
@@ -153,14 +153,14 @@ fn read_interface(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Interface>
         reference(reader, &entry.value, text)
     });
     let document = fields.entry("document");
-    // The design writes them directly under `interface` in places.
+    // In places, the design writes them directly under `interface`.
     let direct = fields.entry("outputs");
     let mut outputs =
         direct.map(|entry| declared(reader, &entry.value, "outputs", "output")).unwrap_or_default();
     fields.done(reader);
     if let Some(entry) = document {
         let mut inner = reader.fields(&entry.value, "`document`")?.strict();
-        // Only outputs count where something that is there is looked for.
+        // Only outputs matter in a search for an existing installation.
         for name in ["parameters", "credentials"] {
             if let Some(node) = inner.get(reader, name) {
                 declared(reader, node, name, name.trim_end_matches('s'));

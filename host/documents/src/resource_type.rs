@@ -17,17 +17,17 @@ use crate::reader::{Fields, Reader};
 use crate::x_reference::{self, Rules};
 use crate::yaml::{Kind, Node, Span};
 
-/// A resource type, and what only manifests need of it.
+/// A resource type, and the parts that only manifests need.
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) resource_type: ResourceType,
-    /// What the fields of its params refer to.
+    /// The references of the fields of its params.
     pub(crate) rules: Rules,
-    /// Where each of its manifests was written.
+    /// The place of each of its manifests.
     pub(crate) manifests: Vec<purlin_model::Location>,
 }
 
-/// Reads a resource type. Its schemas are checked to be schemas; `x-…` keys in them stay.
+/// Reads a resource type. Its schemas are validated as schemas; `x-…` keys in them stay.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Written> {
     let mut top = reader.fields(root, "the ResourceType")?;
     top.entry("apiVersion");

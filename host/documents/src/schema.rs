@@ -60,7 +60,7 @@ impl SchemaKind {
     }
 }
 
-/// The JSON Schema (2020-12) of a kind of document. Where unknown fields are errors, it says so.
+/// The JSON Schema (2020-12) of a kind of document. It says where unknown fields are errors.
 pub fn schema(kind: SchemaKind) -> Value {
     match kind {
         SchemaKind::Definition => definition::schema(),
@@ -96,7 +96,7 @@ fn closed(description: &str, required: &[&str], properties: Value) -> Value {
     })
 }
 
-/// Text that says something.
+/// Non-empty text.
 fn text(description: &str) -> Value {
     json!({"description": description, "type": "string", "pattern": "\\S"})
 }
@@ -120,7 +120,7 @@ fn namespace() -> Value {
     })
 }
 
-/// A map of resources that are asked for. In formats of others, empty fields count as left out.
+/// A map of declared resources. In formats that are not ours, empty fields are treated as omitted.
 fn requests(description: &str, foreign: bool) -> Value {
     let kind = |kind: &str| if foreign { json!([kind, "null"]) } else { json!(kind) };
     json!({

@@ -1,8 +1,8 @@
-//! Score files, `score.dev/v1b1` (SPEC §2, §5): the whole published format, read into a workload.
+//! Score files, `score.dev/v1b1` (SPEC §2, §5): reads the whole published format as a workload.
 //!
 //! Placeholders are read where the format expands them: variables, content and source of files,
-//! volumes, and params of resources. Everywhere else `${` is text, as in a shell command.
-//! Two rules are ours: a resource's type is any type of SPEC §2, and its class has lower case.
+//! volumes, and params of resources. Everywhere else `${` is text, as in a shell command. Two rules
+//! are our own: a resource's type is any type of SPEC §2, and its class has lower case.
 
 mod container;
 mod file;
@@ -22,7 +22,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Workload>
     document(reader, root, "the Score file", true)
 }
 
-/// Reads a Score document that stands in a Deployment, where it needs no `apiVersion`.
+/// Reads a Score document inside a Deployment, where it needs no `apiVersion`.
 pub(crate) fn read_inline(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Workload> {
     document(reader, node, "the workload", false)
 }
@@ -73,7 +73,7 @@ fn document(reader: &mut Reader<'_>, root: &Node<'_>, what: &str, versioned: boo
 }
 
 fn metadata<'n>(reader: &mut Reader<'_>, node: &'n Node<'_>) -> Option<&'n str> {
-    // Further fields are allowed here, so nothing is reported as unknown but what was meant for
+    // Further fields are allowed here, so the only fields reported as unknown are those meant for
     // the document itself.
     let mut fields = reader.fields(node, "`metadata`")?;
     for entry in node.entries().unwrap_or_default() {
@@ -144,7 +144,7 @@ fn service_port(reader: &mut Reader<'_>, node: &Node<'_>, name: &str) {
     fields.done(reader);
 }
 
-/// A whole number from 1 to 65535; `8080.0` is whole.
+/// An integer from 1 to 65535; `8080.0` is an integer.
 fn port(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
     let Kind::Number(number) = &node.kind else {
         reader.wrong_type(node, what, "a number");
@@ -156,7 +156,7 @@ fn port(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
     }
 }
 
-/// A string out of a few.
+/// One of a few strings.
 fn choice(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, choices: &[&str]) {
     let Some(text) = reader.string(node, what) else { return };
     if !choices.contains(&text) {
@@ -165,7 +165,7 @@ fn choice(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, choices: &[&str]
     }
 }
 
-/// A string that is at least one character long.
+/// A non-empty string.
 fn filled(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
     if reader.string(node, what).is_some_and(str::is_empty) {
         reader.wrong_value(&node.span, format!("{what} is empty"), "write a value, or leave the field out");

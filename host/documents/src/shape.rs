@@ -1,9 +1,9 @@
-//! What a document looks like apart from its head, so that a lost head is an error and not a file
-//! of somebody else's. Strict: what others write must not look like ours.
+//! Recognises a document apart from its head, so that a lost head is an error and not somebody
+//! else's file. Strict: documents of others must not look like ours.
 
 use crate::yaml::{Kind, Node};
 
-/// The kind of document that something looks like, and the head that it lacks.
+/// The kind of document that a node looks like, and the head that it lacks.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// With its article.
@@ -25,7 +25,7 @@ const RESOURCE_TYPE: Shape =
 const WORKSPACE: Shape =
     Shape { name: "a Workspace", head: "`apiVersion: purlin.dev/v1` and `kind: Workspace`" };
 
-/// What a document without a known head looks like.
+/// The kind of a document without a known head.
 pub(crate) fn of(root: &Node<'_>) -> Option<Shape> {
     let has = |node: &Node<'_>, name: &str| node.get(name).is_some();
     let text = |node: &Node<'_>, name: &str| node.get(name).is_some_and(|node| node.as_str().is_some());
@@ -70,8 +70,8 @@ pub(crate) fn of(root: &Node<'_>) -> Option<Shape> {
     None
 }
 
-/// What a manifest looks like whose kind is one of ours and whose group is not: others have kinds
-/// of these names, too, and bodies of another form.
+/// The shape of a manifest whose kind is one of ours and whose group is not: others have kinds with
+/// these names, too, and bodies of another form.
 pub(crate) fn under_another_name(root: &Node<'_>) -> Option<Shape> {
     let kind = root.get("kind").and_then(Node::as_str)?;
     let spec = root.get("spec").filter(|spec| spec.get("forProvider").is_none());
@@ -129,7 +129,7 @@ pub(crate) fn is_criteria(node: &Node<'_>) -> bool {
     !items.is_empty() && items.iter().all(known)
 }
 
-/// Whether something has the form of the resources that a definition brings along.
+/// Whether something has the form of the resources that a definition co-provisions.
 pub(crate) fn is_provision(node: &Node<'_>) -> bool {
     const KNOWN: [&str; 3] = ["is_dependent", "match_dependents", "params"];
     let entries = node.entries().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The texts that documents came from, kept so that faults can show the lines they are about.
+//! The texts of documents, kept so that faults can show their lines.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -11,11 +11,11 @@ pub struct SourceMap {
     texts: HashMap<Arc<str>, Text>,
 }
 
-/// A text, and how it may be shown.
+/// A text, and its displayable form.
 #[derive(Clone, Debug)]
 struct Text {
     text: Arc<str>,
-    /// Made when first needed.
+    /// Created when first needed.
     shown: OnceLock<Shown>,
 }
 
@@ -28,7 +28,7 @@ struct Shown {
 }
 
 impl SourceMap {
-    /// Adds a text, replacing one of the same name. A byte-order mark is left out.
+    /// Adds a text, replacing one of the same name. Removes a byte-order mark.
     pub fn insert(&mut self, name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) {
         let text: Arc<str> = text.into();
         let text = match text.strip_prefix('\u{feff}') {
@@ -43,7 +43,8 @@ impl SourceMap {
         self.texts.get(name).map(|entry| &entry.text)
     }
 
-    /// One line of a text, counted from 1, without its end, as it may be shown: literal secrets are masked.
+    /// One line of a text, counted from 1, without its end, for display: literal secrets are
+    /// masked.
     pub fn line(&self, name: &str, line: u32) -> Option<&str> {
         let (name, entry) = self.texts.get_key_value(name)?;
         let Shown { text, lines } = entry.shown.get_or_init(|| {

@@ -8,7 +8,7 @@ use purlin_model::{Diagnostic, Entries, Map, Reference, Template, Value};
 use crate::reader::Reader;
 use crate::yaml::{Kind, Locator, Node};
 
-/// A tree with its placeholders parsed. Faults are reported, and leave a null behind.
+/// A tree with its placeholders parsed. Faults are reported, and leave a null.
 pub(crate) fn template(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Template {
     match &node.kind {
         Kind::String(text, style) if text.contains('$') => {
@@ -29,7 +29,7 @@ pub(crate) fn template(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialec
     }
 }
 
-/// A tree in which `${` means nothing.
+/// A tree in which `${` has no meaning.
 pub(crate) fn constant(node: &Node<'_>) -> Value {
     match &node.kind {
         Kind::Null => Value::Null,
@@ -68,16 +68,16 @@ pub(crate) fn map(entries: impl Iterator<Item = (Arc<str>, Template)>) -> Templa
     Template::Constant(Value::Map(values.collect::<Map>()))
 }
 
-/// What a document calls resources by, to check its placeholders against.
+/// A document's names for resources, to check its placeholders.
 pub(crate) struct Names<'n> {
     /// Names of the workload's own resources.
     pub(crate) named: Vec<&'n str>,
-    /// Names of shared resources; `None` where the document cannot know them.
+    /// Names of shared resources; `None` if the document cannot know them.
     pub(crate) shared: Option<Vec<&'n str>>,
 }
 
 impl Names<'_> {
-    /// Reports placeholders that name a resource nobody declared.
+    /// Reports placeholders that name an undeclared resource.
     pub(crate) fn check(&self, template: &Template, faults: &mut Vec<Diagnostic>) {
         template.placeholders(&mut |placeholder| {
             let (name, known, what) = match (&placeholder.reference, &self.shared) {

@@ -1,11 +1,11 @@
-//! Paths that documents write stay in a tree of folders: whoever writes a document may not
-//! read with it what its tree does not hold.
+//! Paths in documents stay within a tree of folders: an author of a document cannot use it to read
+//! files outside its tree.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::walk;
 
-/// Why a file is not read.
+/// Why a file was not read.
 #[derive(Debug)]
 pub(crate) struct Unread {
     pub(crate) code: &'static str,
@@ -17,17 +17,17 @@ pub(crate) fn unread(code: &'static str, message: impl Into<String>, help: impl 
     Unread { code, message: message.into(), help: help.into() }
 }
 
-/// A file that the system does not let be read.
+/// A file that the system does not allow to be read.
 pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Unread {
     let (message, help) = walk::unreadable_words(path, error);
     unread("unreadable-file", message, help)
 }
 
-/// Where a path leads that a document in `folder` writes: to a regular file in `tree`, links
-/// resolved. `help` tells what would be right.
+/// Resolves a path in a document of `folder`: to a regular file in `tree`, with links resolved.
+/// `help` says how to correct it.
 ///
 /// # Errors
-/// When it is absolute, leaves the tree by `..` or by a link, or leads to something else.
+/// If it is absolute, leaves the tree by `..` or by a link, or leads to something else.
 pub(crate) fn regular_file(
     tree: &Path,
     folder: &Path,
@@ -42,7 +42,7 @@ pub(crate) fn regular_file(
     let written_path = folder.join(written);
     let failed = |error: &std::io::Error| unreadable(&written_path, error);
     let tree = real(tree).map_err(|error| failed(&error))?;
-    // By its letters first: what lies outside is not even looked for.
+    // First lexically: files outside are not even searched.
     let mut plain = real(folder).map_err(|error| failed(&error))?;
     for part in written.components() {
         match part {
@@ -60,7 +60,7 @@ pub(crate) fn regular_file(
     if !path.starts_with(&tree) {
         return Err(outside("is a link that leads out of the folder"));
     }
-    // Looked at before it is opened, which would wait for the other end of a pipe.
+    // Checked before opening, which would wait for the other end of a pipe.
     let metadata = path.metadata().map_err(|error| failed(&error))?;
     match metadata.is_file() {
         true => Ok(path),
@@ -73,7 +73,7 @@ fn real(folder: &Path) -> std::io::Result<PathBuf> {
 }
 
 /// The tree that the paths of a document in `folder` stay in: the workspace that it belongs to, the
-/// folder among `named` that it was found in, or else its own folder.
+/// folder among `named` in which it was found, or else its own folder.
 pub(crate) fn around(folder: &Path, named: &[PathBuf]) -> PathBuf {
     let Ok(real) = real(folder) else { return folder.to_path_buf() };
     let workspace = real.ancestors().find(|folder| folder.join(walk::WORKSPACE_FILE).is_file());

@@ -1,5 +1,6 @@
 //! Values that are given beside the documents: by the environment in the Workspace, by files, and
-//! one by one (SPEC §9). They stand over the `values` of Deployments, the later over the earlier.
+//! one by one (SPEC §9). They override the `values` of Deployments; later ones override earlier
+//! ones.
 //!
 //! A file of values is a map in YAML or JSON. Placeholders in it are those of definitions.
 
@@ -37,7 +38,7 @@ fn value(reader: &mut Reader<'_>, entry: &Entry<'_>, origin: ValueOrigin) -> Giv
 }
 
 impl Loaded {
-    /// Reads a file of values. Its faults go to the others.
+    /// Reads a file of values. Its faults are added to the others.
     pub fn read_values(&mut self, path: &Path) {
         let name = walk::display(path);
         let text = match walk::read_named(path) {
@@ -79,13 +80,13 @@ impl Loaded {
         self.given.append(&mut given);
     }
 
-    /// Gives a value: text, which becomes a number or a boolean where it takes the place of one.
-    /// `${` means nothing in it.
+    /// Sets a value: text, which becomes a number or a boolean if it replaces one. `${` has no
+    /// meaning in it.
     pub fn set_text(&mut self, name: &str, text: &str) {
         self.set(name, text.into(), ValueOrigin::Text);
     }
 
-    /// Gives a value as it is. `${` means nothing in it.
+    /// Sets a value unchanged. `${` has no meaning in it.
     pub fn set_value(&mut self, name: &str, value: serde_json::Value) {
         self.set(name, value, ValueOrigin::Typed);
     }
@@ -100,7 +101,7 @@ impl Loaded {
         });
     }
 
-    /// Gives a value again that an earlier run was given.
+    /// Sets a value of an earlier run again.
     pub fn give_again(
         &mut self,
         name: &str,
@@ -118,7 +119,7 @@ impl Loaded {
     }
 }
 
-/// A value with its placeholders parsed, all of them at one place.
+/// A value with its placeholders parsed, all with the same place.
 fn parsed(written: &serde_json::Value, place: &Location, faults: &mut Vec<Diagnostic>) -> Template {
     match written {
         serde_json::Value::String(text) if text.contains('$') => {

@@ -1,5 +1,5 @@
-//! Files and folders to texts (SPEC §2): what is read, what is skipped, and what is refused
-//! before it is read. Knows nothing of what the texts say.
+//! Files and folders to texts (SPEC §2): which are read, which are skipped, and which are rejected
+//! before they are read. This module knows nothing of the content of texts.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -15,33 +15,34 @@ use crate::tree;
 
 /// The largest file that is read, in bytes.
 pub(crate) const MAX_FILE: u64 = 10 << 20;
-/// How deep folders are walked; deeper ones are most likely a loop of mounts.
+/// The maximum depth of walked folders; deeper ones are most likely a loop of mounts.
 const MAX_FOLDERS: usize = 64;
 
-/// A text, and how it was come by.
+/// A text, and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     /// As the user named it.
     pub(crate) name: Arc<str>,
     pub(crate) text: Arc<str>,
-    /// Relative paths in it count from here.
+    /// Relative paths in it start here.
     pub(crate) folder: PathBuf,
-    /// Whether the user or a document named this very file; otherwise it was found in a folder.
+    /// Whether the user or a document named this file; otherwise it was found in a folder.
     pub(crate) named: bool,
-    /// Where a document names it, when nobody else does.
+    /// Where a document names it, if only a document does.
     pub(crate) named_at: Option<Location>,
-    /// Whether a Workspace in it counts: it was named, or is the `purlin.yaml` of a named folder.
+    /// Whether a Workspace in it is in force: it was named, or is the `purlin.yaml` of a named
+    /// folder.
     pub(crate) governs: bool,
-    /// The files that it takes content from, where they were kept with it.
+    /// The files whose content it uses, if they were kept with it.
     pub(crate) kept: Kept,
 }
 
-/// What was kept of the files that a document takes content from.
+/// The kept files whose content a document uses.
 #[derive(Clone, Debug)]
 pub(crate) enum Kept {
-    /// The document comes from disk, and so do they.
+    /// The document is on disk, and so are they.
     OnDisk,
-    /// A document of a time when they were not read.
+    /// A document from a time when they were not read.
     Never,
     /// All of them.
     All(Vec<AttachedFile>),
@@ -50,18 +51,18 @@ pub(crate) enum Kept {
 /// The file that holds the Workspace.
 pub const WORKSPACE_FILE: &str = "purlin.yaml";
 
-/// Collects texts, each file once however it is reached.
+/// Collects texts, each file once, however it is reached.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
     pub(crate) sources: Vec<Source>,
     pub(crate) faults: Vec<Diagnostic>,
-    /// Where each file stands in `sources`; `None` for one that could not be read.
+    /// The position of each file in `sources`; `None` for one that could not be read.
     seen: HashMap<PathBuf, Option<usize>>,
     /// The real folders that were walked: links may lead to one twice, or in circles.
     walked: HashSet<PathBuf>,
     /// The real folders that the user named.
     named: Vec<PathBuf>,
-    /// The real folders that drivers may write to. What lies there is theirs.
+    /// The real folders that drivers may write to. Their files belong to the drivers.
     pub(crate) written: HashSet<PathBuf>,
 }
 
@@ -80,7 +81,7 @@ impl Collector {
         }
     }
 
-    /// A text that the caller has already.
+    /// A text that the caller already has.
     pub(crate) fn text(&mut self, name: &str, text: &str) {
         let name: Arc<str> = name.into();
         let length = text.len() as u64;
@@ -99,8 +100,8 @@ impl Collector {
         });
     }
 
-    /// A Score file that a Deployment in `folder` names at `place`; the name of its text, if it has
-    /// one.
+    /// A Score file that a Deployment in `folder` names at `place`; returns the name of its text,
+    /// if it has one.
     pub(crate) fn referenced(&mut self, folder: &Path, written: &Path, place: &Location) -> Option<Arc<str>> {
         const INSIDE: &str = "write a path to a Score file of the workspace, from the folder of this file";
         let tree = tree::around(folder, &self.named);
@@ -174,7 +175,7 @@ impl Collector {
         }
     }
 
-    /// A file, and where it stands in `sources`. Its size is looked at before it is read.
+    /// A file, and its position in `sources`. Its size is checked before it is read.
     fn file(&mut self, path: &Path, named: bool) -> Option<usize> {
         let identity = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if let Some(known) = self.seen.get(&identity) {
@@ -222,8 +223,8 @@ fn place(path: &Path) -> Location {
     Location::new(display(path), 0, 0)
 }
 
-/// Something in a folder that cannot even be looked at: a link to nothing, or anything in a folder
-/// that may be listed and not entered. What cannot be looked at may hold documents; what is gone
+/// An entry of a folder whose metadata cannot be read: a broken link, or anything in a folder that
+/// may be listed and not entered. Such an entry may hold documents; an entry that has disappeared
 /// since the folder was listed held some if its name says so.
 fn broken_entry(path: &Path, name: &str, error: &std::io::Error) -> Option<Diagnostic> {
     let Ok(target) = fs::read_link(path) else {
@@ -248,7 +249,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
     Diagnostic::error("unreadable-file", message).at(&place(path)).help(help)
 }
 
-/// Why a file cannot be read, and what helps.
+/// Why a file cannot be read, and how to fix it.
 pub(crate) fn unreadable_words(path: &Path, error: &std::io::Error) -> (String, String) {
     use std::io::ErrorKind;
     let shown = display(path);
@@ -261,7 +262,7 @@ pub(crate) fn unreadable_words(path: &Path, error: &std::io::Error) -> (String, 
             (format!("there is no file or folder `{shown}`"), help)
         }
         ErrorKind::PermissionDenied => {
-            // A folder has to be entered as well as listed; it may be the one around a file.
+            // A folder must be entered as well as listed; it may be the one around a file.
             let folder = match path.symlink_metadata() {
                 Ok(metadata) if metadata.is_dir() => Some(shown.clone()),
                 Ok(_) => None,
@@ -284,7 +285,7 @@ fn reason(error: &std::io::Error) -> String {
     text.get(..end).unwrap_or(&text).to_lowercase()
 }
 
-/// The entry beside a missing one whose name is most like its.
+/// The entry beside a missing one with the most similar name.
 fn neighbour(path: &Path) -> Option<Arc<str>> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -299,7 +300,7 @@ fn neighbour(path: &Path) -> Option<Arc<str>> {
     Some(display(&path.with_file_name(near)))
 }
 
-/// A text that others refer to and that was not given with them.
+/// A text that others refer to and that was not passed with them.
 pub(crate) fn unreadable_source(name: &Arc<str>) -> Diagnostic {
     Diagnostic::error("unreadable-file", "the text of this file is not among those given")
         .at(&Location::new(name.clone(), 0, 0))
@@ -319,19 +320,19 @@ pub(crate) fn too_large(name: &Arc<str>, size: Option<u64>) -> Diagnostic {
     .help("split it into several files")
 }
 
-/// The bytes of a regular file; nothing where they are more than [`MAX_FILE`].
+/// The bytes of a regular file; none if they are more than [`MAX_FILE`].
 pub(crate) fn bytes(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     within_limit(purlin_files::read(path, MAX_FILE))
 }
 
-/// The same of what the user named, which may be a pipe: a shell gives the output of a command as
-/// one.
+/// The same for a file that the user named, which may be a pipe: a shell passes the output of a
+/// command as one.
 fn bytes_named(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     if path.metadata()?.is_file() {
         return bytes(path);
     }
     let mut bytes = Vec::new();
-    // It tells no size, so the limit holds while reading.
+    // A pipe has no size, so the limit applies during reading.
     File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= MAX_FILE).then_some(bytes))
 }

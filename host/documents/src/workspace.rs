@@ -1,5 +1,5 @@
-//! `kind: Workspace`, the file `purlin.yaml`: state, drivers, what they may do, defaults
-//! (SPEC §2, §8 capabilities).
+//! `kind: Workspace`, the file `purlin.yaml`: state, drivers, their grants, defaults (SPEC §2, §8
+//! capabilities).
 //!
 //! ```yaml
 //! apiVersion: purlin.dev/v1
@@ -40,7 +40,7 @@ use crate::names::context_part;
 use crate::reader::Reader;
 use crate::yaml::{Kind, Node};
 
-/// Reads the operator's configuration; `folder` is where its file lies.
+/// Reads the operator's configuration; `folder` is the folder of its file.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> Option<Workspace> {
     let mut top = reader.fields(root, "the Workspace")?;
     top.entry("apiVersion");

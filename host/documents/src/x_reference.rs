@@ -1,5 +1,5 @@
-//! `x-reference`: what a field of a resource's params refers to, as the schema of its type says it
-//! (SPEC §7). Knows schemas, and no manifest.
+//! `x-reference`: the target of a field of a resource's params, from the schema of its type (SPEC
+//! §7). This module knows schemas, and no manifest.
 //!
 //! ```yaml
 //! vpcId:
@@ -24,27 +24,27 @@ use crate::reader::Reader;
 use crate::yaml::{Kind, Locator, Node, Style};
 
 const KEYWORD: &str = "x-reference";
-/// How many schemas one place of the params may have, and how far `$ref` is followed.
+/// How many schemas may apply to one place of the params, and how far `$ref` is followed.
 const MOST_PLACES: usize = 32;
 
-/// What a field refers to.
+/// The target of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
-    /// The type of the target; `None` for the only manifest that fits.
+    /// The type of the target; `None` for the only matching manifest.
     pub(crate) type_name: Option<TypeName>,
     pub(crate) read: Read,
-    /// How the reference field is called, where it is not called after the field.
+    /// The name of the reference field, if it does not follow from the field.
     pub(crate) field: Option<Arc<str>>,
 }
 
-/// What is read from the target.
+/// The value to read from the target.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Read {
     Output(Path),
     Build(Vec<Part>),
 }
 
-/// A stretch of a composite attribute.
+/// A part of a composite attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Part {
     Literal(Arc<str>),
@@ -80,7 +80,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, schema: &Node<'_>) -> Rules {
     Rules { schema: schema.to_json(), rules }
 }
 
-/// Reports reference fields where there can be none.
+/// Reports reference fields where they are not allowed.
 pub(crate) fn none(reader: &mut Reader<'_>, schema: &Node<'_>) {
     each(schema, "", &mut |_, node| {
         let entries = node.entries().unwrap_or_default();
@@ -237,7 +237,7 @@ fn parts(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Vec<Part>> {
     faults.is_empty().then_some(parts)
 }
 
-/// A path of segments by `.`.
+/// A path of segments separated by `.`.
 fn path(text: &str) -> Option<Path> {
     let fits = |segment: &str| {
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | ':' | '@');
@@ -247,7 +247,7 @@ fn path(text: &str) -> Option<Path> {
     segments.iter().all(|segment| fits(segment)).then(|| Path(segments.into_iter().map(Arc::from).collect()))
 }
 
-/// The schemas that hold for one place of the params.
+/// The schemas that apply to one place of the params.
 #[derive(Clone, Debug)]
 pub(crate) struct Place<'r> {
     rules: &'r Rules,
@@ -264,7 +264,7 @@ impl Rules {
 }
 
 impl<'r> Place<'r> {
-    /// Adds a schema, and those that it refers to or consists of.
+    /// Adds a schema, and the schemas that it refers to or consists of.
     fn add(&mut self, pointer: String, schema: &'r Json) {
         if self.schemas.len() >= MOST_PLACES || self.schemas.iter().any(|(known, _)| *known == pointer) {
             return;
@@ -304,12 +304,12 @@ impl<'r> Place<'r> {
         (!place.schemas.is_empty()).then_some(place)
     }
 
-    /// The place of a field that the schema names.
+    /// The place of a field that the schema defines.
     pub(crate) fn property(&self, name: &str) -> Option<Self> {
         self.below("properties", Some(name))
     }
 
-    /// The place of a field, named or not.
+    /// The place of a field, defined or not.
     pub(crate) fn field(&self, name: &str) -> Option<Self> {
         self.property(name).or_else(|| self.below("additionalProperties", None))
     }
@@ -319,7 +319,7 @@ impl<'r> Place<'r> {
         self.below("items", None)
     }
 
-    /// What the place refers to, or what each of its items does.
+    /// The reference of the place, or of each of its items.
     pub(crate) fn rule(&self) -> Option<&'r Rule> {
         let own = |place: &Self| place.schemas.iter().find_map(|(at, _)| place.rules.rules.get(at));
         own(self).or_else(|| own(&self.items()?))
@@ -334,8 +334,8 @@ impl<'r> Place<'r> {
         })
     }
 
-    /// The field that a reference field fills by its `field`, or the one whose reference field
-    /// has that name but for its end: `subnetIdSelector` beside `field: subnetIdRefs`.
+    /// The field that a reference field fills by its `field`, or the one whose reference field has
+    /// the same name except for its suffix: `subnetIdSelector` beside `field: subnetIdRefs`.
     pub(crate) fn filled_by(&self, reference: &str) -> Option<(&'r str, Self)> {
         let stem = |name: &'_ str| -> String {
             let ends = ["Refs", "Ref", "Selector"];

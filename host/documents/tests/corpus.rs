@@ -1,4 +1,4 @@
-//! Real documents by others: each loads, or is refused for a true fault in it.
+//! Real documents of others: each loads, or is rejected for a real fault.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -50,7 +50,7 @@ fn every_definition_and_score_file_loads_or_is_refused_rightly() {
         let loaded = load(&[Input::Path(path.clone())]);
         let shown = loaded.sources.render(&loaded.diagnostics, false, 100);
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        // Score extension files are no Score files: named, they are refused.
+        // Score extension files are not Score files: they are rejected when named.
         if name.starts_with("humanitec.score") {
             assert_eq!(codes(&loaded), ["not-a-document"], "{shown}");
             *counts.entry("extensions").or_default() += 1;
@@ -88,7 +88,7 @@ fn every_porter_bundle_is_read() {
     }
 }
 
-/// How many reference fields manifests have, each entry of a list for itself.
+/// How many reference fields manifests have, counting each entry of a list.
 fn references(loaded: &Loaded) -> usize {
     let mut count = 0;
     for manifest in &loaded.deployment.manifests {
@@ -143,7 +143,7 @@ fn manifests_that_are_given_twice_are_named() {
     assert_eq!(named("the ProviderConfig `example` is given twice"), 6);
     assert_eq!(named("the Secret `crossplane-system/my-docdb-creds` is given twice"), 1);
     assert_eq!(named("the BucketPolicy `bucketpolicy-public` is given twice"), 1);
-    // Names end where they seem to: blanks behind them do not count.
+    // Names end where they seem to: spaces after them are ignored.
     let loaded = load(&[Input::Path(corpus.join("manifests/provider-aws/ec2/securitygroup.yaml"))]);
     assert!(format!("{:?}", loaded.deployment.manifests[0].params).contains("\"vpcIdRef: sample-vpc\""));
 }
@@ -164,7 +164,7 @@ fn what_is_loaded_has_its_places_and_placeholders() {
         for template in trees.into_iter().flatten() {
             template.placeholders(&mut |placeholder| {
                 placeholders += 1;
-                // The line that it claims to be on holds it, at the column that it claims.
+                // The line in its location contains it, at the column in its location.
                 let place = &placeholder.location;
                 let line = loaded.sources.line(&place.file, place.line).expect("a line");
                 let rest: String = line.chars().skip(place.column as usize - 1).collect();

@@ -1,4 +1,4 @@
-//! What people read when a document is wrong.
+//! Messages about faulty documents.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -120,7 +120,7 @@ fn a_lock() {
     let text = "apiVersion: purlin.dev/v1\nkind: Lock\nspec:\n  drivers:\n    acme/db:\n      - version: ^1\n        digest: sha256:12\n        wish: []\n      - {}\n    a b: []\n    acme/x: {}\n";
     let loaded = load(&[Input::Text { name: "purlin.lock".into(), text: text.into() }]);
     insta::assert_snapshot!(loaded.sources.render(&loaded.diagnostics, false, 100));
-    // Elsewhere it has no effect, and nobody shall think that it had.
+    // Elsewhere it has no effect, and must not appear to have one.
     insta::assert_snapshot!(shown("apiVersion: purlin.dev/v1\nkind: Lock\nspec: {drivers: {}}\n"));
 }
 
@@ -219,7 +219,8 @@ fn faults_end_at_a_hundred() {
     assert_eq!(last.location.as_ref().map(|place| place.line), Some(105));
 }
 
-/// A range of a driver's versions is read whole, and nothing behind the `@` is no range.
+/// A range of a driver's versions is read completely, and text after the `@` that is not a range is
+/// a fault.
 #[test]
 fn ranges_of_versions() {
     for (range, fault) in [

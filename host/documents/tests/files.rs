@@ -1,4 +1,4 @@
-//! Files and folders: what is read, what is skipped, and what is read once.
+//! Files and folders: which are read, which are skipped, and which are read once.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -100,8 +100,8 @@ fn a_deployment_brings_its_score_files() {
     assert_eq!(loaded.diagnostics[0].location.as_ref().map(|place| place.line), Some(7));
 }
 
-/// Whoever writes a Deployment may not read with it what lies outside of its workspace, nor learn
-/// what is in a file that is no document.
+/// With a Deployment, an author cannot read files outside its workspace, nor learn the content of a
+/// file that is not a document.
 #[test]
 fn a_deployment_brings_nothing_but_score_files_of_its_workspace() {
     let outside = tempfile::tempdir().expect("a folder");

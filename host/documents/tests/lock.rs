@@ -1,4 +1,5 @@
-//! The lock beside a Workspace: found without being named, and in force whatever is wrong with it.
+//! The lock beside a Workspace: it is found without being named, and is in force whatever is wrong
+//! with it.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -59,10 +60,10 @@ fn it_is_read_where_it_lies_beside_the_workspace() {
     assert_eq!(pins[0].digest.hex(), "0123456789abcdef".repeat(4));
     assert!(pins[0].grants.contains("dirs ./a as /a ro") && pins[0].wishes.is_empty());
     assert_eq!((pins[0].location.line, read_there.faulty), (7, false));
-    // It is the operator's business of the day, and no part of a deployment.
+    // It is the operator's current configuration, and not part of a deployment.
     assert!(loaded.sources().is_empty());
 
-    // The file alone names the Workspace just as well; named itself, it is read once.
+    // The file itself names the Workspace just as well; when the lock is named, it is read once.
     let alone = load(&[Input::Path(folder.path().join("purlin.yaml"))]);
     assert_eq!(read(&alone), Some(read_there));
     std::fs::write(folder.path().join(LOCK_FILE), "apiVersion: purlin.dev/v1\nkind: Lock\n")
@@ -88,7 +89,7 @@ fn whatever_is_wrong_with_it_nothing_is_approved() {
     assert_eq!(broken(&lock(&pin("1.2.3")).replace("grants", "grant")), ["a version has no field `grant`"]);
     let twice = broken(&lock(&format!("{}{}", pin("1.2.3"), pin("1.2.4"))));
     assert!(twice[0].ends_with(" twice"), "{twice:?}");
-    // What a merge leaves behind.
+    // The remains of a merge.
     broken(&format!("<<<<<<< ours\n{}=======\n>>>>>>> theirs\n", lock(&pin("1.2.3"))));
     broken("[");
     broken("just text");

@@ -1,4 +1,4 @@
-//! Rules of managed resources, each with the documents that show it.
+//! Rules of managed resources, each with documents that show it.
 
 #![allow(clippy::expect_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ fn manifests(text: &str) -> Vec<Manifest> {
     read(text).deployment.manifests
 }
 
-/// A template as text, with what its placeholders read.
+/// A template as text, with the targets of its placeholders.
 fn show(template: &Template) -> String {
     match template {
         Template::Constant(value) => value.redact().to_string(),
@@ -144,7 +144,7 @@ fn a_reference_fills_the_field_beside_it() {
     assert_eq!(params("{vpcIdRef: {name: net}}"), "{vpcId: <manifest `n/net` id>}");
     assert_eq!(params("{vpcIdRef: {name: net, namespace: m}}"), "{vpcId: <manifest `m/net` id>}");
     assert_eq!(params("{a: [{b: {vpcIdRef: {name: net}}}]}"), "{a: [{b: {vpcId: <manifest `n/net` id>}}]}");
-    // The reference wins over a literal.
+    // The reference overrides a literal.
     assert_eq!(params("{vpcId: x, a: 1, vpcIdRef: {name: net}}"), "{a: 1, vpcId: <manifest `n/net` id>}");
     let keep = "policy: {resolve: IfNotPresent}";
     assert_eq!(params(&format!("{{vpcId: x, vpcIdRef: {{name: net, {keep}}}}}")), r#"{"vpcId":"x"}"#);
@@ -215,7 +215,7 @@ fn what_a_schema_calls_a_reference_has_to_be_one() {
         );
         faults(&text, &[("wrong-value", "4:22")]);
     }
-    // What it does not speak of is data, and so is what says nothing.
+    // Fields that it does not mention are data, and so are fields without a reference.
     assert_eq!(params_with("{keyRef: net}", SUBNETS), r#"{"keyRef":"net"}"#);
     assert_eq!(
         params_with("{vpcIdRef: null, groupIdRefs: []}", SUBNETS),
@@ -234,7 +234,7 @@ fn selectors_choose_one_or_all() {
     let all = "<any manifest with `a: b`, `tier: db` id>";
     assert_eq!(params(&format!("{{vpcIds: [x], vpcIdSelector: {tier}}}")), format!("{{vpcIds: {all}}}"));
     assert_eq!(params(&format!("{{vpcIDsSelector: {tier}}}")), format!("{{vpcIDs: {all}}}"));
-    // A reference by name wins.
+    // A reference by name takes precedence.
     assert_eq!(
         params(&format!("{{vpcIdSelector: {tier}, vpcIdRef: {{name: x}}}}")),
         "{vpcId: <manifest `n/x` id>}"
@@ -264,7 +264,7 @@ fn only_values_of_that_shape_are_references() {
     let text = "apiVersion: a.b/v1\nkind: C\nmetadata: {name: d}\nspec: {forProvider: {fooRef: {nmae: x}, barSelector: {matchLabel: {a: b}}}}\n";
     faults(text, &[("unknown-field", "4:31"), ("unknown-field", "4:55")]);
     assert_eq!(load_text(text).diagnostics[0].severity, Severity::Warning);
-    // Kubernetes' own kinds have fields of that shape.
+    // Kubernetes' own kinds have fields with that shape.
     let pods = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: d}\nspec: {podSelector: {matchLabels: {a: b}}, envFrom: [{secretRef: {name: x}}], fooRef: {name: x}}\n";
     assert_eq!(
         show(&manifests(pods)[0].params),
@@ -344,7 +344,7 @@ fn faults_of_heads() {
         &[("missing-field", "3:10"), ("missing-field", "3:18")],
     );
     faults("apiVersion: v1\nkind: a b\nmetadata: {name: a}\n", &[("bad-name", "2:7")]);
-    // One of ours whose group is wrong altogether.
+    // One of ours with a completely wrong group.
     faults(
         "apiVersion: example.org/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {app: a, env: b}\n",
         &[("unknown-version", "1:13")],
@@ -519,7 +519,7 @@ fn annotations_of_a_life() {
     };
     faults(&one("purlin.dev/paused: 'yes'"), &[("wrong-value", "3:54")]);
     faults(&one("purlin.dev/pause: 'true'"), &[("unknown-field", "3:35")]);
-    // Without a name of its own, the name of the manifest counts.
+    // Without an external name, the name of the manifest is used.
     let (options, _) = life("managementPolicies: [Observe]", "");
     assert_eq!(options.expect("options").rest.observe.as_deref(), Some("d"));
 }

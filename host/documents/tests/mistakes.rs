@@ -1,4 +1,4 @@
-//! Small mistakes, and what people read about them at 80 columns.
+//! Small mistakes, and the messages about them at 80 columns.
 
 #![allow(clippy::expect_used)]
 
@@ -52,7 +52,7 @@ shared:
     type: dns
 ";
 
-/// What is said of a text with one part of it replaced.
+/// The message for a text with one part of it replaced.
 #[track_caller]
 fn said(text: &str, part: &str, by: &str) -> String {
     assert!(text.contains(part), "{part}");

@@ -1,5 +1,5 @@
-//! Random edits of documents: whatever the edited text still names is in what was read, or there
-//! is an error. Nothing is left out in silence.
+//! Random edits of documents: everything that the edited text still names is in the result, or
+//! there is an error. Nothing is omitted silently.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -210,7 +210,7 @@ const ALL: [(&str, &str); 7] = [
     ("manifests.yaml", MANIFESTS),
 ];
 
-/// One slip of an editor.
+/// One editing mistake.
 #[derive(Clone, Debug)]
 enum Edit {
     DropLine(Index),
@@ -292,7 +292,7 @@ fn apply(text: &str, edit: &Edit) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The names that stand in a text: ours all begin with `zq` or `ZQ`. A text has no comments.
+/// The names in a text: ours all begin with `zq` or `ZQ`. A text has no comments.
 fn names(text: &str) -> Vec<&str> {
     let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     text.split(|c| !part(c))
@@ -306,7 +306,7 @@ fn everything(loaded: &Loaded) -> String {
     format!("{context:?} {deployment:?} {definitions:?} {resource_types:?} {workspace:?}")
 }
 
-/// The text without what distinguishes a kind from a type.
+/// The text without the difference between a kind and a type.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| *c != '-').flat_map(char::to_lowercase).collect()
 }
@@ -317,7 +317,7 @@ fn holds(loaded: &Loaded, text: &str) -> Result<(), TestCaseError> {
     }
     let all = everything(loaded);
     for name in names(text) {
-        // A remark of somebody else's: an unknown field that holds a word.
+        // A remark in another format: an unknown field that holds a word.
         let told = loaded.diagnostics.iter().any(|fault| {
             let line = fault.location.as_ref().map_or(0, |place| place.line as usize);
             fault.code == "unknown-field"
@@ -326,7 +326,7 @@ fn holds(loaded: &Loaded, text: &str) -> Result<(), TestCaseError> {
                     .and_then(|index| text.lines().nth(index))
                     .is_some_and(|line| line.contains(name))
         });
-        // A kind is there as the type that it becomes: `ZqVpc` as `zq/zq-vpc`.
+        // A kind appears as its type: `ZqVpc` as `zq/zq-vpc`.
         let is_type = name.starts_with('Z') && bare(&all).contains(&bare(name));
         prop_assert!(
             told || is_type || all.contains(name),
@@ -365,7 +365,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
-    /// In a folder a file may be somebody else's; one that still says whose it is may not.
+    /// In a folder a file may belong to another program; one that still says that it is ours may
+    /// not.
     #[test]
     fn so_it_is_in_a_folder(
         which in 0..ALL.len(),
@@ -384,7 +385,7 @@ proptest! {
         let loaded = load(&[Input::Path(folder.path().to_owned())]);
         let ours = edited.contains("purlin.dev/v1")
             || edited.contains("entity.humanitec.io/v1b1")
-            // As a key: `modules:a` is a word of somebody else's.
+            // As a key: `modules:a` is a word of another format.
             || edited.lines().any(|line| line.trim() == "modules:");
         if ours {
             holds(&loaded, &edited)?;

@@ -1,4 +1,4 @@
-//! Nothing in a text or a file may panic, hang, or eat the memory.
+//! No text or file may cause a panic, a hang, or exhaust the memory.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -98,7 +98,7 @@ fn load_text(text: &str) -> Loaded {
     load(&[Input::Text { name: "-".into(), text: text.into() }])
 }
 
-/// Loads and renders; every place has to be one of the text.
+/// Loads and renders; every place must be one in the text.
 fn survives(text: &str) {
     let loaded = load_text(text);
     for color in [false, true] {
@@ -114,7 +114,7 @@ fn survives(text: &str) {
     }
 }
 
-/// A piece that matters to YAML or to us.
+/// A piece that has a meaning in YAML or in our formats.
 fn piece() -> impl Strategy<Value = String> {
     let pieces = [
         "\n",

@@ -1,5 +1,5 @@
-//! Score files: the verdict of the parser is that of the published schema, on real documents and
-//! on every small change to them.
+//! Score files: the parser agrees with the published schema, on real documents and on every small
+//! change to them.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use purlin_documents::{Input, SchemaKind, load, schema};
 use serde_json::{Value, json};
 
-/// The published schema with the two rules that are ours: types of SPEC §2, classes in lower case.
+/// The published schema with our own two rules: types of SPEC §2, classes in lower case.
 fn published() -> Option<Value> {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/score/score-spec/score-v1b1.json");
@@ -107,7 +107,7 @@ fn pool() -> Vec<Value> {
 
 const KEYS: [&str; 10] = ["a", "ab", "target", "A=B", "", "x.y/zz", "-a", "AB", "a_b", "params"];
 
-/// Every pointer into a document, of containers and of leaves.
+/// Every pointer in a document, to containers and to leaves.
 fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {
@@ -126,7 +126,7 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// All small changes: a part replaced, taken away, renamed, or added.
+/// All small changes: a part replaced, removed, renamed, or added.
 fn mutations(document: &Value, check: &mut dyn FnMut(&Value)) {
     check(document);
     let mut places = Vec::new();
@@ -153,10 +153,10 @@ fn mutations(document: &Value, check: &mut dyn FnMut(&Value)) {
     }
 }
 
-/// Faults about what a document names, and not about its form.
+/// Faults in the names of a document, and not in its form.
 const ELSEWHERE: [&str; 3] = ["unknown-resource", "unreadable-file", "outside-path"];
 
-/// Whether the parser takes the form of a document; what its placeholders name is another matter.
+/// Whether the parser accepts the form of a document, regardless of the names in its placeholders.
 fn parses(document: &Value) -> Result<(), String> {
     let loaded = load(&[Input::Text { name: "score.yaml".into(), text: document.to_string() }]);
     let errors: Vec<_> =
@@ -171,7 +171,7 @@ fn parser_published_schema_and_our_schema_agree() {
     let ours = jsonschema::draft202012::new(&schema(SchemaKind::Score)).expect("a schema");
     let (mut good, mut bad) = (0, 0);
     mutations(&full(), &mut |document| {
-        // An empty document is none.
+        // An empty document is not a document.
         if document.is_null() {
             return;
         }

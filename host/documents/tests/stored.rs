@@ -1,4 +1,4 @@
-//! Texts that were kept are read again without their files, and say the same.
+//! Kept texts can be read again without their files, with the same result.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -12,7 +12,7 @@ fn faults(loaded: &Loaded) -> String {
     loaded.sources.render(&loaded.diagnostics, false, 100)
 }
 
-/// Reads the texts of `loaded` once more, and holds the two against each other.
+/// Reads the texts of `loaded` once more, and compares the results.
 #[track_caller]
 fn same_again(loaded: &Loaded) -> Loaded {
     let again = load_sources(loaded.sources().to_vec());
@@ -21,7 +21,7 @@ fn same_again(loaded: &Loaded) -> Loaded {
     assert_eq!(again.deployment, loaded.deployment);
     assert_eq!(again.definitions, loaded.definitions);
     assert_eq!(again.resource_types, loaded.resource_types);
-    // Nothing is said of files that are not kept.
+    // Files that are not kept are not mentioned.
     let kept = |place: &Location| loaded.sources().iter().any(|source| source.name == place.file);
     let mut others = loaded.diagnostics.clone();
     others.retain(|fault| fault.location.as_ref().is_none_or(kept));
@@ -46,7 +46,7 @@ fn every_example_says_the_same_again() {
         let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
         entries.filter(|path| path.is_dir()).collect::<Vec<_>>()
     };
-    // All of them together have more faults than are shown.
+    // Together they have more faults than are shown.
     let mut folders = below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"));
     let mut tried = 0;
     while let Some(folder) = folders.pop() {
@@ -84,7 +84,7 @@ fn what_is_wrong_comes_again_and_what_was_skipped_does_not() {
 fn score_files_are_found_however_they_were_reached() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    // Their workspace is around all of them.
+    // Their workspace contains all of them.
     write(at, "purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\n");
     write(at, "apps/web.yaml", &SCORE.replace("NAME", "web"));
     write(at, "far/away/worker.yaml", &SCORE.replace("NAME", "worker"));
@@ -96,7 +96,7 @@ fn score_files_are_found_however_they_were_reached() {
     write(at, "deploy/deployment.yaml", &format!("{HEAD}{spec}"));
     let named = load(&[Input::Path(at.join("deploy/deployment.yaml"))]);
     assert_eq!(named.deployment.workloads.len(), 2);
-    // Walked to first, the same files go by other names.
+    // If they are found by a walk first, the same files have other names.
     let walked = load(&[Input::Path(at.to_owned())]);
     assert_eq!(walked.deployment.workloads.len(), 2);
     drop(folder);

@@ -1,4 +1,4 @@
-//! Documents to one whole: each kind and id once, and Deployments that do not disagree.
+//! Combines documents: each kind and id once, and Deployments that do not contradict each other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::manifest::{self, Claims, Draft};
 use crate::resource_type::Written;
 use crate::x_reference::Rules;
 
-/// A part of the context, and where it was written.
+/// A part of the context, and its place.
 type Field = fn(&mut Loaded) -> (&mut Option<Arc<str>>, &mut Option<Location>);
 
-/// What has been read so far.
+/// The documents so far.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     pub(super) loaded: Loaded,
@@ -29,14 +29,14 @@ pub(super) struct Assembly {
     requirements: HashMap<Arc<str>, Location>,
     values: IndexMap<Arc<str>, Location>,
     lifecycles: HashMap<Key, Location>,
-    /// Manifests, which are understood when everything else is read.
+    /// Manifests, which are compiled after everything else is read.
     drafts: Vec<Draft>,
     claims: Claims,
     rules: HashMap<TypeName, Rules>,
 }
 
 impl Assembly {
-    /// Takes one thing that a text holds.
+    /// Takes one item of a text.
     pub(super) fn take(&mut self, piece: Piece) {
         match piece {
             Piece::Definition(definition) => self.definition(definition),
@@ -97,8 +97,8 @@ impl Assembly {
         }
     }
 
-    /// Makes resources of all manifests. What a Deployment says about the life of one overrides
-    /// what the manifest says.
+    /// Turns all manifests into resources. A Deployment's lifecycle settings for one override those
+    /// of the manifest.
     pub(super) fn manifests(&mut self) {
         let drafts = std::mem::take(&mut self.drafts);
         let mut compiled = manifest::compile(&drafts, &self.claims, &self.rules);
@@ -127,7 +127,7 @@ impl Assembly {
         }
     }
 
-    /// Whether nothing of this name came before; otherwise that is reported.
+    /// Whether this is the first item with this name; otherwise reports it.
     fn first(
         &mut self,
         what: &str,

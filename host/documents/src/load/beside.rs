@@ -1,5 +1,5 @@
-//! The lock beside a Workspace. Where there is such a file it is in force, so whatever is wrong
-//! with it is a fault and makes a lock by which nothing is approved.
+//! The lock beside a Workspace. If the file exists it is in force, so any fault in it is reported
+//! and leads to a lock that approves nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::yaml::{self, Node};
 
 const NEWEST: &str = "purlin.dev/v1";
 
-/// The lock in a folder, if the file is there at all. A text that was read before keeps its faults
-/// to itself.
+/// The lock in a folder, if the file exists. A text that was read before does not report its faults
+/// again.
 pub(super) fn lock(folder: &Path, sources: &mut SourceMap, faults: &mut Vec<Diagnostic>) -> Option<Lock> {
     let path = folder.join(LOCK_FILE);
-    // A link to nothing is a lock that cannot be read, not one that is not there.
+    // A broken link is an unreadable lock, not a missing one.
     match path.symlink_metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         _ => {}
@@ -42,7 +42,7 @@ pub(super) fn lock(folder: &Path, sources: &mut SourceMap, faults: &mut Vec<Diag
     Some(lock.unwrap_or_else(broken))
 }
 
-/// The one Lock of a text. None where it holds none, or something else as well.
+/// The single Lock of a text. None if it holds none, or something else as well.
 fn read(name: &Arc<str>, text: &str) -> (Option<Lock>, Vec<Diagnostic>) {
     let mut locks = Vec::new();
     let mut faults = Vec::new();
@@ -79,7 +79,7 @@ fn read(name: &Arc<str>, text: &str) -> (Option<Lock>, Vec<Diagnostic>) {
     (locks.pop().filter(|_| whole), faults)
 }
 
-/// A lock of a later format: what it holds back is not known here.
+/// A lock of a later format: its restrictions are unknown here.
 fn newer(reader: &Reader<'_>, root: &Node<'_>) -> Option<Diagnostic> {
     let version = root.get("apiVersion")?;
     let text = version.as_str()?;

@@ -1,4 +1,5 @@
-//! Documents once more, without their files: the texts of an earlier run give what they gave then.
+//! Reads documents again without their files: the texts of an earlier run give the same result as
+//! then.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
@@ -10,30 +11,31 @@ use super::{Loaded, Reading, finish, read_source};
 use crate::attached::AttachedFile;
 use crate::walk::{Kept, MAX_FILE, Source, too_large, unreadable_source, without_mark};
 
-/// A text that was read, with everything that it takes to read it again without its file.
+/// A text that was read, with everything needed to read it again without its file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SourceText {
-    /// What it is called in faults: the path as the user named it, `-` for standard input.
+    /// Its name in faults: the path as the user named it, `-` for standard input.
     pub name: Arc<str>,
-    /// What it says, without a byte-order mark.
+    /// Its content, without a byte-order mark.
     pub text: Arc<str>,
-    /// Whether the user named it. One that was found in a folder may hold what is not ours.
+    /// Whether the user named it. A file that was found in a folder may contain things that are not
+    /// ours.
     pub named: bool,
     /// The Score files that its Deployments name: the path as written, and the `name` of the text
-    /// that it led to.
+    /// that it refers to.
     pub scores: Vec<(Arc<str>, Arc<str>)>,
-    /// The files that its Score documents take content from (`files.source`). Where this is none,
-    /// no such file is read, and paths stay as they are written.
+    /// The files whose content its Score documents use (`files.source`). If this is none, no such
+    /// file is read, and paths stay as they are written.
     pub files: Option<Vec<AttachedFile>>,
 }
 
 impl SourceText {
-    /// A text that the user named. The paths in it count from the folder of its name.
+    /// A text that the user named. Paths in it are relative to the folder of its name.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         Self { name: name.into(), text: text.into(), named: true, scores: Vec::new(), files: None }
     }
 
-    /// The name of the text that a path in this one leads to.
+    /// The name of the text that a path in this one refers to.
     fn leads_to(&self, written: &Path) -> Arc<str> {
         let known = self.scores.iter().find(|(path, _)| Path::new(&**path) == written);
         match known {
@@ -46,7 +48,7 @@ impl SourceText {
     }
 }
 
-/// A path without `.`, and without `..` behind a folder.
+/// A path without `.`, and without `..` after a folder.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -61,9 +63,9 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// Reads documents from texts alone, such as those that [`Loaded::sources`] gave, in their order.
-/// No file is read. Whatever [`crate::load`] made of them comes again, with the same faults at the
-/// same places. A Workspace is there only if it shares a file with something else.
+/// Reads documents from texts alone, such as those of [`Loaded::sources`], in their order. Reads no
+/// file. Gives the same result as [`crate::load`] then, with the same faults at the same places. A
+/// Workspace is included only if it shares a file with something else.
 pub fn load_sources(sources: Vec<SourceText>) -> Loaded {
     let names: HashSet<Arc<str>> = sources.iter().map(|source| source.name.clone()).collect();
     let mut reading = Reading::default();
@@ -77,7 +79,7 @@ pub fn load_sources(sources: Vec<SourceText>) -> Loaded {
         let folder = Path::new(&*stored.name).parent().map(Path::to_path_buf).unwrap_or_default();
         let text = without_mark(&stored.text);
         let kept = stored.files.clone().map_or(Kept::Never, Kept::All);
-        // Where a Workspace counts was decided when the files were read.
+        // Which Workspace is in force was decided when the files were read.
         let (name, named) = (stored.name.clone(), stored.named);
         let source = Source { name, text, folder, named, named_at: None, governs: true, kept };
         let mut read = read_source(&source);

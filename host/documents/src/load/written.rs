@@ -1,5 +1,5 @@
-//! Folders that drivers may write to: documents are not looked for there, as what lies in them is
-//! made by drivers (SPEC §2).
+//! Folders that drivers may write to: documents are not searched there, because their files come
+//! from drivers (SPEC §2).
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,8 @@ use crate::recognise::{Format, Recognised, recognise};
 use crate::walk::{self, WORKSPACE_FILE};
 use crate::yaml;
 
-/// The real folders that the Workspace at `path` grants for writing: the file itself, or the one
-/// in a folder. What is wrong with it is reported when it is read as a document.
+/// The real folders that the Workspace at `path` grants for writing: `path` is the file itself, or
+/// its folder. Faults in it are reported when it is read as a document.
 pub(super) fn folders(path: &Path) -> Vec<PathBuf> {
     let file = match path.metadata() {
         Ok(metadata) if metadata.is_dir() => path.join(WORKSPACE_FILE),

@@ -1,5 +1,5 @@
-//! What a manifest depends on beside its reference fields: `dependsOn`, and the configuration of
-//! its provider.
+//! The dependencies of a manifest besides its reference fields: `dependsOn`, and the configuration
+//! of its provider.
 //!
 //! ```yaml
 //! dependsOn:
@@ -95,8 +95,8 @@ fn type_of(reader: &mut Reader<'_>, kind: &ManifestKind, span: &Span, scope: &Sc
     found
 }
 
-/// The type of a kind without its group: of the only group that has such manifests, or of the own
-/// one.
+/// The type of a kind without its group: from the only group with such manifests, or from the
+/// manifest's own group.
 fn kind_alone(
     reader: &mut Reader<'_>,
     kind: &Arc<str>,
@@ -133,7 +133,8 @@ fn provider(reader: &mut Reader<'_>, node: &Node<'_>, head: &Head, scope: &Scope
     let location = reader.at(&name.span);
     let name: Arc<str> = reader.text(name, "`name`")?.into();
     let group = types::provider(&head.kind.group);
-    // That of the provider, of the group itself, or of whatever group has one: the nearest counts.
+    // The configuration of the provider, of the group itself, or of any group with one: the nearest
+    // is used.
     let fits = |manifest: &&Manifest| {
         let near = manifest.kind.group == group || manifest.kind.group == head.kind.group;
         manifest.kind.kind == kind

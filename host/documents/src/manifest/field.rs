@@ -1,5 +1,5 @@
-//! Reference fields as they are written: which values are some, and what they name. Only values of
-//! exactly their shape are: `passwordSecretRef: {name, namespace, key}` is plain data.
+//! Reference fields as written: which values are reference fields, and what they name. Only values
+//! of exactly their shape are: `passwordSecretRef: {name, namespace, key}` is plain data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) struct Field<'n> {
     pub(super) form: Form,
 }
 
-/// What it is.
+/// The form of a reference field.
 #[derive(Debug)]
 pub(super) enum Form {
     /// `fooRef`
@@ -34,7 +34,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Whether a literal value that is there stays.
+    /// Whether an existing literal value stays.
     pub(super) fn keeps(&self) -> bool {
         match self {
             Self::One(named) => named.policy.keeps,
@@ -62,7 +62,7 @@ pub(super) struct Labelled {
     pub(super) location: Location,
 }
 
-/// What an entry of a map is.
+/// The result of reading an entry of a map.
 #[derive(Debug)]
 pub(super) enum Found<'n> {
     Data,
@@ -73,7 +73,7 @@ pub(super) enum Found<'n> {
 
 const NAMED: [&str; 3] = ["name", "namespace", "policy"];
 const LABELLED: [&str; 4] = ["matchLabels", "matchControllerRef", "namespace", "policy"];
-/// The part that makes a map one or the other.
+/// The member that decides the form of a map.
 const NAME: &str = "name";
 const LABELS: &str = "matchLabels";
 
@@ -98,7 +98,7 @@ pub(super) fn is_of_kubernetes(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
 }
 
-/// The end of a name that makes it the name of a reference field.
+/// The suffix that makes a name the name of a reference field.
 pub(super) fn end(key: &str) -> Option<&'static str> {
     ["Refs", "Ref", "Selector"].into_iter().find(|end| key.len() > end.len() && key.ends_with(end))
 }
@@ -140,7 +140,7 @@ pub(super) fn read<'n>(reader: &mut Reader<'_>, entry: &'n Entry<'_>, of_kuberne
     form.map_or(Found::Faulty, |form| Found::Field(Field { key, stem, form }))
 }
 
-/// Whether a value has exactly the keys of a reference. A key that is a slip is reported.
+/// Whether a value has exactly the keys of a reference. Reports a misspelled key.
 fn fits(reader: &mut Reader<'_>, node: &Node<'_>, field: &str, known: &[&'static str], main: &str) -> bool {
     let Some(entries) = node.entries().filter(|entries| !entries.is_empty()) else { return false };
     let other = |entry: &&Entry<'_>| !known.contains(&&*entry.key);
@@ -148,7 +148,7 @@ fn fits(reader: &mut Reader<'_>, node: &Node<'_>, field: &str, known: &[&'static
     if others.is_empty() {
         return true;
     }
-    // With a field that a reference does not have, it is most likely something else's.
+    // With a field that a reference does not have, it is most likely something else.
     let slips: Vec<_> = others
         .iter()
         .filter_map(|entry| Some((*entry, slip(&entry.key, known.iter().copied())?)))
@@ -167,7 +167,7 @@ fn fits(reader: &mut Reader<'_>, node: &Node<'_>, field: &str, known: &[&'static
     false
 }
 
-/// A map is too much to underline; its first key will do.
+/// A map is too large to underline; its first key is enough.
 fn place_of(node: &Node<'_>) -> crate::yaml::Span {
     node.entries().and_then(|entries| entries.first()).map_or(node.span, |entry| entry.key_span)
 }
@@ -184,7 +184,7 @@ fn named(reader: &mut Reader<'_>, node: &Node<'_>, field: &str) -> Option<Named>
     Some(Named { name: text.into(), namespace: namespace?, policy: policy?, location: reader.at(&name.span) })
 }
 
-/// The namespace that a field names, if it names one; `None` where that is wrong.
+/// The namespace of a field, if it has one; `None` if that is wrong.
 fn namespace(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Option<Arc<str>>> {
     match node.get("namespace") {
         None => Some(None),

@@ -1,4 +1,4 @@
-//! What a manifest is called, and where its params stand.
+//! The name of a manifest, and the place of its params.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) struct Head {
     pub(super) kind_location: Location,
 }
 
-/// Fields of `metadata` that Kubernetes keeps its books in.
+/// Fields of `metadata` that Kubernetes itself maintains.
 const METADATA: [&str; 13] = [
     "annotations",
     "creationTimestamp",
@@ -41,7 +41,7 @@ const METADATA: [&str; 13] = [
     "uid",
 ];
 
-/// The manifests of a `kind: List`; the document itself where it is none.
+/// The manifests of a `kind: List`; otherwise the document itself.
 pub(crate) fn items<'n, 't>(root: &'n Node<'t>) -> Vec<&'n Node<'t>> {
     let is_list = root.get("kind").and_then(Node::as_str) == Some("List");
     match root.get("items").map(|items| &items.kind) {
@@ -50,7 +50,7 @@ pub(crate) fn items<'n, 't>(root: &'n Node<'t>) -> Vec<&'n Node<'t>> {
     }
 }
 
-/// How a manifest is called by people: `VPC shop/net`.
+/// The name of a manifest for people: `VPC shop/net`.
 pub(crate) fn name_of(root: &Node<'_>) -> Option<Arc<str>> {
     let kind = root.get("kind")?.as_str()?;
     let metadata = root.get("metadata")?;
@@ -81,8 +81,8 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Head> {
             "unknown-field",
             format!("`metadata` has no field `{}`", entry.key),
         );
-        // A slip would change what the resource is called, and a map or list is most likely params at
-        // the wrong depth.
+        // A misspelling would change the name of the resource, and a map or list is most likely
+        // params at the wrong depth.
         let is_deep = matches!(entry.value.kind, Kind::Map(_) | Kind::List(_));
         let fault = match slip(&entry.key, known.clone()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
@@ -130,7 +130,7 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Head> {
     })
 }
 
-/// A text that has to be there.
+/// A required text.
 fn needed(
     reader: &mut Reader<'_>,
     root: &Node<'_>,
@@ -191,14 +191,14 @@ pub(super) fn strings(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> B
     found
 }
 
-/// Where the parts of a manifest stand.
+/// The places of the parts of a manifest.
 #[derive(Debug)]
 pub(super) struct Body<'n, 't> {
     /// The entries of the params.
     pub(super) params: Vec<&'n Entry<'t>>,
-    /// What stands beside `forProvider`; none where there is no `forProvider`.
+    /// The entries beside `forProvider`; none if there is no `forProvider`.
     pub(super) beside: Option<&'n [Entry<'t>]>,
-    /// What the manifest depends on.
+    /// The dependencies of the manifest.
     pub(super) depends_on: Vec<&'n Node<'t>>,
     pub(super) annotations: &'n [Entry<'t>],
     pub(super) under: Under,
@@ -211,7 +211,7 @@ impl<'n, 't> Body<'n, 't> {
     }
 }
 
-/// Finds the params and what stands beside them. What is neither is reported.
+/// Finds the params and the fields beside them. Reports all other fields.
 pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &Head) -> Body<'n, 't> {
     const HEAD: [&str; 5] = ["apiVersion", "kind", "metadata", "status", "dependsOn"];
     let top = root.entries().unwrap_or_default();
@@ -232,7 +232,7 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
         body.params.extend(top.iter().filter(|entry| !HEAD.contains(&&*entry.key)));
         return body;
     };
-    // Its params are `spec` alone, so that whatever else stands here would be lost.
+    // Its params are only `spec`, so that any other field here would be lost.
     if let Some(mut fields) = reader.fields(root, &format!("the {}", head.kind.kind)) {
         HEAD.into_iter().chain(["spec"]).for_each(|name| {
             fields.entry(name);
@@ -263,7 +263,7 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
     body
 }
 
-/// What may stand beside `forProvider`.
+/// The fields that are allowed beside `forProvider`.
 const BESIDE: [&str; 7] = [
     "deletionPolicy",
     "initProvider",

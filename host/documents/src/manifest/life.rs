@@ -1,5 +1,5 @@
-//! What a manifest says about its life: `deletionPolicy`, `managementPolicies` and annotations, as
-//! settings of the resource's lifecycle (SPEC §7, §9).
+//! The lifecycle settings of a manifest: `deletionPolicy`, `managementPolicies` and annotations
+//! (SPEC §7, §9).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ const NO_WORD: [(&str, &str); 3] = [
     ),
 ];
 
-/// Reads the settings; `None` where the manifest has none.
+/// Reads the settings; `None` if the manifest has none.
 pub(super) fn read(reader: &mut Reader<'_>, body: &Body<'_, '_>, head: &Head) -> Option<LifecycleOptions> {
     let mut options = LifecycleOptions::default();
     let notes = annotations(reader, body);
@@ -92,7 +92,7 @@ fn annotations(reader: &mut Reader<'_>, body: &Body<'_, '_>) -> Annotations {
     for entry in body.annotations {
         match &*entry.key {
             PAUSED | OWN_PAUSED => {
-                // Of two, the one that pauses counts.
+                // If there are two, the one that pauses is used.
                 let paused = flag(reader, entry);
                 found.paused =
                     paused.map_or(found.paused, |paused| Some(paused || found.paused == Some(true)));
@@ -132,7 +132,7 @@ pub(super) fn others(annotations: &[Entry<'_>]) -> BTreeMap<Arc<str>, Arc<str>> 
     annotations.iter().filter(|entry| !entry.key.starts_with("purlin.dev/")).filter_map(text).collect()
 }
 
-/// How often to read a resource. Elsewhere a wrong one counts as none, so that it is a warning here.
+/// How often to read a resource. Elsewhere a wrong value is ignored, so that it is a warning here.
 fn poll_interval(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Duration> {
     let interval = entry.value.as_str().and_then(quantity::duration);
     if interval.is_none() {
@@ -157,7 +157,7 @@ fn flag(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<bool> {
     None
 }
 
-/// What may be done with a resource.
+/// The allowed actions on a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Actions {
     create: bool,
@@ -188,7 +188,7 @@ fn policies(
             return;
         }
         Some(Chosen::Only(actions)) => {
-            // What is said in full wins over the older field.
+            // The explicit setting overrides the older field.
             if let (Some((true, span)), true) = (orphan, actions.delete) {
                 let message =
                     "`deletionPolicy: Orphan` has no effect beside `managementPolicies` with `Delete`";
@@ -198,7 +198,7 @@ fn policies(
         }
         Some(Chosen::All) | None => Actions { delete: !matches!(orphan, Some((true, _))), ..ALL },
     };
-    // `Delete` is what holds anyway, and does not override a definition that retains.
+    // `Delete` is the default, and does not override a definition that retains.
     if !actions.delete {
         options.retain = Some(true);
     }
@@ -221,7 +221,7 @@ fn policies(
         true => rest.import = Some(id),
         false => {
             rest.observe = Some(id);
-            // Whoever only reads never deletes.
+            // A resource that is only read is never deleted.
             options.retain = None;
         }
     }
@@ -240,7 +240,7 @@ fn deletion_policy(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<(bool, 
     Some((text == "Orphan", entry.key_span))
 }
 
-/// What `managementPolicies` say.
+/// The content of `managementPolicies`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chosen {
     /// `["*"]`
@@ -297,14 +297,14 @@ fn everything(place: &Location) -> Vec<InputPath> {
     InputPath::ROOTS.into_iter().map(path).collect()
 }
 
-/// An external name of something that is created: drivers name what they make by its inputs.
+/// An external name of something that is created: drivers name new objects by their inputs.
 fn external_name_unused(reader: &mut Reader<'_>, span: &Span) {
     let message = format!("`{EXTERNAL_NAME}` has no effect on a resource that may be created");
     let help = "to adopt what exists, write `import` into `lifecycle` of a Deployment; to name what is made, write the name into the params";
     warn(reader, span, message, help);
 }
 
-/// Settings in a `spec` without `forProvider` are params like all others there.
+/// Settings in a `spec` without `forProvider` are ordinary params.
 fn without_provider(reader: &mut Reader<'_>, body: &Body<'_, '_>) {
     for entry in &body.params {
         let meant = match (&*entry.key, &entry.value.kind) {

@@ -1,5 +1,5 @@
-//! The params of a manifest: plain data, with each reference field replaced by the field that it
-//! fills, whose value is an ordinary template. `${` means nothing in manifests.
+//! The params of a manifest: plain data, in which each reference field is replaced by the field
+//! that it fills, whose value is an ordinary template. `${` has no meaning in manifests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) fn compile(
     }
 }
 
-/// The params of a `Secret`, whose data is secret whatever a schema says.
+/// The params of a `Secret`, whose data is secret whatever a schema defines.
 fn sealed(template: Template) -> Template {
     let Template::Constant(Value::Map(entries)) = template else { return template };
     let entries = entries.into_iter().map(|(key, value)| {
@@ -91,7 +91,7 @@ impl Compiler<'_, '_, '_> {
                 Found::Data | Found::Faulty => None,
             })
             .collect();
-        // A value that the manifest itself has in a field, by whether it is a list.
+        // The manifest's own value in a field, by whether it is a list.
         let literal = |name: &str| -> Option<bool> {
             let at = entries.iter().position(|entry| &*entry.key == name)?;
             let node = &entries.get(at)?.value;
@@ -107,7 +107,7 @@ impl Compiler<'_, '_, '_> {
             .iter()
             .map(|(index, field)| (*index, *field, self.filled(field, place, &literal)))
             .collect();
-        // What fills a field, by the position of the entry that names it.
+        // The value for a field, by the position of the entry that names it.
         let mut fillings: BTreeMap<usize, (Arc<str>, Template)> = BTreeMap::new();
         for (position, (index, field, target)) in filled.iter().enumerate() {
             let names = |form: &Form| !matches!(form, Form::Labels(_));
@@ -158,8 +158,8 @@ impl Compiler<'_, '_, '_> {
         map(result.into_iter())
     }
 
-    /// Reports a value that is no reference, in a field that the schema makes a reference field:
-    /// left as data, the field that it is to fill would be missing without a word.
+    /// Reports a value that is not a reference, in a field that the schema defines as a reference
+    /// field: if it were left as data, the field that it should fill would be missing silently.
     fn misshapen(&mut self, entry: &Entry<'_>, place: Option<&Place<'_>>) {
         let Some(place) = place else { return };
         let key = &*entry.key;
@@ -278,8 +278,8 @@ impl Compiler<'_, '_, '_> {
         Some(reading(filled.rule, &target, &source, labelled.policy, &labelled.location))
     }
 
-    /// A composite attribute of each manifest with some labels. A text reads one resource, so the
-    /// list is made here.
+    /// A composite attribute of each manifest with certain labels. A text reads one resource, so
+    /// the list is created here.
     fn each(&mut self, target: &Target, labelled: &Labelled, source: &str, rule: Option<&Rule>) -> Template {
         let fits = |manifest: &&Manifest| {
             target.type_name.as_ref().is_none_or(|name| *name == manifest.type_name)
@@ -311,7 +311,7 @@ impl Compiler<'_, '_, '_> {
     }
 }
 
-/// What reads an attribute of the target.
+/// The expression that reads an attribute of the target.
 fn reading(
     rule: Option<&Rule>,
     target: &Target,

@@ -5,17 +5,17 @@ use purlin_expression::did_you_mean;
 use crate::reader::Reader;
 use crate::yaml::Node;
 
-/// How a reference field is resolved. A reference wins over a literal value, and has to be there,
-/// unless it says otherwise.
+/// How to resolve a reference field. By default, a reference overrides a literal value, and its
+/// target must exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Policy {
-    /// A literal value that is there stays.
+    /// An existing literal value stays.
     pub(super) keeps: bool,
-    /// A target that is not there is left out.
+    /// A missing target is omitted.
     pub(super) optional: bool,
 }
 
-/// Reads a `policy`; `None` where it is wrong, which is reported.
+/// Reads a `policy`; `None` if it is wrong, which is reported.
 pub(super) fn read(reader: &mut Reader<'_>, node: Option<&Node<'_>>) -> Option<Policy> {
     let Some(node) = node.filter(|node| !node.is_null()) else { return Some(Policy::default()) };
     let before = reader.faults.len();
@@ -28,7 +28,7 @@ pub(super) fn read(reader: &mut Reader<'_>, node: Option<&Node<'_>>) -> Option<P
     (reader.faults.len() == before).then_some(Policy { keeps, optional })
 }
 
-/// Whether a field has the second of two values; the first is what holds without it.
+/// Whether a field has the second of two values; the first is the default.
 fn word(reader: &mut Reader<'_>, node: Option<&Node<'_>>, what: &str, words: [&str; 2]) -> bool {
     let Some(node) = node.filter(|node| !node.is_null()) else { return false };
     let Some(text) = reader.string(node, what) else { return false };

@@ -1,4 +1,4 @@
-//! The type of each kind of manifest: by a `ResourceType`, else by convention.
+//! The type of each kind of manifest: from a `ResourceType`, or by convention.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Adds one.
+    /// Adds a kind.
     ///
     /// # Errors
-    /// Where another `ResourceType` has it already.
+    /// If another `ResourceType` already has it.
     pub(crate) fn add(
         &mut self,
         kind: &ManifestKind,
@@ -47,14 +47,14 @@ impl Claims {
     }
 }
 
-/// The type of each kind that there is; without those that have none, which are reported.
+/// The type of each existing kind, without those that have none, which are reported.
 pub(super) fn resolve<'a>(
     heads: impl Iterator<Item = &'a Head>,
     claims: &Claims,
     faults: &mut Vec<Diagnostic>,
 ) -> HashMap<ManifestKind, TypeName> {
     let mut types = HashMap::new();
-    // Which kind has a type by convention, or any of those that a `ResourceType` gives it to.
+    // The kind that has a type by convention, or one of those that a `ResourceType` assigns to it.
     let mut owners: HashMap<TypeName, (ManifestKind, Location)> = HashMap::new();
     let mut claimed: Vec<_> = claims.claims.iter().collect();
     claimed.sort_by_key(|(kind, _)| *kind);
@@ -109,8 +109,8 @@ pub(super) fn by_convention(kind: &ManifestKind) -> Option<TypeName> {
     TypeName::new(text).ok().filter(|_| kind.kind.starts_with(|c: char| c.is_ascii_alphanumeric()))
 }
 
-/// `DBSubnetGroup` to `db-subnet-group`: a word begins with a capital behind a small letter or a
-/// digit, and with the last capital of several before a small letter.
+/// `DBSubnetGroup` to `db-subnet-group`: a word begins with a capital after a lower-case letter or
+/// a digit, and with the last of several capitals before a lower-case letter.
 fn kebab(kind: &str) -> String {
     let letters: Vec<char> = kind.chars().collect();
     let mut text = String::with_capacity(kind.len() + 4);
@@ -131,7 +131,7 @@ fn kebab(kind: &str) -> String {
     text
 }
 
-/// The group of a manifest's provider: what is left without its first label.
+/// The group of a manifest's provider: the group without its first label.
 pub(super) fn provider(group: &str) -> Arc<str> {
     match group.split_once('.') {
         Some((_, rest)) if rest.contains('.') => rest.into(),

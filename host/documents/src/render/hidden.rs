@@ -1,18 +1,19 @@
-//! Literal secrets in a document, hidden in what is shown of it.
+//! Hides literal secrets of a document in the rendered text.
 //!
-//! A secret belongs in a secret store, and documents only name it. Where one stands in a document all the
-//! same, an error about its line would print it into the log of a pipeline (SPEC §6: secret everywhere). What
-//! is secret follows from the document alone, since it may be wrong before any driver has said anything.
+//! A secret belongs in a secret store, and documents only name it. If there is one in a document
+//! all the same, an error about its line would print it to the log of a pipeline (SPEC §6: secret
+//! everywhere). The document alone determines what is secret, because it may be wrong before any
+//! driver has run.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::yaml::{self, Entry, Kind, Node};
 
-/// What stands in place of each character of a secret, so that columns stay as they are.
+/// Replaces each character of a secret, so that columns stay as they are.
 const MASK: char = '*';
 
-/// The text with its secrets masked, character by character; none where it has none.
+/// The text with its secrets masked, character by character; none if it has none.
 pub(crate) fn masked(file: &Arc<str>, text: &str) -> Option<String> {
     let mut secrets = Vec::new();
     yaml::parse(file, text, &mut |document| find(&document.root, false, &mut secrets));
@@ -39,7 +40,7 @@ fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Range<usize>>) {
             for entry in entries {
                 let in_manifest = is_manifest && matches!(&*entry.key, "data" | "stringData");
                 match &entry.value.kind {
-                    // References name secrets, but for one that is given as `value`.
+                    // References name secrets, except one that is given as `value`.
                     Kind::Map(references) if &*entry.key == "secret_refs" => {
                         let given = references.iter().filter_map(|reference| reference.value.get("value"));
                         given.for_each(|value| find(value, true, secrets));
@@ -56,17 +57,18 @@ fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether all that an entry holds is secret: the map `secrets` of inputs, or what has the name of a credential.
+/// Whether all content of an entry is secret: the map `secrets` of inputs, or a field with the name
+/// of a credential.
 fn holds_secrets(entry: &Entry<'_>) -> bool {
     match &entry.value.kind {
         Kind::Map(_) => matches!(&*entry.key, "secrets" | "credentials"),
-        // A list of this name is a list of names, as in the grants of a driver.
+        // A list with this name is a list of names, as in the grants of a driver.
         Kind::List(_) => &*entry.key != "secrets" && names_a_credential(&entry.key),
         _ => names_a_credential(&entry.key),
     }
 }
 
-/// Whether a name is that of a password, a token or a private key, however its words are put together.
+/// Whether a name is that of a password, a token or a private key, however its words are joined.
 fn names_a_credential(name: &str) -> bool {
     let mut letters = name.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
     letters.make_ascii_lowercase();
@@ -76,7 +78,7 @@ fn names_a_credential(name: &str) -> bool {
         || letters.ends_with("pass")
 }
 
-/// Masks all but blanks and placeholders, which say nothing about a secret.
+/// Masks everything except spaces and placeholders, which reveal nothing about a secret.
 fn mask(secret: &str, masked: &mut String) {
     let mut rest = secret;
     while let Some(c) = rest.chars().next() {

@@ -1,22 +1,22 @@
-//! One line of a document, fit to be shown.
+//! One line of a document, prepared for display.
 
 use std::ops::Range;
 
-/// The longest line, in bytes, that is shown whole.
+/// The longest line, in bytes, that is shown completely.
 pub(super) const MAX_LINE: usize = 400;
-/// How many characters around the place are kept of a longer one.
+/// How many characters around the place are shown of a longer one.
 const AROUND: usize = 60;
 
-/// A line to show, and the bytes of it that are meant.
+/// A line to show, and the bytes to mark in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Shown {
     pub(super) text: String,
     pub(super) span: Range<usize>,
-    /// Whether it begins later than the line does, so that columns do not fit.
+    /// Whether its beginning is cut, so that columns do not match.
     pub(super) cut: bool,
 }
 
-/// A line with the place at `column` (from 1), `length` characters long; where that is 0, the word
+/// A line with the place at `column` (from 1), `length` characters long; if that is 0, the word
 /// that begins there.
 pub(super) fn show(line: &str, column: u32, length: u32) -> Shown {
     let start = column.saturating_sub(1) as usize;
@@ -54,7 +54,7 @@ pub(super) fn show(line: &str, column: u32, length: u32) -> Shown {
     shown
 }
 
-/// A text without anything that moves a cursor, changes colours or turns the direction of text.
+/// A text without characters that move a cursor, change colours or change the text direction.
 pub(super) fn harmless(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -65,7 +65,7 @@ pub(super) fn harmless(text: &str) -> String {
 
 fn push(text: &mut String, c: char) {
     match c {
-        // Shown as blanks by the renderer, which has to know of it to count columns.
+        // The renderer shows it as spaces, and has to know it to count columns.
         '\t' => text.push(c),
         '\0'..='\u{1f}' => text.extend(char::from_u32(0x2400 + u32::from(c))),
         '\u{7f}' => text.push('␡'),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{DIALECT, DRIVER, closed, definition, head, lifecycle, text};
 
-/// As of container images: `HOST:PORT/NAME:TAG@DIGEST`.
+/// As for container images: `HOST:PORT/NAME:TAG@DIGEST`.
 const REFERENCE: &str = "^[A-Za-z0-9][A-Za-z0-9_.+-]*(:[0-9]+)?(/[A-Za-z0-9][A-Za-z0-9_.+-]*)*(:[A-Za-z0-9][A-Za-z0-9_.+-]*)?(@.+)?$";
 
 pub(super) fn schema() -> Value {
@@ -74,7 +74,7 @@ fn words() -> Value {
     json!({"description": "What it is for.", "type": "string"})
 }
 
-/// Parameters, credentials or outputs. The words of JSON Schema stand beside these fields.
+/// Parameters, credentials or outputs. Keywords of JSON Schema are beside these fields.
 fn declared(description: &str) -> Value {
     json!({
         "description": description,
@@ -101,7 +101,7 @@ fn declared(description: &str) -> Value {
     })
 }
 
-/// What a bundle or a deployment requires.
+/// The requirements of a bundle or a deployment.
 pub(super) fn requirements(description: &str, of_bundle: bool) -> Value {
     let reference =
         |description: &str| json!({"description": description, "type": "string", "pattern": REFERENCE});

@@ -20,7 +20,7 @@ pub(super) fn schema() -> Value {
     schema["$schema"] = DIALECT.into();
     schema["title"] = "Purlin Deployment".into();
     schema["$defs"] = score::definitions();
-    // One place for wishes is enough.
+    // One place for lifecycle settings is enough.
     schema["not"] = json!({
         "required": ["lifecycle"],
         "properties": {"spec": {"required": ["lifecycle"]}},
@@ -66,7 +66,7 @@ fn spec() -> Value {
 }
 
 pub(super) fn set_schema() -> Value {
-    // An unknown field that holds more may be a part of the document that lost its place.
+    // An unknown field that holds more may be a misplaced part of the document.
     let remark = json!({"type": ["string", "number", "boolean"]});
     json!({
         "$schema": DIALECT,

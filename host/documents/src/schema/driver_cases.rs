@@ -1,4 +1,4 @@
-//! Schema of the cases that a driver is tried with.
+//! Schema of the test cases for a driver.
 
 use serde_json::{Value, json};
 

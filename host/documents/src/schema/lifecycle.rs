@@ -6,22 +6,22 @@ use super::closed;
 
 const TYPE: &str = "[A-Za-z0-9][A-Za-z0-9_/-]*";
 const CLASS: &str = "[a-z0-9][a-z0-9-]*";
-/// An id, but for `@` alone.
+/// An id, except `@` alone.
 const ID: &str =
     "(@[^\\s\\p{Cc}#<>'\"`()\\[\\]{}]+|[^@\\s\\p{Cc}#<>'\"`()\\[\\]{}][^\\s\\p{Cc}#<>'\"`()\\[\\]{}]*)";
-/// A path to inputs: a JSON Pointer, or segments by `.` and in brackets.
+/// A path to inputs: a JSON Pointer, or segments separated by `.` or in brackets.
 const PATH: &str = concat!(
     r"^(/account|/(values|secrets|params)(/(~[01]|[^~/])*)*|account|(values|secrets|params)",
     r#"(\.\*(?=$|[.\[])|\[\*\](?=$|[.\[])|\.[^\s\p{Cc}.\[\]'"`{}()$|<>:;,?!=&*\\]+|\['[^']+'\]|\["[^"]+"\]|\[[0-9]+\])*)$"#
 );
 
-/// Of a definition: descriptors are relative to each resource that it makes.
+/// In a definition: descriptors are relative to each of its resources.
 pub(super) fn of_definition() -> Value {
     let relative = format!("^{TYPE}(\\.(@|{CLASS}))?(#(@|{ID}))?$");
     closed("Wishes about replacing and deleting.", &[], fields(&relative))
 }
 
-/// Of a Deployment: by descriptor, for single resources.
+/// In a Deployment: by descriptor, for single resources.
 pub(super) fn of_deployment() -> Value {
     let full = format!("^{TYPE}(\\.{CLASS})?#{ID}$");
     let urn = format!("^urn:purlin:[^:/]+/[^:/]+::[^:/]+::[^:]+::{TYPE}\\.{CLASS}::{ID}$");
@@ -45,7 +45,7 @@ pub(super) fn of_deployment() -> Value {
     })
 }
 
-/// What both have.
+/// The common part of both.
 fn fields(descriptor: &str) -> Value {
     let list = |description: &str, pattern: &str| {
         json!({

@@ -1,4 +1,4 @@
-//! Schema of a manifest, as far as it is read: everything else in it belongs to its own kind.
+//! Schema of a manifest, as far as Purlin reads it: everything else in it belongs to its own kind.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Schema of a Score file: the rules of the published format, said anew. Types of resources are
+//! Schema of a Score file: the rules of the published format, restated. Types of resources are
 //! those of SPEC §2, and classes have lower case.
 
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(super) fn schema() -> Value {
     schema
 }
 
-/// A Score document, of which these fields have to be there.
+/// A Score document with these required fields.
 pub(super) fn workload(required: &[&str]) -> Value {
     let defs = |name: &str| json!({"$ref": format!("#/$defs/{name}")});
     closed(
@@ -59,7 +59,7 @@ fn named(description: &str, item: Value) -> Value {
     })
 }
 
-/// The parts that the workload is made of.
+/// The parts of a workload.
 pub(super) fn definitions() -> Value {
     json!({
         "annotations": {

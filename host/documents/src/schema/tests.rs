@@ -1,9 +1,9 @@
-//! Schemas and parsers have to say the same.
+//! Schemas and parsers have to agree.
 
 use super::*;
 use crate::load::load_text;
 
-/// Whether the schema and the parser both take a document.
+/// Whether the schema and the parser both accept a document.
 fn verdicts(kind: SchemaKind, document: &Value) -> (bool, bool) {
     let validator = jsonschema::draft202012::new(&schema(kind)).expect("a schema");
     let text = document.to_string();
@@ -25,7 +25,7 @@ fn agree(kind: SchemaKind, good: bool, documents: impl IntoIterator<Item = Value
     }
 }
 
-/// The document with one part replaced; a null takes it away.
+/// The document with one part replaced; null removes it.
 fn with(document: &Value, pointer: &str, value: Value) -> Value {
     let mut document = document.clone();
     let (parent, key) = pointer.rsplit_once('/').expect("a pointer");

@@ -7,7 +7,7 @@ use super::{DIALECT, DRIVER, PART, closed, head, namespace, part, text};
 const SIZE: &str = "^0*[1-9][0-9]* *(B|KiB|MiB|GiB|kB|MB|GB)$";
 const TIME: &str = "^0*[1-9][0-9]* *(ms|s|m|h)$";
 const TIME_OR_ZERO: &str = "^[0-9]+ *(ms|s|m|h)$";
-/// Roughly; what is read is stricter.
+/// An approximation; the parser is stricter.
 const HTTP: &str = "^([A-Z*,-]+ +)?https?://[^/@\\s]+(/[^\\s?#]*)?$";
 const ENDPOINT: &str = "^\\S+:([0-9]+(-[0-9]+)?|\\*)$";
 const NAME: &str = "^(\\*|(\\*\\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)$";
@@ -22,7 +22,7 @@ pub(super) fn schema() -> Value {
         "kind": kind,
         "metadata": closed("What names it.", &[], json!({"name": text("A name for people.")})),
     });
-    // Everything under `spec` may also stand at the top, where there is no `spec`.
+    // Every field of `spec` may also be at the top, if there is no `spec`.
     let mut absent = json!({});
     for (name, field) in spec.as_object().into_iter().flatten() {
         top[name] = field.clone();

@@ -12,7 +12,7 @@ use crate::reader::Reader;
 use crate::template::{constant, list, map, template};
 use crate::yaml::{Kind, Node};
 
-/// One file or one volume: checked, and with its placeholders parsed.
+/// One file or one volume: validated, and with its placeholders parsed.
 type Item = fn(&mut Reader<'_>, &Node<'_>) -> Template;
 
 /// `files`
@@ -105,8 +105,8 @@ fn file(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
     }))
 }
 
-/// What the file at `source` holds, as the field that it would have in the document: `content`
-/// with its placeholders parsed, or `binaryContent`. Nothing where files are not read.
+/// The content of the file at `source`, as the field that it would be in the document: `content`
+/// with its placeholders parsed, or `binaryContent`. None if files are not read.
 fn content_of(reader: &mut Reader<'_>, source: &Node<'_>, plain: bool) -> Option<(&'static str, Template)> {
     let path = source.as_str().filter(|path| !path.is_empty())?;
     if matches!(reader.files, Files::Unread) {
@@ -149,7 +149,7 @@ fn content_of(reader: &mut Reader<'_>, source: &Node<'_>, plain: bool) -> Option
     Some(template)
 }
 
-/// Where bytes of a file stand. Asking for ascending offsets costs one walk in all.
+/// The places of bytes in a file. Querying ascending offsets takes one pass in total.
 struct Places<'a> {
     file: &'a Arc<str>,
     text: &'a str,

@@ -1,4 +1,4 @@
-//! The patterns of the format, each as a plain test of a text.
+//! The patterns of the format, each as a simple test of a text.
 
 fn lower(c: char) -> bool {
     c.is_ascii_lowercase() || c.is_ascii_digit()
@@ -26,7 +26,7 @@ pub(super) fn annotation(text: &str) -> bool {
     text.len() <= 316 && name_fits && domain.is_none_or(|domain| domain.split('.').all(label))
 }
 
-/// The id of a resource: labels with `.` between them, 2 to 63 characters in all.
+/// The id of a resource: labels separated by `.`, 2 to 63 characters in total.
 pub(super) fn id(text: &str) -> bool {
     let part = |part: &str| {
         part.starts_with(lower) && part.ends_with(lower) && part.chars().all(|c| lower(c) || c == '-')

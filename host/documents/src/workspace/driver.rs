@@ -1,4 +1,4 @@
-//! One driver of the workspace: where it is, what it may do, what it may use up (SPEC §8).
+//! One driver of the workspace: its source, its grants, its limits (SPEC §8).
 
 use purlin_model::{DriverConfig, DriverSource, Limits};
 

@@ -1,4 +1,4 @@
-//! `environments` of a Workspace: which there are, of which type, with which values.
+//! `environments` of a Workspace: their names, types and values.
 //!
 //! ```yaml
 //! environments:

@@ -1,4 +1,5 @@
-//! What a driver may do: folders, variables, requests, connections, look-ups, secret stores (SPEC §8).
+//! The grants of a driver: folders, variables, requests, connections, lookups, secret stores (SPEC
+//! §8).
 //!
 //! ```yaml
 //! grants:
@@ -19,7 +20,7 @@ use purlin_model::{DirGrant, Grants};
 use crate::reader::{Fields, Reader};
 use crate::yaml::{Node, Span};
 
-/// Reads what stands under `grants`.
+/// Reads the fields of `grants`.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Grants> {
     let mut fields = reader.fields(node, "`grants`")?;
     let mut grants = Grants::default();
@@ -43,7 +44,7 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Grants> {
     Some(grants)
 }
 
-/// Patterns of a list, each refused at its own place.
+/// Patterns of a list, each rejected at its own place.
 fn patterns<T>(
     reader: &mut Reader<'_>,
     fields: &mut Fields<'_, '_>,
@@ -76,7 +77,7 @@ fn texts<'n>(
     texts
 }
 
-/// Addresses need no look-up.
+/// Addresses need no lookup.
 fn name_pattern(text: &str) -> Result<HostPattern, PatternError> {
     match HostPattern::parse(text)? {
         HostPattern::Network(_) => Err(PatternError {

@@ -25,7 +25,7 @@ use crate::yaml::Node;
 const ONE: &str = "write either `path: FOLDER` or `postgres: {url: …}`";
 const URL: &str = "write it as `postgres://USER@HOST:5432/DATABASE`";
 
-/// Reads where the state is: a folder or a database.
+/// Reads the location of the state: a folder or a database.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node<'_>) -> (Option<PathBuf>, Option<StateDatabase>) {
     let Some(mut fields) = reader.fields(node, "`state`") else { return (None, None) };
     let database = fields.get(reader, "postgres");
@@ -74,7 +74,7 @@ fn url(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
     Some(text.into())
 }
 
-/// What PostgreSQL takes as a name without quotes, so that people can write it in their statements.
+/// A name that PostgreSQL accepts without quotes, so that people can use it in their statements.
 fn schema(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
     let text = reader.text(node, "`schema`")?;
     let valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

@@ -1,4 +1,4 @@
-//! Secret stores of the workspace: where secrets are read that definitions only name (SPEC §3).
+//! Secret stores of the workspace: the sources of the secrets that definitions name (SPEC §3).
 //!
 //! ```yaml
 //! secret_stores:
@@ -70,7 +70,7 @@ pub(crate) fn is_store_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
 }
 
-/// What stands before the names of variables; it may be empty.
+/// The prefix of the names of variables; it may be empty.
 fn prefix(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<String> {
     let text = reader.string(node, "`env`")?;
     if text.contains(|c: char| c == '=' || c == '*' || c.is_whitespace() || c.is_control()) {
@@ -103,7 +103,7 @@ fn arguments(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(String, Vec<St
     Some((program.to_owned(), arguments))
 }
 
-/// A map that a driver is given as it is written.
+/// A map that is passed to a driver as written.
 fn given(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static str) -> Map {
     let Some(node) = fields.get(reader, name) else { return Map::default() };
     if reader.map(node, &format!("`{name}`")).is_none() {
@@ -116,7 +116,7 @@ fn given(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static st
     }
 }
 
-/// There is no resource here that a placeholder could be about.
+/// There is no resource here that a placeholder could refer to.
 fn no_placeholders(reader: &mut Reader<'_>, node: &Node<'_>) {
     match &node.kind {
         Kind::String(text, _) if text.contains("${") => {
@@ -129,7 +129,7 @@ fn no_placeholders(reader: &mut Reader<'_>, node: &Node<'_>) {
     }
 }
 
-/// Reports grants of stores that there are not. Both are what stands under that name.
+/// Reports grants of stores that do not exist.
 pub(super) fn check_grants(reader: &mut Reader<'_>, drivers: &Node<'_>, stores: Option<&Node<'_>>) {
     let stores = stores.and_then(Node::entries).unwrap_or_default();
     for driver in drivers.entries().unwrap_or_default() {

@@ -15,16 +15,16 @@ const MAX_SYNTAX_FAULTS: usize = 20;
 /// How many duplicates of one map are reported.
 const MAX_DUPLICATES: usize = 20;
 
-/// One document that is not empty.
+/// One non-empty document.
 #[derive(Debug)]
 pub(crate) struct Document<'t> {
     pub(crate) root: Node<'t>,
-    /// Faults inside it that left a tree behind.
+    /// Faults inside it that left a tree.
     pub(crate) faults: Vec<Diagnostic>,
 }
 
-/// Reads all documents of a text, handing over each as it ends, so that only one tree is held at a
-/// time. Returns the faults that left no tree behind. A byte-order mark has to be gone already.
+/// Reads all documents of a text, and passes on each at its end, so that only one tree is held at a
+/// time. Returns the faults that left no tree. A byte-order mark must be removed before.
 pub(crate) fn parse<'t>(
     file: &Arc<str>,
     text: &'t str,
@@ -33,7 +33,7 @@ pub(crate) fn parse<'t>(
     if let Some(fault) = merge_conflict(file, text).or_else(|| control_character(file, text)) {
         return vec![fault];
     }
-    // Deeper than we allow, so that our own message comes first where it can.
+    // Deeper than we allow, so that our own message comes first if possible.
     let options = granit_parser::options! {
         flow_nesting_limit: MAX_DEPTH + 1,
         block_nesting_limit: MAX_DEPTH + 1,
@@ -86,7 +86,7 @@ struct Builder<'a, 't> {
     stack: Vec<Frame<'t>>,
     root: Option<Node<'t>>,
     anchors: HashMap<usize, (Node<'t>, Weight)>,
-    /// What anchors and aliases have repeated so far in this file.
+    /// The total of repeated anchors and aliases so far in this file.
     repeated: Weight,
     faults: Vec<Diagnostic>,
 }
@@ -106,7 +106,7 @@ enum Frame<'t> {
     },
 }
 
-/// What a subtree costs.
+/// The cost of a subtree.
 #[derive(Clone, Copy, Default)]
 struct Weight {
     nodes: usize,
@@ -114,7 +114,7 @@ struct Weight {
     height: usize,
 }
 
-/// Stands for the key of an entry that is dropped, or merged; no key in a text can be it.
+/// Replaces the key of an entry that is dropped, or merged; no key in a text can equal it.
 const NO_KEY: &str = "\0";
 const MERGE_KEY: &str = "\0<<";
 
@@ -230,7 +230,7 @@ impl<'a, 't> Builder<'a, 't> {
         }
     }
 
-    /// Puts a finished node where it belongs.
+    /// Puts a completed node in its place.
     fn complete(&mut self, node: Node<'t>, anchor: usize) -> Result<(), Fatal> {
         if anchor != 0 {
             let weight = self.spend(&node)?;
@@ -284,7 +284,7 @@ impl<'a, 't> Builder<'a, 't> {
         self.complete(node, 0)
     }
 
-    /// Takes a copy of a subtree from the budget.
+    /// Takes the cost of a copy of a subtree from the budget.
     fn spend(&mut self, node: &Node<'t>) -> Result<Weight, Fatal> {
         let mut weight = Weight::default();
         let limit = Weight {
@@ -344,7 +344,7 @@ impl<'a, 't> Builder<'a, 't> {
         });
     }
 
-    /// `<<: *anchor` and `<<: [*a, *b]`: what is written out wins, then what comes first.
+    /// `<<: *anchor` and `<<: [*a, *b]`: explicit keys take precedence, then earlier maps.
     fn merge(&mut self, entries: &mut Vec<Entry<'t>>, merges: Vec<Node<'t>>) {
         let mut pending: Vec<Node<'t>> = merges.into_iter().rev().collect();
         while let Some(node) = pending.pop() {

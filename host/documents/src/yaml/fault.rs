@@ -1,4 +1,4 @@
-//! What the YAML parser objects to, in words that say what would be right.
+//! The YAML parser's errors, in words that say how to correct them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use purlin_model::{Diagnostic, Location};
 use super::{MAX_DEPTH, mistake};
 use crate::lock::LOCK_FILE;
 
-/// Collections in collections in collections.
+/// Collections that are nested too deep.
 pub(super) fn too_deep(location: &Location) -> Diagnostic {
     Diagnostic::error("too-deep", format!("maps and lists lie in each other more than {MAX_DEPTH} deep"))
         .at(location)
         .help("flatten the document")
 }
 
-/// YAML forbids most control characters, and the parser takes NUL for the end.
+/// YAML forbids most control characters, and the parser treats NUL as the end.
 pub(super) fn control_character(file: &Arc<str>, text: &str) -> Option<Diagnostic> {
     let offset = text.bytes().position(|b| b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r'))?;
     let before = text.get(..offset)?;
@@ -40,7 +40,7 @@ pub(super) fn control_character(file: &Arc<str>, text: &str) -> Option<Diagnosti
     )
 }
 
-/// Whether nothing sensible can be read behind this fault.
+/// Whether nothing useful can be read after this fault.
 pub(super) fn syntax_stops(error: &ScanError) -> bool {
     matches!(error.kind(), ErrorKind::RecursionLimitExceeded)
 }
@@ -53,7 +53,7 @@ pub(super) fn syntax(file: &Arc<str>, text: &str, error: &ScanError) -> Diagnost
         return too_deep(&location);
     }
     if is_tab(error.kind()) {
-        // The parser may notice it at the end of the line before.
+        // The parser may notice it at the end of the previous line.
         let from = marker.line().saturating_sub(1);
         let near = text.lines().enumerate().skip(from).take(3);
         let tab = near.filter_map(|(index, line)| {
@@ -84,8 +84,8 @@ pub(super) fn syntax(file: &Arc<str>, text: &str, error: &ScanError) -> Diagnost
     }
 }
 
-/// A conflict that a merge left in the text. Its markers begin a line, where neither they nor
-/// anything like them can stand in a document.
+/// A merge conflict in the text. Its markers are at the beginning of a line, where a document
+/// cannot contain anything like them.
 pub(super) fn merge_conflict(file: &Arc<str>, text: &str) -> Option<Diagnostic> {
     if !text.contains("<<<<<<<") && !text.contains(">>>>>>>") {
         return None;

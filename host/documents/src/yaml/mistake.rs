@@ -1,8 +1,8 @@
-//! The mistake behind a syntax error. A parser notices a wrong indentation or an open quote only
-//! when nothing fits any more, which is often a line later; people want the line to change. Reads
-//! lines alone, so it is a guess, made only where the text is known to be wrong.
+//! The mistake that caused a syntax error. A parser notices a wrong indentation or an open quote
+//! only when nothing fits any more, which is often a line later; people need the line to change.
+//! This module reads only lines, so its result is a guess, for texts that are known to be wrong.
 
-/// What most likely went wrong, and where.
+/// The most likely mistake, and its place.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mistake {
     /// From 1.
@@ -15,12 +15,12 @@ pub(super) struct Mistake {
     pub(super) help: String,
 }
 
-/// The most likely mistake of a text that the parser gave up in line `until`.
+/// The most likely mistake in a text that the parser rejected in line `until`.
 pub(super) fn find(text: &str, until: usize) -> Option<Mistake> {
     let lines: Vec<&str> = text.lines().collect();
     let mut scan = Scan::default();
     let mut index = 0;
-    // How far the line is indented that a block of text belongs to: quotes mean nothing in it.
+    // The indentation of the line that a block of text belongs to: quotes have no meaning in it.
     let mut block: Option<usize> = None;
     while let Some(line) = lines.get(index) {
         if index >= until {
@@ -47,7 +47,7 @@ pub(super) fn find(text: &str, until: usize) -> Option<Mistake> {
                     help: format!("close it with {} at the end of the text", found.quote),
                 });
             }
-            // It goes on in the lines below.
+            // It continues in the lines below.
             let rest = lines.iter().skip(index + 1).position(close).unwrap_or(0);
             scan.line(index + 1, line);
             index += rest + 2;
@@ -61,7 +61,7 @@ pub(super) fn find(text: &str, until: usize) -> Option<Mistake> {
     None
 }
 
-/// Whether the value of this line is a block of text that follows.
+/// Whether the value of this line is a following block of text.
 fn begins_block(line: &str) -> bool {
     let last = line.split_whitespace().next_back().unwrap_or_default();
     last.strip_prefix(['|', '>']).is_some_and(|rest| rest.chars().all(|c| matches!(c, '+' | '-' | '0'..='9')))
@@ -116,7 +116,7 @@ fn is_entry(content: &str) -> bool {
     content.starts_with("- ") || content.starts_with("---") || key(content).is_some()
 }
 
-/// The plain key of a line, and what stands behind its `:`.
+/// The plain key of a line, and the text after its `:`.
 fn key(content: &str) -> Option<(&str, &str)> {
     let (key, value) = match content.split_once(": ") {
         Some((key, value)) => (key, value.trim()),
@@ -126,16 +126,16 @@ fn key(content: &str) -> Option<(&str, &str)> {
     plain.then_some((key, value))
 }
 
-/// Block collections that are open, as far as lines tell.
+/// Open block collections, as far as lines show.
 #[derive(Default)]
 struct Scan {
-    /// Columns of the open maps and lists, each deeper than the one before, with a line in it.
+    /// Columns of the open maps and lists, in ascending order, each with a line in it.
     open: Vec<(usize, usize)>,
     /// Lines deeper than this are text.
     text: Option<usize>,
     /// Whether the last line may be followed by a deeper one.
     expects: bool,
-    /// Depth of brackets and braces that are open.
+    /// The nesting of open brackets and braces.
     flow: usize,
 }
 
@@ -196,7 +196,7 @@ impl Scan {
         None
     }
 
-    /// Holds the indentation of a line against what is open.
+    /// Compares the indentation of a line with the open collections.
     fn level(&mut self, number: usize, indent: usize, content: &str) -> Option<Mistake> {
         let mut left = None;
         while self.open.last().is_some_and(|(open, _)| *open > indent) {
@@ -238,7 +238,7 @@ impl Scan {
     }
 }
 
-/// A word where a key has to stand, and no `: ` behind it.
+/// A word in the place of a key, without `: ` after it.
 fn lone_word(number: usize, indent: usize, content: &str) -> Option<Mistake> {
     let line = content.split(" #").next().unwrap_or(content).trim_end();
     let is_word = |word: &str| {
@@ -303,7 +303,7 @@ fn two_colons(number: usize, indent: usize, content: &str, value: &str) -> Optio
 mod tests {
     use super::*;
 
-    /// Line, column and the beginning of what is said, of a text that is wrong up to its end.
+    /// Line, column and the beginning of the text, for a text that is wrong up to its end.
     fn place(text: &str) -> Option<(usize, usize, String)> {
         let found = find(text, text.lines().count() + 1)?;
         let word = found.message.split_whitespace().take(4).collect::<Vec<_>>().join(" ");

@@ -16,14 +16,14 @@ pub(crate) enum Style {
     Block,
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Node<'t> {
     pub(crate) kind: Kind<'t>,
     pub(crate) span: Span,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind<'t> {
     Null,
@@ -43,7 +43,7 @@ pub(crate) struct Entry<'t> {
 }
 
 impl<'t> Node<'t> {
-    /// The same, apart from the text that it was read from.
+    /// The same, independent of the text that it was read from.
     pub(crate) fn owned(&self) -> Node<'static> {
         let kind = match &self.kind {
             Kind::Null => Kind::Null,
@@ -65,7 +65,7 @@ impl<'t> Node<'t> {
         Node { kind, span: self.span }
     }
 
-    /// What kind of value it is, in a word for people.
+    /// The kind of the value, in a word for people.
     pub(crate) fn describe(&self) -> &'static str {
         match &self.kind {
             Kind::Null => "nothing",
@@ -100,7 +100,7 @@ impl<'t> Node<'t> {
         self.entries()?.iter().find(|entry| &*entry.key == key).map(|entry| &entry.value)
     }
 
-    /// What lies below: the value of a key, or the item of a list by decimal index.
+    /// A child: the value of a key, or the item of a list by decimal index.
     pub(crate) fn child(&self, segment: &str) -> Option<&Self> {
         match &self.kind {
             Kind::Map(_) => self.get(segment),
@@ -109,7 +109,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The same as JSON. Depth is bounded, so recursion is.
+    /// The same as JSON. The depth is bounded, and so is the recursion.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.kind {
             Kind::Null => serde_json::Value::Null,

@@ -1,4 +1,4 @@
-//! Places: spans of nodes, and where in the file a character of a decoded string was written.
+//! Places: spans of nodes, and the position in the file of a character of a decoded string.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use purlin_model::Location;
 
 use super::Style;
 
-/// Where a node stands. Byte offsets are into the text without its byte-order mark; files are
+/// The place of a node. Byte offsets are into the text without its byte-order mark; files are
 /// limited far below 4 GiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -24,7 +24,7 @@ impl Span {
         Location { file: file.clone(), line: self.line, column: self.column }
     }
 
-    /// The text, where the span lies within it.
+    /// The text, if the span is inside it.
     pub(crate) fn slice<'t>(&self, text: &'t str) -> &'t str {
         text.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
@@ -35,10 +35,10 @@ impl Span {
     }
 }
 
-/// Finds where the bytes of one decoded string stand in its file.
+/// Finds the position in the file of the bytes of one decoded string.
 ///
-/// Decoded and written text are walked side by side, comparing everything but blanks, which line
-/// folding and indentation change. Asking for ascending offsets costs one walk in all.
+/// Decoded and written text are compared in parallel, except spaces, which line folding and
+/// indentation change. Querying ascending offsets takes one pass in total.
 pub(crate) struct Locator<'a> {
     file: &'a Arc<str>,
     decoded: &'a str,
@@ -65,7 +65,7 @@ impl<'a> Locator<'a> {
         locator
     }
 
-    /// Where the content begins: behind the quote, or the header line of a block scalar.
+    /// The beginning of the content: after the quote, or after the header line of a block scalar.
     fn begin(&self) -> Position {
         let mut position = Position::start(&self.span);
         let skip = match self.style {
@@ -80,7 +80,7 @@ impl<'a> Locator<'a> {
         position
     }
 
-    /// The place of a byte of the decoded text; the scalar's start where it cannot be told.
+    /// The place of a byte of the decoded text; the scalar's start if it cannot be determined.
     pub(crate) fn locate(&self, offset: usize) -> Location {
         let mut position = self.at.get();
         if position.decoded > offset || position.lost {
@@ -121,7 +121,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// Passes over blanks, then tells the character written there and how many bytes it takes.
+    /// Skips spaces, then returns the character there and the number of bytes that it takes.
     fn solid(&self, position: &mut Position) -> Option<(char, usize)> {
         loop {
             let rest = self.raw.get(position.raw..)?;
@@ -157,8 +157,8 @@ impl Position {
     }
 }
 
-/// The character that an escape stands for, and how long it is. A line break after the backslash
-/// counts as a blank.
+/// The character of an escape, and its length. A line break after the backslash is treated as a
+/// space.
 fn escape(rest: &str) -> Option<(char, usize)> {
     let mut chars = rest.chars();
     chars.next()?;
@@ -174,7 +174,8 @@ fn escape(rest: &str) -> Option<(char, usize)> {
         if let Some(c) = char::from_u32(code) {
             return Some((c, 2 + digits));
         }
-        // The first half of a surrogate pair, as JSON writes characters beyond the first plane.
+        // The first half of a surrogate pair: JSON writes characters beyond the first plane in this
+        // way.
         let second = u32::from_str_radix(rest.get(8..12)?, 16).ok()?;
         let high = code.checked_sub(0xD800)?;
         let low = second.checked_sub(0xDC00)?;

@@ -6,7 +6,7 @@ use serde_json::Number;
 
 use super::{Kind, Style};
 
-/// What a plain scalar means, or why it cannot be kept as it is.
+/// The meaning of a plain scalar, or why it cannot be kept unchanged.
 pub(crate) fn resolve(text: Cow<'_, str>) -> Result<Kind<'_>, &'static str> {
     let kind = match text.as_ref() {
         "" | "~" | "null" | "Null" | "NULL" => Some(Kind::Null),
@@ -17,7 +17,7 @@ pub(crate) fn resolve(text: Cow<'_, str>) -> Result<Kind<'_>, &'static str> {
     Ok(kind.unwrap_or(Kind::String(text, Style::Plain)))
 }
 
-/// A number of the core schema; `None` where the text is not one.
+/// A number of the core schema; `None` if the text is not one.
 pub(crate) fn number(text: &str) -> Result<Option<Number>, &'static str> {
     const TOO_LARGE: &str = "the number has more digits than can be kept";
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
