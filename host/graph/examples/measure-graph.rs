@@ -1,8 +1,8 @@
-//! Measures the graph of an environment of any size: `measure-graph SHAPE COUNT`, the shape being `ind`,
-//! `layer10` or `chain`. One JSON object on standard output: seconds, and bytes of memory.
+//! Measures the graph of an environment of any size: `measure-graph SHAPE COUNT`, with the shape
+//! `ind`, `layer10` or `chain`. One JSON object on standard output: seconds, and bytes of memory.
 //!
-//! The documents are made in memory, parsed, before the clock starts. `cargo xtask bench` runs it
-//! once a process, because of the memory.
+//! The documents are created in memory, parsed, before the clock starts. `cargo xtask bench` runs
+//! it once per process, because of the memory.
 #![allow(clippy::print_stdout, reason = "a measurement")]
 
 #[path = "../../../xtask/src/bench/documents.rs"]
@@ -43,7 +43,7 @@ fn main() -> Result<()> {
         .map_err(faults)?;
     let seconds = start.elapsed().as_secs_f64();
 
-    // One more than asked for: `base-env` is part of every environment.
+    // One more than requested: `base-env` is part of every environment.
     let edges = (0..count).map(|index| shape.reads(index, count).len()).sum();
     if (graph.len(), graph.edge_count()) != (count + 1, edges) {
         return Err(format!("a graph of {} resources and {} edges", graph.len(), graph.edge_count()).into());
@@ -56,7 +56,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What echo's manifest says: outputs are named as inputs are.
+/// The outputs of echo, from its manifest: they have the names of the inputs.
 struct Echo;
 
 impl OutputNames for Echo {
@@ -151,7 +151,7 @@ fn message(faults: &[Diagnostic]) -> String {
     faults.iter().map(|fault| fault.message.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-/// Bytes of memory of this process; 0 where the system does not say.
+/// Bytes of memory of this process; 0 if the system does not report them.
 fn memory(which: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(which));

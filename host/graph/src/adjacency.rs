@@ -1,5 +1,5 @@
-//! Edges in compact rows, both ways. Built in linear time from any list of edges; petgraph's
-//! algorithms run on it.
+//! Edges in compact rows, in both directions. Built in linear time from any list of edges;
+//! petgraph's algorithms run on it.
 
 use std::iter::Map;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use petgraph::visit::{
 
 use crate::node::{EdgeKinds, NodeId};
 
-/// An edge as it is found: `from` depends on `to`.
+/// An edge as found: `from` depends on `to`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RawEdge {
     pub(crate) from: NodeId,
@@ -32,7 +32,7 @@ pub(crate) struct Adjacency {
 }
 
 impl Adjacency {
-    /// Sorts the edges into rows and joins those between the same two nodes.
+    /// Sorts the edges into rows and merges those between the same two nodes.
     pub(crate) fn new(nodes: usize, edges: &[RawEdge]) -> Self {
         let starts = row_starts(nodes, edges.iter().map(|edge| edge.from));
         let mut next = starts.clone();
@@ -90,7 +90,7 @@ impl Adjacency {
         }
     }
 
-    /// What a node depends on.
+    /// The dependencies of a node.
     pub(crate) fn dependencies(&self, node: NodeId) -> &[NodeId] {
         Self::row(&self.starts, &self.targets, node)
     }
@@ -100,7 +100,7 @@ impl Adjacency {
         Self::row(&self.starts, &self.kinds, node)
     }
 
-    /// What depends on a node.
+    /// The dependents of a node.
     pub(crate) fn dependents(&self, node: NodeId) -> &[NodeId] {
         Self::row(&self.back_starts, &self.sources, node)
     }
@@ -111,7 +111,7 @@ impl Adjacency {
     }
 }
 
-/// Dependents come first: an edge leads to what is depended on.
+/// Dependents come first: an edge leads to the dependency.
 impl GraphBase for Adjacency {
     type NodeId = NodeId;
     type EdgeId = (NodeId, NodeId);
@@ -179,7 +179,7 @@ impl Visitable for Adjacency {
     }
 }
 
-/// The nodes that a search has come to.
+/// The nodes that a search has visited.
 #[derive(Clone, Debug)]
 pub(crate) struct Visited(Vec<bool>);
 

@@ -1,5 +1,5 @@
-//! Building a graph: gather → match → analyse → repeat; then `match_dependents`, selectors, and
-//! the order (SPEC §4). Each phase tells all of its faults at once.
+//! Builds the graph: gather → match → analyse → repeat; then `match_dependents`, selectors, and the
+//! order (SPEC §4). Each phase reports all of its faults at once.
 
 mod analyse;
 mod dependents;
@@ -30,9 +30,9 @@ pub(crate) use analyse::may_be_absent;
 /// Builds the graph of a deployment.
 ///
 /// # Errors
-/// Everything that is wrong with it, as far as it could be built. Where there is no error, every
-/// resource has a recipe, every placeholder something to read (as far as that is known before
-/// anything runs), and there is no loop.
+/// All faults, as far as the graph could be built. If there is no error, every resource has a
+/// recipe, every placeholder has a target (as far as that is known before anything runs), and there
+/// is no loop.
 pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     let mut builder = Builder::new(input);
     builder.gather();
@@ -44,7 +44,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     builder.wishes();
     builder.report_unmatched();
     if !builder.faults.is_empty() {
-        // What is missing is told together with what is wrong.
+        // Missing targets are reported together with the other faults.
         builder.faults.extend(builder.missing.iter().map(Missing::warning));
         return Err(once(builder.faults));
     }
@@ -88,10 +88,10 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     }
 }
 
-/// The resources whose definitions require bundles, sorted by key, each with its recipe. What they require belongs
-/// into [`Deployment::requirers`](purlin_model::Deployment::requirers) and
-/// [`Deployment::installations`](purlin_model::Deployment::installations) before a graph is built. Faults are left
-/// to [`build`].
+/// The resources whose definitions require bundles, sorted by key, each with its recipe. Their
+/// requirements belong in [`Deployment::requirers`](purlin_model::Deployment::requirers) and
+/// [`Deployment::installations`](purlin_model::Deployment::installations) before a graph is built.
+/// Faults are left to [`build`].
 pub fn requirers(input: &Input<'_>) -> Vec<(Key, Arc<Recipe>)> {
     let mut builder = Builder::new(input);
     builder.gather();
@@ -109,14 +109,14 @@ pub fn requirers(input: &Input<'_>) -> Vec<(Key, Arc<Recipe>)> {
     found
 }
 
-/// Faults without repetition: a fault in a recipe is found by each resource that uses it.
+/// Faults without repetition: each resource that uses a recipe finds its faults.
 fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut told = HashSet::new();
     faults.retain(|fault| told.insert((fault.code, fault.location.clone(), fault.message.clone())));
     faults
 }
 
-/// What is still to be analysed.
+/// Work still to be done.
 #[derive(Clone, Copy)]
 enum Work {
     /// The recipe of a node.
@@ -125,7 +125,7 @@ enum Work {
     Params(NodeId),
 }
 
-/// A place in a document, and how long what stands there is.
+/// A place in a document, and the length of the text there.
 #[derive(Clone, Copy)]
 struct Spot<'a> {
     location: &'a Location,
@@ -142,30 +142,30 @@ impl<'a> From<&'a Placeholder> for Spot<'a> {
 struct Builder<'a> {
     docs: Docs<'a>,
     outputs: &'a dyn crate::OutputNames,
-    /// Whether a definition made an implicit resource before.
+    /// Whether a definition created an implicit resource before.
     recorded: &'a dyn Fn(&Key) -> bool,
     matcher: Matcher<'a>,
     nodes: Nodes,
-    /// Which documents ask for a node.
+    /// Which documents declare a node.
     sources: Vec<(NodeId, Source)>,
     wished: Wished,
     edges: Vec<RawEdge>,
     queue: Vec<Work>,
     /// Placeholders in one node's params that read the params of the node that gave them.
     links: Vec<(NodeId, NodeId, &'a Placeholder)>,
-    /// Those that there were so far.
+    /// The links so far.
     linked: HashSet<(NodeId, NodeId, *const Placeholder)>,
-    /// Nodes whose params are given twice, and by whom.
+    /// Nodes whose params are given twice, and the two sources.
     given_twice: Vec<(NodeId, Source, Source)>,
     /// Selectors, by the node that gets the edges.
     selectors: Vec<(NodeId, Scope, &'a Placeholder)>,
     /// Reference fields of managed resources, by the node that gets the edges.
     fields: Vec<(NodeId, Scope, &'a Placeholder)>,
-    /// What placeholders name.
+    /// The targets of placeholders.
     targets: Targets,
-    /// What reference fields name and no document declares.
+    /// Targets of reference fields that no document declares.
     missing: Vec<Missing>,
-    /// Dependencies without an order: dependent and what it depends on.
+    /// Dependencies without an order: dependent and dependency.
     beside: Vec<(NodeId, NodeId)>,
     /// Placeholders that read the params of a node.
     params_read: Vec<(NodeId, &'a Placeholder)>,
@@ -173,7 +173,7 @@ struct Builder<'a> {
     known_outputs: HashMap<(u32, Box<str>), Option<Vec<String>>>,
     unmatched: Vec<(Key, Option<Spot<'a>>)>,
     faults: Vec<Diagnostic>,
-    /// For keys that are looked up.
+    /// A buffer for keys to look up.
     scratch: String,
 }
 
@@ -211,7 +211,7 @@ impl<'a> Builder<'a> {
         self.edges.push(RawEdge { from, to, kinds: kind.into() });
     }
 
-    /// Finds resources whose requirements were not resolved: nothing would read what these end in.
+    /// Finds resources whose requirements were not resolved: nothing would read the results.
     fn check_requirers(&mut self) {
         for node in self.nodes.ids() {
             let Some(recipe) = self.docs.recipe(&self.nodes, node) else { continue };
@@ -241,7 +241,7 @@ impl<'a> Builder<'a> {
     }
 
     fn insert(&mut self, key: Key, found: Match) -> NodeId {
-        // Four thousand million keys do not fit into the memory of anything this runs on.
+        // Four thousand million keys do not fit in the memory of any machine that runs this.
         let node = NodeId(self.nodes.map.len() as u32);
         let data =
             NodeData { found, params: None, level: 0, implicit: false, foundation: false, shown: false };
@@ -250,7 +250,7 @@ impl<'a> Builder<'a> {
         node
     }
 
-    /// Notes that a document asks for a node, and takes the params that it gives.
+    /// Records that a document declares a node, and takes its params.
     fn ask(&mut self, node: NodeId, source: Source) {
         self.sources.push((node, source));
         if matches!(self.docs.params_of(&self.nodes, source), crate::docs::Params::None) {

@@ -1,7 +1,7 @@
-//! All definitions, and which of them is used for a resource (SPEC §3 [D]).
+//! All definitions, and the choice of one for a resource (SPEC §3 [D]).
 //!
 //! Criteria are indexed by type and class once; a [`Matcher`] narrows them to one context, so that
-//! finding the definition of a resource costs two look-ups however many definitions there are.
+//! finding the definition of a resource takes two lookups however many definitions there are.
 
 mod explain;
 mod matcher;
@@ -25,7 +25,7 @@ pub(crate) struct Row {
     pub(crate) criterion: u32,
 }
 
-/// Whether a definition may be used for a resource, as far as it says itself: another one may fit better.
+/// Whether a definition matches a resource: another one may match better.
 pub fn may_match(definition: &Definition, context: &Context, key: &Key) -> bool {
     let fits = |criterion: &Criterion| {
         matcher::in_context(criterion, context)
@@ -42,7 +42,7 @@ pub struct Catalogue {
     exact: HashMap<String, Vec<Row>>,
     /// Criteria of patterns, by class.
     patterns: HashMap<String, Vec<Row>>,
-    /// What `workload` and `base-env` fall back to.
+    /// The fallback of `workload` and `base-env`.
     echo: Arc<Recipe>,
 }
 
@@ -76,7 +76,7 @@ impl Catalogue {
                 let fields = [&criterion.env_type, &criterion.app_id, &criterion.env_id, &criterion.res_id];
                 let fields = fields.map(|field| field.as_deref());
                 match seen.insert((&definition.type_pattern, fields, &criterion.class), row) {
-                    // The same row twice in one definition changes nothing.
+                    // A duplicate row in one definition changes nothing.
                     Some(first) if first.definition == number => continue,
                     Some(first) => {
                         faults.extend(equal_criteria(&definitions, first, definition, criterion));
@@ -106,7 +106,7 @@ impl Catalogue {
         Ok(Self { definitions, exact, patterns, echo: Arc::new(echo()) })
     }
 
-    /// The definitions, as they were given.
+    /// The definitions, in the given order.
     pub fn definitions(&self) -> &[Definition] {
         &self.definitions
     }

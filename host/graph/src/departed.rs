@@ -1,5 +1,5 @@
-//! What the documents still say of a resource that they no longer describe: how its definition reaches the
-//! system that the resource is in.
+//! The information in the documents about a resource that they no longer describe: how its
+//! definition reaches the system that the resource is in.
 
 use purlin_expression::{Unread, evaluate, read_path};
 use purlin_model::{Diagnostic, Key, Placeholder, Recipe, Reference, Value};
@@ -15,8 +15,8 @@ impl Graph {
         definitions.iter().map(|one| &*one.recipe).find(|recipe| recipe.name.as_deref() == Some(definition))
     }
 
-    /// The connection that a recipe has for a resource of this key and these params, which need not be in
-    /// the graph. None where the recipe has no connection, or one that reads other resources.
+    /// The connection of a recipe for a resource with this key and these params, which need not be
+    /// in the graph. None if the recipe has no connection, or one that reads other resources.
     pub fn connection_of(&self, recipe: &Recipe, key: &Key, params: &Value) -> Option<Value> {
         evaluate(recipe.connection.as_ref()?, &Alone { graph: self, key, params }).ok().flatten()
     }

@@ -1,4 +1,5 @@
-//! The documents behind a graph, and the nodes found so far: who wrote what, in which scope.
+//! The documents behind a graph, and the nodes found so far: the author and the scope of
+//! everything.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +15,7 @@ use purlin_model::{
 use crate::catalogue::{Catalogue, Row};
 use crate::node::NodeId;
 
-/// The documents. Whatever is borrowed from them outlives every change to the nodes.
+/// The documents. Everything borrowed from them outlives changes to the nodes.
 #[derive(Clone, Copy)]
 pub(crate) struct Docs<'a> {
     pub(crate) context: &'a Context,
@@ -22,10 +23,10 @@ pub(crate) struct Docs<'a> {
     pub(crate) deployment: &'a Deployment,
 }
 
-/// Whose placeholders: what `@`, `params` and names mean.
+/// The owner of placeholders: it decides the meaning of `@`, `params` and names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
-    /// A recipe's, used by this node. Also that of the `params` of what it co-provisions.
+    /// A recipe's, used by this node. Also for the `params` of the resources that it co-provisions.
     Recipe(NodeId),
     /// A workload's document.
     Workload(u32),
@@ -37,12 +38,12 @@ pub(crate) enum Scope {
     Manifest(u32),
 }
 
-/// A document that asks for a resource.
+/// A document that declares a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
     /// Purlin itself.
     Implicit,
-    /// A workload, of the node that stands for itself.
+    /// A workload, for its own node.
     Workload(u32),
     /// An entry of a workload's `resources`.
     Request { workload: u32, index: u32 },
@@ -50,16 +51,16 @@ pub(crate) enum Source {
     Shared(u32),
     /// A manifest.
     Manifest(u32),
-    /// An installation, or whoever requires it.
+    /// An installation, or the resource that requires it.
     Installation(u32),
     /// An entry of a recipe's `provision`, by the node that uses the recipe.
     Provision { by: NodeId, index: u32 },
 }
 
-/// Which recipe a node has.
+/// The recipe of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
-    /// None: a fault was told.
+    /// None: a fault was reported.
     Missing,
     /// The built-in echo.
     Echo,
@@ -69,11 +70,11 @@ pub(crate) enum Match {
     Bundle(u32),
 }
 
-/// What is kept of a node.
+/// The data of a node.
 #[derive(Debug)]
 pub(crate) struct NodeData {
     pub(crate) found: Match,
-    /// Who gave its params.
+    /// The source of its params.
     pub(crate) params: Option<Source>,
     pub(crate) level: u32,
     pub(crate) implicit: bool,
@@ -81,17 +82,17 @@ pub(crate) struct NodeData {
     pub(crate) shown: bool,
 }
 
-/// The nodes and the names by which workloads call them.
+/// The nodes and the names that workloads use for them.
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
     pub(crate) map: IndexMap<Key, NodeData>,
-    /// Per workload: its own node, and those it declares by name.
+    /// For each workload: its own node, and those that it declares by name.
     pub(crate) workloads: Vec<(NodeId, HashMap<Arc<str>, NodeId>)>,
     /// Those of the manifests, in the order of the deployment.
     pub(crate) manifests: Vec<NodeId>,
     /// Those of the installations, in the order of the deployment.
     pub(crate) installations: Vec<NodeId>,
-    /// Numbers of the shared resources sorted by name, made when a name is first asked for.
+    /// Numbers of the shared resources sorted by name, created when a name is first needed.
     shared: OnceLock<Vec<u32>>,
 }
 
@@ -112,7 +113,7 @@ impl Nodes {
         self.get(node).map(|(key, _)| key)
     }
 
-    /// The node of what requires an installation.
+    /// The node that requires an installation.
     pub(crate) fn requiring(&self, by: &RequiredBy) -> Option<NodeId> {
         match by {
             RequiredBy::Installation(index) => self.installations.get(*index as usize).copied(),
@@ -125,7 +126,7 @@ impl Nodes {
     }
 }
 
-/// Params as a document writes them.
+/// Params as written in a document.
 #[derive(Clone, Copy)]
 pub(crate) enum Params<'a> {
     /// None were given: an empty map.
@@ -141,7 +142,7 @@ impl<'a> Docs<'a> {
         self.deployment.workloads.get(index as usize)
     }
 
-    /// The manifest that a resource was written as.
+    /// The manifest of a resource, if it was written as one.
     pub(crate) fn manifest_of(self, nodes: &Nodes, node: NodeId) -> Option<&'a Manifest> {
         match nodes.get(node)?.1.params? {
             Source::Manifest(index) => self.manifest(index),
@@ -157,7 +158,7 @@ impl<'a> Docs<'a> {
         self.deployment.installations.get(index as usize)
     }
 
-    /// The installation that a resource is.
+    /// The installation of a resource, if it is one.
     pub(crate) fn installation_of(self, nodes: &Nodes, node: NodeId) -> Option<&'a InstallationRequest> {
         match nodes.get(node)?.1.found {
             Match::Bundle(index) => self.installation(index),
@@ -197,7 +198,7 @@ impl<'a> Docs<'a> {
         self.recipe(nodes, by)?.provision.get(index as usize)
     }
 
-    /// What a document gives as params, if it gives any.
+    /// The params in a document, if it has any.
     pub(crate) fn params_of(self, nodes: &Nodes, source: Source) -> Params<'a> {
         let (template, scope) = match source {
             Source::Implicit => return Params::None,
@@ -235,7 +236,7 @@ impl<'a> Docs<'a> {
         }
     }
 
-    /// Where a document asks for a resource.
+    /// Where a document declares a resource.
     pub(crate) fn location(self, nodes: &Nodes, source: Source) -> Option<&'a Location> {
         match source {
             Source::Implicit => None,
@@ -261,7 +262,7 @@ impl<'a> Docs<'a> {
         }
     }
 
-    /// Writes the key that a descriptor means in a scope; what is wrong where it means none.
+    /// Writes the key that a descriptor means in a scope; returns the fault if it means none.
     pub(crate) fn write_key(
         self,
         nodes: &Nodes,
@@ -291,7 +292,7 @@ impl<'a> Docs<'a> {
         Ok(())
     }
 
-    /// The node that a workload calls by this name.
+    /// The node with this name in a workload.
     pub(crate) fn named(self, nodes: &Nodes, scope: Scope, name: &str) -> Option<NodeId> {
         let Scope::Workload(index) = scope else { return None };
         nodes.workloads.get(index as usize)?.1.get(name).copied()
@@ -313,7 +314,7 @@ impl<'a> Docs<'a> {
     }
 }
 
-/// Why a descriptor means no resource here.
+/// Why a descriptor names no resource here.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NoKey {
     Class,
@@ -339,14 +340,14 @@ pub(crate) fn at(placeholder: &Placeholder, fault: Diagnostic) -> Diagnostic {
     fault.at(&placeholder.location).spanning(placeholder.source().chars().count())
 }
 
-/// That a resource was not written as a manifest.
+/// The fault that a resource was not written as a manifest.
 pub(crate) fn no_manifest(key: Option<&Key>) -> Diagnostic {
     let who = key.map_or_else(|| "the resource".to_owned(), |key| format!("`{key}`"));
     Diagnostic::error("no-manifest", format!("{who} was not written as a manifest"))
         .help("read `params`, or give a default as in `${manifest.kind ?? ''}`")
 }
 
-/// That a manifest has nothing at a place.
+/// The fault that a manifest has nothing at a place.
 pub(crate) fn not_in_manifest<'a>(
     key: Option<&Key>,
     path: &Path,
@@ -365,7 +366,7 @@ pub(crate) fn workload_key(name: &str) -> Result<Key, NameError> {
     Ok(Key::new(&TypeName::new("workload")?, &Class::default_class(), &id))
 }
 
-/// The key of what a workload asks for.
+/// The key of a resource that a workload declares.
 pub(crate) fn request_key(workload: &str, request: &ResourceRequest) -> Result<Key, NameError> {
     let id = match &request.id {
         Some(id) => format!("shared.{id}"),

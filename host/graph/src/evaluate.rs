@@ -1,4 +1,4 @@
-//! What a resource is made from, once what it depends on is there: every placeholder filled in,
+//! The inputs of a resource, once its dependencies are provisioned: every placeholder is filled in,
 //! each in the scope of the document that wrote it (SPEC §4).
 
 use std::borrow::Cow;
@@ -18,14 +18,14 @@ use crate::node::NodeId;
 use crate::targets::{Read, Target};
 use crate::text::{self, Below, MAX_DEPTH};
 
-/// How much the placeholders of one resource may read together, 128 MiB. Text that stands for
-/// text grows exponentially; no real document comes near.
+/// How much the placeholders of one resource may read together, 128 MiB. Texts that use texts grow
+/// exponentially; no real document comes near.
 const MAX_READ: usize = 128 << 20;
 
 const EMPTY_REFERENCE: &str = "empty-reference";
 const UNKNOWN_OUTPUT: &str = "unknown-output";
 
-/// What is known of resources that others read. `None` means not known yet: it reads as unknown.
+/// The known values of resources that others read. `None` means still unknown: it reads as unknown.
 pub trait Provisioned {
     /// The outputs of a resource, a map.
     fn outputs(&self, node: NodeId) -> Option<Cow<'_, Value>>;
@@ -33,22 +33,22 @@ pub trait Provisioned {
     fn values(&self, node: NodeId) -> Option<Cow<'_, Value>>;
     /// Its resolved account.
     fn account(&self, node: NodeId) -> Option<Cow<'_, Value>>;
-    /// Whether it may get outputs besides those that are known. Those read as unknown.
+    /// Whether it may get outputs besides the known ones. Those read as unknown.
     fn has_more_outputs(&self, _node: NodeId) -> bool {
         false
     }
-    /// Whether only the creation of the resource returns this output, so that nothing but another creation brings
-    /// back one that was lost.
+    /// Whether only the creation of the resource returns this output, so that only another creation
+    /// restores a lost value.
     fn is_told_once(&self, _node: NodeId, _output: &str) -> bool {
         false
     }
 }
 
-/// What a resource is made from, resolved. Unknown values are where something that it reads is
-/// not known yet.
+/// The resolved inputs of a resource. Values are unknown if they depend on something that is still
+/// unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inputs {
-    /// What the developer gave, a map; for a workload `{id, profile?, metadata, spec}`.
+    /// The developer's params, a map; for a workload `{id, profile?, metadata, spec}`.
     pub params: Value,
     /// `inputs.values`, a map.
     pub values: Value,
@@ -56,7 +56,7 @@ pub struct Inputs {
     pub secrets: Value,
     /// `inputs.secret_refs`, if there are any: the `value` of a leaf is secret.
     pub secret_refs: Option<Value>,
-    /// `inputs.connection`, a map; null where there is none.
+    /// `inputs.connection`, a map; null if there is none.
     pub connection: Value,
     /// `driver_account`, if there is one.
     pub account: Option<Value>,
@@ -67,23 +67,24 @@ pub struct Inputs {
 pub struct EmptyReference {
     /// The other resource.
     pub target: NodeId,
-    /// Where the value lies in it.
+    /// The path of the value in it.
     pub path: String,
     /// The reference field.
     pub location: Location,
 }
 
 impl Graph {
-    /// Resolves what a resource is made from.
+    /// Resolves the inputs of a resource.
     ///
     /// # Errors
-    /// Every placeholder that reads what is not there, at its place.
+    /// Every placeholder that reads a missing value, at its place.
     pub fn evaluate(&self, node: NodeId, provisioned: &dyn Provisioned) -> Result<Inputs, Vec<Diagnostic>> {
         self.run(node, provisioned).0
     }
 
-    /// The values that reference fields read and other resources do not have so far, because of which a
-    /// resource cannot be evaluated; none where it can, or where something else is wrong, too.
+    /// The values that reference fields read and other resources do not have so far, and that
+    /// prevent the evaluation of a resource; none if it can be evaluated, or if there are other
+    /// faults, too.
     pub fn empty_references(&self, node: NodeId, provisioned: &dyn Provisioned) -> Vec<EmptyReference> {
         let (evaluated, mut empty) = self.run(node, provisioned);
         let Err(faults) = evaluated else { return Vec::new() };
@@ -94,7 +95,7 @@ impl Graph {
         if !faults.iter().all(is_empty) {
             return Vec::new();
         }
-        // Others may be left out.
+        // Others may be omitted.
         empty.retain(|empty| faults.iter().any(|fault| fault.location.as_ref() == Some(&empty.location)));
         empty
     }
@@ -123,11 +124,11 @@ impl Graph {
         let docs = self.docs();
         let mut faults = Vec::new();
         let mut fill = |template: &Template, scope: Scope| match evaluate(template, &Reader { run, scope }) {
-            // Where an optional placeholder is all there is.
+            // If an optional placeholder is all there is.
             Ok(value) => value.unwrap_or(Value::Null),
             Err(found) => {
                 faults.extend(found);
-                // So that what reads this says nothing more about it.
+                // So that readers of this report nothing more about it.
                 Value::unknown()
             }
         };
@@ -175,7 +176,7 @@ fn document(workload: &Workload, metadata: Value, spec: Value) -> Value {
     Value::Map(map)
 }
 
-/// Makes the entries of a map secret; its keys stay visible.
+/// Makes the values of a map secret; its keys stay visible.
 fn seal(value: Value) -> Value {
     match value {
         Value::Map(map) => {
@@ -185,7 +186,7 @@ fn seal(value: Value) -> Value {
     }
 }
 
-/// Makes the `value` of each leaf `{value}` secret; where a secret is kept is none itself.
+/// Makes the `value` of each leaf `{value}` secret; the place of a secret is not secret itself.
 fn seal_leaves(value: Value) -> Value {
     match value {
         Value::Map(map) => {
@@ -204,7 +205,7 @@ fn seal_leaves(value: Value) -> Value {
 /// A template in its scope, by identity.
 type TextId = (*const Template, Scope);
 
-/// What a text becomes: nothing where an optional placeholder leaves it out.
+/// The result of a text: none if an optional placeholder omits it.
 type Filled = Result<Option<Value>, Box<Diagnostic>>;
 
 /// One evaluation.
@@ -212,14 +213,14 @@ struct Run<'a> {
     graph: &'a Graph,
     provisioned: &'a dyn Provisioned,
     owner: NodeId,
-    /// The owner's params, once they are there.
+    /// The owner's params, once they exist.
     own: RefCell<Option<Value>>,
-    /// Text that others stand for, filled in once.
+    /// Texts that others use, filled in once.
     texts: RefCell<HashMap<TextId, Filled>>,
     depth: Cell<usize>,
     /// How much may still be read.
     left: Cell<usize>,
-    /// What reference fields found empty.
+    /// The empty values of reference fields.
     empty: RefCell<Vec<EmptyReference>>,
 }
 
@@ -257,7 +258,7 @@ fn weight(value: &Value) -> usize {
     }
 }
 
-/// `context.FIELD`; none where it is about a resource, and there is none.
+/// `context.FIELD`; none if it refers to a resource, and there is none.
 pub(crate) fn context_value<'a>(
     context: &Context,
     field: ContextField,
@@ -329,7 +330,8 @@ impl Reader<'_> {
                         let read = nodes.map(|node| self.target(*node, read, placeholder));
                         let mut values = read.collect::<Result<Vec<_>, _>>()?;
                         if matches!(reference, Reference::Field(_)) {
-                            // By value, so that the order does not depend on the names of what is read.
+                            // By value, so that the order does not depend on the names of the
+                            // targets.
                             if values.iter().any(Value::has_unknown) {
                                 return Ok(Value::unknown());
                             }
@@ -337,7 +339,7 @@ impl Reader<'_> {
                         }
                         Ok(Value::List(values))
                     }
-                    // It may be declared later. Until then nothing is provisioned that needs it.
+                    // It may be declared later. Until then its dependents are not provisioned.
                     Some((Target::Missing, _)) if !may_be_absent(placeholder) => Ok(Value::unknown()),
                     Some((Target::Missing, _)) => {
                         Err(Unread::Absent(fault("missing-target", "no document declares this".into())))
@@ -357,9 +359,9 @@ impl Reader<'_> {
         context_value(&graph.context, field, here)
     }
 
-    /// What is read from a resource that a placeholder or a reference field names. A reference field
-    /// takes an empty value as one that the resource does not have yet: what refers to it must not be
-    /// provisioned with it.
+    /// The value that a placeholder or a reference field reads from its target. A reference field
+    /// treats an empty value as one that the resource does not have yet: the resource that refers
+    /// must not be provisioned with it.
     fn target(&self, node: NodeId, read: Read<'_>, placeholder: &Placeholder) -> Result<Value, Unread> {
         let value = self.resource(node, read, placeholder);
         let (true, Read::Outputs(path) | Read::Field(path)) =
@@ -383,7 +385,7 @@ impl Reader<'_> {
         Err(Unread::Absent(fault))
     }
 
-    /// What is read from a resource; its id where nothing is named.
+    /// The value that is read from a resource; its id if nothing is named.
     fn resource(&self, node: NodeId, read: Read<'_>, placeholder: &Placeholder) -> Result<Value, Unread> {
         let key = self.run.graph.nodes.key(node);
         let below = |code, value: Option<Cow<'_, Value>>, path: &Path| match value {
@@ -412,7 +414,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The fault of reading an output that is not there, with the way out where it was lost.
+    /// The fault of reading a missing output, with a way out if it was lost.
     fn told_once(&self, node: NodeId, path: &Path, fault: Box<Diagnostic>) -> Box<Diagnostic> {
         let (Some(output), Some(key)) = (path.0.first(), self.run.graph.nodes.key(node)) else {
             return fault;
@@ -426,8 +428,8 @@ impl Reader<'_> {
         Box::new(fault.fact(format!("`{output}` was not recorded when the resource was created")).help(help))
     }
 
-    /// A promoted output of an installation, or all of its outputs where it has some of these; none where its driver
-    /// says what is read.
+    /// A promoted output of an installation, or all of its outputs if it has promoted ones; none if
+    /// its driver has the value.
     fn promoted(
         &self,
         node: NodeId,
@@ -453,8 +455,8 @@ impl Reader<'_> {
         }))
     }
 
-    /// A part of a composite attribute: what the target is called, what was asked of it, or what it
-    /// has become. The first two are known before it is provisioned.
+    /// A part of a composite attribute: the target's name, its params, or its outputs. The first
+    /// two are known before it is provisioned.
     fn field(&self, node: NodeId, path: &Path, placeholder: &Placeholder) -> Result<Value, Unread> {
         let graph = self.run.graph;
         let id = graph.nodes.key(node).map_or("", Key::id);
@@ -482,7 +484,7 @@ impl Reader<'_> {
         Ok(self.run.graph.seal_params(giver, path, value))
     }
 
-    /// A part of the manifest that a resource was written as.
+    /// A part of the manifest of a resource.
     fn manifest(&self, path: &Path, placeholder: &Placeholder) -> Result<Value, Unread> {
         let Scope::Recipe(giver) = self.scope else {
             let fault = Diagnostic::error("unknown-root", "there is no `manifest` here");
@@ -548,7 +550,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What lies at a place of a template.
+    /// The value at a place of a template.
     fn below(
         &self,
         found: Below<'_>,
@@ -570,7 +572,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a text of another scope says, at a path.
+    /// The value of a text of another scope, at a path.
     fn filled(
         &self,
         template: &Template,
@@ -584,7 +586,7 @@ impl Reader<'_> {
             Some(known) => known,
             None => {
                 let depth = self.run.depth.get();
-                // A graph that was built has no such text; this holds the stack all the same.
+                // A valid graph has no such text; this protects the stack all the same.
                 if depth > 2 * MAX_DEPTH {
                     let fault = Diagnostic::error("loop", "a text stands for too many others in turn");
                     return Err(Unread::Fault(Box::new(docs::at(placeholder, fault))));
@@ -608,7 +610,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a value is nothing, or a text without characters.
+/// Whether a value is null, or an empty text.
 fn is_empty(value: &Value) -> bool {
     match value.exposed() {
         Value::Null => true,
@@ -617,7 +619,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Texts in their order, all else behind them.
+/// Texts in their order, everything else after them.
 fn by_text(a: &Value, b: &Value) -> std::cmp::Ordering {
     let text = |value: &Value| match value.exposed() {
         Value::String(text) => (0, text.clone()),

@@ -1,4 +1,4 @@
-//! The graph: every resource, what it depends on and why, and the order.
+//! The graph: every resource, its dependencies with their reasons, and the order.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::lifecycle::Wished;
 use crate::node::{EdgeKinds, NodeId};
 use crate::targets::{Missing, Targets};
 
-/// Resources of the largest graph that is reduced: what that takes grows with their square.
+/// The resources of the largest graph that is reduced: the cost grows with their square.
 pub const MOST_REDUCED: usize = 10_000;
 
 /// A graph without a fault: every resource has a recipe, and there is no loop.
@@ -47,16 +47,16 @@ pub struct Node<'a> {
     pub key: &'a Key,
     /// How it is provisioned.
     pub recipe: &'a Arc<Recipe>,
-    /// What is wished for it: its definition's wishes, with the deployment's over them. This and
-    /// not the recipe's own is what counts.
+    /// Its lifecycle settings: those of its definition, overridden by those of the deployment. Use
+    /// these and not the recipe's own.
     pub lifecycle: &'a Lifecycle,
-    /// The definition that the recipe is of; none for the built-in echo.
+    /// The definition of the recipe; none for the built-in echo.
     pub definition: Option<&'a Definition>,
     /// The criterion by which the definition matched.
     pub criterion: Option<&'a Criterion>,
-    /// The installation that it is.
+    /// Its installation, if it is one.
     pub installation: Option<&'a InstallationRequest>,
-    /// Purlin itself asked for it.
+    /// Purlin itself added it.
     pub implicit: bool,
     /// It is provisioned before everything that is not foundation.
     pub foundation: bool,
@@ -71,7 +71,7 @@ pub struct Node<'a> {
 pub struct Edge {
     /// The dependent.
     pub from: NodeId,
-    /// What it depends on.
+    /// The dependency.
     pub to: NodeId,
     /// Why.
     pub kinds: EdgeKinds,
@@ -92,7 +92,7 @@ impl Graph {
         self.nodes.map.len()
     }
 
-    /// Whether there is no resource; not so in any graph that was built.
+    /// Whether there is no resource; never so in a valid graph.
     pub fn is_empty(&self) -> bool {
         self.nodes.map.is_empty()
     }
@@ -144,13 +144,13 @@ impl Graph {
         self.nodes.ids().filter_map(|id| self.node(id))
     }
 
-    /// All edges, by number of the dependent, then of what it depends on.
+    /// All edges, by number of the dependent, then of the dependency.
     pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
         self.nodes.ids().flat_map(|from| self.dependency_edges(from))
     }
 
-    /// The edges that a longer way implies, too: a picture says the same without them. None for a graph
-    /// of more than [`MOST_REDUCED`] resources.
+    /// The edges that a longer path implies, too: a picture without them has the same meaning. None
+    /// for a graph of more than [`MOST_REDUCED`] resources.
     pub fn implied_edges(&self) -> Option<HashSet<(NodeId, NodeId)>> {
         if self.len() > MOST_REDUCED {
             return None;
@@ -161,7 +161,7 @@ impl Graph {
         for edge in self.edges() {
             graph.add_edge(node(edge.from), node(edge.to), ());
         }
-        // A graph that was built has no loop.
+        // A valid graph has no loop.
         let sorted = toposort(&graph, None).ok()?;
         let (list, places) = dag_to_toposorted_adjacency_list::<_, u32>(&graph, &sorted);
         let (reduced, _) = dag_transitive_reduction_closure(&list);
@@ -170,17 +170,17 @@ impl Graph {
         Some(self.edges().filter(is_implied).map(|edge| (edge.from, edge.to)).collect())
     }
 
-    /// What a resource depends on.
+    /// The dependencies of a resource.
     pub fn dependencies(&self, id: NodeId) -> &[NodeId] {
         self.adjacency.dependencies(id)
     }
 
-    /// What depends on a resource.
+    /// The dependents of a resource.
     pub fn dependents(&self, id: NodeId) -> &[NodeId] {
         self.adjacency.dependents(id)
     }
 
-    /// The edges from a resource to what it depends on.
+    /// The edges from a resource to its dependencies.
     pub fn dependency_edges(&self, from: NodeId) -> impl Iterator<Item = Edge> + '_ {
         let kinds = self.adjacency.kinds(from);
         self.adjacency.dependencies(from).iter().zip(kinds).map(move |(to, kinds)| Edge {
@@ -190,7 +190,7 @@ impl Graph {
         })
     }
 
-    /// The order of provisioning: a resource depends on those of earlier levels only. The
+    /// The order of provisioning: a resource depends only on those of earlier levels. The
     /// foundation's levels come first; each level is sorted by key.
     pub fn levels(&self) -> &[Vec<NodeId>] {
         &self.levels
@@ -201,14 +201,14 @@ impl Graph {
         self.levels.iter().flatten().copied()
     }
 
-    /// What reference fields name and no document declares, by place. A resource that refers to it
-    /// cannot be provisioned yet, nor can what depends on that resource (SPEC §7).
+    /// The targets of reference fields that no document declares, by place. A resource that refers
+    /// to one cannot be provisioned yet, nor can its dependents (SPEC §7).
     pub fn missing(&self) -> &[Missing] {
         &self.missing
     }
 
-    /// Non-blocking dependencies: each a resource and what has to be ready before it counts as ready
-    /// itself. They imply no order (SPEC §7).
+    /// Non-blocking dependencies: each a resource and another that must be ready before the first
+    /// is ready. They imply no order (SPEC §7).
     pub fn beside(&self) -> &[(NodeId, NodeId)] {
         &self.beside
     }

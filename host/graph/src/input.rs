@@ -1,4 +1,4 @@
-//! What a graph is built from.
+//! The input of a graph.
 
 use std::sync::Arc;
 
@@ -6,26 +6,26 @@ use purlin_model::{Context, Deployment, Key, Recipe};
 
 use crate::Catalogue;
 
-/// Everything that decides what a graph looks like.
+/// Everything that determines a graph.
 #[derive(Clone)]
 pub struct Input<'a> {
     /// Where it is deployed.
     pub context: Arc<Context>,
     /// The definitions.
     pub catalogue: Arc<Catalogue>,
-    /// What developers ask for.
+    /// The developers' declarations.
     pub deployment: Arc<Deployment>,
-    /// What is known about outputs before anything runs.
+    /// The known outputs before anything runs.
     pub outputs: &'a dyn OutputNames,
-    /// Whether a definition made an implicit resource in an earlier deployment: where none matches it
-    /// any more, that is a fault (SPEC §2). Asked of those only that none matches.
+    /// Whether a definition created an implicit resource in an earlier deployment: if none matches
+    /// it any more, that is a fault (SPEC §2). Called only for resources without a match.
     pub recorded: &'a dyn Fn(&Key) -> bool,
 }
 
 /// Knows the names of outputs before anything runs, from a driver's schemas.
 pub trait OutputNames {
-    /// The top-level outputs of a resource of this type that is made by this recipe; `None` where
-    /// they are not known. Asked once per recipe and type.
+    /// The top-level outputs of a resource of this type with this recipe; `None` if they are
+    /// unknown. Called once per recipe and type.
     fn outputs(&self, type_name: &str, recipe: &Recipe) -> Option<Vec<String>>;
 }
 

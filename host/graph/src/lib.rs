@@ -1,9 +1,9 @@
 //! Gather, match, expand, select, order: a pure function from recipes and context to a graph that
 //! cannot be wrong (SPEC §2 to §4).
 //!
-//! [`build`] makes the [`Graph`], or says everything that is wrong; [`Graph::evaluate`] resolves
-//! what a resource is made from once its dependencies are there. This crate knows neither a
-//! driver nor a store nor a document format.
+//! [`build`] returns the [`Graph`], or all faults; [`Graph::evaluate`] resolves the inputs of a
+//! resource once its dependencies exist. This crate knows neither a driver nor a store nor a
+//! document format.
 
 mod adjacency;
 mod build;

@@ -1,5 +1,5 @@
-//! What is wished for each resource: its definition's wishes, with the deployment's over them
-//! (SPEC §9). Most deployments wish nothing, so only what they do is kept.
+//! The lifecycle settings of each resource: those of its definition, overridden by those of the
+//! deployment (SPEC §9). Most deployments have none, so only theirs are kept.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::docs::{Docs, Nodes};
 use crate::graph::Graph;
 use crate::node::NodeId;
 
-/// Wishes of the nodes for which the deployment has some, joined with those of the recipe.
+/// Settings of the nodes for which the deployment has some, merged with those of the recipe.
 pub(crate) type Wished = HashMap<NodeId, Lifecycle>;
 
 /// The field that names another resource.
@@ -30,19 +30,19 @@ impl Field {
     }
 }
 
-/// The wishes for a node; none where a fault was told for want of a recipe.
+/// The settings of a node; none if it has no recipe, which was reported.
 pub(crate) fn of<'a>(
     docs: Docs<'a>,
     nodes: &Nodes,
     wished: &'a Wished,
     node: NodeId,
 ) -> Option<&'a Lifecycle> {
-    // The look-up costs what a large graph without wishes should not pay.
+    // A large graph without settings should not pay for the lookup.
     let own = if wished.is_empty() { None } else { wished.get(&node) };
     own.or_else(|| docs.recipe(nodes, node).map(|recipe| &recipe.lifecycle))
 }
 
-/// Everything that wishes name: each is something to wait for.
+/// All targets of settings: each is a resource to wait for.
 pub(crate) fn named(lifecycle: &Lifecycle) -> impl Iterator<Item = (Field, &(Descriptor, Location))> {
     let of = |field| move |named| (field, named);
     (lifecycle.depends_on.iter().map(of(Field::DependsOn)))
@@ -51,8 +51,8 @@ pub(crate) fn named(lifecycle: &Lifecycle) -> impl Iterator<Item = (Field, &(Des
 }
 
 impl Graph {
-    /// What is wished for a resource: the wishes of its definition, with those of the deployment
-    /// over them (SPEC §9).
+    /// The lifecycle settings of a resource: those of its definition, overridden by those of the
+    /// deployment (SPEC §9).
     pub fn lifecycle(&self, id: NodeId) -> Option<&Lifecycle> {
         of(self.docs(), &self.nodes, &self.wished, id)
     }
@@ -66,7 +66,7 @@ impl Graph {
         nodes
     }
 
-    /// The resource with which this one goes (`lifecycle.deleted_with`).
+    /// The resource with which this one is deleted (`lifecycle.deleted_with`).
     pub fn deleted_with(&self, id: NodeId) -> Option<NodeId> {
         let (name, _) = self.lifecycle(id)?.deleted_with.as_ref()?;
         self.meant(id, name)

@@ -28,7 +28,7 @@ pub enum EdgeKind {
     Reference = 1 << 1,
     /// It was co-provisioned with `is_dependent`.
     CoProvision = 1 << 2,
-    /// It was co-provisioned with `match_dependents`, by something that is depended on.
+    /// It was co-provisioned with `match_dependents`, by a dependency.
     MatchDependents = 1 << 3,
     /// A selector found it.
     Selector = 1 << 4,

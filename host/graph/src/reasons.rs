@@ -1,5 +1,5 @@
-//! Why a resource is in the graph, and why there is an edge. Neither is stored: the documents are
-//! asked again, since only messages and people want to know.
+//! Why a resource is in the graph, and why there is an edge. Neither is stored: they are computed
+//! from the documents, because only messages and people need them.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use crate::text;
 pub enum Origin {
     /// Purlin adds it to every deployment, or for a workload.
     Implicit,
-    /// A developer asked for it.
+    /// A developer declared it.
     Declared {
         /// The workload, none for the deployment's shared resources.
         workload: Option<Arc<str>>,
         /// Where.
         location: Location,
     },
-    /// A manifest is it.
+    /// A manifest declares it.
     Manifest {
         /// Where.
         location: Location,
     },
-    /// Somebody asked for the installation.
+    /// The installation was requested.
     Installed {
         /// Where.
         location: Location,
@@ -41,7 +41,7 @@ pub enum Origin {
         /// Where.
         location: Location,
     },
-    /// A recipe brings it along.
+    /// A recipe co-provisions it.
     CoProvision {
         /// The resource that uses the recipe.
         by: Key,
@@ -71,8 +71,8 @@ pub struct EdgeReason {
 }
 
 impl Graph {
-    /// Why a resource is in the graph: who asked for it and what brought it along; and where
-    /// nobody did, the placeholders that refer to it.
+    /// Why a resource is in the graph: its declarations and its co-provisioners; if there are none,
+    /// the placeholders that refer to it.
     pub fn origins(&self, id: NodeId) -> Vec<Origin> {
         let docs = self.docs();
         let mut origins = Vec::new();
@@ -129,7 +129,8 @@ impl Graph {
         origins
     }
 
-    /// Why `from` depends on `to`, in the order of the kinds and then of the places; nothing where it does not.
+    /// Why `from` depends on `to`, in the order of the kinds and then of the places; empty if it
+    /// does not.
     pub fn reasons(&self, from: NodeId, to: NodeId) -> Vec<EdgeReason> {
         let Some(at) = self.adjacency.dependencies(from).iter().position(|node| *node == to) else {
             return Vec::new();
@@ -156,7 +157,7 @@ impl Graph {
             };
             match kind {
                 EdgeKind::Dependency | EdgeKind::Reference | EdgeKind::Selector | EdgeKind::Ref => {
-                    // What a workload reads by name is a dependency.
+                    // A resource that a workload reads by name is a dependency.
                     let written = if kind == EdgeKind::Dependency { EdgeKind::Reference } else { kind };
                     for (location, placeholder, read) in &read {
                         if *read == written {
@@ -228,7 +229,7 @@ impl Graph {
             if reasons.len() == before {
                 reasons.push(EdgeReason { kind, location: None, placeholder: None });
             }
-            // Of a graph with a loop the nodes are in no order.
+            // In a graph with a loop the nodes have no order.
             if let Some(same) = reasons.get_mut(before..) {
                 same.sort_by(|a, b| (&a.location, &a.placeholder).cmp(&(&b.location, &b.placeholder)));
             }
@@ -242,7 +243,7 @@ impl Graph {
         id == name || id.rsplit_once('/').is_some_and(|(_, own)| own == name)
     }
 
-    /// The placeholders by which one resource reads another, each with the kind of its edge.
+    /// The placeholders through which one resource reads another, each with the kind of its edge.
     fn placeholders_to(&self, from: NodeId, to: NodeId) -> Vec<(Location, Arc<str>, EdgeKind)> {
         let docs = self.docs();
         let mut roots = Vec::new();

@@ -1,5 +1,5 @@
-//! What each placeholder names, resolved once, while the graph is built (SPEC §4). Evaluation and
-//! whoever asks for reasons read it here.
+//! The target of each placeholder, resolved once, while the graph is built (SPEC §4). Evaluation
+//! and reasons use it.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,13 @@ use purlin_model::{
 use crate::docs::Scope;
 use crate::node::NodeId;
 
-/// What a placeholder names.
+/// The target of a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// One resource.
     Node(NodeId),
-    /// Several, sorted by key: the list with this number. A selector leaves out the resource that
-    /// reads it.
+    /// Several, sorted by key: the list with this number. A selector omits the resource that reads
+    /// it.
     List(u32),
     /// A resource that no document declares.
     Missing,
@@ -46,7 +46,7 @@ impl Targets {
         self.found.insert(id(placeholder, scope), target);
     }
 
-    /// Adds a list, which placeholders can name.
+    /// Adds a list, to which placeholders can refer.
     pub(crate) fn list(&mut self, nodes: Box<[NodeId]>) -> Target {
         // There are fewer lists than placeholders.
         let number = self.lists.len() as u32;
@@ -54,7 +54,7 @@ impl Targets {
         Target::List(number)
     }
 
-    /// The resources that are named.
+    /// The target resources.
     pub(crate) fn nodes(&self, target: Target) -> &[NodeId] {
         match &target {
             Target::Node(_) | Target::Missing => &[],
@@ -68,7 +68,7 @@ impl Targets {
     }
 }
 
-/// What a placeholder reads from a resource that it names.
+/// The value that a placeholder reads from its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read<'a> {
     /// Its id.
@@ -82,7 +82,7 @@ pub(crate) enum Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    /// What a reference reads from resources; nothing where it names none.
+    /// The value that a reference reads from resources; none if it names none.
     pub(crate) fn of(reference: &'a Reference) -> Option<Self> {
         Some(match reference {
             Reference::Resource(_, access) | Reference::Selected(_, access) => match access {
@@ -112,24 +112,24 @@ impl<'a> Read<'a> {
 pub struct Missing {
     /// The resource that refers.
     pub from: NodeId,
-    /// What it names.
+    /// The target.
     pub target: Meant,
-    /// The field as it was written, such as `vpcIdRef: net`.
+    /// The field as written, such as `vpcIdRef: net`.
     pub field: std::sync::Arc<str>,
     /// Where the name was written.
     pub location: purlin_model::Location,
-    /// A resource with a like name.
+    /// A resource with a similar name.
     pub near: Option<Key>,
-    /// Whether the one that refers cannot be provisioned before the other is there. Where not, it is
-    /// only not ready (`blocking: false`).
+    /// Whether the resource that refers cannot be provisioned before the target exists. If not, it
+    /// is only not ready (`blocking: false`).
     pub blocking: bool,
 }
 
 impl Missing {
-    /// It may come with other documents, so this is no error.
+    /// It may come with other documents, so this is not an error.
     pub fn warning(&self) -> Diagnostic {
         let message = format!("no document declares {}", self.target);
-        // The place is that of the name, which is shorter than the field with it.
+        // The place is that of the name, which is shorter than the field and the name.
         let written = match &self.target.which {
             Which::Named(name) => name,
             Which::Labelled(_) | Which::AllLabelled(_) => &self.field,

@@ -41,7 +41,7 @@ pub(crate) fn context() -> Context {
 }
 
 /// A definition; `spec` as in a document: `values`, `secrets`, `secret_refs`, `account`,
-/// `provision`, `criteria` (matching everything where it is left out), and what [`lifecycle`] reads.
+/// `provision`, `criteria` (matching everything by default), and the fields of [`lifecycle`].
 pub(crate) fn definition(id: &str, type_pattern: &str, spec: Json) -> Definition {
     let part = |name: &str| spec.get(name).map(|json| template(id, json, Dialect::Definition));
     let text = |json: &Json, name: &str| json.get(name).and_then(Json::as_str).map(Arc::from);
@@ -91,7 +91,7 @@ pub(crate) fn definition(id: &str, type_pattern: &str, spec: Json) -> Definition
     }
 }
 
-/// Wishes: `protect`, `depends_on`, `replace_with` and `deleted_with`, each at line 3.
+/// Lifecycle settings: `protect`, `depends_on`, `replace_with` and `deleted_with`, each at line 3.
 pub(crate) fn lifecycle(file: &str, json: &Json) -> Lifecycle {
     let named = |text: &str| (parse_descriptor(text).expect("a descriptor"), Location::new(file, 3, 1));
     let list = |name: &str| -> Vec<_> {
@@ -107,7 +107,7 @@ pub(crate) fn lifecycle(file: &str, json: &Json) -> Lifecycle {
     }
 }
 
-/// Wishes of the deployment for a resource; also reads `aliases`, the first at line 7.
+/// Settings of the deployment for a resource; also reads `aliases`, the first at line 7.
 pub(crate) fn wish(key: &str, json: &Json) -> ResourceLifecycle {
     let aliases = json["aliases"].as_array().into_iter().flatten().filter_map(Json::as_str);
     let aliases = (7..).zip(aliases).map(|(line, text)| Alias {
@@ -131,7 +131,7 @@ pub(crate) fn wish(key: &str, json: &Json) -> ResourceLifecycle {
     }
 }
 
-/// A resource that is asked for: `TYPE[.CLASS]`, with params in a dialect.
+/// A declared resource: `TYPE[.CLASS]`, with params in a dialect.
 pub(crate) fn request(
     file: &str,
     name: &str,
@@ -199,7 +199,7 @@ pub(crate) fn try_build_with(
     })
 }
 
-/// What a graph looks like: an edge a line, sorted, then the levels.
+/// A graph as text: one edge per line, sorted, then the levels.
 pub(crate) fn show(graph: &Graph) -> String {
     let key = |node: NodeId| graph.key(node).expect("a node").as_str();
     let mut lines: Vec<String> = graph
@@ -214,7 +214,7 @@ pub(crate) fn show(graph: &Graph) -> String {
     lines.join("\n")
 }
 
-/// What faults look like.
+/// Faults as text.
 pub(crate) fn tell(faults: &[Diagnostic]) -> String {
     let mut text = String::new();
     for fault in faults {
@@ -239,7 +239,7 @@ pub(crate) fn has(graph: &Graph, from: &str, to: &str, kind: EdgeKind) -> bool {
     graph.dependency_edges(from).any(|edge| edge.to == to && edge.kinds.contains(kind))
 }
 
-/// Outputs by key; the others are not known.
+/// Outputs by key; the others are unknown.
 #[derive(Default)]
 pub(crate) struct Done(pub(crate) HashMap<NodeId, Value>);
 

@@ -1,5 +1,5 @@
-//! Text that stands for other text: `values`, `params` and `metadata` are templates themselves,
-//! so what is read through them has to be followed.
+//! Text that contains other text: `values`, `params` and `metadata` are templates themselves, so
+//! values read through them must be followed.
 
 use std::collections::HashSet;
 
@@ -11,14 +11,14 @@ use purlin_model::{
 use crate::docs::{Docs, NoKey, Nodes, Params, Scope};
 use crate::node::NodeId;
 
-/// How many templates may stand for one another in a row. Documents of people have two or three.
+/// The longest chain of templates that use one another. Real documents have two or three.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// What lies at a path of a template.
+/// The value at a path of a template.
 pub(crate) enum Below<'a> {
-    /// This template, and what is left of the path inside what it becomes.
+    /// This template, and the rest of the path inside its result.
     Template(&'a Template, Path),
-    /// Nothing; with the names that there are, and which segment is wrong.
+    /// Nothing; with the existing names, and the wrong segment.
     Missing(Vec<&'a str>, usize),
 }
 
@@ -51,7 +51,7 @@ fn below_value<'a>(template: &'a Template, value: &'a Value, path: &Path, from: 
         let next = match at {
             Value::Map(map) => map.get(&**segment),
             Value::List(items) => segment.parse::<usize>().ok().and_then(|index| items.get(index)),
-            // Not ours to look into.
+            // We do not look inside.
             Value::Secret(_) | Value::Unknown(_) => break,
             _ => None,
         };
@@ -69,7 +69,7 @@ fn below_value<'a>(template: &'a Template, value: &'a Value, path: &Path, from: 
     Below::Template(template, Path(path.0.get(from..).unwrap_or(&[]).into()))
 }
 
-/// The entry of `values` that a path begins with. `None` for all values at once.
+/// The entry of `values` at the beginning of a path. `None` for all values at once.
 pub(crate) fn value<'a>(docs: Docs<'a>, path: &Path) -> Option<Below<'a>> {
     let values = &docs.deployment.values;
     let (first, rest) = path.0.split_first()?;
@@ -82,8 +82,8 @@ pub(crate) fn value<'a>(docs: Docs<'a>, path: &Path) -> Option<Below<'a>> {
     })
 }
 
-/// A selector with nothing left to its scope: the key of its start, then the hops, in which only
-/// "any" is left out.
+/// A selector that does not depend on its scope: the key of its start, then the hops, in which only
+/// "any" is omitted.
 pub(crate) fn full_selector(
     docs: Docs<'_>,
     nodes: &Nodes,
@@ -116,8 +116,8 @@ pub(crate) fn full_selector(
     Ok(full)
 }
 
-/// The templates that params consist of at a path, each with its scope; nothing where there is
-/// nothing at the path.
+/// The templates that params consist of at a path, each with its scope; empty if there is nothing
+/// at the path.
 pub(crate) fn params<'a>(
     docs: Docs<'a>,
     nodes: &Nodes,
@@ -148,7 +148,7 @@ pub(crate) fn params<'a>(
     }
 }
 
-/// Which params a path into the manifest of a resource reads: those at the path that is given back.
+/// The params that a path into the manifest of a resource reads: those at the returned path.
 pub(crate) fn manifest_params(docs: Docs<'_>, nodes: &Nodes, node: NodeId, path: &Path) -> Option<Path> {
     match docs.manifest_of(nodes, node)?.part(path) {
         ManifestPart::Params(path) => Some(path),
@@ -157,7 +157,7 @@ pub(crate) fn manifest_params(docs: Docs<'_>, nodes: &Nodes, node: NodeId, path:
     }
 }
 
-/// The templates that a placeholder stands for, if it stands for text of this deployment.
+/// The templates behind a placeholder, if it refers to text of this deployment.
 pub(crate) fn behind<'a>(
     docs: Docs<'a>,
     nodes: &Nodes,
@@ -185,8 +185,8 @@ pub(crate) fn behind<'a>(
     }
 }
 
-/// Visits every placeholder of some templates and of all text that they stand for, each template
-/// once a scope.
+/// Visits every placeholder of some templates and of all text that they use, each template once per
+/// scope.
 pub(crate) fn visit<'a>(
     docs: Docs<'a>,
     nodes: &Nodes,
@@ -206,8 +206,8 @@ pub(crate) fn visit<'a>(
     }
 }
 
-/// Finds text that stands for itself, or in too many steps for another: the placeholders of the
-/// way, from the first to the one that closes it.
+/// Finds text that contains itself, or a chain of texts that is too long: the placeholders of the
+/// chain, from the first to the one that closes it.
 pub(crate) fn endless<'a>(
     docs: Docs<'a>,
     nodes: &Nodes,
@@ -224,10 +224,10 @@ pub(crate) fn endless<'a>(
         steps
     };
     let id = |template: &'a Template, scope: Scope| (std::ptr::from_ref(template), scope);
-    // How many steps lie below each text that is known to end.
+    // The number of steps below each text that is known to end.
     let mut depths = std::collections::HashMap::new();
     for (root, scope) in roots {
-        // The way down: what is left to visit, how it was entered, and how deep it went so far.
+        // The path down: what is left to visit, how it was entered, and its depth so far.
         let mut way = vec![(id(root, scope), None, steps(root, scope), 0_usize)];
         let mut active = HashSet::from([id(root, scope)]);
         if depths.contains_key(&id(root, scope)) {

@@ -1,4 +1,4 @@
-//! Where what a resource is made from was written, and which of it resource types call secret.
+//! Where the inputs of a resource were written, and which of them resource types declare secret.
 
 use std::fmt;
 
@@ -8,22 +8,21 @@ use crate::docs::{Docs, Source};
 use crate::graph::Graph;
 use crate::node::NodeId;
 
-/// Knows which params are secret whatever they are made from, by the schemas of resource types.
+/// Knows which params are secret whatever their value, from the schemas of resource types.
 pub trait SecretParams: fmt::Debug + Send + Sync {
-    /// The value that lies at a path of the params of a resource of this type, with everything
-    /// secret that is.
+    /// The value at a path of the params of a resource of this type, with its secret parts marked.
     fn seal(&self, type_name: &str, path: &Path, value: Value) -> Value;
 }
 
 impl Graph {
-    /// The same graph, in which some params are secret from the moment that they are read.
+    /// The same graph, in which some params are secret from the moment they are read.
     #[must_use]
     pub fn with_secret_params(mut self, secrets: std::sync::Arc<dyn SecretParams>) -> Self {
         self.secret_params = Some(secrets);
         self
     }
 
-    /// Makes secret what is, of a value at a path of the params of a resource.
+    /// Marks the secret parts of a value at a path of the params of a resource.
     pub(crate) fn seal_params(&self, node: NodeId, path: &Path, value: Value) -> Value {
         if let Some(installation) = self.docs().installation_of(&self.nodes, node) {
             return installation.seal(path, value);
@@ -34,8 +33,7 @@ impl Graph {
         }
     }
 
-    /// Where the params of a resource were written, or would be; none where nobody asks for it but
-    /// by a reference.
+    /// Where the params of a resource were written, or would be; none if only references name it.
     pub fn params_written(&self, node: NodeId) -> Option<Within<'_>> {
         let (_, data) = self.nodes.get(node)?;
         let docs: Docs<'_> = self.docs();

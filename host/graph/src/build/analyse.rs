@@ -1,5 +1,5 @@
-//! What recipes and params bring along: references, co-provisioned resources, and everything that
-//! can be told to be wrong before anything runs (SPEC §4).
+//! The consequences of recipes and params: references, co-provisioned resources, and every fault
+//! that shows before anything runs (SPEC §4).
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ impl<'a> Builder<'a> {
                     Work::Params(node) => self.params(node),
                 }
             }
-            // Params of params can be followed once they are there; a node's never change.
+            // Params of params can be followed once they exist; a node's params never change.
             let (ready, waiting): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.links).into_iter().partition(|(_, giver, _)| {
                     self.nodes.get(*giver).is_some_and(|(_, data)| data.params.is_some())
@@ -75,14 +75,14 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Takes in every placeholder that `owner` needs to fill in a template.
+    /// Adds every placeholder that `owner` needs to fill in a template.
     fn walk(&mut self, owner: NodeId, template: &'a Template, scope: Scope) {
         let mut seen: HashSet<(*const Template, Scope)> = HashSet::new();
         let mut pending = vec![(template, scope)];
         while let Some((template, scope)) = pending.pop() {
             template.placeholders(&mut |placeholder| {
                 self.placeholder(owner, scope, placeholder);
-                // Params are followed by their own work and by links, when they are there.
+                // Params are followed by their own work and by links, once they exist.
                 if matches!(placeholder.reference, Reference::Param(_) | Reference::Manifest(_)) {
                     return;
                 }
@@ -104,7 +104,8 @@ impl<'a> Builder<'a> {
                     Ok(()) => {
                         let target = match self.nodes.id(&key) {
                             Some(target) => Some(target),
-                            // Written from parts that are names, so it always reads back.
+                            // It was written from parts that are names, so it can always be parsed
+                            // again.
                             None => Key::parse(&key).ok().map(|key| self.node(key, Some(placeholder.into()))),
                         };
                         if let Some(target) = target {
@@ -182,7 +183,8 @@ impl<'a> Builder<'a> {
                     .help("only bundles read `installation`");
                 self.faults.push(docs::at(placeholder, fault));
             }
-            // `requirers` finds who has such a recipe, and `build` accepts it only once it is filled in.
+            // `requirers` finds the owners of such a recipe, and `build` accepts it only once it is
+            // filled in.
             (Reference::Named(..), Scope::Recipe(_)) => {}
             (Reference::Metadata(_) | Reference::Named(..) | Reference::Shared(..), _) => {
                 let fault = Diagnostic::error("unknown-root", "only a workload's own document can read this")
@@ -192,16 +194,16 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Notes that what `owner` is made from depends on what `giver` was given, once: of texts that are made from
-    /// each other twice there would be more than anybody could count.
+    /// Records once that `owner` depends on the params of `giver`: for texts that use each other
+    /// twice, the number of links would explode.
     fn link(&mut self, owner: NodeId, giver: NodeId, placeholder: &'a Placeholder) {
         if giver != owner && self.linked.insert((owner, giver, std::ptr::from_ref(placeholder))) {
             self.links.push((owner, giver, placeholder));
         }
     }
 
-    /// Checks that a resource was written as a manifest, and that its head has what is read. Its params
-    /// are known only when they are evaluated.
+    /// Checks that a resource was written as a manifest, and that its head has the requested field.
+    /// Its params are known only at evaluation.
     fn manifest(&mut self, node: NodeId, path: &Path, placeholder: &Placeholder) {
         if may_be_absent(placeholder) {
             return;
@@ -220,7 +222,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A resource read by the name that a workload gives it. What the workload's own document
+    /// A resource read by a workload's name for it. A resource that the workload's own document
     /// reads is a dependency of the workload [G].
     fn called(
         &mut self,
@@ -249,7 +251,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Checks what is read from a resource as far as it is known.
+    /// Checks an access to a resource as far as it is known.
     pub(super) fn access(&mut self, target: NodeId, access: &Access, placeholder: &Placeholder) {
         match access {
             Access::Guresid => {}
@@ -292,7 +294,7 @@ impl<'a> Builder<'a> {
             Match::Echo => u32::MAX,
             Match::Definition(row) => row.definition,
         };
-        // A definition has one type; the echo and patterns may have many.
+        // A definition has one type; the echo and patterns can have many.
         let several = self.docs.catalogue.definition(number).is_none_or(|found| found.is_pattern());
         let cached = (number, Box::from(if several { key.type_name() } else { "" }));
         let known = match self.known_outputs.get(&cached) {
@@ -351,8 +353,8 @@ impl<'a> Builder<'a> {
         self.faults.push(docs::at(placeholder, fault));
     }
 
-    /// What can only be checked when all params are there: that the params that are read exist,
-    /// and that no text stands for itself.
+    /// Checks that need all params: that the params that are read exist, and that no text refers to
+    /// itself.
     pub(super) fn check_text(&mut self) {
         let read = std::mem::take(&mut self.params_read);
         for (giver, placeholder) in read.into_iter().filter(|(_, placeholder)| !may_be_absent(placeholder)) {
@@ -404,7 +406,7 @@ impl<'a> Builder<'a> {
         let workloads = (0_u32..)
             .zip(&self.docs.deployment.workloads)
             .map(|(index, workload)| (&workload.metadata, Scope::Workload(index)));
-        // Only params that a recipe gave can read other params.
+        // Only params from a recipe can read other params.
         let params = self.nodes.ids().filter_map(|node| match self.docs.params(&self.nodes, node) {
             Params::Given(template, scope @ Scope::Recipe(_)) => Some((template, scope)),
             _ => None,
@@ -430,7 +432,7 @@ pub(crate) fn may_be_absent(placeholder: &Placeholder) -> bool {
 }
 
 /// A placeholder of a workload's own document without the `.outputs` that definitions write and
-/// Score leaves out.
+/// Score omits.
 fn without_outputs(placeholder: &Placeholder) -> Option<String> {
     let (Reference::Named(_, path) | Reference::Shared(_, path)) = &placeholder.reference else {
         return None;

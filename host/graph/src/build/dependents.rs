@@ -1,4 +1,4 @@
-//! `match_dependents`, brought to a fixed point (SPEC §4, co-provisioning).
+//! `match_dependents`, iterated to a fixed point (SPEC §4, co-provisioning).
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,18 +7,18 @@ use crate::adjacency::Adjacency;
 use crate::docs::Source;
 use crate::node::{EdgeKind, NodeId};
 
-/// What one node co-provisions.
+/// The resources that one node co-provisions.
 #[derive(Default)]
 struct Brought {
-    /// All of it: none of these count as dependents.
+    /// All of them: none of these is treated as a dependent.
     all: HashSet<NodeId>,
-    /// Those that its dependents come to depend on.
+    /// Those that its dependents will depend on.
     matching: Vec<NodeId>,
 }
 
 impl Builder<'_> {
-    /// Gives every dependent of a co-provisioner an edge to what it co-provisions, including the
-    /// dependents that come of this.
+    /// Gives every dependent of a co-provisioner an edge to the co-provisioned resources, including
+    /// the dependents that this creates.
     pub(super) fn match_dependents(&mut self) {
         let mut brought: HashMap<NodeId, Brought> = HashMap::new();
         let mut any = false;
@@ -36,7 +36,7 @@ impl Builder<'_> {
             return;
         }
         let adjacency = Adjacency::new(self.nodes.map.len(), &self.edges);
-        // Edges whose target brings something along that its dependents have to know.
+        // Edges whose target co-provisions something for its dependents.
         let mut queue: Vec<(NodeId, NodeId)> = Vec::new();
         for (by, entry) in &brought {
             if !entry.matching.is_empty() {

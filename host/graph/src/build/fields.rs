@@ -1,4 +1,4 @@
-//! Reference fields of managed resources, and what manifests depend on beside them (SPEC §7 [X]).
+//! Reference fields of managed resources, and the other dependencies of manifests (SPEC §7 [X]).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use super::analyse::may_be_absent;
 use crate::node::{EdgeKind, NodeId};
 use crate::targets::{Missing, Read, Target};
 
-/// For how many missing targets a near name is searched for.
+/// For how many missing targets a similar name is searched.
 const NEAR: usize = 10;
 
-/// Manifests by what references name them by.
+/// Manifests by the keys of references.
 struct Index<'a> {
     manifests: &'a [Manifest],
     by_name: HashMap<&'a str, Vec<u32>>,
@@ -42,8 +42,7 @@ impl<'a> Index<'a> {
         .into_iter()
     }
 
-    /// Those that are in the namespace of the target; where there are none, those that are in no
-    /// namespace.
+    /// Those in the namespace of the target; if there are none, those without a namespace.
     fn within(&self, meant: &Meant, all: impl Iterator<Item = u32>) -> Vec<u32> {
         let namespace =
             |number: &u32| self.manifests.get(*number as usize).and_then(|m| m.namespace.as_ref());
@@ -63,7 +62,7 @@ impl<'a> Index<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Resolves the reference fields that were found, and adds the edges to what they name.
+    /// Resolves the reference fields, and adds the edges to their targets.
     pub(super) fn resolve_fields(&mut self) {
         let fields = std::mem::take(&mut self.fields);
         let manifests = &self.docs.deployment.manifests;
@@ -140,7 +139,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The resources that are meant, sorted by key, without the one that refers where labels pick.
+    /// The target resources, sorted by key; labels never select the resource that refers.
     fn named_by(&self, index: &Index<'_>, owner: NodeId, meant: &Meant) -> Vec<NodeId> {
         let nodes = |numbers: Vec<u32>| -> Vec<NodeId> {
             numbers.iter().filter_map(|number| self.nodes.manifests.get(*number as usize).copied()).collect()
@@ -169,7 +168,7 @@ impl<'a> Builder<'a> {
         named
     }
 
-    /// Notes that what is named is declared nowhere: it may come later (SPEC §7).
+    /// Records that a target is not declared: it may come later (SPEC §7).
     fn miss(&mut self, from: NodeId, target: &Meant, field: &Arc<str>, location: &Location, blocking: bool) {
         let near = match &target.which {
             Which::Named(name) if self.missing.len() < NEAR => {
@@ -214,7 +213,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// An entry of `dependsOn` as reference fields are shown: `dependsOn: main`.
+/// An entry of `dependsOn` in the form of a reference field: `dependsOn: main`.
 fn written(target: &Meant) -> Arc<str> {
     match &target.which {
         Which::Named(name) => format!("dependsOn: {name}").into(),

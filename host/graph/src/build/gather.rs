@@ -1,5 +1,5 @@
-//! What a graph begins with: workloads, what they and the deployment ask for, and the implicit
-//! resources (SPEC §2 [G]).
+//! The beginning of a graph: workloads, their resources and those of the deployment, and the
+//! implicit resources (SPEC §2 [G]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::catalogue::Found;
 use crate::docs::{Match, Source, request_key, shared_key, workload_key};
 use crate::node::{EdgeKind, NodeId};
 
-/// What is provisioned before everything else, where a definition matches.
+/// Resources that are provisioned before everything else, if a definition matches.
 pub(super) const FOUNDATION: [&str; 3] =
     ["k8s-cluster.default#k8s-cluster", "k8s-namespace.default#k8s-namespace", "agent.default#agent"];
 
@@ -32,8 +32,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds an implicit resource. Where no definition matches it falls back to the built-in echo
-    /// or is left out; unless a definition made it before, as nobody said that it should go.
+    /// Adds an implicit resource. If no definition matches, it falls back to the built-in echo or
+    /// is omitted, unless a definition created it before, because nobody asked for its deletion.
     fn implicit(&mut self, key: Key, fall_back: bool) {
         let node = match self.matcher.find(&key) {
             Found::None if (self.recorded)(&key) => {
@@ -122,7 +122,7 @@ impl Builder<'_> {
                     );
                 }
             }
-            // Workloads are numbered, so one without a node leaves a gap that nobody reads.
+            // Workloads are numbered, so one without a node leaves an unused gap.
             self.nodes.workloads.resize_with(number as usize, || (own, HashMap::new()));
             self.nodes.workloads.push((own, names));
             self.ask(own, Source::Workload(number));
@@ -159,7 +159,8 @@ impl Builder<'_> {
         for (index, one) in (0_u32..).zip(installations) {
             let Some(node) = self.nodes.installations.get(index as usize).copied() else { continue };
             for (by, _) in &one.required_by {
-                // A resource that requires something is known to be there before anything asks for it here.
+                // A resource with requirements is known to exist before any document here declares
+                // it.
                 if let RequiredBy::Resource(key) = by {
                     self.node(key.clone(), None);
                 }

@@ -1,5 +1,5 @@
-//! The order of provisioning: foundation first, then by level and key; and the loops that leave
-//! none (SPEC §4).
+//! The order of provisioning: foundation first, then by level and key; and the loops that prevent
+//! one (SPEC §4).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -14,13 +14,13 @@ use crate::docs::{Nodes, Source};
 use crate::graph::Graph;
 use crate::node::NodeId;
 
-/// From how many resources of a knot the shortest loop is searched for.
+/// The number of resources of a knot from which the search for the shortest loop starts.
 const STARTS: usize = 256;
 
-/// Sorts the nodes into levels and marks the foundation and what is shown.
+/// Sorts the nodes into levels and marks the foundation and the shown nodes.
 ///
 /// # Errors
-/// The shortest loop of every knot: the nodes of the way round, in order of dependence.
+/// The shortest loop of every knot: its nodes, in order of dependence.
 pub(super) fn order(nodes: &mut Nodes, adjacency: &Adjacency) -> Result<Vec<Vec<NodeId>>, Vec<Vec<NodeId>>> {
     let Ok(mut sorted) = toposort(adjacency, None) else { return Err(loops(nodes, adjacency)) };
     // Dependencies come first.
@@ -36,7 +36,7 @@ pub(super) fn order(nodes: &mut Nodes, adjacency: &Adjacency) -> Result<Vec<Vec<
         }
         level
     };
-    // What the foundation depends on is part of it.
+    // The dependencies of the foundation are part of it.
     let highest = sorted.iter().filter(|node| is_foundation(node)).map(|node| lift(*node, 0)).max();
     let ground = highest.map_or(0, |highest| highest + 1);
     for node in sorted.iter().filter(|node| !is_foundation(node)) {
@@ -62,13 +62,13 @@ pub(super) fn order(nodes: &mut Nodes, adjacency: &Adjacency) -> Result<Vec<Vec<
     Ok(order)
 }
 
-/// The implicit resources that come before all others, and all that they depend on.
+/// The implicit resources that come before all others, and all their dependencies.
 fn foundation(nodes: &Nodes, adjacency: &Adjacency) -> Visited {
     let starts = FOUNDATION.iter().filter_map(|key| nodes.id(key));
     reachable(adjacency, starts)
 }
 
-/// All nodes that can be reached from some, these included.
+/// All nodes reachable from some nodes, including these.
 fn reachable(adjacency: &Adjacency, starts: impl Iterator<Item = NodeId>) -> Visited {
     let mut search = Dfs::empty(adjacency);
     search.stack.extend(starts);
@@ -76,7 +76,7 @@ fn reachable(adjacency: &Adjacency, starts: impl Iterator<Item = NodeId>) -> Vis
     search.discovered
 }
 
-/// Marks what is shown: all but the part of the foundation that nothing shown refers to.
+/// Marks the shown nodes: all except the part of the foundation that no shown node refers to.
 fn show(nodes: &mut Nodes, adjacency: &Adjacency) {
     let hidden: HashSet<NodeId> = FOUNDATION.iter().filter_map(|key| nodes.id(key)).collect();
     let starts = nodes.ids().filter(|node| {
@@ -92,7 +92,7 @@ fn show(nodes: &mut Nodes, adjacency: &Adjacency) {
     }
 }
 
-/// The shortest loop of every knot of resources that depend on each other, each from its first key.
+/// The shortest loop of every knot of interdependent resources, each from its first key.
 fn loops(nodes: &Nodes, adjacency: &Adjacency) -> Vec<Vec<NodeId>> {
     let by_key = |a: &NodeId, b: &NodeId| nodes.key(*a).cmp(&nodes.key(*b));
     let mut found: Vec<Vec<NodeId>> = kosaraju_scc(adjacency)
@@ -109,12 +109,12 @@ fn loops(nodes: &Nodes, adjacency: &Adjacency) -> Vec<Vec<NodeId>> {
     found
 }
 
-/// The shortest way round in a knot, as far as it leads through one of its first nodes.
+/// The shortest loop in a knot that leads through one of its first nodes.
 fn shortest_loop(adjacency: &Adjacency, knot: &[NodeId]) -> Option<Vec<NodeId>> {
     let mut graph: DiGraph<NodeId, ()> = DiGraph::with_capacity(knot.len(), knot.len());
     let inside: HashMap<NodeId, NodeIndex> = knot.iter().map(|node| (*node, graph.add_node(*node))).collect();
     for (from, node) in graph.node_indices().zip(knot) {
-        // By key, so that of several shortest loops always the same one is found.
+        // By key, so that the choice among several shortest loops is deterministic.
         let within = adjacency.dependencies(*node).iter().filter_map(|to| inside.get(to).copied());
         within.collect::<BTreeSet<_>>().into_iter().for_each(|to| {
             graph.add_edge(from, to, ());
@@ -137,9 +137,9 @@ fn shortest_loop(adjacency: &Adjacency, knot: &[NodeId]) -> Option<Vec<NodeId>> 
     Some(way)
 }
 
-/// Says what the loops are, and which placeholders made them.
+/// Reports the loops, and the placeholders that cause them.
 pub(super) fn diagnose(graph: &Graph, loops: &[Vec<NodeId>]) -> Vec<Diagnostic> {
-    /// Steps of a very long loop that are looked up in the documents.
+    /// The number of steps of a very long loop that are looked up in the documents.
     const SHOWN: usize = 100;
     loops
         .iter()

@@ -1,4 +1,4 @@
-//! Params given twice: they have to mean the same (SPEC §2).
+//! Params given twice must have the same meaning (SPEC §2).
 
 use purlin_model::{Access, Diagnostic, Piece, Reference, Template};
 
@@ -8,7 +8,7 @@ use crate::node::NodeId;
 use crate::text;
 
 impl Builder<'_> {
-    /// Tells a fault for each two documents that give a node different params.
+    /// Reports a fault for each two documents that give a node different params.
     pub(super) fn check_params(&mut self) {
         for (node, first, second) in std::mem::take(&mut self.given_twice) {
             self.same_params(node, first, second);
@@ -38,7 +38,7 @@ struct Same<'a> {
     nodes: &'a Nodes,
 }
 
-/// A template together with what its placeholders mean.
+/// A template together with the scope of its placeholders.
 #[derive(Clone, Copy)]
 struct Scoped<'a>(&'a Template, Scope);
 
@@ -48,7 +48,7 @@ impl Same<'_> {
             (Params::Given(a, in_a), Params::Given(b, in_b)) => {
                 self.templates(Scoped(a, in_a), Scoped(b, in_b))
             }
-            // Two workloads of one name are a fault of their own.
+            // Two workloads with one name are a fault themselves.
             (Params::Workload(..), Params::Workload(..)) => true,
             (Params::None, Params::None) => true,
             _ => false,
@@ -78,12 +78,12 @@ impl Same<'_> {
                         b.get(key).is_some_and(|b| self.templates(Scoped(a, in_a), Scoped(b, in_b)))
                     })
             }
-            // A template with a placeholder below is never equal to a constant.
+            // A template that contains a placeholder never equals a constant.
             _ => false,
         }
     }
 
-    /// Whether two references mean the same thing, each in its scope.
+    /// Whether two references mean the same, each in its scope.
     fn references(&self, (a, in_a): (&Reference, Scope), (b, in_b): (&Reference, Scope)) -> bool {
         let here = || self.docs.here(self.nodes, in_a) == self.docs.here(self.nodes, in_b);
         match (a, b) {
@@ -105,7 +105,7 @@ impl Same<'_> {
         }
     }
 
-    /// The one resource that is read, and what of it.
+    /// The single resource that is read, and the part of it.
     fn target(&self, reference: &Reference, scope: Scope) -> Option<(String, Access)> {
         let node = |node: Option<NodeId>| self.nodes.key(node?).map(ToString::to_string);
         match reference {

@@ -1,5 +1,5 @@
-//! Selectors: queries over the graph as it is without their own edges (SPEC §4), so that the
-//! order in which they are answered does not matter.
+//! Selectors: queries over the graph without their own edges (SPEC §4), so that their order does
+//! not matter.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ use crate::node::{EdgeKind, NodeId};
 use crate::targets::Target;
 use crate::text;
 
-/// What a search remembers, kept from one to the next.
+/// The memory of a search, reused for the next one.
 type Space = Dfs<NodeId, Visited>;
 
 impl Builder<'_> {
-    /// Answers every selector and adds its edges.
+    /// Evaluates every selector and adds its edges.
     pub(super) fn select(&mut self) {
-        // By selector with "here" written out.
+        // By selector, with "here" expanded.
         let mut selections: HashMap<Selector, Target> = HashMap::new();
         let selectors = std::mem::take(&mut self.selectors);
         if selectors.is_empty() {
@@ -82,7 +82,7 @@ fn no_start(nodes: &Nodes, selector: &Selector) -> Diagnostic {
     fault.help(purlin_expression::did_you_mean(&start.to_string(), "resources of its type", same))
 }
 
-/// All resources that hops select, one after the other, sorted by key.
+/// All resources that a sequence of hops selects, sorted by key.
 fn search(
     nodes: &Nodes,
     adjacency: &Adjacency,
@@ -116,7 +116,7 @@ fn fits(hop: &Hop, key: &Key) -> bool {
     fn part<T: std::ops::Deref<Target = str>>(part: &Part<T>, actual: &str) -> bool {
         match part {
             Part::Named(name) => **name == *actual,
-            // "Here" was written out before.
+            // "Here" was expanded before.
             Part::Omitted | Part::Here => true,
         }
     }

@@ -1,4 +1,4 @@
-//! Words for a resource without a definition, or with too many.
+//! Messages for a resource without a definition, or with too many.
 
 use std::collections::BTreeSet;
 
@@ -11,17 +11,17 @@ use crate::catalogue::{Explanation, Row};
 
 /// How many candidates an error lists, and how many errors list theirs.
 const SHOWN: usize = 10;
-/// How many candidates are listed where one error is about several resources.
+/// How many candidates are listed if one error is about several resources.
 const FEW: usize = 3;
 /// How many further places an error has.
 const PLACES: usize = 100;
 
-/// Resources without a definition, and where each is asked for.
+/// Resources without a definition, and the place of each declaration.
 type Found<'a> = Vec<(Key, Option<Spot<'a>>)>;
 
 impl<'a> Builder<'a> {
-    /// Notes a resource without a definition. Reported together, as one missing definition has
-    /// most often many resources.
+    /// Records a resource without a definition. They are reported together, because one missing
+    /// definition usually affects many resources.
     pub(super) fn no_match(&mut self, key: &Key, spot: Option<Spot<'a>>) {
         self.unmatched.push((key.clone(), spot));
     }
@@ -64,7 +64,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// No definition matches an implicit resource that one made before.
+    /// No definition matches an implicit resource that a definition created before.
     pub(super) fn recorded_no_match(&mut self, key: &Key) {
         let short = key.as_str().replacen(".default#", "#", 1);
         let fault =
@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
                 None => fault.fact("there is no definition of this type").help(help),
             };
         }
-        // Those that lack least come first.
+        // The nearest candidates come first.
         losers.sort_by_key(|loser| loser.reasons.len());
         let shown = if resources > 1 { FEW } else { SHOWN };
         for loser in losers.iter().take(shown) {

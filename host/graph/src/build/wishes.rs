@@ -1,5 +1,4 @@
-//! Wishes about the life of resources (SPEC §9): whom they are for, what they name, and what
-//! resources were called before.
+//! Lifecycle settings of resources (SPEC §9): their resources, their targets, and former names.
 
 use std::collections::HashMap;
 
@@ -10,18 +9,18 @@ use super::Builder;
 use crate::lifecycle::{self, Field};
 use crate::node::{EdgeKind, NodeId};
 
-/// How many faults of a kind look through all of the graph, for a near name or a place.
+/// How many faults of a kind search the whole graph for a similar name or a place.
 const NEAR: usize = 10;
 
 impl Builder<'_> {
-    /// Takes in the wishes of the deployment and everything that wishes name.
+    /// Adds the settings of the deployment and the targets of all settings.
     pub(super) fn wishes(&mut self) {
         self.wished();
         self.named();
         self.aliases();
     }
 
-    /// Puts the wishes of the deployment over those of the recipes.
+    /// Merges the settings of the deployment over those of the recipes.
     fn wished(&mut self) {
         let mut first: HashMap<NodeId, &Location> = HashMap::new();
         for (index, wish) in self.docs.deployment.lifecycle.iter().enumerate() {
@@ -56,7 +55,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The resources that have a like name, or are of the same type.
+    /// The resources with a similar name, or of the same type.
     fn near(&self, key: &Key) -> String {
         let of_type = |known: &&Key| known.type_name() == key.type_name();
         let mut known: Vec<&str> = self.nodes.map.keys().filter(of_type).map(Key::as_str).collect();
@@ -67,7 +66,7 @@ impl Builder<'_> {
         did_you_mean(key.as_str(), what, known)
     }
 
-    /// Adds the edges to what wishes name.
+    /// Adds the edges to the targets of settings.
     fn named(&mut self) {
         let mut unknown = 0;
         for node in self.nodes.ids() {
@@ -100,7 +99,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks that each former name is that of one resource only, and of none that there is.
+    /// Checks that each former name belongs to one resource only, and to no existing one.
     fn aliases(&mut self) {
         let mut claimed: HashMap<Urn, (NodeId, &Location)> = HashMap::new();
         let mut faults = Vec::new();
@@ -138,7 +137,7 @@ impl Builder<'_> {
         self.faults.append(&mut faults);
     }
 
-    /// The URN that an alias means, and the key if it is of this very context.
+    /// The URN of an alias, and the key if it is in this context.
     fn former(&self, alias: &Alias) -> (Urn, Option<Key>) {
         match &alias.name {
             AliasName::Key(key) => (Urn::new(self.docs.context, key), Some(key.clone())),
@@ -149,8 +148,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A fault if the name is one that a resource of the graph has now. Who asked for that one is
-    /// told on demand, since it takes a look at everything that was asked for.
+    /// A fault if the name belongs to a resource of the graph. The source of that resource is found
+    /// on demand, because that searches all declarations.
     fn taken(
         &self,
         alias: &Alias,

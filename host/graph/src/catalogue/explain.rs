@@ -1,4 +1,4 @@
-//! Why a resource gets the definition that it gets (SPEC §3).
+//! Why a resource gets its definition (SPEC §3).
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use super::{Catalogue, Found, Matcher, Row, pattern_matches};
 pub struct Explanation {
     /// The resource.
     pub key: Key,
-    /// The definition that is used; none where nothing matches, and in a tie.
+    /// The definition that is used; none if nothing matches, and in a tie.
     pub winner: Option<Candidate>,
     /// The definition that would be used without the winner.
     pub runner_up: Option<Candidate>,
-    /// Candidates that are equally specific, where there is no winner for that reason.
+    /// Candidates that are equally specific, if there is no winner for that reason.
     pub tied: Vec<Candidate>,
-    /// All others of the type, the runner-up among them, each with why it was not used. In the
-    /// order of the definitions.
+    /// All others of the type, including the runner-up, each with why it was not used. In the order
+    /// of the definitions.
     pub losers: Vec<Loser>,
 }
 
@@ -60,9 +60,9 @@ pub enum Reason {
     Differs {
         /// `env_type`, `app_id`, `env_id`, `res_id` or `class`.
         field: &'static str,
-        /// What the criterion asks for.
+        /// The value in the criterion.
         wanted: Arc<str>,
-        /// What the context has.
+        /// The value in the context.
         actual: Arc<str>,
     },
     /// The definition has no criteria and so never matches.
@@ -76,7 +76,7 @@ pub enum Reason {
     },
     /// It matches by a pattern, and a definition of the exact type matches too.
     PatternOnly,
-    /// It matches by a pattern, and Purlin adds the resource by itself.
+    /// It matches by a pattern, and the resource is implicit.
     Implicit,
     /// It matches by a pattern, and the winner's pattern names more of the type.
     ShorterPattern,
@@ -102,7 +102,7 @@ impl std::fmt::Display for Reason {
 }
 
 impl Catalogue {
-    /// Which definition a resource gets in a context, and why no other.
+    /// The definition that a resource gets in a context, and why no other.
     pub fn explain(&self, context: &Context, key: &Key) -> Explanation {
         let found = Matcher::new(self, context).find(key);
         let (winner, tied) = match &found {
@@ -177,7 +177,7 @@ fn loser(definition: &Definition, criterion: Option<&Criterion>, reasons: Vec<Re
     }
 }
 
-/// Why a criterion that matches was not used all the same.
+/// Why a matching criterion was not used.
 fn lost(definition: &Definition, criterion: &Criterion, best: Option<(&Definition, &Criterion)>) -> Reason {
     match best {
         Some((winner, _)) if definition.is_pattern() && !winner.is_pattern() => Reason::PatternOnly,

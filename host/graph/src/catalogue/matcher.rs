@@ -1,4 +1,4 @@
-//! The catalogue in one context: which definition a resource gets.
+//! The catalogue in one context: the definition for each resource.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,7 +7,7 @@ use purlin_model::{Context, Criterion, Key};
 
 use super::{Catalogue, Row, literal_length, pattern_matches};
 
-/// Which definition a resource gets.
+/// The definition for a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// No criterion matches.
@@ -34,19 +34,19 @@ struct Candidates<'a> {
 
 #[derive(Default)]
 struct Ranked<'a> {
-    /// The best among those for any id.
+    /// The best of those for any id.
     any: Option<Best>,
-    /// The best for an id; each of them outweighs all of the former.
+    /// The best for an id; each of them outranks all of the former.
     by_id: HashMap<&'a str, Best>,
 }
 
-/// How a candidate ranks: its specificity, then (patterns only) how much of the type it names.
+/// The rank of a candidate: its specificity, then (patterns only) how much of the type it names.
 type Rank = (u8, usize);
 
 struct Best {
     rank: Rank,
     row: Row,
-    /// Others of the same rank, hardly ever any.
+    /// Others of the same rank, almost always none.
     tied: Vec<Row>,
 }
 
@@ -89,8 +89,9 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// Whether Purlin adds a resource by itself. A pattern is not meant for it: who provisions everything
-/// with one driver asks for no cluster and no agent, and for no driver in place of the built-in echo.
+/// Whether Purlin adds a resource by itself. Patterns do not apply to it: a user who provisions
+/// everything with one driver wants no cluster and no agent, and no driver instead of the built-in
+/// echo.
 pub(crate) fn is_implicit(key: &Key) -> bool {
     match key.type_name() {
         "workload" => key.class() == "default" && key.id().starts_with("modules."),

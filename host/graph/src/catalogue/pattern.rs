@@ -1,10 +1,10 @@
 //! Types with `*` in them.
 
-/// Whether a pattern, in which `*` stands for any text, matches a whole type.
+/// Whether a pattern, in which `*` matches any text, matches a whole type.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t) = (0, 0);
-    // Where to go back to: behind the last star, and from which byte of the text on.
+    // The position for backtracking: after the last star, and the byte of the text.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         if pattern.get(p) == Some(&b'*') {
@@ -24,7 +24,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     pattern.iter().skip(p).all(|b| *b == b'*')
 }
 
-/// How many characters of a pattern are not `*`: of two patterns, the longer says more.
+/// How many characters of a pattern are not `*`: of two patterns, the longer is more specific.
 pub(crate) fn literal_length(pattern: &str) -> usize {
     pattern.bytes().filter(|b| *b != b'*').count()
 }

@@ -135,14 +135,14 @@ fn text_that_stands_for_itself_is_a_loop() {
     }
     let faults = try_build(vec![], deployment).expect_err("a loop");
     assert_eq!((faults[0].code, faults[0].related.len()), ("loop", 3));
-    // A long way that ends is refused too: it would not fit on the stack.
+    // A long chain that ends is rejected too: it would not fit on the stack.
     let mut deployment = Deployment::default();
     for number in 0..10_000 {
         let text = if number == 0 { json!("end") } else { json!(format!("${{values.v{}}}", number - 1)) };
         deployment.values.insert(format!("v{number}").into(), template("deploy", &text, Dialect::Definition));
     }
     assert_eq!(try_build(vec![], deployment).expect_err("too deep")[0].code, "loop");
-    // Two that give each other their params.
+    // Two that use each other's params.
     let all = vec![
         definition("a", "a", json!({"provision": {"b": {"params": {"x": "${params.x}"}}}})),
         definition("b", "b", json!({"provision": {"a": {"params": {"x": "${params.x}"}}}})),

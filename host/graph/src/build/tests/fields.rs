@@ -1,7 +1,7 @@
 //! Reference fields of managed resources (SPEC §7 [X]).
 //!
-//! A test that begins with an id, such as `ref_18`, shows a case of how Crossplane resolves references;
-//! the others are in the engine's tests.
+//! A test that begins with an id, such as `ref_18`, shows a case of Crossplane's resolution of
+//! references; the others are in the engine's tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::testing::{Done, definition, has, show, tell, try_build};
 use crate::{EdgeKind, Graph};
 
-/// What a reference field names, and how.
+/// A reference field: its target and its form.
 #[derive(Clone)]
 struct Field {
     type_name: Option<&'static str>,
@@ -52,7 +52,7 @@ fn target(id: &str, type_name: Option<&str>, which: &Which) -> Target {
     }
 }
 
-/// A manifest `TYPE ID`; its fields stand at lines 2, 3 and so on.
+/// A manifest `TYPE ID`; its fields are at lines 2, 3 and so on.
 fn manifest(name: &str, fields: &[(&str, Field)]) -> Manifest {
     let (kind, id) = name.split_once(' ').expect("a type and an id");
     let params = fields.iter().zip(2..).map(|((field, reference), line)| {
@@ -138,7 +138,7 @@ fn ref_20_equal_values_of_two_resources_are_both_kept() {
     assert_eq!(inputs(&graph, "subnet.default#a", &done), json!({"peers": ["y", "y"]}));
 }
 
-/// `a` selects `b` and `c`, whose ids sort the other way round.
+/// `a` selects `b` and `c`, whose ids sort in reverse.
 fn labelled() -> (Graph, [(&'static str, Value); 2]) {
     let web = [("tier", "web")];
     let graph = build(vec![
@@ -298,7 +298,7 @@ fn dependencies_block_or_stand_beside() {
         dependency("d", "no", true, true),
         dependency("d", "later", true, false),
     ];
-    // Beside each other, each may wait for the other.
+    // Without an order, each may wait for the other.
     let mut c = manifest("c z", &[]);
     c.depends_on = vec![dependency("a", "x", false, false)];
     let graph = build(vec![a, manifest("b y", &[]), c]).expect("a graph");

@@ -1,4 +1,4 @@
-//! What holds for every graph.
+//! Properties of every graph.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::testing::{definition, request, show, tell, try_build, wish, workload};
 use crate::{EdgeKind, Graph, NodeId};
 
-/// Definitions of the types t0, t1, … whose recipes refer to, bring along and select one another.
+/// Definitions of the types t0, t1, … whose recipes refer to, co-provision and select one another.
 fn catalogues() -> impl Strategy<Value = Vec<Definition>> {
     let index = 0..6_usize;
     let recipe = (
@@ -49,7 +49,7 @@ fn catalogues() -> impl Strategy<Value = Vec<Definition>> {
     })
 }
 
-/// Wishes for what the deployment shares: whose, which of the three kinds, and for what.
+/// Settings for shared resources: the resource, one of the three kinds, and the target.
 fn wishes() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
     proptest::collection::vec((0..3_usize, 0..3_usize, 0..3_usize), 0..3)
 }
@@ -90,7 +90,7 @@ fn check_order(graph: &Graph) {
         assert!(graph.node(edge.to).expect("a node").level < graph.node(edge.from).expect("a node").level);
         assert!(graph.dependents(edge.to).contains(&edge.from));
         assert!(!graph.reasons(edge.from, edge.to).is_empty());
-        // Whatever was read has a place.
+        // Everything that was read has a place.
         for reason in graph.reasons(edge.from, edge.to) {
             assert!(reason.location.is_some(), "{reason:?}");
         }

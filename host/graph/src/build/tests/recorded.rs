@@ -1,4 +1,4 @@
-//! Implicit resources that a definition made before (SPEC §2).
+//! Implicit resources that a definition created before (SPEC §2).
 
 use std::sync::Arc;
 

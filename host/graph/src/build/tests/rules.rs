@@ -95,7 +95,7 @@ fn provision_params_are_those_of_the_co_provisioner() {
 
 #[test]
 fn match_dependents_reaches_a_fixed_point() {
-    // p reads a; a brings b, b brings c, and c brings d, each for whoever depends on it.
+    // p reads a; a provisions b, b provisions c, and c provisions d, each for its dependents.
     let brings = |what: &str| json!({"provision": {what: {"match_dependents": true}}});
     let all = vec![
         definition("p", "p", json!({"values": {"a": "${resources.a.outputs.x}"}})),
@@ -197,7 +197,7 @@ fn the_foundation_comes_first_and_hides() {
     )
     .expect("a graph");
     assert_eq!(shown(&graph), 5);
-    // Without definitions they are left out; an agent is there only where one is defined.
+    // Without definitions they are omitted; an agent exists only if one is defined.
     let graph = try_build(vec![], Deployment::default()).expect("a graph");
     assert_eq!(show(&graph), "0: base-env.default#base-env");
     let graph =
@@ -223,7 +223,7 @@ fn equal_params_are_one_resource_and_others_a_fault() {
       v:5:1: the other params are given here
       help: give equal params in both places, or in one of them only
     ");
-    // Equal text that means different resources is different.
+    // Equal text that refers to different resources is different.
     let own = |name| {
         workload(name, &[("x", "a#s", json!({"f": "${resources.z.out}"})), ("z", "b", Json::Null)], json!({}))
     };

@@ -133,7 +133,7 @@ fn a_loop_is_broken_by_a_resource_of_its_own() {
 
 #[test]
 fn a_delegator_passes_through() {
-    // Access to a shared bucket goes through a delegator, so that selectors can tell who reads.
+    // Access to a shared bucket goes through a delegator, so that selectors can find the readers.
     let all = vec![
         definition(
             "bucket",

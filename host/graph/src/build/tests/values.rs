@@ -86,7 +86,8 @@ fn every_placeholder_is_read_in_its_own_scope() {
         json!({"id": "w", "profile": "p", "metadata": {"name": "w"}, "spec": {"vars": ["h", "w", "modules.w.externals.y"]}})
     );
 
-    // Before anything ran, all of it is unknown, and what a secret touches is known to be secret.
+    // Before anything runs, all of it is unknown, and values that a secret touches are known to be
+    // secret.
     let app = graph.evaluate(node("app.default#modules.w.externals.x"), &Done::default()).expect("inputs");
     assert_eq!(app.values.get("host"), Some(Value::unknown()));
     assert_eq!(app.secrets.get("deep").map(|deep| deep.has_secret()), Some(true));
@@ -171,7 +172,7 @@ fn text_that_grows_exponentially_is_refused() {
     assert_eq!(faults[0].code, "too-large");
 }
 
-/// Of params that are made from params twice, each level has twice as many placeholders to follow.
+/// If params use params twice, each level has twice as many placeholders to follow.
 #[test]
 fn params_of_params_are_followed_once() {
     const LEVELS: usize = 40;

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::testing::{definition, has, request, tell, try_build, wish};
 use crate::{EdgeKind, Graph};
 
-/// Shared resources by name and type, and wishes for them by key.
+/// Shared resources by name and type, and lifecycle settings for them by key.
 fn deployment(shared: &[(&str, &str)], wishes: &[(&str, Json)]) -> Deployment {
     Deployment {
         shared: shared
