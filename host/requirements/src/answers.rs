@@ -1,4 +1,5 @@
-//! What a person said, matched with what bundles take (SPEC §6, steps 1 and unmapped parameters).
+//! A person's choices, matched with the parameters of bundles (SPEC §6, steps 1 and unmapped
+//! parameters).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,24 +7,24 @@ use std::sync::Arc;
 use purlin_model::{Answer, Choices, Declared, Diagnostic, Said, Setting, Wish};
 use serde_json::Value;
 
-/// What was said, and what of it was used.
+/// A person's choices, and which of them were used.
 pub(crate) struct Answers<'a> {
     said: &'a Said,
-    /// The only installation that a bare name can mean.
+    /// The only installation that a bare name can refer to.
     only: Option<Arc<str>>,
     used_with: BTreeSet<Arc<str>>,
-    /// The places of answers.
+    /// The indices of used answers.
     used: BTreeSet<usize>,
-    /// All that could be said, by full name.
+    /// All possible settings, by full name.
     known: BTreeMap<Setting, BTreeSet<String>>,
-    /// What counts.
+    /// The choices in effect.
     counting: Choices,
 }
 
-/// The bundle or the installation that somebody named.
+/// The bundle or the installation that a person named.
 pub(crate) struct Named {
     pub(crate) wish: Wish,
-    /// Whether it was in an earlier run.
+    /// Whether it was named in an earlier run.
     pub(crate) is_before: bool,
 }
 
@@ -39,7 +40,7 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// The bundle that somebody named for a requirement that ends in an installation of this name.
+    /// The bundle that a person named for a requirement whose installation has this name.
     pub(crate) fn with(&mut self, installation: &Arc<str>, requirement: &Arc<str>) -> Option<Named> {
         let now = [installation, requirement].into_iter().find_map(|name| {
             let named = self.said.now.with.get(name)?;
@@ -53,12 +54,12 @@ impl<'a> Answers<'a> {
         Some(Named { wish, is_before })
     }
 
-    /// Whether somebody takes back now what was named.
+    /// Whether a person now revokes the named bundle.
     pub(crate) fn takes_back(&self, installation: &str, requirement: &str) -> bool {
         [installation, requirement].into_iter().any(|name| self.said.now.with.get(name) == Some(&None))
     }
 
-    /// Whether what the deployment itself requires is made, whatever is there.
+    /// Whether the deployment's own requirements are created, whatever exists.
     pub(crate) fn makes(&self) -> bool {
         self.said.now.makes
     }
@@ -68,7 +69,7 @@ impl<'a> Answers<'a> {
         self.counting.with.remove(installation);
     }
 
-    /// What somebody says now of something that documents say, too.
+    /// A person's current value for something that documents set, too.
     pub(crate) fn first(
         &mut self,
         part: Setting,
@@ -85,7 +86,7 @@ impl<'a> Answers<'a> {
                 Some(value)
             }
             Err(wanted) => {
-                // The value is not shown: it may be a secret.
+                // The value is not shown, because it may be a secret.
                 let message = format!("what `--{} {written}` gives is not {wanted}", part.option());
                 let help = format!("give {wanted}, or `--{} {written}:=VALUE` in YAML", part.option());
                 faults.push(Diagnostic::error("answer-type", message).help(help));
@@ -94,7 +95,7 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// What somebody says, now or in an earlier run, of something that documents do not say.
+    /// A person's value, current or from an earlier run, for something that documents do not set.
     pub(crate) fn later(
         &mut self,
         part: Setting,
@@ -143,7 +144,7 @@ impl<'a> Answers<'a> {
         self.counting.answers.push(Answer { part, name, value, is_text: false });
     }
 
-    /// What counts, and a fault for each thing that was said of nothing.
+    /// The choices in effect, and a fault for each choice that refers to nothing.
     pub(crate) fn finish<'n>(
         self,
         requirements: impl Iterator<Item = &'n str>,
@@ -168,10 +169,10 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// An answer as what the bundle declares.
+/// An answer in the type that the bundle declares.
 ///
 /// # Errors
-/// With what it should have been.
+/// Returns the expected type.
 fn typed(answer: &Answer, declared: &Declared) -> Result<Value, &'static str> {
     let (true, Value::String(text)) = (answer.is_text, &answer.value) else {
         return Ok(answer.value.clone());

@@ -1,4 +1,4 @@
-//! Where bundles are found.
+//! The sources of bundles.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use purlin_model::{Bundle, BundleReference};
 
-/// A catalog could not be asked. That something is not in it is no error.
+/// A query to a catalog failed. A missing entry is not an error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CatalogError(pub String);
@@ -14,19 +14,19 @@ pub struct CatalogError(pub String);
 /// Bundles by repository and tag: folders, or a registry.
 #[async_trait]
 pub trait Catalog: Send + Sync {
-    /// The tags of a repository, in no order. None where there is no such repository.
+    /// The tags of a repository, in no order. None if there is no such repository.
     ///
     /// # Errors
-    /// When the catalog cannot be asked.
+    /// If the catalog is not available.
     async fn tags(&self, repository: &str) -> Result<Vec<Arc<str>>, CatalogError>;
 
     /// The bundle of a reference with a tag or a digest.
     ///
     /// # Errors
-    /// When the catalog cannot be asked, or has something else under that name.
+    /// If the catalog is not available, or has something else under that name.
     async fn bundle(&self, reference: &BundleReference) -> Result<Option<Arc<Bundle>>, CatalogError>;
 
-    /// The repositories, so that one that was meant can be told; none where the catalog does not list them.
+    /// The repositories, to suggest the intended one; none if the catalog does not list them.
     fn repositories(&self) -> Vec<Arc<str>> {
         Vec::new()
     }
@@ -39,7 +39,8 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// The catalog of these bundles. Of two of one name and version the first counts; the other one is given back.
+    /// A catalog of these bundles. If two have the same name and version, the first is used; the
+    /// other one is returned.
     pub fn new(bundles: impl IntoIterator<Item = Bundle>) -> (Self, Vec<(Bundle, Arc<Bundle>)>) {
         let (mut catalog, mut twins) = (Self::default(), Vec::new());
         for bundle in bundles {

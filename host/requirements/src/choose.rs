@@ -1,4 +1,4 @@
-//! Which bundles may answer a requirement, the best one first (SPEC §6, steps 1, 3 and 4).
+//! The bundles that may satisfy a requirement, the best one first (SPEC §6, steps 1, 3 and 4).
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use semver::Version;
 /// Why a bundle was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It is what was asked for.
+    /// It is the requested one.
     Root,
     /// `--with` names it.
     Named,
     /// `--with` named it in an earlier run.
     NamedBefore,
-    /// It is what is installed, and still fits.
+    /// It is installed, and still fits.
     Installed,
-    /// It is an installation that is there, of this namespace and name, and fits.
+    /// It is an existing installation of this namespace and name, and fits.
     There(Arc<str>),
     /// No other version in the range is higher.
     HighestInRange(Range),
-    /// No version is in the range, so that the reference itself counts.
+    /// No version is in the range, so the reference itself is used.
     NoneInRange(Range),
     /// The reference names it, and no range is given.
     Reference,
@@ -80,21 +80,21 @@ pub enum Lost {
     NoVersion,
     /// A better one fits.
     Lower,
-    /// It is newer than what is installed, and nobody has asked for it.
+    /// It is newer than the installed one, and was not requested.
     Newer,
     /// It does not have this output.
     LacksOutput(Arc<str>),
-    /// Its output of this name is of another type.
+    /// Its output with this name has another type.
     OtherType(Arc<str>),
     /// The catalog does not have it.
     NotFound,
-    /// Nobody may share it.
+    /// It may not be shared.
     NotShared,
     /// It is made from another bundle.
     OtherBundle,
-    /// It is of another version than the one that is named.
+    /// Its version differs from the named one.
     OtherVersion,
-    /// It is not whole, or is about to change.
+    /// It is incomplete, or is about to change.
     NotReady,
     /// Another one that fits is nearer: in the same namespace, or of a higher version.
     Farther,
@@ -141,20 +141,21 @@ impl fmt::Display for Lost {
     }
 }
 
-/// The bundles that may be chosen, the best one first, and those that may not.
+/// The bundles that may be chosen, the best one first, and the others.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Candidates {
     pub(crate) fitting: Vec<(BundleReference, Why)>,
     pub(crate) lost: Vec<(BundleReference, Lost)>,
 }
 
-/// The tag that a reference stands for by itself, and why: its own, else that of the highest release, else `latest`.
-/// None where there is none of these.
+/// The tag for a reference, and why: its own, else that of the highest release, else `latest`. None
+/// if there is none of these.
 pub fn choose(reference: &BundleReference, tags: &[Arc<str>]) -> Option<(BundleReference, Why)> {
     sorted(reference, None, tags).fitting.into_iter().next()
 }
 
-/// Sorts the tags of the reference's repository into those that a requirement admits and those that it does not.
+/// Divides the tags of the reference's repository into those that a requirement accepts and the
+/// others.
 pub(crate) fn candidates(
     requirement: &Requirement,
     named: Option<&BundleReference>,
@@ -238,8 +239,8 @@ mod tests {
         found.fitting.first().map(|(one, _)| one.tag.as_deref().unwrap_or_default().to_owned())
     }
 
-    /// The rows RES-01 to RES-16. Where the published implementation has strategies, the design has none: the
-    /// highest version in the range is taken, and the reference itself only where none is.
+    /// The rows RES-01 to RES-16. The published implementation has strategies; the design has none:
+    /// it takes the highest version in the range, and the reference itself only if there is none.
     #[test]
     fn versions_are_chosen_as_the_design_has_it() {
         const SOME: [&str; 5] = ["latest", "v1.0", "v1.1", "v1.2", "v1.3-beta1"];

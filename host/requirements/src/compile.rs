@@ -1,5 +1,5 @@
-//! From a resolution to what a graph is built from: each bundle becomes a recipe, each requirement an edge
-//! (SPEC §6).
+//! Turns a resolution into the input of a graph: each bundle becomes a recipe, each requirement an
+//! edge (SPEC §6).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use serde_json::json;
 use crate::fit::offered;
 use crate::resolve::{Given, Installation, Requirer, Resolution};
 
-/// The driver of bundles that say none. What it is given becomes the outputs.
+/// The driver of bundles without one. Its inputs become the outputs.
 const REGISTERS: &str = "purlin/echo";
 
-/// What nobody has said, as faults: nothing can be made before somebody does.
+/// Missing values, as faults: nothing can be created before they are given.
 pub fn unsaid(resolution: &Resolution) -> Vec<Diagnostic> {
     let all = &resolution.installations;
     let mut faults: Vec<Diagnostic> = Vec::new();
@@ -32,7 +32,7 @@ pub fn unsaid(resolution: &Resolution) -> Vec<Diagnostic> {
         if let Some(words) = &one.description {
             fault = fault.fact(words.to_string());
         }
-        // What is secret does not belong on a command line.
+        // Secrets do not belong on a command line.
         let (from, what) = if one.is_secret { ("-env", "VARIABLE") } else { ("", "VALUE") };
         let full = format!("{}.{}", one.installation, one.name);
         let help = format!(
@@ -45,10 +45,10 @@ pub fn unsaid(resolution: &Resolution) -> Vec<Diagnostic> {
     faults
 }
 
-/// The installations of a resolution, as a graph is built from them.
+/// The installations of a resolution, as input of a graph.
 ///
 /// # Errors
-/// For each that has no valid name.
+/// One fault for each invalid name.
 pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<Diagnostic>> {
     let all = &resolution.installations;
     let mut faults: Vec<Diagnostic> = Vec::new();
@@ -60,7 +60,7 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
                 Compiler { resolution, one }
                     .request(id, parents.get_mut(place).map(std::mem::take).unwrap_or_default()),
             ),
-            // Of a bad name, what is named after it has one, too.
+            // If a name is invalid, so are the names derived from it.
             Err(error) if ResourceId::new(one.own_name()).is_err() => faults.push(bad_name(&error, one)),
             Err(_) => {}
         }
@@ -68,8 +68,8 @@ pub fn compile(resolution: &Resolution) -> Result<Vec<InstallationRequest>, Vec<
     if faults.is_empty() { Ok(compiled) } else { Err(faults) }
 }
 
-/// The recipes of the resources whose definitions require bundles, as a graph is built from them: sorted by key, each
-/// naming the installations that its requirements end in.
+/// The recipes of the resources whose definitions require bundles, as input of a graph: sorted by
+/// key, each naming the installations of its requirements.
 pub fn requirers(resolution: &Resolution) -> Vec<purlin_model::Requirer> {
     let one = |Requirer { key, recipe, own }: &Requirer| {
         let compiler = Compiler { resolution, one: own };
@@ -85,8 +85,8 @@ fn bad_name(error: &NameError, one: &Installation) -> Diagnostic {
     Diagnostic::error("name", error.to_string()).at(&one.location).help(help)
 }
 
-/// Who requires each installation, and where that says so. The one whose values it gets comes first: of several
-/// that share it, the one that it is named after.
+/// The parents of each installation, with the places of the requirements. The one that sets its
+/// values comes first: if several share it, the one that it is named after.
 fn parents(resolution: &Resolution) -> Vec<Vec<(RequiredBy, Location)>> {
     let all = &resolution.installations;
     let mut parents: Vec<Vec<(bool, RequiredBy, Location)>> = vec![Vec::new(); all.len()];
@@ -118,8 +118,8 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// What stands for an installation of another environment. Its outputs are read from what is recorded there
-    /// when a plan is made, so that a later run sees what has changed.
+    /// The representation of an installation of another environment. Its outputs are read from the
+    /// record there when a plan is made, so that a later run sees changes.
     fn stand_in(
         &self,
         id: ResourceId,
@@ -199,7 +199,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The recipe of a definition, with what it requires filled in.
+    /// The recipe of a definition, with its requirements filled in.
     fn definition(&self, recipe: &Recipe) -> Recipe {
         let filled = |template: &Template| self.filled(template, self.one);
         Recipe {
@@ -261,7 +261,8 @@ impl Compiler<'_> {
         (!entries.is_empty()).then(|| Template::Map(Box::new(entries)))
     }
 
-    /// The outputs of a bundle without a driver: its parameters of these names, and what its requirements give it.
+    /// The outputs of a bundle without a driver: its parameters with these names, and the promoted
+    /// outputs of its requirements.
     fn registered(&self, bundle: &Bundle) -> Template {
         let promoted =
             promoted(bundle).map(|wire| (Arc::clone(&wire.name), self.filled(&wire.value, self.one)));
@@ -277,7 +278,7 @@ impl Compiler<'_> {
         map(outputs.chain(promoted).collect())
     }
 
-    /// What params have to be like. What nobody sets may be nothing.
+    /// The schema of params. A value that nobody sets may be null.
     fn schema(&self) -> serde_json::Value {
         let part = |part: Setting, declared: &[Declared]| {
             let is_set = |one: &&Declared| {
@@ -326,8 +327,8 @@ impl Compiler<'_> {
         ])
     }
 
-    /// A template of an installation's bundle with what it knows filled in: its own name, and for what it
-    /// requires the keys.
+    /// A template of an installation's bundle with the known parts filled in: its own name, and the
+    /// keys of its requirements.
     fn filled(&self, template: &Template, of: &Installation) -> Template {
         match template {
             Template::Constant(value) => Template::Constant(value.clone()),
@@ -347,7 +348,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What stands for a piece.
+    /// The replacement of a piece.
     fn piece(&self, piece: &Piece, of: &Installation) -> Piece {
         let Piece::Placeholder(placeholder) = piece else { return piece.clone() };
         match &placeholder.reference {
@@ -383,13 +384,13 @@ fn kept(promoted: Option<&Template>) -> BTreeMap<Arc<str>, serde_json::Value> {
     entries.iter().filter_map(|(name, value)| Some((Arc::clone(name), write_template(value)?))).collect()
 }
 
-/// The outputs that a bundle makes from those of its requirements, but for what it gives itself.
+/// The outputs that a bundle promotes from its requirements, except its own.
 fn promoted(bundle: &Bundle) -> impl Iterator<Item = &Wire> {
     let wires = bundle.requires.iter().flat_map(|one| &one.outputs);
     wires.filter(|wire| !bundle.outputs.iter().any(|output| output.name == wire.name))
 }
 
-/// Reads an output by the name that the installation has for it.
+/// Reads an output by the installation's name for it.
 fn reads_output(installation: &Installation, path: &Path) -> Reference {
     let mut path = path.clone();
     if let Some(first) = path.0.first_mut()
@@ -410,7 +411,7 @@ fn reads_parameter(name: &Arc<str>, location: &Location) -> Template {
     Template::Text([Piece::Placeholder(placeholder)].into())
 }
 
-/// A map, which is constant where all of it is.
+/// A map, which is constant if all of it is.
 fn map(entries: Vec<(Arc<str>, Template)>) -> Template {
     let is_constant = entries.iter().all(|(_, value)| matches!(value, Template::Constant(_)));
     if !is_constant {

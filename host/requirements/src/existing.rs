@@ -1,4 +1,4 @@
-//! Installations that are there already, in other environments (SPEC §6, step 2).
+//! Existing installations in other environments (SPEC §6, step 2).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,7 +11,7 @@ use crate::choose::Lost;
 use crate::fit::fits;
 use crate::resolve::LookedFor;
 
-/// The installations that a resolution sees.
+/// The installations that are visible to a resolution.
 pub(crate) struct Seen<'a> {
     namespace: Arc<str>,
     by_group: HashMap<&'a str, Vec<&'a Existing>>,
@@ -20,7 +20,7 @@ pub(crate) struct Seen<'a> {
     all: &'a [Existing],
 }
 
-/// What is asked of an installation.
+/// The demands on an installation.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub(crate) requirement: &'a Requirement,
@@ -28,7 +28,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) by_reference: Option<&'a Bundle>,
 }
 
-/// One that fits, and what it calls the outputs that are asked for.
+/// A fitting one, and its names for the requested outputs.
 pub(crate) type Fitting<'a> = (&'a Existing, BTreeMap<Arc<str>, Arc<str>>);
 
 /// The others, by namespace and name.
@@ -52,30 +52,31 @@ impl<'a> Seen<'a> {
         Self { namespace, by_group, by_id, by_urn, all }
     }
 
-    /// What is there under a namespace and a name: of several environments there may be several.
+    /// The installations with a namespace and a name: there may be several, in several
+    /// environments.
     pub(crate) fn named(&self, (namespace, name): (&str, &str)) -> Vec<&'a Existing> {
         self.by_id.get(&(namespace, name)).cloned().unwrap_or_default()
     }
 
-    /// What is there under a URN.
+    /// The installation with a URN.
     pub(crate) fn of_urn(&self, urn: &Urn) -> Option<&'a Existing> {
         let is_seen =
             |one: &&Existing| one.share.namespace == self.namespace || one.share.namespace.is_empty();
         self.by_urn.get(urn).copied().filter(is_seen)
     }
 
-    /// The same in a namespace that nobody else sees.
+    /// The same in a namespace that is not visible to others.
     pub(crate) fn hidden(&self, (namespace, name): (&str, &str)) -> bool {
         self.all.iter().any(|one| *one.share.namespace == *namespace && *one.name == *name)
     }
 
-    /// The namespaces and names of all that may be named.
+    /// The namespaces and names of all installations that may be named.
     pub(crate) fn ids(&self) -> impl Iterator<Item = String> {
         self.by_id.keys().map(|(namespace, name)| format!("{namespace}/{name}"))
     }
 
-    /// What a requirement uses since an earlier run, as long as that fits. Its group may be another one by now: who
-    /// uses something goes on with it.
+    /// The installation that a requirement has used since an earlier run, while it fits. Its group
+    /// may have changed: a user of an installation continues to use it.
     pub(crate) fn used_before(
         &self,
         used: Option<&Urn>,
@@ -86,8 +87,8 @@ impl<'a> Seen<'a> {
         outputs.map(|outputs| Some((one, outputs))).map_err(|why| (id(one), why))
     }
 
-    /// The nearest installation of a group that fits: in the same namespace before the global one, of the bundle that
-    /// is named before others, and then of the highest version. Beside it those that were passed over.
+    /// The nearest fitting installation of a group: the same namespace comes before the global one,
+    /// the named bundle before others, and then the highest version. Also returns the skipped ones.
     pub(crate) fn fitting(&self, group: &str, wanted: Wanted<'_>) -> (Option<Fitting<'a>>, PassedOver) {
         let mut all: Vec<&Existing> = self.by_group.get(group).cloned().unwrap_or_default();
         let repository = wanted.requirement.reference.as_ref().map(|reference| &reference.repository);
@@ -105,7 +106,7 @@ impl<'a> Seen<'a> {
             match fit {
                 Ok(outputs) if found.is_none() => found = Some((one, outputs)),
                 Ok(_) => lost.push((id(one), Lost::Farther)),
-                // Of other bundles there may be any number, which nobody asked for.
+                // There may be any number of other bundles, which nobody asked for.
                 Err(Lost::OtherBundle) => {}
                 Err(why) => lost.push((id(one), why)),
             }
@@ -114,12 +115,12 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What people call an installation: its namespace and its name.
+/// The name of an installation for people: its namespace and its name.
 pub(crate) fn id(one: &Existing) -> Arc<str> {
     format!("{}/{}", one.share.namespace, one.name).into()
 }
 
-/// What a requirement needs of the installation that it uses.
+/// The needs of a requirement in the installation that it uses.
 pub(crate) fn needs(
     one: &Existing,
     requirement: &Requirement,
@@ -135,10 +136,10 @@ pub(crate) fn needs(
     }
 }
 
-/// Whether somebody who uses an installation can do with another version of it.
+/// Whether a user of an installation accepts another version of it.
 ///
 /// # Errors
-/// Why not.
+/// The reason why not.
 pub(crate) fn suits(
     user: &User,
     version: Option<&Version>,
@@ -157,7 +158,7 @@ pub(crate) fn suits(
     }
 }
 
-/// What an installation that is used for a requirement has to be.
+/// The required properties of an installation for a requirement.
 pub(crate) fn looked_for(requirement: &Requirement) -> LookedFor {
     let Interface { id, reference, outputs } = &requirement.interface;
     let by_bundle = id.is_none() && reference.is_none() && outputs.is_empty();
@@ -178,7 +179,7 @@ fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Lost> {
     match (&requirement.version, version) {
         (Some(range), Some(version)) if range.matches(&version) => Ok(()),
         (Some(_), _) => Err(Lost::OutOfRange),
-        // A digest names one content: a tag, even the same, may stand for another.
+        // A digest identifies one content: the same tag may have another.
         (None, _) if asked.digest.is_some() => match asked.digest == one.reference.digest {
             true => Ok(()),
             false => Err(Lost::OtherVersion),
@@ -188,7 +189,7 @@ fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Lost> {
     }
 }
 
-/// Whether it has what is asked for: by what its bundle declared, and by what is recorded.
+/// Whether it has the requested outputs: according to its bundle's declarations, and to the record.
 pub(crate) fn outputs_fit(one: &Existing, wanted: Wanted<'_>) -> Result<BTreeMap<Arc<str>, Arc<str>>, Lost> {
     if !one.share.is_whole() {
         return Err(Lost::NotReady);

@@ -1,4 +1,4 @@
-//! Whether a bundle offers what a requirement asks for (SPEC §6, interface).
+//! Whether a bundle offers the interface of a requirement (SPEC §6, interface).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -7,10 +7,11 @@ use purlin_model::{Bundle, Offered, Piece, Placeholder, Reference, Requirement, 
 
 use crate::choose::Lost;
 
-/// The outputs that a bundle uses of what it requires, by requirement, each by the name that it uses for it.
+/// The outputs of requirements that a bundle uses, by requirement, each by the bundle's name for
+/// it.
 pub(crate) type Used = HashMap<Arc<str>, BTreeSet<Arc<str>>>;
 
-/// What a bundle uses of what it requires.
+/// The outputs of requirements that a bundle uses.
 pub(crate) fn used(parent: &Bundle) -> Used {
     let mut used = Used::new();
     let wires = parent.requires.iter().flat_map(|one| {
@@ -27,7 +28,7 @@ pub(crate) fn used(parent: &Bundle) -> Used {
     used
 }
 
-/// What a bundle offers: its outputs, and those that its requirements give it.
+/// The offers of a bundle: its outputs, and those promoted from its requirements.
 pub(crate) fn offered(bundle: &Bundle) -> Vec<Offered> {
     let mut all: Vec<Offered> = bundle.outputs.iter().map(Offered::from).collect();
     for wire in bundle.requires.iter().flat_map(|one| &one.outputs) {
@@ -38,10 +39,10 @@ pub(crate) fn offered(bundle: &Bundle) -> Vec<Offered> {
     all
 }
 
-/// Of what is offered the output for each that is asked for, by the name that it is asked for under.
+/// The offered output for each requested one, by the requested name.
 ///
 /// # Errors
-/// The first that is not among them, or is of another type.
+/// The first one that is not offered, or has another type.
 pub(crate) fn fits(
     offered: &[Offered],
     requirement: &Requirement,
@@ -61,7 +62,7 @@ pub(crate) fn fits(
             _ => output.name == *name,
         };
         let output = offered.iter().find(is_it).ok_or_else(|| Lost::LacksOutput(Arc::clone(name)))?;
-        // What both sides say of its values has to be the same.
+        // Both sides must declare the same schema.
         let differs = wish.is_some_and(|wish| {
             wish.schema.iter().any(|(word, said)| output.schema.get(word).is_some_and(|known| known != said))
         });
@@ -80,7 +81,7 @@ pub(crate) fn placeholders(template: &Template) -> Vec<&Placeholder> {
     all
 }
 
-/// The pieces of a template that is a text.
+/// The pieces of a template, if it is a text.
 pub(crate) fn pieces(template: &Template) -> &[Piece] {
     match template {
         Template::Text(pieces) => pieces,

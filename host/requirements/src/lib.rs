@@ -1,8 +1,9 @@
-//! What a bundle requires, down to the last (SPEC §6 [P]): which bundle each requirement ends in and why, which
-//! of them are one and the same, how values pass between them, and what nobody has said yet.
+//! Resolves all requirements of a bundle, recursively (SPEC §6 [P]): the bundle for each
+//! requirement and why, which requirements are the same, how values pass between them, and which
+//! values are missing.
 //!
-//! [`resolve`] is pure but for its [`Catalog`]: it makes nothing, and finds every fault that can be known before
-//! anything runs.
+//! [`resolve`] is pure except for its [`Catalog`]: it creates nothing, and finds every fault that
+//! shows before anything runs.
 
 mod answers;
 mod catalog;

@@ -1,5 +1,5 @@
-//! What installations are called. Whatever is there keeps its name for as long as somebody requires the same: with
-//! another name it would be deleted, and something new made in its place (SPEC §6, sharing).
+//! Names of installations. An installation keeps its name as long as something requires the same:
+//! under another name it would be deleted, and a new one created in its place (SPEC §6, sharing).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -11,16 +11,16 @@ pub(crate) struct Names<'a> {
     by_name: HashMap<&'a str, &'a Installed>,
     by_identity: HashMap<&'a str, Vec<&'a Installed>>,
     by_requirement: HashMap<&'a str, &'a Installed>,
-    /// The names of what a deployment requires.
+    /// The names of a deployment's own requirements.
     roots: HashSet<Arc<str>>,
-    /// Names that only those get who have the same requirement.
+    /// Names that only the same requirement gets.
     reserved: &'a BTreeSet<Arc<str>>,
     taken: HashSet<Arc<str>>,
-    /// Those of installations that are there by now.
+    /// Names of the installations so far.
     used: HashSet<Arc<str>>,
     /// The names that this resolution has given to shared installations.
     given: HashMap<Arc<str>, Arc<str>>,
-    /// The names that somebody had already when those came to whom they belong.
+    /// Names that were already taken when their owners needed them.
     pub(crate) wanted: BTreeSet<Arc<str>>,
 }
 
@@ -49,12 +49,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// What is installed under a name.
+    /// The installation with a name.
     pub(crate) fn installed(&self, name: &str) -> Option<&'a Installed> {
         self.by_name.get(name).copied()
     }
 
-    /// Takes a name that nobody else can have.
+    /// Takes a unique name.
     pub(crate) fn take(&mut self, name: &Arc<str>, identity: Option<&Arc<str>>) -> Arc<str> {
         self.taken.insert(Arc::clone(name));
         if let Some(identity) = identity {
@@ -63,7 +63,8 @@ impl<'a> Names<'a> {
         Arc::clone(name)
     }
 
-    /// The name for a requirement: that of what is the same, else that of what was made for it, else `own`.
+    /// The name for a requirement: that of the same requirement, else that of the one created for
+    /// it, else `own`.
     pub(crate) fn of(
         &mut self,
         made_for: &Arc<str>,
@@ -94,7 +95,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The same name, or another one where something else has it after all.
+    /// The same name, or another one if it is taken after all.
     pub(crate) fn only(&mut self, name: Arc<str>, own: &Arc<str>) -> Arc<str> {
         if !self.roots.contains(&name) && self.used.insert(Arc::clone(&name)) {
             return name;

@@ -1,5 +1,5 @@
-//! Which bundle a requirement ends in where nothing is there for it: steps 1, 3 and 4 of the resolution (SPEC §6),
-//! and what stays as it is installed. What may be chosen is in `choose.rs`.
+//! Chooses the bundle of a requirement if no installation exists for it: steps 1, 3 and 4 of the
+//! resolution (SPEC §6), and keeping the installed version. The candidates come from `choose.rs`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::fit::{fits, offered};
 use crate::resolve::{Installation, Offer, Parent, Work};
 
 impl Work<'_> {
-    /// The best bundle that offers what is asked for.
+    /// The best bundle that offers the requested interface.
     pub(crate) async fn choose(
         &mut self,
         parent: Parent<'_>,
@@ -33,7 +33,7 @@ impl Work<'_> {
         let found = candidates(requirement, named, &tags);
         let mut lost = found.lost;
         let by_reference = match &requirement.interface.reference {
-            // Whoever cannot be asked asks for nothing.
+            // Without a name there is nothing to look up.
             Some(reference) => self.catalog.bundle(reference).await?,
             None => None,
         };
@@ -49,7 +49,7 @@ impl Work<'_> {
         let mut chosen: Option<Installation> = None;
         for (reference, why) in found.fitting {
             if chosen.is_some() {
-                // Whether the catalog has what nobody needs was not asked.
+                // Whether the catalog has a bundle that is not needed was not checked.
                 if !matches!(why, Why::NoneInRange(_)) {
                     lost.push((reference, Lost::Lower));
                 }
@@ -90,7 +90,7 @@ impl Work<'_> {
         }
     }
 
-    /// A requirement of which only the interface is known, and the bundles of the catalog that offer it.
+    /// A requirement with only an interface, and the bundles of the catalog that offer it.
     async fn nobody_says(
         &self,
         parent: Parent<'_>,
@@ -129,8 +129,8 @@ impl Work<'_> {
         Ok(fault.help(help))
     }
 
-    /// Whether a requirement would have taken a bundle without being told to. Then what is installed is all that has to
-    /// be remembered, and newer versions are offered.
+    /// Whether a requirement would have chosen a bundle without a person's choice. Then only the
+    /// installed one must be remembered, and newer versions are offered.
     fn is_open_to(
         &self,
         requirement: &Requirement,
@@ -146,8 +146,8 @@ impl Work<'_> {
             && candidates(requirement, None, tags).fitting.iter().any(is_it)
     }
 
-    /// What is installed stays at its version for as long as that fits: nobody wants a database to be changed because
-    /// a folder got a new file. What is better is offered.
+    /// An installed bundle stays at its version while that fits: a database must not change because
+    /// a folder got a new file. Better versions are offered.
     async fn keep_version(
         &mut self,
         mut best: Installation,
@@ -158,7 +158,8 @@ impl Work<'_> {
         let Some(before) = before.filter(|before| is_open && before.reference != best.reference) else {
             return Ok(best);
         };
-        // What was not looked at any more, as a better one was found, could be chosen.
+        // A candidate that was not checked any more, because a better one was found, could be
+        // chosen.
         let is_it = |(one, why): &(BundleReference, Lost)| *one == before.reference && *why == Lost::Lower;
         let Some(at) = best.lost.iter().position(is_it) else { return Ok(best) };
         let Some(bundle) = self.catalog.bundle(&before.reference).await? else { return Ok(best) };
@@ -167,14 +168,14 @@ impl Work<'_> {
         };
         best.lost.swap_remove(at);
         best.lost.push((best.reference.clone(), Lost::Newer));
-        // Who uses it has to be able to do with a newer one.
+        // Its users must accept a newer one.
         if self.unsuited(&best.name, &best).is_none() {
             let offer = Offer {
                 installation: Arc::clone(&best.name),
                 installed: before.reference.clone(),
                 newer: best.reference.clone(),
             };
-            // Whoever shares it gets to the same.
+            // All who share it get the same.
             if !self.done.offers.contains(&offer) {
                 self.done.offers.push(offer);
             }
@@ -183,7 +184,7 @@ impl Work<'_> {
     }
 }
 
-/// What a requirement asks of a bundle.
+/// The demands of a requirement on a bundle.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     requirement: &'a Requirement,
@@ -191,7 +192,7 @@ struct Asked<'a> {
     by_reference: Option<&'a Bundle>,
 }
 
-/// A repository of which nothing is there.
+/// A repository that does not exist.
 fn not_there(requirement: &Requirement, asked: &BundleReference, catalog: &dyn Catalog) -> Diagnostic {
     let message = format!("there is no bundle `{asked}`, which `{}` is to be", requirement.name);
     let known = catalog.repositories();

@@ -1,4 +1,4 @@
-//! From a bundle to all that has to be there for it.
+//! From a bundle to everything that must exist for it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
@@ -19,72 +19,76 @@ use crate::names::Names;
 use crate::there::There;
 use crate::{same, wires};
 
-/// How deep requirements may lead. The loops that only a new version ends are met before.
+/// The maximum depth of requirements. The loops that only a new version ends are found earlier.
 const DEEPEST: usize = 64;
 
-/// How many installations requirements may end in. A few bundles can ask for more than anybody could count.
+/// The maximum number of installations for requirements. A few bundles can request an enormous
+/// number.
 const MOST: usize = 10_000;
 
-/// What is to be installed.
+/// The bundle to install.
 #[derive(Clone, Debug)]
 pub struct Root {
     /// The bundle.
     pub bundle: Arc<Bundle>,
-    /// What its installation is called.
+    /// The name of its installation.
     pub name: Arc<str>,
     /// Its namespace, empty for the global one.
     pub namespace: Arc<str>,
 }
 
-/// An installation that is to be made.
+/// An installation that will be created.
 #[derive(Clone, Debug)]
 pub struct Installation {
-    /// What it is called: the name of the root, or `PARENT/REQUIREMENT` of whoever it was made for first.
+    /// Its name: the name of the root, or `PARENT/REQUIREMENT` of the first that required it.
     pub name: Arc<str>,
-    /// The name of the root that it was made for, or is: an installation, or the key of a resource whose definition
-    /// requires it.
+    /// The name of its root: an installation, or the key of a resource whose definition requires
+    /// it.
     pub(crate) root: Arc<str>,
-    /// The requirement that it is made for, as `PARENT/REQUIREMENT`.
+    /// The requirement that it is created for, as `PARENT/REQUIREMENT`.
     pub(crate) made_for: Arc<str>,
-    /// The same for requirements that are the same in every field but their name, in this run and in the next;
-    /// none where nobody shares it.
+    /// The same for requirements that are the same in every field but their name, in this run and
+    /// in the next; none if it is not shared.
     pub identity: Option<Arc<str>>,
     /// What it is made from.
     pub bundle: Arc<Bundle>,
-    /// Under which reference that was found.
+    /// The reference under which the bundle was found.
     pub reference: BundleReference,
     /// Why that bundle.
     pub why: Why,
-    /// The others that were looked at, and why each of them was not taken.
+    /// The other candidates, and why each of them was not taken.
     pub lost: Vec<(BundleReference, Lost)>,
-    /// Installations that are there and were not used, by namespace and name, and why.
+    /// Existing installations that were not used, by namespace and name, and why.
     pub passed_over: Vec<(Arc<str>, Lost)>,
-    /// What an installation of others would have to be to be used in its place; none where nobody looked for one.
+    /// The properties that an installation of others must have to be used in its place; none if no
+    /// search took place.
     pub looked_for: Option<LookedFor>,
-    /// The installation of another environment that it stands for, and what is needed of that.
+    /// The installation of another environment that it represents, and the parts of that that are
+    /// needed.
     pub uses: Option<Box<(Existing, Use)>>,
-    /// The group that shares it; none where nobody may.
+    /// The group that shares it; none if it may not be shared.
     pub group: Option<Arc<str>>,
-    /// What sets its parameters and credentials.
+    /// The values of its parameters and credentials.
     pub given: Vec<Given>,
-    /// What it requires: the name, and the installation by its place in [`Resolution::installations`].
+    /// Its requirements: the name, and the index of the installation in
+    /// [`Resolution::installations`].
     pub requires: Vec<(Arc<str>, usize)>,
-    /// For each output that is asked of it, what it calls that itself.
+    /// For each requested output, its own name for it.
     pub outputs: BTreeMap<Arc<str>, Arc<str>>,
-    /// Where it was asked for.
+    /// The place of the requirement.
     pub location: Location,
 }
 
-/// What is looked for among the installations of others.
+/// The target of the search among installations of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookedFor {
-    /// One of the same bundle.
+    /// An installation of the same bundle.
     Bundle,
-    /// Any that has the interface.
+    /// Any installation with the interface.
     Interface,
 }
 
-/// A value that an installation gets from whoever requires it.
+/// A value that an installation gets from its parent.
 #[derive(Clone, Debug)]
 pub struct Given {
     /// Whether it is a parameter or a credential.
@@ -100,18 +104,19 @@ pub struct Requirer {
     pub key: Key,
     /// The recipe of its definition.
     pub recipe: Arc<Recipe>,
-    /// What it requires, as that of an installation.
+    /// Its requirements, in the form of an installation.
     pub(crate) own: Installation,
 }
 
 impl Requirer {
-    /// What it requires: the name, and the installation by its place in [`Resolution::installations`].
+    /// Its requirements: the name, and the index of the installation in
+    /// [`Resolution::installations`].
     pub fn requires(&self) -> &[(Arc<str>, usize)] {
         &self.own.requires
     }
 }
 
-/// What nobody has said and somebody has to.
+/// A missing value that a person must give.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmapped {
     /// The installation that needs it.
@@ -120,52 +125,54 @@ pub struct Unmapped {
     pub part: Setting,
     /// Its name.
     pub name: Arc<str>,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<Arc<str>>,
     /// Whether it is secret.
     pub is_secret: bool,
 }
 
-/// A newer version of what is installed.
+/// A newer version of an installed bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// The installation.
     pub installation: Arc<str>,
-    /// What it is made from.
+    /// The bundle that it is made from.
     pub installed: BundleReference,
-    /// What it could be made from.
+    /// The bundle that it could be made from.
     pub newer: BundleReference,
 }
 
-/// Everything that is to be there for a bundle.
+/// Everything that must exist for a bundle.
 #[derive(Clone, Debug, Default)]
 pub struct Resolution {
-    /// What is made, in an order in which it can be: what something needs comes before it, and the root last.
+    /// The installations, in an order in which they can be created: requirements come first, and
+    /// the root last.
     pub installations: Vec<Installation>,
-    /// The resources whose definitions require some of them, in the order in which they were given.
+    /// The resources whose definitions require some of them, in the given order.
     pub requirers: Vec<Requirer>,
-    /// What has to be asked, in the order of the installations.
+    /// The missing values, in the order of the installations.
     pub unmapped: Vec<Unmapped>,
     /// The namespace of all of them, empty for the global one.
     pub namespace: Arc<str>,
-    /// Newer versions that would fit. Nothing is replaced by one unless somebody asks for that.
+    /// Newer versions that would fit. They replace nothing unless a person requests it.
     pub offers: Vec<Offer>,
-    /// What of all that was said counts, by full names: what later runs are to be told again.
+    /// A person's choices in effect, by full names, for later runs.
     pub said: Choices,
-    /// A fault for each thing that was said of nothing. They count once all that requires something is known.
+    /// A fault for each choice that refers to nothing. They are reported once all requirers are
+    /// known.
     pub(crate) unused: Vec<Diagnostic>,
-    /// Faults and notes. Where one of them is an error, the rest is not complete.
+    /// Faults and notes. If one of them is an error, the rest is incomplete.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Installation {
-    /// What others are required by, and nothing requires.
+    /// A root, which requires others and is required by none.
     fn root(name: Arc<str>, bundle: Arc<Bundle>) -> Self {
         let reference = bundle.reference();
         Self::new(name, bundle, reference, Why::Root)
     }
 
-    /// One that is made from a bundle, with nothing said of it yet.
+    /// An installation of a bundle, without any choices yet.
     pub(crate) fn new(name: Arc<str>, bundle: Arc<Bundle>, reference: BundleReference, why: Why) -> Self {
         Self {
             made_for: Arc::clone(&name),
@@ -194,7 +201,8 @@ impl Installation {
 }
 
 impl Installation {
-    /// What tells it from all others, in this run and in the next: whoever is shared may be called otherwise then.
+    /// A unique identification, in this run and in the next: a shared installation may have another
+    /// name then.
     fn told_apart(&self) -> Arc<str> {
         match &self.identity {
             Some(identity) if self.name.contains('/') => Arc::clone(identity),
@@ -204,7 +212,7 @@ impl Installation {
 }
 
 impl Resolution {
-    /// What the next run has to know of it.
+    /// The information for the next run.
     pub fn installed(&self) -> Vec<Installed> {
         let one = |one: &Installation| Installed {
             name: Arc::clone(&one.name),
@@ -216,19 +224,19 @@ impl Resolution {
         self.installations.iter().map(one).collect()
     }
 
-    /// The installation that was asked for, where it could be resolved.
+    /// The requested installation, if it was resolved.
     pub fn root(&self) -> Option<&Installation> {
         self.installations.last()
     }
 
-    /// The same, once nothing else requires anything: what was said of nothing is a fault.
+    /// The same, once nothing else requires anything: choices that refer to nothing become faults.
     #[must_use]
     pub fn finished(mut self) -> Self {
         self.diagnostics.append(&mut self.unused);
         self
     }
 
-    /// Whether something is wrong, so that nothing may be made.
+    /// Whether there are errors, so that nothing may be created.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
@@ -237,7 +245,7 @@ impl Resolution {
 /// Resolves all requirements of a bundle, at any depth.
 ///
 /// # Errors
-/// When the catalog cannot be asked. Whatever is wrong with the bundles is in [`Resolution::diagnostics`].
+/// If the catalog is not available. All faults in the bundles are in [`Resolution::diagnostics`].
 pub async fn resolve(root: Root, catalog: &dyn Catalog, said: &Said) -> Result<Resolution, CatalogError> {
     Ok(resolve_all(root, &[], catalog, said).await?.finished())
 }
@@ -249,7 +257,7 @@ async fn resolve_all(
     said: &Said,
 ) -> Result<Resolution, CatalogError> {
     let mut reserved = Reserved::new();
-    // Each round reserves a name at least that the last one has given away.
+    // Each round reserves at least one name that the last one has given away.
     for _ in 0..MOST_ROUNDS {
         let (resolution, wanted) = resolve_with(&root, requirers, catalog, said, &reserved).await?;
         if wanted.is_subset(&reserved) {
@@ -261,13 +269,13 @@ async fn resolve_all(
     Ok(resolution)
 }
 
-/// How often names are given anew, at most.
+/// The maximum number of rounds of naming.
 const MOST_ROUNDS: usize = 16;
 
-/// Names that only those get who have the same requirement.
+/// Names that only the same requirement gets.
 type Reserved = BTreeSet<Arc<str>>;
 
-/// The same, and the names that came too late: what they belong to has another name now.
+/// The same, and the names that came too late: their owners have another name now.
 async fn resolve_with(
     root: &Root,
     requirers: &[(Key, Arc<Recipe>)],
@@ -321,19 +329,19 @@ async fn resolve_with(
     Ok((done, names.wanted))
 }
 
-/// What a recipe requires and reads, in the form of a bundle.
+/// The requirements and references of a recipe, in the form of a bundle.
 fn requiring(recipe: &Recipe) -> Bundle {
     let given = recipe.provision.iter().filter_map(|one| one.params.as_deref());
     let templates = recipe.templates().chain(given).cloned();
     Bundle { values: Template::List(templates.collect()), ..Bundle::requiring(recipe.requires.clone()) }
 }
 
-/// Resolves the requirements of a deployment, each of which ends in an installation that is called as it is, and those
-/// of the definitions that provision its resources. Where these are all, the resolution is to be
+/// Resolves the requirements of a deployment, whose installations have the requirements' names, and
+/// those of the definitions that provision its resources. If these are all, the resolution must be
 /// [finished](Resolution::finished).
 ///
 /// # Errors
-/// As [`resolve`].
+/// As for [`resolve`].
 pub async fn resolve_requirements(
     requires: &[Requirement],
     requirers: &[(Key, Arc<Recipe>)],
@@ -342,47 +350,48 @@ pub async fn resolve_requirements(
     said: &Said,
 ) -> Result<Resolution, CatalogError> {
     let bundle = Arc::new(Bundle::requiring(requires.to_vec()));
-    // The deployment itself is none.
+    // The deployment itself is not an installation.
     resolve_all(Root { bundle, name: Arc::default(), namespace }, requirers, catalog, said).await
 }
 
-/// What something requires: the name, and the installation by its place in [`Resolution::installations`].
+/// Requirements: the name, and the index of the installation in [`Resolution::installations`].
 type Places = Vec<(Arc<str>, usize)>;
 
 type Resolved<'a, T> = Pin<Box<dyn Future<Output = Result<T, CatalogError>> + Send + 'a>>;
 
-/// A resolution under way.
+/// A resolution in progress.
 pub(crate) struct Work<'a> {
     pub(crate) catalog: &'a dyn Catalog,
     pub(crate) answers: Answers<'a>,
     pub(crate) names: Names<'a>,
     pub(crate) seen: Seen<'a>,
-    /// What is recorded of the installations of this environment.
+    /// The records of this environment's installations.
     pub(crate) recorded: Option<&'a BTreeMap<Arc<str>, Option<Urn>>>,
-    /// Who in other environments uses what is installed here.
+    /// Users in other environments of this environment's installations.
     pub(crate) users: &'a BTreeMap<Arc<str>, Vec<User>>,
-    /// Shared installations by all that has to be the same.
+    /// Shared installations by everything that must be the same.
     known: HashMap<String, usize>,
     pub(crate) done: Resolution,
 }
 
-/// What parameters and credentials are the same as, by part and name.
+/// The meanings of parameters and credentials, by part and name.
 pub(crate) type Meanings = BTreeMap<(Setting, Arc<str>), String>;
 
-/// The parent of what is resolved, as its children see it.
+/// The parent in a resolution, as its children see it.
 #[derive(Clone, Copy)]
 pub(crate) struct Parent<'a> {
     pub(crate) bundle: &'a Bundle,
     pub(crate) name: &'a str,
     pub(crate) root: &'a str,
-    /// What it uses of what it requires.
+    /// The outputs of requirements that it uses.
     pub(crate) used: &'a Used,
-    /// What its parameters and credentials are the same as, by part and name.
+    /// The meanings of its parameters and credentials, by part and name.
     pub(crate) given: &'a Meanings,
 }
 
 impl Work<'_> {
-    /// Resolves what an installation requires, and adds it behind that. None where something is wrong with it.
+    /// Resolves the requirements of an installation, and adds it after them. None if there is a
+    /// fault in it.
     fn install<'s>(
         &'s mut self,
         mut own: Installation,
@@ -401,8 +410,8 @@ impl Work<'_> {
         })
     }
 
-    /// Resolves what an installation or a resource requires: the name of each requirement, and the installation that it
-    /// ends in. None where something is wrong with it.
+    /// Resolves the requirements of an installation or a resource: the name of each one, and its
+    /// installation. None if there is a fault in it.
     fn requirements<'s>(
         &'s mut self,
         own: &'s Installation,
@@ -442,7 +451,7 @@ impl Work<'_> {
         })
     }
 
-    /// Takes what somebody said of an installation, and notes what nobody has said.
+    /// Applies a person's choices for an installation, and records missing values.
     fn ask(&mut self, own: &mut Installation) {
         let bundle = Arc::clone(&own.bundle);
         let parts = [(Setting::Parameter, &bundle.parameters), (Setting::Credential, &bundle.credentials)];
@@ -476,7 +485,8 @@ impl Work<'_> {
             "" => Arc::clone(&requirement.name),
             parent => format!("{parent}/{}", requirement.name).into(),
         };
-        // What a resource requires is called by its id, which may stand in one; keys may not.
+        // The requirements of a resource are named by its id, which may be part of an id; keys may
+        // not.
         let own_name: Arc<str> = match parent.name.split_once('#') {
             Some((_, id)) => format!("{id}/{}", requirement.name).into(),
             None => Arc::clone(&made_for),
@@ -491,12 +501,12 @@ impl Work<'_> {
                 }
             },
         };
-        // What is the same in every field but its name is one, wherever it is required. What a person says of it goes
-        // by its name, which follows from this.
+        // Requirements that are the same in every field but their name are one, wherever they are.
+        // A person's choices refer to its name, which follows from this.
         let identity: Option<Arc<str>> = group.as_ref().map(|group| {
             same::identity(requirement, group, &same::meanings(requirement, parent, siblings)).into()
         });
-        // Whoever names one for a deployment reads it by that name, so that it is there.
+        // A deployment reads a named requirement by that name, so it must exist.
         let is_named = parent.name.is_empty();
         let name = match is_named {
             true => self.names.take(&made_for, identity.as_ref()),
@@ -552,7 +562,7 @@ impl Work<'_> {
             return Ok(None);
         }
         let name = if is_named { name } else { self.names.only(name, &own_name) };
-        // Who uses something does not share that with others.
+        // A user of an installation does not share it with others.
         let group = group.filter(|_| chosen.uses.is_none());
         let root = if is_named { Arc::clone(&name) } else { parent.root.into() };
         let own = Installation { name, root, made_for, identity, group, given, ..chosen };
@@ -563,8 +573,8 @@ impl Work<'_> {
         Ok(place)
     }
 
-    /// What sets the parameters and credentials of a bundle, and what each of them is the same as. What the bundle
-    /// does not have is left out.
+    /// The values of a bundle's parameters and credentials, and the meaning of each. Values for
+    /// which the bundle has no declaration are omitted.
     fn wire(
         &mut self,
         parent: Parent<'_>,
@@ -575,7 +585,7 @@ impl Work<'_> {
         let bundle = &*chosen.bundle;
         let (mut given, mut meaning) = (Vec::new(), BTreeMap::new());
         if chosen.uses.is_some() {
-            // What is there was given its values by whoever made it.
+            // The owner of an existing installation gave it its values.
             return (given, meaning);
         }
         let parts = [
@@ -596,7 +606,7 @@ impl Work<'_> {
                     self.done.diagnostics.push(note);
                     continue;
                 };
-                // Whoever says something now means it in the place of what is written.
+                // A person's current value overrides the written one.
                 let said = self.answers.first(part, &chosen.name, one, &mut self.done.diagnostics);
                 let wire = match said {
                     Some(value) => answered(part, one, value, &wire.location).wire,
@@ -611,7 +621,7 @@ impl Work<'_> {
     }
 }
 
-/// A value that somebody gave.
+/// A value from a person.
 fn answered(part: Setting, declared: &Declared, value: serde_json::Value, location: &Location) -> Given {
     let value = Template::Constant(Value::from(value));
     Given { part, wire: Wire { name: Arc::clone(&declared.name), value, location: location.clone() } }

@@ -1,5 +1,5 @@
-//! Whether two requirements are the same (SPEC §6, sharing): in every field but the name, with each value followed
-//! to where it comes from.
+//! Whether two requirements are the same (SPEC §6, sharing): in every field but the name, with each
+//! value traced to its origin.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use sha2::{Digest as _, Sha256};
 use crate::fit::pieces;
 use crate::resolve::{Meanings, Parent};
 
-/// All that has to be the same for two requirements to be one, but for the bundle that was chosen: that may
-/// be another one in the next run.
+/// Everything that must be the same for two requirements to be one, except the chosen bundle: that
+/// may change in the next run.
 pub(crate) fn identity(requirement: &Requirement, group: &str, meaning: &Meanings) -> String {
     let asked = requirement.reference.as_ref().map(ToString::to_string);
     let range = requirement.version.as_ref().map(ToString::to_string);
@@ -28,10 +28,10 @@ pub(crate) fn identity(requirement: &Requirement, group: &str, meaning: &Meaning
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What tells the other requirements of a parent from each other, in this run and in the next, by their names.
+/// Identifies the other requirements of a parent by their names, in this run and in the next.
 pub(crate) type Siblings = BTreeMap<Arc<str>, Arc<str>>;
 
-/// A meaning, by its digest where it is long: each level of requirements may double it.
+/// A meaning, as a digest if it is long: each level of requirements may double it.
 pub(crate) fn short(meaning: String) -> String {
     const LONG: usize = 256;
     if meaning.len() <= LONG {
@@ -41,7 +41,7 @@ pub(crate) fn short(meaning: String) -> String {
     format!("#{digest:02x?}")
 }
 
-/// What all that a requirement sets is the same as, as it is written.
+/// The meanings of all values that a requirement sets, as written.
 pub(crate) fn meanings(requirement: &Requirement, parent: Parent<'_>, siblings: &Siblings) -> Meanings {
     let parameters = requirement.parameters.iter().map(|wire| (Setting::Parameter, wire));
     let credentials = requirement.credentials.iter().map(|wire| (Setting::Credential, wire));
@@ -51,8 +51,8 @@ pub(crate) fn meanings(requirement: &Requirement, parent: Parent<'_>, siblings: 
     parameters.chain(credentials).map(one).collect()
 }
 
-/// What a value is the same as: constants are, and whatever comes from the same output. What somebody is asked
-/// for is the same as nothing else.
+/// The meaning of a value: equal constants have the same one, and so have values from the same
+/// output. A value that a person is asked for is unique.
 pub(crate) fn meaning(value: &Template, parent: Parent<'_>, siblings: &Siblings) -> String {
     match value {
         Template::Constant(value) => format!("={value:?}"),
@@ -112,7 +112,7 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> 
         Reference::Installation(InstallationField::Namespace) => "namespace".to_owned(),
         Reference::Context(field) if !field.path().starts_with("res.") => field.path().to_owned(),
         Reference::Value(_) => format!("{reference:?}"),
-        // A class that is left out is that of the resource which requires it.
+        // The default class is that of the resource with the requirement.
         Reference::Resource(Descriptor { class: Part::Named(_), id: Part::Named(_), .. }, _) => {
             format!("{reference:?}")
         }
@@ -120,10 +120,10 @@ fn reference(reference: &Reference, parent: Parent<'_>, siblings: &Siblings) -> 
     }
 }
 
-/// The name of a sharing group. It has to be known before anything is made.
+/// The name of a sharing group. It must be known before anything is created.
 ///
 /// # Errors
-/// Where it is made from something that is only known then.
+/// If it depends on something that is only known then.
 pub(crate) fn group(
     template: &Template,
     parent: Parent<'_>,

@@ -1,4 +1,5 @@
-//! What a requirement ends in where something is there already: steps 1 and 2 of the resolution (SPEC §6).
+//! Satisfies a requirement with an existing installation: steps 1 and 2 of the resolution (SPEC
+//! §6).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,13 +13,13 @@ use crate::existing::{PassedOver, Wanted, id, needs, outputs_fit, suits};
 use crate::fit::offered;
 use crate::resolve::{Installation, Parent, Work};
 
-/// What is there for a requirement.
+/// The result of the search for an existing installation.
 pub(crate) enum There {
     /// An installation that it uses.
     Uses(Box<Installation>),
-    /// Nothing that fits. Beside it those that were looked at; none where nobody looked.
+    /// Nothing fits. Includes the skipped ones; none if no search took place.
     Nothing(Option<PassedOver>),
-    /// What somebody named cannot be used; that is told.
+    /// A named installation cannot be used; that is reported.
     Wrong,
 }
 
@@ -43,7 +44,7 @@ impl There {
 }
 
 impl<'a> Work<'a> {
-    /// An installation that is there already, where one fits or somebody named it (SPEC §6, steps 1 and 2).
+    /// An existing installation, if one fits or a person named it (SPEC §6, steps 1 and 2).
     pub(crate) async fn there(
         &mut self,
         parent: Parent<'_>,
@@ -86,8 +87,8 @@ impl<'a> Work<'a> {
                 }
             });
         }
-        // What was made stays, and what came to nothing is looked for again. Where nobody looked at the records, what
-        // the last run resolved counts.
+        // Created installations stay, and failed ones are searched again. If the records were not
+        // read, the result of the last run is used.
         let before: Option<&Option<Urn>> = match self.recorded {
             Some(recorded) => recorded.get(name),
             None => self.names.installed(name).map(|installed| &installed.uses),
@@ -106,7 +107,7 @@ impl<'a> Work<'a> {
                 Err(lost) => passed_over.push(lost),
             }
         }
-        // What nobody can look at cannot be held against an interface.
+        // An unknown interface cannot be compared.
         if requirement.interface.reference.is_some() && by_reference.is_none() {
             return Ok(There::Nothing(Some(passed_over)));
         }
@@ -121,7 +122,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// The installation that a person named; none where the text means a bundle.
+    /// The installation that a person named; none if the text means a bundle.
     fn named(&self, wish: &Wish, requirement: &Requirement) -> Result<Option<&'a Existing>, Box<Diagnostic>> {
         if let Some(urn) = wish.urn() {
             let asked = ("", urn.as_str());
@@ -162,7 +163,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Of those who use what is installed under a name the first who cannot do with a bundle, and why.
+    /// The first user of the installation with a name who does not accept a bundle, and why.
     pub(crate) fn unsuited(&self, name: &str, chosen: &Installation) -> Option<(&User, Lost)> {
         let users = self.users.get(name)?;
         let offered: BTreeSet<Arc<str>> = offered(&chosen.bundle).into_iter().map(|one| one.name).collect();
@@ -170,7 +171,7 @@ impl<'a> Work<'a> {
         users.iter().find_map(|user| Some((user, suits(user, version.as_ref(), &offered).err()?)))
     }
 
-    /// Whether all who use what is installed under a name can do with what is to be there.
+    /// Whether all users of the installation with a name accept the new bundle.
     pub(crate) fn suits_all(&mut self, name: &str, chosen: &Installation, requirement: &Requirement) -> bool {
         let Some((user, why)) = self.unsuited(name, chosen) else { return true };
         let range = user.needs.version.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How values pass between a bundle and what it requires, and whether they can.
+//! How values pass between a bundle and its requirements, and whether they can.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use purlin_model::{Bundle, Diagnostic, Placeholder, Reference, Requirement, Temp
 
 use crate::fit::placeholders;
 
-/// The requirements that a template reads outputs of.
+/// The requirements whose outputs a template reads.
 fn reads(template: &Template) -> Vec<Arc<str>> {
     let named = placeholders(template).into_iter().filter_map(|placeholder| match &placeholder.reference {
         Reference::Named(name, _) => Some(Arc::clone(name)),
@@ -17,16 +17,17 @@ fn reads(template: &Template) -> Vec<Arc<str>> {
     named.collect()
 }
 
-/// The requirements of a bundle, each behind those that it takes values from, and else as they are written.
+/// The requirements of a bundle, each after those that it takes values from, otherwise in the
+/// written order.
 ///
 /// # Errors
-/// Where some of them take values from each other in a loop.
+/// If some of them take values from each other in a loop.
 pub(crate) fn order(requirements: &[Requirement]) -> Result<Vec<usize>, Box<Diagnostic>> {
     let places: HashMap<&str, usize> = (0..).zip(requirements).map(|(at, one)| (&*one.name, at)).collect();
     let needs = |one: &Requirement| -> Vec<usize> {
         let wires = one.parameters.iter().chain(&one.credentials);
         let names: BTreeSet<Arc<str>> = wires.flat_map(|wire| reads(&wire.value)).collect();
-        // Of one that reads itself, `check` tells.
+        // `check` reports a requirement that reads itself.
         let others = names.iter().filter(|name| **name != one.name);
         others.filter_map(|name| places.get(&**name).copied()).collect()
     };
@@ -62,7 +63,7 @@ pub(crate) fn order(requirements: &[Requirement]) -> Result<Vec<usize>, Box<Diag
 
 fn looped(requirements: &[Requirement], needs: &[Vec<usize>], done: &[usize]) -> Diagnostic {
     let mut way: Vec<usize> = (0..requirements.len()).find(|at| !done.contains(at)).into_iter().collect();
-    // All that is left needs something that is left, so that this comes back to where it was.
+    // Each of the remaining ones needs another one of them, so this leads back to the start.
     let closed = loop {
         let last = way.last().copied().unwrap_or_default();
         let Some(next) = needs.get(last).and_then(|needs| needs.iter().find(|need| !done.contains(need)))
@@ -86,8 +87,8 @@ fn looped(requirements: &[Requirement], needs: &[Vec<usize>], done: &[usize]) ->
     }
 }
 
-/// Whether everything that a bundle reads is there to be read. Whether an output is, the choice of a bundle tells.
-/// What a definition or a deployment reads of anything else is checked by the graph.
+/// Whether everything that a bundle reads exists. The choice of a bundle checks outputs. The graph
+/// checks everything else that a definition or a deployment reads.
 pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
     let before = faults.len();
     let names: HashSet<&str> = bundle.requires.iter().map(|one| &*one.name).collect();

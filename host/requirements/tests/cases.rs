@@ -1,5 +1,5 @@
-//! The cases for requirements, by their row. Where the published implementation departs from its own design,
-//! the design decides (SPEC §6).
+//! The cases for requirements, by their row. If the published implementation departs from its own
+//! design, the design decides (SPEC §6).
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -57,7 +57,7 @@ fn what_is_the_same_in_every_field_but_its_name_is_one() {
     }
 }
 
-/// GRAPH-06: a value that is taken from another requirement is an edge, and that one comes first.
+/// GRAPH-06: a value from another requirement is an edge, and that requirement comes first.
 #[test]
 fn what_gives_a_value_comes_first() {
     let requires = "- {name: web, bundle: 'acme/web:v1.0.0', credentials: {db: '${bundle.dependencies.infra.outputs.connstr}'}}\n- {name: infra, bundle: 'acme/db:v1.0.0'}";
@@ -68,7 +68,7 @@ fn what_gives_a_value_comes_first() {
     assert_eq!((&*web.name, web.given[0].part), ("root/web", Setting::Credential));
 }
 
-/// GRAPH-07: the whole way is told.
+/// GRAPH-07: the whole loop is reported.
 #[test]
 fn bundles_that_require_each_other_are_told_with_the_way() {
     let other = bundle("other", "1.0.0", "requires: [{name: back, bundle: 'acme/app:v1.0.0'}]");
@@ -78,7 +78,7 @@ fn bundles_that_require_each_other_are_told_with_the_way() {
     assert!(message.ends_with("`acme/app:v1.0.0` → `acme/other:v1.0.0` → `acme/app:v1.0.0`"), "{message}");
 }
 
-/// GRAPH-09: a diamond has one below.
+/// GRAPH-09: a diamond has one installation at the bottom.
 #[test]
 fn a_diamond_is_no_loop() {
     let middle = |name| bundle(name, "1.0.0", "requires: [{name: db, bundle: 'acme/db:v1.0.0'}]");
@@ -87,7 +87,8 @@ fn a_diamond_is_no_loop() {
     assert_eq!(names(&resolution), ["root/a/db", "root/a", "root/b", "root"]);
 }
 
-/// GRAPH-11, GRAPH-12, LINT-107, LINT-109: whatever is read has to be there, before anything runs.
+/// GRAPH-11, GRAPH-12, LINT-107, LINT-109: everything that is read must exist, before anything
+/// runs.
 #[test]
 fn a_wrong_wire_is_told_before_anything_runs() {
     let wire = |value: &str| {
@@ -105,7 +106,7 @@ fn a_wrong_wire_is_told_before_anything_runs() {
     assert_eq!(resolution.diagnostics[0].notes, ["`acme/db:v1.0.0`: lacks the output `wrongName`"]);
 }
 
-/// GRAPH-12 and LINT-106: what no bundle can read at all.
+/// GRAPH-12 and LINT-106: references that no bundle can read.
 #[test]
 fn a_bundle_reads_neither_its_own_outputs_nor_the_environment() {
     for value in ["${bundle.outputs.y}", "${env.SOME_VAR}"] {
@@ -114,7 +115,7 @@ fn a_bundle_reads_neither_its_own_outputs_nor_the_environment() {
     }
 }
 
-/// GRAPH-14: the order of what is written does not matter for what is resolved.
+/// GRAPH-14: the order in the documents does not matter for the resolution.
 #[test]
 fn the_same_bundles_give_the_same_resolution() {
     let app = app(
@@ -143,7 +144,7 @@ fn what_contradicts_itself_is_told_when_it_is_read() {
     assert_eq!(faults_of(app(empty)), [""; 0]);
 }
 
-/// LINT-103: a parameter that the bundle lacks is dropped, and that is said.
+/// LINT-103: a parameter that the bundle lacks is dropped, and that is reported.
 #[test]
 fn a_parameter_that_the_bundle_lacks_is_left_out_with_a_note() {
     let resolution = of(&[db(), app("- {name: db, bundle: 'acme/db:v1.0.0', parameters: {siez: large}}")]);
@@ -153,7 +154,7 @@ fn a_parameter_that_the_bundle_lacks_is_left_out_with_a_note() {
     assert!(resolution.installations[0].given.is_empty());
 }
 
-/// `source` of a parameter: the output of a requirement, unless somebody says something else.
+/// `source` of a parameter: the output of a requirement, unless a person gives a value.
 #[test]
 fn a_parameter_takes_an_output_where_nobody_sets_it() {
     let web = |source: &str| {
@@ -177,7 +178,7 @@ fn a_parameter_takes_an_output_where_nobody_sets_it() {
     assert!(reads.contains("Named(\"root/db\")") && reads.contains("connstr"), "{reads}");
     let said = compiled(source, &said(&[("root.db", "mine", true)]));
     assert!(said.contains("mine") && !said.contains("connstr"), "{said}");
-    // An output of its own last run, which only steps of another tool read.
+    // An output of its own last run, which only the steps of another tool read.
     let own = compiled("{output: state}", &Said::default());
     assert!(!own.contains("state"), "{own}");
     for (source, code) in [
@@ -188,7 +189,7 @@ fn a_parameter_takes_an_output_where_nobody_sets_it() {
     }
 }
 
-/// LINT-110: what nobody says is asked for, over the whole graph, at once.
+/// LINT-110: missing values are requested for the whole graph at once.
 #[test]
 fn what_nobody_says_is_gathered_over_the_whole_graph() {
     let deep = bundle("deep", "1.0.0", "credentials: [{name: token, description: to be let in}]");
@@ -213,7 +214,7 @@ fn what_nobody_says_is_gathered_over_the_whole_graph() {
     assert_eq!(asked(&Said { before: again, ..Said::default() }).len(), 2);
 }
 
-/// Parameters that somebody gives, by full name and text.
+/// Parameters from a person, by full name and text.
 fn said(answers: &[(&str, &str, bool)]) -> Said {
     let answer = |(name, text, is_text): &(&str, &str, bool)| {
         let value = if *is_text { (*text).into() } else { serde_json::from_str(text).expect("JSON") };
@@ -223,7 +224,7 @@ fn said(answers: &[(&str, &str, bool)]) -> Said {
     Said { now: Choices { answers, ..Choices::default() }, ..Said::default() }
 }
 
-/// What was said goes before what is written, and what was said before goes behind it.
+/// A current choice overrides the written value, and the written value overrides an earlier choice.
 #[test]
 fn what_is_said_now_goes_before_what_is_written() {
     let db = "parameters: [{name: size, type: integer, default: 1}, {name: kind, type: string}]";
@@ -244,7 +245,7 @@ fn what_is_said_now_goes_before_what_is_written() {
     holds(&said(&[("root/db.size", "4", false)]), &["Number(4", "small"]);
     holds(&said(&[("root/db.size", "three", true)]), &["answer-type"]);
     holds(&said(&[("root/db.sise", "3", true)]), &["unknown-answer"]);
-    // A bare name means the installation that was asked for, and no other one.
+    // A bare name refers to the requested installation, and to no other one.
     holds(&said(&[("kind", "3", true)]), &["unknown-answer"]);
     let said = said(&[("root/db.size", "3", true), ("root/db.kind", "large", true)]);
     let before = resolved(&catalog, "acme/app:v1.0.0", &said).said;
@@ -252,7 +253,7 @@ fn what_is_said_now_goes_before_what_is_written() {
     assert!(!told.contains("large"), "{told}");
 }
 
-/// A bundle that `--with` named stays until somebody takes that back.
+/// A bundle that `--with` named stays until a person revokes it.
 #[test]
 fn a_named_bundle_is_remembered() {
     let versions = ["1.0.0", "2.0.0"].map(|version| bundle("db", version, DB));
@@ -340,7 +341,7 @@ fn each_choice_has_its_reason_and_each_loser_too() {
     assert_eq!(errors(&with("bd")), ["unknown-requirement"]);
 }
 
-/// Step 3 after the interface: the highest version that offers what is asked for.
+/// Step 3 after the interface: the highest version that offers the requested outputs.
 #[test]
 fn a_version_that_lacks_an_output_loses() {
     let app = app(
@@ -353,7 +354,7 @@ fn a_version_that_lacks_an_output_loses() {
     assert_eq!(db.lost[0].1, Lost::LacksOutput("connstr".into()));
 }
 
-/// Groups are named by what is known before anything is made.
+/// Groups are named by values that are known before anything is created.
 #[test]
 fn the_name_of_a_group_may_hold_the_installation_and_its_root() {
     let shared = |name: &str| format!("sharing: {{group: {{name: '{name}'}}}}");
@@ -378,7 +379,7 @@ fn the_name_of_a_group_may_hold_the_installation_and_its_root() {
     assert_eq!(group("${bundle.parameters.size}").1, ["unknown-group"]);
 }
 
-/// What a stranger's bundles ask for has a bound, and is refused in a moment.
+/// The requests of untrusted bundles are limited, and quickly rejected.
 #[test]
 fn a_few_bundles_cannot_ask_for_more_than_anybody_could_count() {
     let level = |number: usize, of: &str| {
@@ -414,12 +415,12 @@ fn a_few_bundles_cannot_ask_for_more_than_anybody_could_count() {
     ));
     let resolution = resolved(&catalog(&reads), "acme/reader:v1.0.0", &Said::default());
     assert_eq!(errors(&resolution), [""; 0]);
-    // Each level reads the outputs of the next, and none holds the texts of all below it.
+    // Each level reads the outputs of the next, and none holds the texts of all levels below it.
     let compiled = compile(&resolution).expect("compiles");
     assert_eq!(compiled.len(), resolution.installations.len());
 }
 
-/// A deployment reads what it requires by the name that it gives it.
+/// A deployment reads its requirement by the requirement's name.
 #[test]
 fn what_a_deployment_requires_has_an_installation_of_its_name() {
     let app = app("- {name: db, bundle: 'acme/db:v1.0.0'}");
@@ -439,8 +440,8 @@ fn what_a_deployment_requires_has_an_installation_of_its_name() {
     assert_eq!((required_by(0), required_by(2)), (by(&[1, 4]), by(&[])));
 }
 
-/// Whoever shares an installation keeps it when the one goes that it was made for, whatever that one is called and
-/// wherever it stood; a child keeps its name with it.
+/// Those who share an installation keep it when the requirement that it was created for disappears,
+/// whatever its name and place; a child keeps its name with it.
 #[test]
 fn what_is_shared_keeps_its_name_when_its_first_user_goes() {
     let net = bundle("net", "1.0.0", "outputs: [{name: id, default: n}]");
@@ -454,17 +455,18 @@ fn what_is_shared_keeps_its_name_when_its_first_user_goes() {
     let (a, b, c) = (of("a"), of("b"), of("c"));
     let first = deployed(&catalog, &[&a, &b], &Said::default());
     assert_eq!(names(&first), ["a/db/net", "a/db", "a", "b"]);
-    // The second stays alone, and comes in front of a third.
+    // The second stays alone, and moves before a third.
     let second = deployed(&catalog, &[&b], &after(&first));
     assert_eq!(names(&second), ["a/db/net", "a/db", "b"]);
     let third = deployed(&catalog, &[&c, &b], &after(&second));
     assert_eq!(names(&third), ["a/db/net", "a/db", "c", "b"]);
-    // The values are those of whoever has it now.
+    // The values are those of the current owner.
     let compiled = compile(&third).expect("compiled");
     assert_eq!(compiled[1].required_by.iter().map(|(by, _)| by.clone()).collect::<Vec<_>>(), by(&[2, 3]));
-    // The one that it was made for comes back, and has what it had.
+    // The original requirement comes back, and has the same as before.
     assert_eq!(names(&deployed(&catalog, &[&b, &a], &after(&third))), ["a/db/net", "a/db", "b", "a"]);
-    // Who comes back with other wishes has the name, and the other one what is new.
+    // If it comes back with other settings, it keeps the name, and the other one gets the new
+    // installation.
     let other = "{name: a, bundle: acme/app, parameters: {size: s}, sharing: {mode: none}}";
     assert_eq!(names(&deployed(&catalog, &[&b, other], &after(&second))), ["a/db/net", "a/db", "b", "a"]);
     let answers = said(&[("a/db.size", "large", true)]);
@@ -472,7 +474,7 @@ fn what_is_shared_keeps_its_name_when_its_first_user_goes() {
     assert_eq!(errors(&deployed(&catalog, &[&b], &said)), Vec::<&str>::new());
 }
 
-/// The same for what stands below something that keeps its own name.
+/// The same for a requirement below one that keeps its own name.
 #[test]
 fn what_is_shared_below_something_shared_keeps_its_name_too() {
     let leaf = bundle("leaf", "1.0.0", "outputs: [{name: v, default: x}]");
@@ -492,7 +494,8 @@ fn what_is_shared_below_something_shared_keeps_its_name_too() {
     );
 }
 
-/// Who changes what it wants has something new, and who stays the same keeps what is there, whatever that is called.
+/// A requirement that changes gets a new installation, and an unchanged one keeps the existing one,
+/// whatever its name.
 #[test]
 fn what_is_there_stays_with_whoever_wants_the_same() {
     let db = bundle("db", "1.0.0", DB);
@@ -510,16 +513,16 @@ fn what_is_there_stays_with_whoever_wants_the_same() {
     let now = catalog(&[db.clone(), one("a", "l"), one("b", "s")]);
     let second = deployed(&now, &both, &after(&first));
     assert_eq!(names(&second), ["a/db~2", "a", "a/db", "b"]);
-    // From then on it is settled, and what changes again is what was made for it.
+    // From then on it is settled, and a later change affects the one that was created for it.
     let third = deployed(&now, &both, &after(&second));
     assert_eq!(names(&third), ["a/db~2", "a", "a/db", "b"]);
     let again = catalog(&[db.clone(), one("a", "xl"), one("b", "s")]);
     assert_eq!(names(&deployed(&again, &both, &after(&third))), ["a/db~2", "a", "a/db", "b"]);
-    // Who wants the same again shares it again.
+    // If it requires the same again, it shares it again.
     assert_eq!(names(&deployed(&before, &both, &after(&third))), ["a/db", "a", "b"]);
 }
 
-/// What is installed stays at its version for as long as that fits, and a newer one is offered.
+/// An installed bundle stays at its version while that fits, and a newer one is offered.
 #[test]
 fn a_new_version_is_offered_and_not_taken() {
     let version = |version: &str| bundle("db", version, DB);
@@ -535,7 +538,7 @@ fn a_new_version_is_offered_and_not_taken() {
     let mut lost: Vec<String> = db.lost.iter().map(|(one, why)| format!("{one} {why:?}")).collect();
     lost.sort();
     assert_eq!(lost, ["acme/db:v1.1.0 Lower", "acme/db:v1.2.0 Newer", "acme/db:v2.0.0 OutOfRange"]);
-    // Whoever asks for it gets it, and it stays.
+    // A person who requests it gets it, and it stays.
     let with = [(Arc::from("db"), Some("acme/db:v1.2.0".parse().expect("a reference")))].into();
     let said = Said { now: Choices { with, ..Choices::default() }, ..after(&second) };
     let third = resolved(&newer, "acme/app:v1.0.0", &said);
@@ -551,7 +554,7 @@ fn a_new_version_is_offered_and_not_taken() {
         (again.installations[0].reference.to_string(), again.offers.len()),
         ("acme/db:v1.2.0".to_owned(), 1)
     );
-    // What is gone from the catalog, or does not fit any more, is replaced.
+    // A bundle that disappeared from the catalog, or does not fit any more, is replaced.
     let gone = catalog(&[version("1.1.0"), app]);
     let fourth = resolved(&gone, "acme/app:v1.0.0", &after(&first));
     assert_eq!(
@@ -560,7 +563,7 @@ fn a_new_version_is_offered_and_not_taken() {
     );
 }
 
-/// Names of installations are no values of their own: two roots that pass theirs on have two databases.
+/// Names of installations are not values: two roots that pass theirs on have two databases.
 #[test]
 fn what_is_made_from_the_name_of_the_root_is_not_the_same_for_two_roots() {
     let app = app("- {name: db, bundle: 'acme/db:v1.0.0', parameters: {size: '${installation.root.name}'}}");
@@ -572,8 +575,8 @@ fn what_is_made_from_the_name_of_the_root_is_not_the_same_for_two_roots() {
     );
 }
 
-/// What definitions require: one installation where all that is set is known to be the same, and one for each resource
-/// where it may differ. Resources may have the same id and another type.
+/// Requirements of definitions: one installation if all values are known to be the same, and one
+/// for each resource if they may differ. Resources may have the same id and another type.
 #[test]
 fn what_definitions_require_is_shared_by_resources_where_it_is_the_same() {
     let catalog = catalog(&[db()]);
@@ -614,7 +617,8 @@ fn what_definitions_require_is_shared_by_resources_where_it_is_the_same() {
     assert_eq!(requires_it("shared.a/db~2"), resource("y.default#shared.a"));
 }
 
-/// A definition may name only what it requires, and no requirement may lack what the definition reads of it.
+/// A definition may refer only to its own requirements, and each requirement must have the outputs
+/// that the definition reads.
 #[test]
 fn what_a_definition_reads_of_its_requirements_is_there() {
     let catalog = catalog(&[db()]);

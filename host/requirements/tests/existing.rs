@@ -1,5 +1,5 @@
-//! Installations that are there already (SPEC §6, step 2): the rows INST-01 to INST-16, decided by the SPEC where that
-//! departs from what the published implementation does.
+//! Existing installations (SPEC §6, step 2): the rows INST-01 to INST-16, decided by the SPEC if it
+//! departs from the published implementation.
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -47,7 +47,7 @@ fn bundles() -> Vec<String> {
     ]
 }
 
-/// What the only requirement of a bundle ends in, where these are there: the one that is used, else none.
+/// The existing installation for the only requirement of a bundle, if one is used.
 fn used(requirement: &str, said: &Said) -> Option<String> {
     let resolution = app(requirement, said);
     assert_eq!(errors(&resolution), Vec::<&str>::new(), "{requirement}");
@@ -151,7 +151,8 @@ fn an_installation_that_fits_is_used() {
     }
 }
 
-/// INST-15. Bundles in folders have no digests, so what is not there already is an error.
+/// INST-15. Bundles in folders have no digests, so that only an existing installation can satisfy
+/// the requirement.
 #[test]
 fn a_digest_names_one_content() {
     let pinned = format!("acme/db@sha256:{}", "a".repeat(64));
@@ -194,22 +195,22 @@ fn who_uses_something_goes_on_with_it_and_who_has_one_keeps_it() {
     let first = there("dev/a", "acme/db:v1.0.0", Some(""), &["connstr"]);
     let better = there("dev/b", "acme/db:v1.2.0", Some(""), &["connstr"]);
     let before = app(requirement, &seeing(vec![first.clone()]));
-    // Also where it is shared with another group by now, and not ready.
+    // Even if it is now shared with another group, and not ready.
     let mut moved = first.clone();
     moved.is_ready = false;
     Arc::make_mut(&mut moved.share).group = Some("others".into());
     let again = Said { existing: vec![better.clone(), moved], ..after(&before) };
     assert_eq!(used(requirement, &again).as_deref(), Some("dev/a"));
-    // Until it is taken back.
+    // Until a person revokes it.
     let mut taken_back = again.clone();
     taken_back.now.with.insert("db".into(), None);
     assert_eq!(used(requirement, &taken_back).as_deref(), Some("dev/b"));
-    // What is gone is looked for anew.
+    // A missing one is searched again.
     assert_eq!(
         used(requirement, &Said { existing: vec![better.clone()], ..after(&before) }).as_deref(),
         Some("dev/b")
     );
-    // Its own installation stays, unless it came to nothing.
+    // Its own installation stays, unless it failed.
     let own = app(requirement, &Said::default());
     let said = Said { existing: vec![better.clone()], ..after(&own) };
     assert_eq!(used(requirement, &said), None);
@@ -238,10 +239,10 @@ fn a_person_may_name_an_installation() {
     let near = || there("dev/shared", "acme/unknown:v9.0.0", Some("elsewhere"), &["connstr"]);
     let named = app(PLAIN, &with("dev/shared", vec![near()]));
     assert_eq!(errors(&named), Vec::<&str>::new());
-    // It is remembered, and it is told when it is gone.
+    // It is remembered, and reported when it is gone.
     let again = Said { existing: vec![near()], ..after(&named) };
     assert_eq!(used(PLAIN, &again).as_deref(), Some("dev/shared"));
-    // Of two of one name one has to be named by its URN.
+    // If two have the same name, one must be named by its URN.
     let mut twin = near();
     twin.urn = Urn::parse("urn:purlin:e/o::twin::shared::installation.default::shared").expect("a URN");
     let urn = twin.urn.to_string();
@@ -294,11 +295,11 @@ fn who_uses_it_decides_what_its_owner_may_take() {
         said.users.insert("db".into(), vec![needs(version, outputs)]);
         said
     };
-    // A newer one is offered where all who use it can do with that.
+    // A newer one is offered if all its users accept it.
     let wider = wish("acme/db:v1.0.0", "1.x");
     let offered = |said: &Said| deploy(&wider, said).offers.len();
     assert_eq!((offered(&used_by("1.x", &["connstr"])), offered(&used_by("1.0.x", &["connstr"]))), (1, 0));
-    // One that they cannot do with is refused.
+    // One that they do not accept is rejected.
     let newer = wish("acme/db:v2.0.0", "2.x");
     let refused = deploy(&newer, &used_by("1.x", &["connstr"]));
     assert_eq!(errors(&refused), ["breaks-user"]);

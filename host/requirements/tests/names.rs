@@ -1,5 +1,5 @@
-//! Random lives of a deployment: what is installed keeps its name for as long as somebody requires the same, and
-//! what was resolved once is resolved to the same again.
+//! Random histories of a deployment: installations keep their names as long as something requires
+//! the same, and a repeated resolution has the same result.
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use purlin_requirements::Resolution;
 use support::{after, bundle, catalog, deployed, errors, names};
 
-/// With whom a requirement is shared, and what it passes on.
+/// How a requirement is shared, and the values that it passes on.
 const SHARING: [&str; 5] = [
     "",
     "",
@@ -26,7 +26,7 @@ const PARAMETERS: [&str; 4] = [
 ];
 const BUNDLES: [&str; 6] = ["leaf0", "leaf1", "middle0", "middle1", "top0", "top1"];
 
-/// A requirement: the bundle, by its place among those that may be required, and the rest of it.
+/// A requirement: the index of its bundle among the possible ones, and its other settings.
 type Wish = (usize, usize, usize);
 
 fn spec(wishes: &[Wish], below: &[&str]) -> String {
@@ -48,7 +48,8 @@ fn spec(wishes: &[Wish], below: &[&str]) -> String {
     spec
 }
 
-/// The names of what is shared, by identity. What a deployment requires has its own name in any case.
+/// The names of shared installations, by identity. A deployment's own requirements keep their names
+/// in any case.
 fn shared(resolution: &Resolution) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for one in &resolution.installations {

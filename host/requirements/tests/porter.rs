@@ -1,4 +1,4 @@
-//! The bundles of others, read where they lie beside this project.
+//! Bundles of other projects, read from their folders beside this project.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
 mod support;

@@ -1,4 +1,4 @@
-//! Bundles from texts and folders, and what becomes of them.
+//! Bundles from texts and folders, and the results of their resolution.
 #![allow(dead_code, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use purlin_documents::{Input, bundles_in};
 use purlin_model::{Diagnostic, Said};
 use purlin_requirements::{CatalogError, Folders, Resolution, Root, resolve, resolve_requirements};
 
-/// A `kind: Bundle` called `acme/NAME`, with the rest of its `spec`.
+/// A `kind: Bundle` named `acme/NAME`, with the rest of its `spec`.
 pub(crate) fn bundle(name: &str, version: &str, spec: &str) -> String {
     let head = format!(
         "apiVersion: purlin.dev/v1\nkind: Bundle\nmetadata: {{name: acme/{name}, version: {version}}}\n"
@@ -16,7 +16,7 @@ pub(crate) fn bundle(name: &str, version: &str, spec: &str) -> String {
     if lines.is_empty() { format!("{head}spec: {{}}\n") } else { format!("{head}spec:\n{}", lines.concat()) }
 }
 
-/// What was found wrong when the bundles were read, and the catalog of them.
+/// The faults of the bundles, and the catalog of them.
 pub(crate) fn read(inputs: &[Input]) -> (Folders, Vec<Diagnostic>) {
     let read = bundles_in(inputs);
     let (catalog, twins) = Folders::new(read.bundles);
@@ -24,7 +24,7 @@ pub(crate) fn read(inputs: &[Input]) -> (Folders, Vec<Diagnostic>) {
     (catalog, read.diagnostics)
 }
 
-/// Reads bundles that are right.
+/// Reads valid bundles.
 pub(crate) fn catalog(bundles: &[String]) -> Folders {
     let input = |(number, text): (usize, &String)| {
         let name = format!("bundle-{number}.yaml");
@@ -36,7 +36,7 @@ pub(crate) fn catalog(bundles: &[String]) -> Folders {
     catalog
 }
 
-/// Reads one bundle that is wrong: the codes of its faults.
+/// Reads one faulty bundle: the codes of its faults.
 pub(crate) fn faults_of(bundle: String) -> Vec<&'static str> {
     let (_, faults) = read(&[Input::Text { name: "bundle.yaml".into(), text: bundle }]);
     faults.into_iter().filter(Diagnostic::is_error).map(|fault| fault.code).collect()
@@ -47,7 +47,7 @@ pub(crate) fn resolved(catalog: &Folders, reference: &str, said: &Said) -> Resol
     tried(catalog, reference, said).expect("answers")
 }
 
-/// The same where the catalog may not have what is asked of it.
+/// The same if the catalog may lack the bundle.
 pub(crate) fn tried(catalog: &Folders, reference: &str, said: &Said) -> Result<Resolution, CatalogError> {
     use purlin_requirements::Catalog as _;
 
@@ -69,7 +69,7 @@ pub(crate) fn errors(resolution: &Resolution) -> Vec<&'static str> {
     resolution.diagnostics.iter().filter(|one| one.is_error()).map(|one| one.code).collect()
 }
 
-/// What an earlier run made of the same requirements.
+/// The input of the next run after the same requirements.
 pub(crate) fn after(before: &Resolution) -> Said {
     Said { installed: Some(before.installed()), before: before.said.clone(), ..Said::default() }
 }
