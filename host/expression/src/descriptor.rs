@@ -2,17 +2,17 @@
 
 use purlin_model::{Class, Descriptor, Direction, Hop, NameError, Part, ResourceId, Selector, TypeName};
 
-/// A text that is no descriptor or no selector.
+/// A text that is not a descriptor or not a selector.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DescriptorError {
-    /// What is wrong, as a lower-case fragment.
+    /// The fault, as a lower-case fragment.
     pub message: String,
     /// Byte offset of the wrong part within the text.
     pub start: usize,
-    /// Byte offset behind it.
+    /// Byte offset after it.
     pub end: usize,
-    /// What would be right.
+    /// How to correct it.
     pub help: String,
 }
 
@@ -24,7 +24,7 @@ const SELECTOR_FORM: &str =
 /// Reads `TYPE[.CLASS][#ID]`: the first `.` after the type begins the class, the first `#` the id.
 ///
 /// # Errors
-/// When a part is missing or malformed, with its place.
+/// If a part is missing or malformed, with its place.
 pub fn parse_descriptor(text: &str) -> Result<Descriptor, DescriptorError> {
     if let Some(at) = text.find(['<', '>']) {
         return Err(DescriptorError {
@@ -40,7 +40,7 @@ pub fn parse_descriptor(text: &str) -> Result<Descriptor, DescriptorError> {
 /// Reads `START<A>B…`, with at least one hop.
 ///
 /// # Errors
-/// When there is no hop, or a part is missing or malformed, with its place.
+/// If there is no hop, or a part is missing or malformed, with its place.
 pub fn parse_selector(text: &str) -> Result<Selector, DescriptorError> {
     match parse_either(text)? {
         Either::Selector(selector) => Ok(selector),
@@ -53,7 +53,7 @@ pub fn parse_selector(text: &str) -> Result<Selector, DescriptorError> {
     }
 }
 
-/// What may stand behind `resources`.
+/// What may follow `resources`.
 pub(crate) enum Either {
     Descriptor(Descriptor),
     Selector(Selector),
@@ -78,7 +78,7 @@ pub(crate) fn parse_either(text: &str) -> Result<Either, DescriptorError> {
     Ok(Either::Selector(Selector { start, hops }))
 }
 
-/// Reads the descriptor `text`, which begins at `base` of the text that errors speak of.
+/// Reads the descriptor `text`, which begins at offset `base` of the text that errors refer to.
 fn descriptor_at(text: &str, base: usize) -> Result<Descriptor, DescriptorError> {
     let (head, id) = match text.find('#') {
         Some(at) => (&text[..at], Some((at + 1, &text[at + 1..]))),

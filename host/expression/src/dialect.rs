@@ -1,6 +1,7 @@
-//! What differs between the documents that placeholders stand in. The syntax of paths does not.
+//! The differences between the documents that contain placeholders. The syntax of paths is the
+//! same.
 
-/// Whose placeholders these are (SPEC §4).
+/// The dialect of placeholders (SPEC §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// Definitions, and the placeholders of a Deployment itself: roots `context`, `resources` (by
@@ -15,14 +16,15 @@ pub enum Dialect {
     /// Deployment Sets: roots `externals`, `shared`, `values`, `context`, and `resources` by name
     /// as in Score; `$\{x}` is a literal `${x}`.
     DeploymentSet,
-    /// Bundles: roots `bundle`, `installation`, `outputs` and `context`; `$\{x}` is a literal `${x}`. A parameter or
-    /// a credential reads as `params.parameters.X` or `params.credentials.X`, and an output of something
-    /// required as one of a resource by the name that it was given.
+    /// Bundles: roots `bundle`, `installation`, `outputs` and `context`; `$\{x}` is a literal
+    /// `${x}`. A parameter or a credential reads as `params.parameters.X` or
+    /// `params.credentials.X`, and an output of a requirement as one of a resource with the
+    /// requirement's name.
     Bundle,
 }
 
 impl Dialect {
-    /// The roots that a placeholder may begin with, each with an example.
+    /// The roots of placeholders, each with an example.
     pub(crate) fn roots(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Definition => &[
@@ -57,7 +59,7 @@ impl Dialect {
         }
     }
 
-    /// How to write a `${` that is no placeholder.
+    /// How to write a literal `${`.
     pub(crate) fn escaped(self) -> &'static str {
         match self {
             Self::Score => "$${",

@@ -1,37 +1,37 @@
-//! Filling in: a template and a scope make a value.
+//! Evaluation: a template and a scope give a value.
 
 use purlin_model::{Absent, Diagnostic, Map, Modifiers, Piece, Placeholder, Template, Unknown, Value};
 
 use crate::pipe;
 
-/// The most bytes that a text with placeholders may become, 16 MiB. Texts made of texts grow
-/// exponentially; no real one comes near.
+/// The maximum number of bytes of a text with placeholders filled in, 16 MiB. Texts that contain
+/// texts grow exponentially; no real one comes near.
 pub const MAX_TEXT: usize = 16 << 20;
 
-/// What placeholders read.
+/// The values of placeholders.
 pub trait Scope {
-    /// What a placeholder reads, before its modifiers.
+    /// The value of a placeholder, before its modifiers.
     ///
     /// # Errors
-    /// When there is nothing to read, at the placeholder's place.
+    /// If there is no value, at the placeholder's place.
     fn read(&self, placeholder: &Placeholder) -> Result<Value, Unread>;
 }
 
-/// Why a placeholder reads nothing.
+/// Why a placeholder has no value.
 #[derive(Clone, Debug)]
 pub enum Unread {
-    /// Its path is absent: a fault where the placeholder neither is optional nor has a default.
+    /// Its path is absent: a fault if the placeholder neither is optional nor has a default.
     Absent(Box<Diagnostic>),
     /// A fault in any case.
     Fault(Box<Diagnostic>),
 }
 
-/// Fills in a template. A text that is exactly one placeholder takes the value's type. In a
-/// longer text strings go in raw and all else as JSON (null as `null`); one that an unknown
-/// value touches is unknown, one that a secret touches is secret.
+/// Fills in a template. A text that is exactly one placeholder takes the value's type. In a longer
+/// text, strings are inserted verbatim and everything else as JSON (null as `null`); a text that an
+/// unknown value touches is unknown, one that a secret touches is secret.
 ///
-/// An optional placeholder that reads nothing, or null, leaves out the text that it is part of: the
-/// entry of a map or list, or all of the template, which is `None` then.
+/// An optional placeholder without a value, or with null, omits the text that it is part of: the
+/// entry of a map or list, or the whole template, which is then `None`.
 ///
 /// # Errors
 /// Every placeholder that could not be read.
@@ -41,7 +41,7 @@ pub fn evaluate(template: &Template, scope: &dyn Scope) -> Result<Option<Value>,
     if faults.is_empty() { Ok(value) } else { Err(faults) }
 }
 
-/// The value; meaningless once there are faults.
+/// The value; meaningless if there are faults.
 fn fill(template: &Template, scope: &dyn Scope, faults: &mut Vec<Diagnostic>) -> Option<Value> {
     Some(match template {
         Template::Constant(value) => value.clone(),
@@ -61,7 +61,7 @@ fn fill(template: &Template, scope: &dyn Scope, faults: &mut Vec<Diagnostic>) ->
     })
 }
 
-/// What a placeholder becomes.
+/// The value of a placeholder.
 fn read(placeholder: &Placeholder, scope: &dyn Scope) -> Result<Option<Value>, Box<Diagnostic>> {
     let read = scope.read(placeholder);
     let Some(modifiers) = &placeholder.modifiers else {

@@ -1,15 +1,15 @@
-//! A fault in a stretch of text, before it is known where in a document the text stands.
+//! A fault in a part of a text, before the text's place in a document is known.
 
 use purlin_model::{Diagnostic, Location};
 
-/// What is wrong with which bytes of a text.
+/// A fault, and the bytes of the text that it refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     /// Byte offset in the whole text.
     pub(crate) start: usize,
-    /// Byte offset behind it.
+    /// Byte offset after it.
     pub(crate) end: usize,
     pub(crate) help: String,
 }

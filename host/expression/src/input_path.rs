@@ -7,17 +7,17 @@ use crate::dialect::Dialect;
 use crate::nearest::nearest;
 use crate::path;
 
-/// A text that is no path to an input.
+/// A text that is not a path to an input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct InputPathError {
-    /// What is wrong, as a lower-case fragment.
+    /// The fault, as a lower-case fragment.
     pub message: String,
     /// Byte offset of the wrong part within the text.
     pub start: usize,
-    /// Byte offset behind it.
+    /// Byte offset after it.
     pub end: usize,
-    /// What would be right.
+    /// How to correct it.
     pub help: String,
 }
 
@@ -33,7 +33,7 @@ impl InputPathError {
 /// Reads a path to inputs as the JSON Pointer of [`InputPath::pointer`].
 ///
 /// # Errors
-/// When it is malformed, with its place, or begins with none of [`InputPath::ROOTS`].
+/// If it is malformed, with its place, or begins with none of [`InputPath::ROOTS`].
 pub fn parse_input_path(text: &str) -> Result<String, InputPathError> {
     let pointer = text.strip_prefix('/');
     let (root, from) = match pointer {
@@ -73,7 +73,7 @@ fn escapes(text: &str) -> Result<(), InputPathError> {
     Ok(())
 }
 
-/// Reads the segments behind the root, by `.` and brackets.
+/// Reads the segments after the root, separated by `.` or in brackets.
 fn expression(text: &str, root: usize) -> Result<String, InputPathError> {
     let mut pointer = String::with_capacity(text.len() + 1);
     pointer.push('/');

@@ -1,8 +1,8 @@
-//! The one expression language: parse, what it depends on, evaluate (SPEC §4).
+//! The single expression language: parse, dependencies, evaluate (SPEC §4).
 //!
-//! Text becomes a [`purlin_model::Template`] once, in [`parse_text`]; whoever has a [`Scope`] can
-//! then fill it in any number of times with [`evaluate`]. This crate knows no graph and no
-//! document: what a placeholder reads is the scope's business.
+//! [`parse_text`] turns text into a [`purlin_model::Template`] once; with a [`Scope`], [`evaluate`]
+//! can then fill it in any number of times. This crate knows no graph and no document: the scope
+//! decides what a placeholder reads.
 
 mod descriptor;
 mod dialect;

@@ -1,13 +1,13 @@
-//! What stands behind the path of a placeholder: `?`, `?? literal`, and pipes (SPEC §4 [+]).
+//! The modifiers after the path of a placeholder: `?`, `?? literal`, and pipes (SPEC §4 [+]).
 
 use purlin_model::{Absent, Modifiers, Pipe, Value};
 
 use crate::fault::Fault;
 use crate::nearest::did_you_mean;
 
-/// Where the path of `text[start..end]` ends: at the first blank, `?` or `|` outside of brackets. The id
-/// of a descriptor without brackets may have `?` and `|` in it; there, only a blank ends the path, and a
-/// `?` at its end.
+/// The end of the path in `text[start..end]`: the first space, `?` or `|` outside of brackets. The
+/// id of a descriptor without brackets may contain `?` and `|`; there, only a space ends the path,
+/// and a `?` at its end.
 pub(crate) fn path_end(text: &str, start: usize, end: usize) -> usize {
     let body = &text[start..end];
     let plain = !body.starts_with("resources.");
@@ -28,7 +28,7 @@ pub(crate) fn path_end(text: &str, start: usize, end: usize) -> usize {
     start + body.strip_suffix('?').map_or(body.len(), str::len)
 }
 
-/// Reads `text[start..end]`, which begins behind the path.
+/// Reads `text[start..end]`, which begins after the path.
 pub(crate) fn parse(text: &str, start: usize, end: usize) -> Result<Option<Box<Modifiers>>, Fault> {
     let mut modifiers = Modifiers::default();
     let mut at = start;
@@ -70,7 +70,7 @@ fn skip(text: &str, from: usize, end: usize) -> usize {
     end - text[from..end].trim_start().len()
 }
 
-/// Behind a quoted string, or before a blank or a pipe.
+/// After a quoted string, or before a space or a pipe.
 fn literal_end(text: &str, from: usize, end: usize) -> usize {
     let rest = &text[from..end];
     let quoted = rest.chars().next().filter(|c| matches!(c, '\'' | '"'));

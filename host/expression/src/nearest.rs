@@ -1,10 +1,10 @@
-//! "Did you mean": the known name that an unknown one most likely stands for.
+//! "Did you mean": the known name that an unknown one most likely misspells.
 
-/// The candidate nearest to `name`, if any is near enough to be a slip of the pen. Upper and
-/// lower case count as equal; of equally near ones the first in the alphabet is taken.
+/// The candidate nearest to `name`, if any is near enough to be a misspelling. Case is ignored; of
+/// equally near ones the first in the alphabet is taken.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
-    // About one slip in three letters; longer names are not worth the quadratic time.
+    // About one mistake in three letters; longer names are not worth the quadratic time.
     let allowed = (wanted.chars().count() / 3).clamp(1, 6);
     if wanted.len() > 256 {
         return None;
@@ -20,15 +20,15 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Whether one edit makes one of the other: a letter missing, added, replaced or swapped with its
-/// neighbour. Upper and lower case count as equal.
+/// Whether one edit turns one into the other: a letter missing, added, replaced or swapped with its
+/// neighbour. Case is ignored.
 pub fn one_edit(a: &str, b: &str) -> bool {
     let short = a.len() <= 256 && b.len() <= 256;
     short && strsim::osa_distance(&a.to_lowercase(), &b.to_lowercase()) <= 1
 }
 
-/// Whether `name` is most likely written for `known`, and not a name beside it: they differ in one
-/// letter, or in upper and lower case. `dev1` and `dev2` are two names.
+/// Whether `name` most likely misspells `known`, and is not a separate name: they differ in one
+/// letter, or in case. `dev1` and `dev2` are two names.
 pub fn is_slip(name: &str, known: &str) -> bool {
     let letters = |text: &str| text.to_lowercase().replace(|c: char| c.is_ascii_digit(), "");
     name != known
@@ -36,8 +36,8 @@ pub fn is_slip(name: &str, known: &str) -> bool {
         && (letters(name) != letters(known) || name.eq_ignore_ascii_case(known))
 }
 
-/// What to say to somebody who wrote an unknown name: the nearest of the known ones, or a few of
-/// them. `what` names their kind in the plural, such as `outputs`.
+/// The help for an unknown name: the nearest of the known ones, or a few of them. `what` names
+/// their kind in the plural, such as `outputs`.
 pub fn did_you_mean<'a>(name: &str, what: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 12;
     let mut known: Vec<&str> = candidates.into_iter().collect();
@@ -51,7 +51,7 @@ pub fn did_you_mean<'a>(name: &str, what: &str, candidates: impl IntoIterator<It
     }
     let more = known.len().saturating_sub(SHOWN);
     if more > 0 && name.len() <= 256 {
-        // The most alike are the last to be left out.
+        // The most similar ones are the last to be omitted.
         let wanted = name.to_lowercase();
         known.sort_by_cached_key(|known| strsim::osa_distance(&wanted, &known.to_lowercase()));
         known.truncate(SHOWN);

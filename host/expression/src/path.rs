@@ -1,4 +1,4 @@
-//! Paths: segments by `.`, `['x']`, `["x"]` or `[0]`.
+//! Paths: segments after `.` or as `['x']`, `["x"]` or `[0]`.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> R
     Ok(segments)
 }
 
-/// Reads the one segment that begins with `.` or `[` at `at`, and how many bytes it took.
+/// Reads one segment that begins with `.` or `[` at `at`, and returns the number of its bytes.
 pub(crate) fn segment(
     text: &str,
     at: usize,
@@ -43,7 +43,7 @@ pub(crate) fn segment(
     }
 }
 
-/// The inside of `['x']`, `["x"]` or `[0]`, and how many bytes it took behind the `[`.
+/// The inside of `['x']`, `["x"]` or `[0]`, and the number of its bytes after the `[`.
 pub(crate) fn bracketed<'a>(
     rest: &'a str,
     text: &str,
@@ -76,7 +76,7 @@ pub(crate) fn bracketed<'a>(
     Ok((&inner[..close], close + 3))
 }
 
-/// A segment behind a `.`, and its length in bytes. In Score files `\.` is a dot in a name.
+/// A segment after a `.`, and its length in bytes. In Score files `\.` is a dot in a name.
 fn plain(rest: &str, at: usize, dialect: Dialect) -> Result<(Arc<str>, usize), Fault> {
     const HELP: &str = "quote a name with other characters in brackets: `['a name']`";
     let mut name = String::new();

@@ -1,17 +1,17 @@
-//! Pipes: the closed set of functions that the values of placeholders go through (SPEC §4 [+]).
+//! Pipes: the closed set of functions for the values of placeholders (SPEC §4 [+]).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use purlin_model::{Pipe, Unknown, Value};
 
-/// Everything but the characters that RFC 3986 calls unreserved.
+/// Everything except RFC 3986's unreserved characters.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Puts a value through a pipe. What comes from a secret is secret; what is unknown stays so.
+/// Applies a pipe to a value. The result for a secret is secret; an unknown value stays unknown.
 ///
 /// # Errors
-/// What is wrong, where the pipe takes text and the value is a list, a map or null.
+/// The fault, if the pipe takes text and the value is a list, a map or null.
 pub(crate) fn apply(pipe: Pipe, value: &Value) -> Result<Value, String> {
     let secret = value.has_secret();
     let Ok(json) = value.reveal() else { return Ok(Value::Unknown(Unknown { secret })) };

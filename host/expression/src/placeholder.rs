@@ -1,4 +1,4 @@
-//! The inside of one `${…}`: which root, and what is read from it.
+//! The inside of one `${…}`: its root, and what it reads.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::path;
 const ACCESSES: [&str; 4] = ["outputs", "guresid", "account", "values"];
 const ACCESS_HELP: &str = "say what to read: `.outputs.NAME`, `.guresid`, `.account` or `.values.NAME`";
 
-/// Reads `text[start..end]`, the inside of a placeholder without the blanks around it.
+/// Reads `text[start..end]`, the inside of a placeholder without surrounding spaces.
 pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
     let body = &text[start..end];
     let root_end = start + body.find(['.', '[']).unwrap_or(body.len());
@@ -31,7 +31,7 @@ pub(crate) fn parse(text: &str, start: usize, end: usize, dialect: Dialect) -> R
         "metadata" => Ok(Reference::Metadata(exact(path(root_end)?))),
         "bundle" => bundle(text, root_end, end, dialect),
         "installation" => installation(text, root_end, end, dialect),
-        // Whoever reads it knows what is required here.
+        // The reader knows what is required here.
         "outputs" => Ok(Reference::Named(Arc::default(), exact(path(root_end)?))),
         "resources" if matches!(dialect, Dialect::Definition | Dialect::Requiring) => {
             resource(text, root_end, end, dialect)
@@ -84,7 +84,7 @@ fn unknown_root(root: &str, body: &str, range: std::ops::Range<usize>, dialect: 
     Fault::new("unknown-root", format!("unknown root `{root}`"), range, help)
 }
 
-/// A body that is written as the call of a function: its name, and what stands in the parentheses.
+/// A body in the form of a function call: its name, and the text in parentheses.
 fn call(body: &str) -> Option<(&str, &str)> {
     let (function, rest) = body.split_once('(')?;
     let argument = rest.strip_suffix(')')?.trim();
@@ -109,13 +109,13 @@ fn context(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Ref
     }
 }
 
-/// A path without memory to spare: documents hold many.
+/// A path without spare memory: documents hold many.
 fn exact(mut segments: Vec<Arc<str>>) -> Path {
     segments.shrink_to_fit();
     Path(segments.into())
 }
 
-/// What is read from a bundle, from behind the word `bundle`.
+/// The value that is read from a bundle, starting after the word `bundle`.
 fn bundle(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
     const KNOWN: [&str; 4] = ["parameters", "credentials", "dependencies", "outputs"];
     let mut segments = path::parse(text, start, end, dialect)?;
@@ -156,7 +156,7 @@ fn bundle(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Refe
 
 fn installation(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
     let written = path::parse(text, start, end, dialect)?.join(".");
-    // The design writes `ID` and `Namespace` in places.
+    // In places, the design writes `ID` and `Namespace`.
     let found = InstallationField::ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(&written));
     found.map(|(_, field)| Reference::Installation(*field)).ok_or_else(|| {
         let known = InstallationField::ALL.iter().map(|(path, _)| *path);
@@ -170,7 +170,7 @@ fn installation(text: &str, start: usize, end: usize, dialect: Dialect) -> Resul
 
 fn resource(text: &str, start: usize, end: usize, dialect: Dialect) -> Result<Reference, Fault> {
     let rest = &text[start..end];
-    // Where the descriptor stands, and where what is read from it begins.
+    // The position of the descriptor, and of the access after it.
     let (from, to, access) = if let Some(bracket) = rest.strip_prefix('[') {
         let (inner, length) = path::bracketed(bracket, text, start, end)?;
         if inner.len() + 1 == length {

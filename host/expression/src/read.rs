@@ -1,4 +1,4 @@
-//! Reading below a value.
+//! Reads the values below a value.
 
 use purlin_model::{Path, Unknown, Value};
 
@@ -8,19 +8,19 @@ use crate::nearest::did_you_mean;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PathError {
-    /// What is wrong, as a lower-case fragment.
+    /// The fault, as a lower-case fragment.
     pub message: String,
-    /// Which segment of the path.
+    /// The index of the faulty segment.
     pub segment: usize,
-    /// What would be right. Names of what lies inside a secret are not told.
+    /// How to correct it. Names inside a secret are not revealed.
     pub help: Option<String>,
 }
 
-/// The value at a path: entries of maps, items of lists by decimal index. What lies below a
-/// secret is secret, what lies below an unknown value is unknown.
+/// The value at a path: entries of maps, items of lists by decimal index. Values below a secret are
+/// secret, values below an unknown value are unknown.
 ///
 /// # Errors
-/// When there is nothing at the path.
+/// If there is nothing at the path.
 pub fn read_path(value: &Value, path: &Path) -> Result<Value, PathError> {
     let mut secret = false;
     let mut at = value;

@@ -1,4 +1,4 @@
-//! Text with placeholders in it: where they begin and end, and what is escaped.
+//! Text with placeholders: where they begin and end, and escapes.
 
 use purlin_model::{Diagnostic, Location, Modifiers, Piece, Placeholder, Reference, Template, Value};
 
@@ -6,13 +6,13 @@ use crate::dialect::Dialect;
 use crate::fault::Fault;
 use crate::{modifiers, placeholder};
 
-/// Parses a text. Without a placeholder it is a constant, its escapes undone. Blanks directly
-/// inside `${` and `}` do not count; any other `$` stands for itself.
+/// Parses a text. Without a placeholder it is a constant, with its escapes undone. Spaces directly
+/// inside `${` and `}` are ignored; any other `$` is literal.
 ///
-/// `locate` tells where in the document a byte of the text was written.
+/// `locate` returns the place in the document of a byte of the text.
 ///
 /// # Errors
-/// Every fault of the text, each with its place, its length and what would be right.
+/// Every fault of the text, each with its place, its length and how to correct it.
 pub fn parse_text(
     text: &str,
     dialect: Dialect,
@@ -66,10 +66,10 @@ pub fn parse_text(
     Ok(Template::Text(pieces.into()))
 }
 
-/// What a placeholder reads, and what it does with that.
+/// The target of a placeholder, and its modifiers.
 type Parsed = (Reference, Option<Box<Modifiers>>);
 
-/// Parses the placeholder that begins at `dollar`; returns where to go on as well.
+/// Parses the placeholder that begins at `dollar`; also returns where to continue.
 fn one(text: &str, dollar: usize, dialect: Dialect) -> (usize, Result<Parsed, Fault>) {
     let close = match end(text, dollar, dialect) {
         Ok(close) => close,
@@ -90,7 +90,8 @@ fn one(text: &str, dollar: usize, dialect: Dialect) -> (usize, Result<Parsed, Fa
     (close + 1, parsed)
 }
 
-/// Where the placeholder that begins at `dollar` has its `}`; else the fault, and where to go on.
+/// The position of the `}` of the placeholder that begins at `dollar`; otherwise the fault, and
+/// where to continue.
 fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Fault)> {
     let inside = dollar + 2;
     let mut quote: Option<(char, usize)> = None;
@@ -127,7 +128,7 @@ fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Fau
             ),
         ),
         _ => (
-            // No placeholder behind this one could be closed either.
+            // No later placeholder could be closed either.
             text.len(),
             Fault::new(
                 "unclosed-placeholder",
@@ -139,7 +140,7 @@ fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Fau
     })
 }
 
-/// Behind the `}` that balances the `${` at `dollar`, or the end of the text.
+/// The position after the `}` that balances the `${` at `dollar`, or the end of the text.
 fn balanced(text: &str, dollar: usize) -> usize {
     let mut depth = 0_usize;
     for (index, c) in text[dollar..].char_indices() {

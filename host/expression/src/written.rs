@@ -1,4 +1,4 @@
-//! Templates as text again, for what is kept with a record: in the words of definitions.
+//! Turns templates into text again, for records: in the syntax of definitions.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use serde_json::Value as Json;
 
 use crate::{Dialect, parse_text};
 
-/// A template as JSON, whose texts hold placeholders as definitions write them. None where it reads something
-/// other than outputs of a resource, its own params, or its context.
+/// A template as JSON, whose texts hold placeholders in the syntax of definitions. None if it reads
+/// something other than outputs of a resource, its own params, or its context.
 pub fn write_template(template: &Template) -> Option<Json> {
     Some(match template {
         Template::Constant(value) => escaped(value.reveal().ok()?),
@@ -35,7 +35,7 @@ pub fn write_template(template: &Template) -> Option<Json> {
     })
 }
 
-/// A template from such JSON. None where this is none.
+/// A template from such JSON. None if the JSON is invalid.
 pub fn read_template(json: &Json) -> Option<Template> {
     Some(match json {
         Json::String(text) => parse_text(text, Dialect::Definition, &|_| Location::default()).ok()?,
@@ -92,7 +92,7 @@ fn write_path(text: &mut String, path: &Path) -> Option<()> {
     Some(())
 }
 
-/// The quote that can stand around a text. There is none for a text that has both.
+/// A quote for a text. There is none for a text that contains both.
 fn quote(text: &str) -> Option<char> {
     ['\'', '"'].into_iter().find(|quote| !text.contains(*quote))
 }
@@ -131,7 +131,7 @@ mod tests {
         parse_text(text, Dialect::Definition, &|_| Location::default()).expect(text)
     }
 
-    /// What is read does not depend on how it was written.
+    /// The target does not depend on how it was written.
     fn meaning(template: &Template) -> String {
         let mut all = String::new();
         match template {

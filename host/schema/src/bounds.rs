@@ -1,18 +1,18 @@
-//! How large a schema may be. Whoever writes one by hand comes nowhere near.
+//! Limits for the size of a schema. Handwritten schemas are far below them.
 
 use serde_json::Value as Json;
 
-/// How deep a schema may nest.
+/// The maximum nesting of a schema.
 const DEEPEST: usize = 96;
 /// How many values a schema may consist of.
 const MOST_VALUES: usize = 100_000;
 /// How much text a schema may hold.
 const MOST_TEXT: usize = 2 << 20;
 
-/// Why a schema is too large to be used, if it is.
+/// Why a schema is too large, if it is.
 pub(crate) fn exceeded(schema: &Json) -> Option<&'static str> {
     let (mut values, mut text) = (0usize, 0usize);
-    // Not by recursion: how deep it goes is what has to be found out.
+    // Without recursion, because the depth is what it measures.
     let mut open = vec![(schema, 0usize)];
     while let Some((one, depth)) = open.pop() {
         values += 1;

@@ -1,4 +1,4 @@
-//! Keywords with several schemas for the same value, and which fault to tell when none fits.
+//! Keywords with several schemas for the same value, and the fault to report if none fits.
 
 use purlin_model::Value;
 use serde_json::Value as Json;
@@ -6,11 +6,11 @@ use serde_json::Value as Json;
 use crate::fault::{Fault, Misfit};
 use crate::hold::{Run, TooComplex, Verdict};
 
-/// How many forms are spoken of when none fits.
+/// The maximum number of forms in a message if none fits.
 const MOST_FORMS: usize = 4;
 
 impl<'s> Run<'s> {
-    /// Holds a value against `allOf`, `anyOf`, `oneOf`, `not`, `if` or `dependentSchemas`.
+    /// Checks a value against `allOf`, `anyOf`, `oneOf`, `not`, `if` or `dependentSchemas`.
     pub(crate) fn branches(
         &mut self,
         keyword: &str,
@@ -78,10 +78,10 @@ impl<'s> Run<'s> {
         Ok(verdict)
     }
 
-    /// What to say where no form fits: the faults of the form that was most likely meant.
+    /// The message if no form fits: the faults of the most likely form.
     fn none_fits(&self, keyword: &str, held: Vec<Verdict>, value: &Value) -> Vec<Misfit> {
         let here = |misfit: &Misfit| misfit.at == self.at;
-        // All of them want another type, or another constant.
+        // All of them require another type, or another constant.
         let mut types = Vec::new();
         let mut constants = Vec::new();
         for one in &held {
@@ -111,7 +111,7 @@ impl<'s> Run<'s> {
         if is_only(|fault| matches!(fault, Fault::Enum(_))) {
             return vec![self.misfit(keyword, value, Fault::Enum(constants))];
         }
-        // Forms of another type, or marked by another constant, were not meant.
+        // Forms of another type, or with another constant as a mark, were not intended.
         let other_type = |one: &Verdict| {
             one.faults.iter().any(|misfit| here(misfit) && matches!(misfit.fault, Fault::Type { .. }))
         };
@@ -144,7 +144,7 @@ impl<'s> Run<'s> {
         if let Some(sets) = missing.into_iter().collect::<Option<Vec<_>>>() {
             return vec![self.misfit(keyword, value, Fault::NeedsOneOf(sets))];
         }
-        // One that is wrong in fewer places than all others is the likely one.
+        // The one with the fewest faulty places is the most likely one.
         likely.sort_by_key(|one| one.faults.len());
         let firsts = likely.into_iter().take(MOST_FORMS).filter_map(|one| one.faults.into_iter().next());
         let firsts = firsts.collect();
@@ -152,7 +152,7 @@ impl<'s> Run<'s> {
     }
 }
 
-/// The entries that a form asks for.
+/// The entries that a form requires.
 fn required(schema: &Json) -> Vec<String> {
     let names = schema.get("required").and_then(Json::as_array);
     names.into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()

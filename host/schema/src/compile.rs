@@ -1,4 +1,4 @@
-//! A schema that can be used: bounded, whole in itself, its patterns compiled.
+//! A usable schema: bounded, self-contained, with compiled patterns.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,20 +7,20 @@ use serde_json::Value as Json;
 
 use crate::bounds;
 
-/// How much memory a compiled pattern may take.
+/// The maximum memory of a compiled pattern.
 const PATTERN_SIZE: usize = 1 << 20;
-/// How many patterns a schema may have.
+/// The maximum number of patterns of a schema.
 const MOST_PATTERNS: usize = 1_000;
 
-/// A JSON Schema that can be used.
+/// A usable JSON Schema.
 #[derive(Clone, Debug)]
 pub struct Schema {
     pub(crate) root: Json,
     pub(crate) patterns: HashMap<String, Regex>,
     pub(crate) anchors: HashMap<String, String>,
-    /// Whether it asks what other keywords have left unevaluated.
+    /// Whether it uses a keyword about entries that other keywords have left unevaluated.
     pub(crate) unevaluated: bool,
-    /// Whether it says of anything that it is secret.
+    /// Whether it marks anything as secret.
     pub(crate) secrets: bool,
 }
 
@@ -30,11 +30,11 @@ pub struct Schema {
 pub struct Unusable {
     /// JSON Pointer into the schema.
     pub pointer: String,
-    /// What is wrong, as a fragment.
+    /// The fault, as a fragment.
     pub reason: String,
 }
 
-/// Keywords with a schema, by what they concern.
+/// Keywords with one schema, by their subject.
 pub(crate) const ONE: [&str; 10] = [
     "additionalProperties",
     "items",
@@ -52,16 +52,16 @@ pub(crate) const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
 /// Keywords with a map of schemas.
 pub(crate) const MAPS: [&str; 5] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
-/// Of those, the keywords whose schemas are about the very same value.
+/// Of those, the keywords whose schemas apply to the same value.
 pub(crate) const SAME_VALUE: [&str; 8] =
     ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"];
 
 impl Schema {
-    /// Makes a schema usable.
+    /// Compiles a schema.
     ///
     /// # Errors
-    /// [`Unusable`] when it is too large, is no JSON Schema of 2020-12, refers to what is not in it
-    /// or to itself without end, or has a pattern that cannot be used.
+    /// [`Unusable`] if it is too large, is not a JSON Schema of 2020-12, has a reference to
+    /// something outside itself or an endless one, or has an unusable pattern.
     pub fn new(root: &Json) -> Result<Self, Unusable> {
         let unusable = |pointer: &str, reason: String| Unusable { pointer: pointer.to_owned(), reason };
         if let Some(reason) = bounds::exceeded(root) {
@@ -139,7 +139,7 @@ impl Schema {
                     open.extend(below);
                 }
             }
-            // Anchors are known once everything was seen; what they lead to may be new.
+            // Anchors are known once everything was visited; their targets may be new.
             for (at, target) in std::mem::take(&mut references) {
                 let found = self.target(root, &target).ok_or_else(|| Unusable {
                     pointer: format!("{at}/$ref"),
@@ -195,20 +195,20 @@ impl Schema {
         Some(pointer)
     }
 
-    /// What a reference leads to, with its JSON Pointer.
+    /// The target of a reference, with its JSON Pointer.
     pub(crate) fn follow(&self, reference: &str) -> Option<(String, &Json)> {
         let pointer = self.target(&self.root, reference)?;
         let found = self.root.pointer(&pointer)?;
         Some((pointer, found))
     }
 
-    /// Whether it says of anything that it is secret.
+    /// Whether it marks anything as secret.
     pub fn has_secrets(&self) -> bool {
         self.secrets
     }
 }
 
-/// A schema that leads to itself without a step into the value.
+/// A schema that refers to itself without a step into the value.
 fn endless(edges: &HashMap<String, Vec<String>>) -> Option<String> {
     let mut done: HashSet<&str> = HashSet::new();
     for start in edges.keys() {
@@ -239,7 +239,7 @@ fn endless(edges: &HashMap<String, Vec<String>>) -> Option<String> {
     None
 }
 
-/// The pattern of ECMA-262 in the syntax of the engine: `\d` and `\w` are those of ASCII there.
+/// A pattern of ECMA-262 in the syntax of the engine: in ECMA-262, `\d` and `\w` are ASCII only.
 fn in_our_syntax(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut chars = pattern.chars();
@@ -268,7 +268,7 @@ fn in_our_syntax(pattern: &str) -> String {
                 class = false;
                 out.push(']');
             }
-            // Set operations are no part of ECMA-262.
+            // ECMA-262 has no set operations.
             '&' | '~' if class => {
                 out.push('\\');
                 out.push(c);

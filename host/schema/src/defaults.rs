@@ -1,4 +1,4 @@
-//! Filling in the defaults that a schema gives.
+//! Fills in the defaults of a schema.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use serde_json::Value as Json;
 
 use crate::compile::Schema;
 
-/// How deep defaults are filled in.
+/// The maximum depth for defaults.
 const DEEPEST: usize = 32;
 
 impl Schema {
-    /// Fills in what is left out and has a `default`, in maps that are there, also in lists, at a path of
-    /// the whole. Only what always holds counts: `properties`, `$ref` and `allOf`, no form among
-    /// several. `wanted` is asked with the JSON Pointer of each, from the path on.
+    /// Fills in omitted entries that have a `default`, in existing maps, also in lists, at a path
+    /// of the whole. Only schemas that always apply are used: `properties`, `$ref` and `allOf`, not
+    /// one of several forms. `wanted` is called with the JSON Pointer of each, from the path on.
     pub fn fill(&self, path: &[&str], value: &mut Value, wanted: &dyn Fn(&str) -> bool) {
         let mut rules = vec![&self.root];
         for segment in path {
@@ -63,7 +63,7 @@ impl Schema {
         }
     }
 
-    /// All schemas that hold for the same value whatever it is.
+    /// All schemas that apply to the same value in any case.
     fn certain<'s>(&'s self, rules: &[&'s Json]) -> Vec<&'s Json> {
         let mut all: Vec<&Json> = Vec::new();
         let mut open: Vec<&Json> = rules.to_vec();

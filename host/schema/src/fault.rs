@@ -1,4 +1,4 @@
-//! What is wrong with a value, as data.
+//! The faults of a value, as data.
 
 use serde_json::{Number, Value as Json};
 
@@ -9,9 +9,9 @@ pub struct Misfit {
     pub at: String,
     /// JSON Pointer into the schema, to the keyword that the value breaks.
     pub rule: String,
-    /// What stands there; none where it is secret, or not short.
+    /// The value there; none if it is secret, or too long.
     pub value: Option<Json>,
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
 }
 
@@ -22,20 +22,20 @@ pub enum Fault {
     Type {
         /// Names of JSON Schema's types.
         takes: Vec<String>,
-        /// What it is, in a word for people.
+        /// Its actual type, in a word for people.
         found: &'static str,
     },
     /// It is none of these.
     Enum(Vec<Json>),
     /// It is too small.
     Minimum(Number),
-    /// It has to be greater than this.
+    /// It must be greater than this.
     ExclusiveMinimum(Number),
     /// It is too large.
     Maximum(Number),
-    /// It has to be less than this.
+    /// It must be less than this.
     ExclusiveMaximum(Number),
-    /// It is no multiple of this.
+    /// It is not a multiple of this.
     MultipleOf(Number),
     /// It has fewer characters, items or entries.
     Fewer {
@@ -63,23 +63,23 @@ pub enum Fault {
     Missing {
         /// Its name.
         name: String,
-        /// The entry that needs it, where only that does.
+        /// The entry that needs it, if only one entry does.
         because: Option<String>,
-        /// The type that it has, where the schema says one.
+        /// Its type, if the schema declares one.
         takes: Option<String>,
     },
     /// There is no such entry. [`Misfit::at`] is the entry.
     Unknown {
         /// Its name.
         name: String,
-        /// The names that there are.
+        /// The known names.
         known: Vec<String>,
     },
     /// The name of an entry does not fit. [`Misfit::at`] is the entry.
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The fault in it.
         fault: Box<Fault>,
     },
     /// Two items are equal.
@@ -98,13 +98,13 @@ pub enum Fault {
         /// How many are.
         has: u64,
     },
-    /// Nothing may stand here.
+    /// No value is allowed here.
     Forbidden,
-    /// It is of a form that is excluded.
+    /// It has an excluded form.
     Excluded,
     /// One of several sets of entries is needed.
     NeedsOneOf(Vec<Vec<String>>),
-    /// It fits none of several forms; what is wrong with each.
+    /// It fits none of several forms; the faults for each.
     NoForm(Vec<Misfit>),
     /// It fits several forms of which only one is allowed; the entries that make them.
     SeveralForms(Vec<Vec<String>>),

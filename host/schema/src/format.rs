@@ -1,8 +1,8 @@
-//! The formats that are held. Others say something to people only.
+//! The formats that are checked. Others are only for people.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// What a text should be and is not, in words; none where it is, or where the format is not held.
+/// The expected format of a text, in words; none if it matches, or if the format is not checked.
 pub(crate) fn broken(format: &str, text: &str) -> Option<&'static str> {
     let (holds, words) = match format {
         "ipv4" => (text.parse::<Ipv4Addr>().is_ok(), "an IPv4 address"),

@@ -1,4 +1,4 @@
-//! Holding a value against a schema.
+//! Checks a value against a schema.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,11 +9,11 @@ use crate::compile::{Schema, escaped};
 use crate::fault::{Fault, Misfit};
 use crate::format;
 
-/// How many steps one check may take.
+/// The maximum number of steps of one check.
 const MOST_STEPS: usize = 1_000_000;
-/// How deep a check may nest.
+/// The maximum nesting of a check.
 const DEEPEST: usize = 300;
-/// How many faults are told of one value.
+/// The maximum number of faults reported for one value.
 const MOST_FAULTS: usize = 100;
 /// Longer text is not repeated in a message.
 const LONGEST_SHOWN: usize = 60;
@@ -24,11 +24,10 @@ const LONGEST_SHOWN: usize = 60;
 pub struct TooComplex;
 
 impl Schema {
-    /// Every way in which a value does not fit. What is not known yet fits, and so does what
-    /// depends on it.
+    /// Every fault of a value. Unknown values fit, and so does everything that depends on them.
     ///
     /// # Errors
-    /// [`TooComplex`] where that would take too long.
+    /// [`TooComplex`] if that would take too long.
     pub fn hold(&self, value: &Value) -> Result<Vec<Misfit>, TooComplex> {
         let mut run =
             Run { schema: self, steps: 0, depth: 0, rule: String::new(), at: String::new(), hidden: 0 };
@@ -38,38 +37,38 @@ impl Schema {
     }
 }
 
-/// A check under way.
+/// A check in progress.
 pub(crate) struct Run<'s> {
     pub(crate) schema: &'s Schema,
     steps: usize,
     depth: usize,
-    /// JSON Pointer to the schema at hand.
+    /// JSON Pointer to the current schema.
     pub(crate) rule: String,
-    /// JSON Pointer to the value at hand.
+    /// JSON Pointer to the current value.
     pub(crate) at: String,
-    /// How many secrets the value lies in.
+    /// How many secrets contain the value.
     hidden: usize,
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) faults: Vec<Misfit>,
-    /// Whether something that is not known yet might be wrong.
+    /// Whether an unknown value might be wrong.
     pub(crate) undecided: bool,
-    /// Entries that some keyword spoke of; only for `unevaluated…`.
+    /// Entries that some keyword applied to; only for `unevaluated…`.
     names: BTreeSet<String>,
-    /// Items that some keyword spoke of, likewise.
+    /// Items that some keyword applied to, likewise.
     items: BTreeSet<usize>,
 }
 
 impl Verdict {
-    /// Whether the value fits for certain.
+    /// Whether the value certainly fits.
     pub(crate) fn fits(&self) -> bool {
         self.faults.is_empty() && !self.undecided
     }
 
-    /// Takes over what was found of the same value.
+    /// Adds the result for the same value.
     pub(crate) fn join(&mut self, other: Self) {
         self.faults.extend(other.faults);
         self.undecided |= other.undecided;
@@ -77,7 +76,7 @@ impl Verdict {
         self.items.extend(other.items);
     }
 
-    /// Takes over what was found of a value below.
+    /// Adds the result for a child value.
     fn below(&mut self, other: Self) {
         self.faults.extend(other.faults);
         self.undecided |= other.undecided;
@@ -93,7 +92,7 @@ impl<'s> Run<'s> {
         if self.steps > MOST_STEPS { Err(TooComplex) } else { Ok(()) }
     }
 
-    /// Holds the value at hand against a keyword's schema, which lies below the one at hand.
+    /// Checks the current value against a keyword's schema, below the current schema.
     pub(crate) fn within(&mut self, segments: &[&str], schema: &'s Json, value: &Value) -> Held {
         let length = self.rule.len();
         for segment in segments {
@@ -105,7 +104,7 @@ impl<'s> Run<'s> {
         held
     }
 
-    /// Holds a value that lies below the one at hand.
+    /// Checks a child of the current value.
     fn entry(&mut self, name: &str, segments: &[&str], schema: &'s Json, value: &Value) -> Held {
         let length = self.at.len();
         self.at.push('/');
@@ -124,7 +123,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Holds a value against a schema.
+    /// Checks a value against a schema.
     pub(crate) fn hold(&mut self, schema: &'s Json, value: &Value) -> Held {
         self.step(1)?;
         let rules = match schema {
@@ -153,7 +152,7 @@ impl<'s> Run<'s> {
     fn rules(&mut self, rules: &'s serde_json::Map<String, Json>, value: &Value) -> Held {
         let mut verdict = Verdict::default();
         let plain = value.exposed();
-        // What is of another type breaks other keywords too, which says nothing more.
+        // A value of another type violates other keywords too, which adds no information.
         if let Some(takes) = rules.get("type")
             && let Some(fault) = wrong_type(takes, plain)
         {
@@ -452,7 +451,7 @@ impl<'s> Run<'s> {
         value: &Value,
         verdict: &mut Verdict,
     ) -> Result<(), TooComplex> {
-        // What a branch with unknown values evaluates is not known either.
+        // What a branch with unknown values evaluates is unknown too.
         if value.has_unknown() && verdict.undecided {
             return Ok(());
         }
@@ -484,7 +483,7 @@ impl<'s> Run<'s> {
     }
 }
 
-/// A value as a message may repeat it.
+/// A value in the form for a message.
 fn shown(value: &Value) -> Option<Json> {
     match value {
         Value::String(text) if text.chars().count() <= LONGEST_SHOWN => Some(Json::from(&**text)),
@@ -582,7 +581,7 @@ fn is_multiple(number: &Number, of: &Number) -> bool {
     }
 }
 
-/// Whether a value is what a schema writes as JSON.
+/// Whether a value equals a JSON value of a schema.
 fn equal(value: &Value, json: &Json) -> bool {
     match (value.exposed(), json) {
         (Value::Null, Json::Null) => true,

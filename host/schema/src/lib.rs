@@ -1,9 +1,9 @@
-//! JSON Schemas (2020-12), and values held against them (SPEC §2, §8).
+//! JSON Schemas (2020-12), and checks of values against them (SPEC §2, §8).
 //!
-//! Values are those of [`purlin_model::Value`]: what is not known yet is neither right nor wrong,
-//! and what is secret is not repeated. A schema may come from a stranger, so every question has a
-//! bound: nothing is fetched, patterns have no backtracking, and a check that takes too many steps
-//! ends with an error. Knows neither documents nor drivers, and where nothing was written.
+//! Values are those of [`purlin_model::Value`]: an unknown value is neither right nor wrong, and a
+//! secret is not repeated. A schema may be untrusted, so everything is bounded: nothing is fetched,
+//! patterns have no backtracking, and a check that takes too many steps ends with an error. This
+//! crate knows neither documents nor drivers, nor where anything was written.
 
 mod bounds;
 mod branches;

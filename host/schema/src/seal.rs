@@ -1,22 +1,23 @@
-//! Making secret what a schema says is secret, with `writeOnly: true` or `x-secret: true`.
+//! Marks values as secret that a schema declares secret, with `writeOnly: true` or `x-secret:
+//! true`.
 
 use purlin_model::Value;
 use serde_json::Value as Json;
 
 use crate::compile::{SAME_VALUE, Schema};
 
-/// How deep values are looked through; what lies deeper is secret as a whole.
+/// The maximum depth of a search; deeper values are secret as a whole.
 const DEEPEST: usize = 200;
 
 impl Schema {
-    /// The same value, with everything secret that the schema says is secret. Where forms differ,
-    /// what is secret in one of them is secret.
+    /// The same value, with everything secret that the schema declares secret. If forms differ, a
+    /// value that is secret in one of them is secret.
     #[must_use]
     pub fn seal(&self, value: Value) -> Value {
         if self.secrets { self.sealed(&[&self.root], value, 0) } else { value }
     }
 
-    /// The same for a value that lies at a path of the whole.
+    /// The same for a value at a path of the whole.
     #[must_use]
     pub fn seal_at<'p>(&self, path: impl IntoIterator<Item = &'p str>, value: Value) -> Value {
         if !self.secrets {
@@ -57,7 +58,7 @@ impl Schema {
                     .map(|(index, item)| self.sealed(&self.item(&all, index), item, depth + 1))
                     .collect(),
             ),
-            // Nobody knows which part of it will be read.
+            // It is unknown which part of it will be read.
             Value::Unknown(unknown) if all.iter().any(|one| mentions_secrets(one)) => {
                 Value::Unknown(unknown).into_secret()
             }
@@ -65,7 +66,7 @@ impl Schema {
         }
     }
 
-    /// All schemas that speak of the same value.
+    /// All schemas that apply to the same value.
     fn together<'s>(&'s self, rules: &[&'s Json]) -> Vec<&'s Json> {
         let mut all: Vec<&Json> = Vec::new();
         let mut open: Vec<&Json> = rules.to_vec();
@@ -133,7 +134,7 @@ fn is_secret(schema: &Json) -> bool {
     ["writeOnly", "x-secret"].iter().any(|keyword| schema.get(keyword) == Some(&Json::Bool(true)))
 }
 
-/// Whether a schema says of anything within that it is secret, or refers to what may.
+/// Whether a schema declares anything in it secret, or refers to a schema that may.
 fn mentions_secrets(schema: &Json) -> bool {
     match schema {
         Json::Object(map) => {

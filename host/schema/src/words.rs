@@ -1,4 +1,4 @@
-//! What is wrong with a value, in plain English.
+//! The faults of a value, in plain English.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use serde_json::Value as Json;
 
 use crate::fault::{Fault, Misfit};
 
-/// How many allowed values are listed.
+/// The maximum number of allowed values in a message.
 const MOST_LISTED: usize = 8;
 
-/// Whose schema it is, and of what.
+/// The owner and the subject of a schema.
 #[derive(Clone, Copy, Debug)]
 pub enum Subject<'a> {
     /// Of the params of a resource type.
@@ -24,15 +24,15 @@ pub enum Subject<'a> {
 /// A fault in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// What is wrong, as a lower-case fragment.
+    /// The fault, as a lower-case fragment.
     pub message: String,
-    /// What would be right, where that is known.
+    /// How to correct it, if known.
     pub help: Option<String>,
     /// Further facts.
     pub notes: Vec<String>,
 }
 
-/// Words for a fault.
+/// The message for a fault.
 pub fn say(subject: Subject<'_>, misfit: &Misfit) -> Said {
     let words = Words { subject, misfit };
     let (message, help) = words.message();
@@ -68,7 +68,7 @@ impl Words<'_> {
         if matches!(self.subject, Subject::Outputs(_)) { "promises" } else { "allows" }
     }
 
-    /// What kind of thing the value is, and its path within.
+    /// The kind of the value, and its path.
     fn place(&self) -> (&'static str, String) {
         let segments: Vec<String> = self
             .misfit
@@ -107,7 +107,7 @@ impl Words<'_> {
         }
     }
 
-    /// What it is, where that can be shown.
+    /// The value's description, if it can be shown.
     fn is(&self, otherwise: &str) -> String {
         let it = self.it();
         let are = if it.ends_with('s') && !it.contains('`') { "are" } else { "is" };
@@ -265,7 +265,7 @@ impl Words<'_> {
         let (it, value) = (self.it(), &self.misfit.value);
         let be = if self.is_plural() { "are" } else { "is" };
         match (value, &self.misfit.fault) {
-            // Text that looks like something else is worth showing.
+            // Text that looks like another type is worth showing.
             (Some(Json::String(text)), Fault::Type { found: "a string", .. }) => {
                 return format!("{it} {be} `{text}`,");
             }

@@ -1,4 +1,4 @@
-//! What fits, held against another implementation; what is not known; and what is hostile.
+//! Validity compared with another implementation; unknown values; and hostile schemas.
 
 #![allow(clippy::expect_used, reason = "a test")]
 
@@ -48,7 +48,7 @@ fn what_is_not_known_is_neither_right_nor_wrong() {
         let schema = schema(json!({"properties": {"a": rule}}));
         assert_eq!(places(&schema, unknown("a")), [], "{rule}");
     }
-    // What does not depend on it is told all the same.
+    // Faults that do not depend on it are reported all the same.
     let closed = schema(json!({"properties": {"a": {}}, "required": ["b"], "additionalProperties": false}));
     assert_eq!(places(&closed, unknown("c")).len(), 2);
     let forms =
@@ -141,7 +141,7 @@ fn hostile_schemas_are_refused() {
 
 #[test]
 fn hostile_schemas_do_not_hang() {
-    // Each level asks the next one twice.
+    // Each level refers to the next one twice.
     let mut definitions = serde_json::Map::new();
     for level in 0..60 {
         let next = json!({"$ref": format!("#/$defs/l{}", level + 1)});
@@ -151,14 +151,14 @@ fn hostile_schemas_do_not_hang() {
     let laughs = schema(json!({"$ref": "#/$defs/l0", "$defs": definitions}));
     let begun = Instant::now();
     assert_eq!(laughs.hold(&"x".into()), Err(TooComplex));
-    // The same, a level of the value at a time.
+    // The same, one level of the value at a time.
     let twice = schema(json!({"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}));
     let mut value = Value::from("x");
     for _ in 0..60 {
         value = Value::List(vec![value]);
     }
     assert_eq!(twice.hold(&value), Err(TooComplex));
-    // Backtracking would take for ever.
+    // Backtracking would take forever.
     let slow = schema(json!({"pattern": "^(a+)+$"}));
     assert_eq!(slow.hold(&format!("{}b", "a".repeat(100_000)).as_str().into()).expect("bounded").len(), 1);
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
@@ -249,7 +249,7 @@ proptest! {
     fn whatever_becomes_known_was_not_refused_before(rule in rule(), value in value(), part in value()) {
         let whole = json!({"properties": {"v": rule}, "$defs": {"d": {"const": 1}}});
         let schema = Schema::new(&whole).expect("a schema");
-        // `p` lies in the value, at first unknown.
+        // `p` is part of the value, at first unknown.
         let with = |part: Value| {
             let mut inner = match Value::from(value.clone()) {
                 Value::Map(map) => map,

@@ -137,7 +137,7 @@ fn escapes_differ_by_dialect() {
     assert_eq!(constant("$\\{x} a$b $$ $", Dialect::Definition), "${x} a$b $$ $");
     assert_eq!(constant("$$_$${x} $5", Dialect::Score), "$_${x} $5");
     assert_eq!(constant("$\\{x}", Dialect::Score), "$\\{x}");
-    // An escaped brace does not hide what stands behind it.
+    // An escaped brace does not hide the text after it.
     let Template::Text(text) =
         parse("$\\{replace(\"${context.res.id}\")}", Dialect::Definition).expect("parses")
     else {
