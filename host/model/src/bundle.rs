@@ -1,4 +1,4 @@
-//! Bundles, what they require, and what they offer (SPEC §6 [P]).
+//! Bundles, their requirements, and their offers (SPEC §6 [P]).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,19 +13,19 @@ use crate::{
     Value,
 };
 
-/// A versioned, named recipe with parameters, credentials, outputs and requirements of its own.
+/// A versioned, named recipe with its own parameters, credentials, outputs and requirements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bundle {
-    /// The repository that it is found in, such as `getporter/mysql`.
+    /// Its repository, such as `getporter/mysql`.
     pub repository: Arc<str>,
     /// Its version.
     pub version: Version,
-    /// What it is for, in the words of its author.
+    /// Its purpose, in the words of its author.
     pub description: Option<Arc<str>>,
-    /// What provisions it. None for one that only registers what exists already, and for one of another tool,
-    /// whose steps are not run.
+    /// Its driver. None for a bundle that only registers something that exists, and for one of
+    /// another tool, whose steps are not run.
     pub driver: Option<DriverRequirement>,
-    /// Whether it says what to do in steps of another tool.
+    /// Whether it has steps of another tool.
     pub has_steps: bool,
     /// `inputs.values` of its driver.
     pub values: Template,
@@ -33,24 +33,24 @@ pub struct Bundle {
     pub secrets: Template,
     /// `inputs.connection` of its driver.
     pub connection: Option<Template>,
-    /// What whoever installs it can set.
+    /// The settings of an installation of it.
     pub parameters: Vec<Declared>,
-    /// What it needs to be let in elsewhere. Always secret.
+    /// The credentials that it needs for other systems. Always secret.
     pub credentials: Vec<Declared>,
-    /// What it gives.
+    /// Its outputs.
     pub outputs: Vec<Declared>,
-    /// What it needs beside itself.
+    /// Its requirements.
     pub requires: Vec<Requirement>,
-    /// `provides.interface.id`: the interface that it says to implement.
+    /// `provides.interface.id`: the interface that it claims to implement.
     pub provides: Option<Arc<str>>,
-    /// Wishes about replacing, deleting and the like.
+    /// Settings for replacing, deleting and so on.
     pub lifecycle: Lifecycle,
     /// Where it was written.
     pub location: Location,
 }
 
 impl Bundle {
-    /// A bundle that is in no catalog, has no name and only requires others.
+    /// A bundle without a name, outside any catalog, that only requires others.
     pub fn requiring(requires: Vec<Requirement>) -> Self {
         let location = requires.first().map(|first| first.location.clone()).unwrap_or_default();
         Self {
@@ -87,17 +87,18 @@ impl Bundle {
 pub struct Declared {
     /// Its name, unique among those of its kind.
     pub name: Arc<str>,
-    /// `$id`: the name that it is known by everywhere. Where both sides have one, it decides.
+    /// `$id`: its globally known name. If both sides have one, it decides.
     pub id: Option<Arc<str>>,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<Arc<str>>,
-    /// What JSON Schema says of its values; empty where nothing is said.
+    /// JSON Schema keywords for its values; may be empty.
     pub schema: serde_json::Map<String, serde_json::Value>,
-    /// What it is where nobody sets it.
+    /// Its value by default.
     pub default: Option<Value>,
-    /// The output of a requirement that a parameter takes where nobody sets it. It goes before the default.
+    /// The output of a requirement that a parameter takes by default. It takes precedence over the
+    /// default value.
     pub source: Option<Template>,
-    /// Whether it has to be set. Never with a default.
+    /// Whether it must be set. Never with a default.
     pub is_required: bool,
     /// Whether it is secret.
     pub is_sensitive: bool,
@@ -105,24 +106,24 @@ pub struct Declared {
     pub location: Location,
 }
 
-/// What a bundle, a definition or a deployment needs: a bundle, or an installation that is there.
+/// A requirement of a bundle, a definition or a deployment: a bundle, or an existing installation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {
-    /// What it is called where it was written.
+    /// Its name in its document.
     pub name: Arc<str>,
-    /// The bundle to install where nothing else fits.
+    /// The bundle to install if nothing else fits.
     pub reference: Option<BundleReference>,
-    /// The versions that will do.
+    /// The accepted versions.
     pub version: Option<Range>,
-    /// What it has to offer beyond what is used of it.
+    /// What it must offer beyond the outputs that are used.
     pub interface: Interface,
-    /// What its parameters are set to. Placeholders are those of the one that requires it.
+    /// The values of its parameters. Placeholders are those of the parent.
     pub parameters: Vec<Wire>,
-    /// What its credentials are set to.
+    /// The values of its credentials.
     pub credentials: Vec<Wire>,
-    /// Outputs of the one that requires it, made from outputs of what it requires.
+    /// Outputs of the parent, made from outputs of the requirement.
     pub outputs: Vec<Wire>,
-    /// With whom it is shared.
+    /// How it is shared.
     pub sharing: Sharing,
     /// Where it was written.
     pub location: Location,
@@ -139,23 +140,24 @@ pub struct Wire {
     pub location: Location,
 }
 
-/// What something required has to offer (`bundle.interface`). What is used of it counts beside this.
+/// The outputs that a requirement must offer (`bundle.interface`). The outputs that are used are
+/// required in addition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interface {
     /// The well-known name of the interface.
     pub id: Option<Arc<str>>,
-    /// A bundle whose outputs it has to have. Never together with `outputs`.
+    /// A bundle whose outputs it must have. Never together with `outputs`.
     pub reference: Option<BundleReference>,
-    /// The outputs that it has to have.
+    /// The outputs that it must have.
     pub outputs: Vec<Declared>,
 }
 
-/// With whom an installation is shared (`sharing`).
+/// How an installation is shared (`sharing`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sharing {
-    /// With nobody, and it is never reused.
+    /// Not shared, and never reused.
     None,
-    /// With everybody who names the same group. The empty name is a group, too.
+    /// Shared among all who name the same group. The empty name is a group, too.
     Group(Template),
 }
 
@@ -165,7 +167,7 @@ impl Default for Sharing {
     }
 }
 
-/// The name of a bundle in a catalog: `REPOSITORY[:TAG][@DIGEST]`, as of container images.
+/// The name of a bundle in a catalog: `REPOSITORY[:TAG][@DIGEST]`, as for container images.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BundleReference {
     /// Such as `getporter/mysql` or `localhost:5000/mysql`.
@@ -177,42 +179,43 @@ pub struct BundleReference {
 }
 
 impl BundleReference {
-    /// The version that the tag names, where it names one: `v1.2` is 1.2.0.
+    /// The version in the tag, if it is one: `v1.2` is 1.2.0.
     pub fn version(&self) -> Option<Version> {
         purlin_range::lenient(self.tag.as_deref()?)
     }
 }
 
-/// An installation that is to be there: its bundle compiled into a recipe, and what it is given (SPEC §6).
+/// An installation that should exist: its bundle compiled into a recipe, and its params (SPEC §6).
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstallationRequest {
-    /// What it is called: the name of a root, or `PARENT/REQUIREMENT`.
+    /// Its name: the name of a root, or `PARENT/REQUIREMENT`.
     pub id: ResourceId,
-    /// How it is provisioned. Placeholders name what it requires by its key.
+    /// How it is provisioned. Placeholders name requirements by their keys.
     pub recipe: Arc<Recipe>,
-    /// `{parameters, credentials}`. Placeholders are those of the first that requires it.
+    /// `{parameters, credentials}`. Placeholders are those of the first parent.
     pub params: Arc<Template>,
-    /// The JSON Schema of its params: what its bundle says of parameters and credentials.
+    /// The JSON Schema of its params: the declarations of parameters and credentials in its bundle.
     pub schema: Arc<serde_json::Value>,
-    /// Whether its bundle says what to do in steps of another tool, and nothing else provisions it.
+    /// Whether its bundle has steps of another tool, and nothing else provisions it.
     pub needs_driver: bool,
     /// The names of its outputs.
     pub outputs: Vec<Arc<str>>,
     /// The names of parameters that are secret. Credentials always are.
     pub secret: BTreeSet<Arc<str>>,
-    /// What others may know of it.
+    /// The part that others may see.
     pub share: Arc<Share>,
-    /// Who requires it, and where each says so. The first is the one whose placeholders its params hold. Empty for a
-    /// root.
+    /// Its parents, and the places of their requirements. The first is the one whose placeholders
+    /// its params contain. Empty for a root.
     pub required_by: Vec<(RequiredBy, Location)>,
-    /// Where it was written: its requirement, or whoever asked for a root.
+    /// Where it was written: its requirement, or the request for a root.
     pub location: Location,
 }
 
-/// What requires an installation.
+/// The parent of an installation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequiredBy {
-    /// An installation, by its place in [`Deployment::installations`](crate::Deployment::installations).
+    /// An installation, by its index in
+    /// [`Deployment::installations`](crate::Deployment::installations).
     Installation(u32),
     /// A resource whose definition requires it.
     Resource(Key),
@@ -224,7 +227,7 @@ impl InstallationRequest {
         Key::new(&TypeName::installation(), &Class::default_class(), &self.id)
     }
 
-    /// Makes secret what is, of a value at a path of its params.
+    /// Marks the secret parts of a value at a path of its params.
     pub fn seal(&self, path: &Path, value: Value) -> Value {
         let is_secret = |part: &str, name: &str| part == "credentials" || self.secret.contains(name);
         match (&*path.0, value) {
@@ -249,7 +252,7 @@ impl InstallationRequest {
     }
 }
 
-/// A text that names no bundle.
+/// A text that is not a reference to a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` does not name a bundle")]
 pub struct BadReference(pub Arc<str>);
@@ -263,7 +266,7 @@ impl FromStr for BundleReference {
             Some((rest, digest)) => (rest, Some(digest)),
             None => (text, None),
         };
-        // The last colon may be that of a port.
+        // The last colon may belong to a port.
         let (repository, tag) = match rest.rsplit_once(':') {
             Some((repository, tag)) if !tag.contains('/') => (repository, Some(tag)),
             _ => (rest, None),

@@ -1,4 +1,4 @@
-//! What a person says of requirements beside the documents (SPEC §6).
+//! A person's choices for requirements, beside the documents (SPEC §6).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{BadReference, BundleReference, Existing, Urn, User};
 
-/// Which of the two things that an installation takes.
+/// The two kinds of settings of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Setting {
     /// A parameter.
@@ -17,7 +17,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// What it is called on the command line, without dashes.
+    /// The name of its command line option, without dashes.
     pub fn option(self) -> &'static str {
         match self {
             Self::Parameter => "param",
@@ -35,19 +35,19 @@ impl fmt::Display for Setting {
     }
 }
 
-/// What a person says of requirements beside the documents, in this run or in an earlier one.
+/// A person's choices for requirements, beside the documents, in this run or in an earlier one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
-    /// What a requirement is to end in (`--with`), by the name of the requirement or by that of the installation
-    /// that it ends in. None takes back what an earlier run said.
+    /// The choice for a requirement (`--with`), by the name of the requirement or by that of its
+    /// installation. None revokes the choice of an earlier run.
     pub with: BTreeMap<Arc<str>, Option<Wish>>,
-    /// Parameters and credentials (`--param`, `--credential`), the later over the earlier.
+    /// Parameters and credentials (`--param`, `--credential`); later ones override earlier ones.
     pub answers: Vec<Answer>,
-    /// Whether what the deployment itself requires is made, whatever is there (`--bundle`).
+    /// Whether the deployment's own requirements are created, whatever exists (`--bundle`).
     pub makes: bool,
 }
 
-/// What a person wants a requirement to end in: a bundle, or an installation that is there.
+/// A person's choice for a requirement: a bundle, or an existing installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     written: Arc<str>,
@@ -55,17 +55,18 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// The bundle, where the text can mean one.
+    /// The bundle, if the text can mean one.
     pub fn bundle(&self) -> Option<&BundleReference> {
         self.bundle.as_ref()
     }
 
-    /// The URN of the installation, where the text is one.
+    /// The URN of the installation, if the text is one.
     pub fn urn(&self) -> Option<Urn> {
         Urn::parse(&self.written).ok()
     }
 
-    /// The namespace, empty for the global one, and the name of the installation, where the text can mean one.
+    /// The namespace, empty for the global one, and the name of the installation, if the text can
+    /// mean one.
     pub fn installation(&self) -> Option<(&str, &str)> {
         let is_bundle =
             self.bundle.as_ref().is_some_and(|bundle| bundle.tag.is_some() || bundle.digest.is_some());
@@ -99,61 +100,63 @@ impl fmt::Display for Wish {
     }
 }
 
-/// A parameter or a credential that a person gave.
+/// A parameter or a credential from a person.
 #[derive(Clone, PartialEq)]
 pub struct Answer {
-    /// Which of the two it is.
+    /// Its kind.
     pub part: Setting,
-    /// `INSTALLATION.NAME`, or only `NAME` where but one installation is asked for.
+    /// `INSTALLATION.NAME`, or only `NAME` if only one installation is requested.
     pub name: Arc<str>,
     /// The value.
     pub value: serde_json::Value,
-    /// Whether it is text that becomes what the bundle declares, such as a number.
+    /// Whether it is text that is converted to the declared type, such as a number.
     pub is_text: bool,
 }
 
-/// Does not show the value: it may be a secret.
+/// Does not show the value, which may be a secret.
 impl fmt::Debug for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Answer").field("part", &self.part).field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-/// What was said now, and what an earlier run of the same environment was told.
+/// The choices of this run, and those of an earlier run of the same environment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
-    /// In this run. It goes before what documents say; what fits nothing is a fault.
+    /// In this run. They override the documents; a choice that fits nothing is a fault.
     pub now: Choices,
-    /// In earlier runs, by full names. It goes behind what documents say.
+    /// In earlier runs, by full names. The documents override them.
     pub before: Choices,
-    /// What the last run made of requirements; none where nobody looked.
+    /// The last run's result for requirements; none if it was not read.
     pub installed: Option<Vec<Installed>>,
-    /// The installations of this environment of which anything is recorded, by name, each with the one of another
-    /// environment that it stands for; none where nobody looked.
+    /// The recorded installations of this environment, by name, each with the one of another
+    /// environment that it represents; none if the records were not read.
     pub recorded: Option<BTreeMap<Arc<str>, Option<Urn>>>,
-    /// The installations of other environments that this one sees.
+    /// The installations of other environments that are visible to this one.
     pub existing: Vec<Existing>,
-    /// Who in other environments uses those of this one, by the name of the installation.
+    /// Users in other environments of this environment's installations, by the name of the
+    /// installation.
     pub users: BTreeMap<Arc<str>, Vec<User>>,
 }
 
-/// What a requirement ended in.
+/// The result for a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// What the installation is called.
+    /// The name of the installation.
     pub name: Arc<str>,
-    /// The requirement that it was made for, as `PARENT/REQUIREMENT`. Mostly the name.
+    /// The requirement that it was created for, as `PARENT/REQUIREMENT`. Usually the name.
     pub made_for: Arc<str>,
-    /// The bundle that it was made from.
+    /// The bundle that it was created from.
     pub reference: BundleReference,
-    /// The same for requirements that are the same in every field but their name; none where nobody shares it.
+    /// The same for requirements that are the same in every field but their name; none if it is not
+    /// shared.
     pub identity: Option<Arc<str>>,
-    /// The URN of the installation of another environment that it stands for.
+    /// The URN of the installation of another environment that it represents.
     pub uses: Option<Urn>,
 }
 
 impl Choices {
-    /// Whether nothing is said.
+    /// Whether there are no choices.
     pub fn is_empty(&self) -> bool {
         self.with.is_empty() && self.answers.is_empty()
     }

@@ -1,8 +1,8 @@
-//! How a resource stands, as conditions with a reason and a message (SPEC §7), and the obstacles that
-//! they are made from.
+//! The status of a resource, as conditions with a reason and a message (SPEC §7), and the obstacles
+//! that they are made from.
 //!
-//! An [`Obstacle`] is data that a run writes into the state. Conditions are never stored: they follow
-//! from the record, the calls whose outcome is not known, and the obstacle.
+//! An [`Obstacle`] is data that a run writes to the state. Conditions are never stored: they follow
+//! from the record, the undecided calls, and the obstacle.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::Wait;
 
-/// What keeps a resource from being as the documents want it, found by the last run that was about it.
+/// The cause that keeps a resource from matching the documents, found by the last run that
+/// concerned it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "obstacle", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -25,12 +26,12 @@ pub enum Obstacle {
         #[serde(rename = "error")]
         message: Arc<str>,
     },
-    /// It waits for other resources, and so nothing was done about it.
+    /// It waits for other resources, and so nothing was done with it.
     Waits {
-        /// For which, with the whole way to each.
+        /// The targets, with the whole path to each.
         waits: Vec<Wait>,
     },
-    /// It takes consent that nobody could be asked for.
+    /// It needs consent, and there was no one to ask.
     NeedsConsent {
         /// The operation: `replace` or `delete`.
         action: Arc<str>,
@@ -39,15 +40,15 @@ pub enum Obstacle {
     Drifted,
     /// It is paused.
     Paused,
-    /// It is there, and resources that it is ready together with are not (`blocking: false`).
+    /// It exists, but other resources that must be ready with it are not (`blocking: false`).
     Beside {
-        /// Which, with the way to the cause of each.
+        /// Those resources, with the path to the cause of each.
         waits: Vec<Wait>,
     },
 }
 
 impl Obstacle {
-    /// Whether two obstacles are of one kind: then the later one goes on where the earlier began.
+    /// Whether two obstacles are of one kind: then the later one continues the earlier one.
     pub fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
@@ -131,9 +132,9 @@ impl Stand {
 /// The types of conditions, in the order in which they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum ConditionType {
-    /// Every value that it reads from other resources is there.
+    /// Every value that it reads from other resources exists.
     ReferencesResolved,
-    /// The real thing is as the documents want it, as far as the last run could tell.
+    /// The real object matches the documents, as far as the last run could tell.
     Synced,
     /// It exists and can be used.
     Ready,
@@ -142,11 +143,11 @@ pub enum ConditionType {
 /// Whether a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum ConditionStatus {
-    /// It does.
+    /// It holds.
     True,
-    /// It does not.
+    /// It does not hold.
     False,
-    /// That is not known.
+    /// It is unknown.
     Unknown,
 }
 
@@ -154,7 +155,7 @@ pub enum ConditionStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 pub enum ConditionReason {
-    /// `ReferencesResolved`: all are there.
+    /// `ReferencesResolved`: all targets exist.
     ReferencesFound,
     /// `ReferencesResolved`: a target is missing or not ready.
     ReferencesBlocked,
@@ -164,9 +165,9 @@ pub enum ConditionReason {
     ReconcileError,
     /// `Synced`: it is paused.
     ReconcilePaused,
-    /// `Synced`: nothing is done before its references are resolved.
+    /// `Synced`: nothing happens before its references are resolved.
     ReconcileWaiting,
-    /// `Synced`: a deletion or replacement takes consent.
+    /// `Synced`: a deletion or replacement needs consent.
     NeedsConsent,
     /// `Synced`: others changed it.
     Drifted,
@@ -176,7 +177,7 @@ pub enum ConditionReason {
     Available,
     /// `Ready`: it exists only in part.
     Incomplete,
-    /// `Ready`: a resource that it is ready together with is not.
+    /// `Ready`: a resource that must be ready with it is not.
     DependencyNotReady,
     /// `Ready`: it does not exist.
     Missing,
@@ -185,17 +186,17 @@ pub enum ConditionReason {
 /// A condition of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Condition {
-    /// Which.
+    /// Its type.
     #[serde(rename = "type")]
     pub kind: ConditionType,
     /// Whether it holds.
     pub status: ConditionStatus,
     /// Why, for programs.
     pub reason: ConditionReason,
-    /// Why, for people; empty where the reason says all.
+    /// Why, for people; empty if the reason is sufficient.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Since when, in milliseconds since 1970; none where that is not recorded.
+    /// Since when, in milliseconds since 1970; none if that is not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
 }

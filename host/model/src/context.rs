@@ -14,7 +14,7 @@ pub struct EnvironmentId {
 /// Organisation, application, environment, namespace and deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Context {
-    /// Organisation; `default` where none is given.
+    /// Organisation; `default` by default.
     pub org: Arc<str>,
     /// Application.
     pub app: Arc<str>,

@@ -1,7 +1,7 @@
-//! Characters that do something to whoever reads a text, and not only stand in it.
+//! Characters that affect how a reader sees the text around them.
 
-/// Whether a character moves a cursor, changes colours, turns the direction of a text round, or is
-/// there and cannot be seen. Joiners, which some scripts need, are none.
+/// Whether a character moves a cursor, changes colours, changes the text direction, or is
+/// invisible. Joiners, which some scripts need, are not dangerous.
 pub fn is_dangerous(c: char) -> bool {
     c.is_control()
         || matches!(

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use crate::{Class, Location, Recipe, TypeName};
 
-/// A definition: a recipe and the contexts that it is for.
+/// A definition: a recipe and the contexts to which it applies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
     /// Its id, unique among definitions.
     pub id: Arc<str>,
     /// The resource type that it provisions: a type, or a pattern with `*`.
     pub type_pattern: Arc<str>,
-    /// What it does.
+    /// The recipe.
     pub recipe: Arc<Recipe>,
     /// When it is used; none means never.
     pub criteria: Vec<Criterion>,
@@ -21,13 +21,13 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Whether the type is a pattern. Patterns count only where no exact type matches.
+    /// Whether the type is a pattern. Patterns apply only if no exact type matches.
     pub fn is_pattern(&self) -> bool {
         self.type_pattern.contains('*')
     }
 }
 
-/// One row of matching criteria. It matches when every field that it has equals the context.
+/// One row of matching criteria. It matches when each of its fields equals the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Criterion {
     /// Weight 1.
@@ -38,14 +38,14 @@ pub struct Criterion {
     pub env_id: Option<Arc<str>>,
     /// Weight 8.
     pub res_id: Option<Arc<str>>,
-    /// The class it is for, `default` when none is written.
+    /// The class to which it applies, `default` by default.
     pub class: Class,
     /// Where it was written.
     pub location: Location,
 }
 
 impl Criterion {
-    /// The sum of the weights of the fields it has, 0 to 15.
+    /// The sum of the weights of its fields, 0 to 15.
     pub fn specificity(&self) -> u8 {
         u8::from(self.env_type.is_some())
             + 2 * u8::from(self.app_id.is_some())
@@ -61,7 +61,7 @@ pub struct ResourceType {
     pub type_name: TypeName,
     /// The kinds of manifests that are resources of this type (SPEC §7).
     pub manifests: Vec<ManifestKind>,
-    /// JSON Schema of what developers may ask for (`params`).
+    /// JSON Schema of the developers' `params`.
     pub params: Option<serde_json::Value>,
     /// JSON Schema of the outputs.
     pub outputs: Option<serde_json::Value>,
@@ -69,7 +69,7 @@ pub struct ResourceType {
     pub location: Location,
 }
 
-/// A kind of manifest, whatever its version.
+/// A kind of manifest, in any version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ManifestKind {
     /// The group of its `apiVersion`, empty for the core group.

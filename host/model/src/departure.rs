@@ -1,4 +1,5 @@
-//! Why the documents no longer ask for a recorded resource. Whoever holds the documents finds it out.
+//! Why the documents no longer contain a recorded resource. The owner of the documents finds it
+//! out.
 
 use std::sync::Arc;
 
@@ -6,25 +7,25 @@ use serde::Serialize;
 
 use crate::Key;
 
-/// What asked for a resource when the documents still did, and what became of that.
+/// The former source of a resource in the documents, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Departure {
-    /// The deployment whose documents asked for it, by its number in the history.
+    /// The deployment whose documents contained it, by its number in the history.
     pub deployment: u64,
-    /// What asked for it.
+    /// The source of the resource.
     #[serde(flatten)]
     pub by: By,
-    /// The file that said so, `-` for standard input.
+    /// The file of the source, `-` for standard input.
     pub file: Arc<str>,
     /// What became of that file.
     pub now: FileNow,
 }
 
-/// What asked for a resource.
+/// The source of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum By {
-    /// A Deployment's shared resources, or a workload that is still there.
+    /// A Deployment's shared resources, or a workload that still exists.
     Declaration,
     /// A workload that is gone: the resource is that workload, or one of its resources.
     Workload {
@@ -33,25 +34,25 @@ pub enum By {
     },
     /// The definition of another resource provisioned it.
     Definition {
-        /// The other resource; none where that is still there.
+        /// The other resource; none if that still exists.
         of: Option<Key>,
     },
     /// Another resource referred to it.
     Reference {
-        /// The other resource; none where that is still there.
+        /// The other resource; none if that still exists.
         of: Option<Key>,
     },
 }
 
-/// What became of a file that an earlier deployment was made from.
+/// What became of a file of an earlier deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileNow {
-    /// It was read, and says something else.
+    /// It was read, and has other content.
     Changed,
     /// It is gone from a folder that was read.
     Removed,
-    /// It is still there, and holds no document.
+    /// It still exists, and holds no document.
     Empty,
     /// It was not read.
     Unread,

@@ -1,4 +1,4 @@
-//! What developers ask for (SPEC §2).
+//! The developers' declarations (SPEC §2).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{
     Template, TypeName,
 };
 
-/// Everything that is to be deployed into one environment. Several documents become one of these.
+/// Everything to deploy to one environment. Several documents are combined into one of these.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Deployment {
     /// The workloads, by name.
@@ -18,15 +18,15 @@ pub struct Deployment {
     pub shared: Vec<ResourceRequest>,
     /// Managed resources.
     pub manifests: Vec<Manifest>,
-    /// The bundles that it needs. An installation is called as its requirement is.
+    /// The bundles that it needs. An installation has the name of its requirement.
     pub requires: Vec<Requirement>,
-    /// Installations of bundles, what each requires among them.
+    /// Installations of bundles, including their requirements.
     pub installations: Vec<InstallationRequest>,
     /// The resources whose definitions require bundles, sorted by key.
     pub requirers: Vec<Requirer>,
-    /// What `${values.K}` reads.
+    /// The values of `${values.K}`.
     pub values: IndexMap<Arc<str>, Template>,
-    /// Wishes about replacing, deleting, adopting and renaming, each key once.
+    /// Settings for replacing, deleting, adopting and renaming, each key once.
     pub lifecycle: Vec<ResourceLifecycle>,
 }
 
@@ -37,8 +37,8 @@ impl Deployment {
         self.requirers.get(at)
     }
 
-    /// The keys of the workloads and of what is declared (SPEC §2), in the order they were read;
-    /// without those whose ids are malformed, which the graph finds.
+    /// The keys of the workloads and of the declared resources (SPEC §2), in reading order; without
+    /// those with malformed ids, which the graph reports.
     pub fn keys(&self) -> Vec<Key> {
         let key = |type_name: &str, class: &str, id: &str| {
             let id = ResourceId::new(id).ok()?;
@@ -71,8 +71,8 @@ impl Deployment {
 pub struct Requirer {
     /// The resource.
     pub key: Key,
-    /// The recipe of its definition, in which what reads an output of a requirement names the installation that the
-    /// requirement ends in.
+    /// The recipe of its definition, in which a reference to an output of a requirement names the
+    /// requirement's installation.
     pub recipe: Arc<Recipe>,
 }
 
@@ -83,7 +83,7 @@ pub struct Workload {
     pub name: Arc<str>,
     /// Profile of a Deployment Set's module.
     pub profile: Option<Arc<str>>,
-    /// What `${metadata.K}` reads: a map.
+    /// The source of `${metadata.K}`: a map.
     pub metadata: Template,
     /// Everything else: a map, `containers` and `service` for a Score file.
     pub spec: Template,
@@ -93,14 +93,14 @@ pub struct Workload {
     pub location: Location,
 }
 
-/// A resource that a developer asks for.
+/// A resource that a developer declares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceRequest {
-    /// The name by which the asking document calls it.
+    /// Its name in the declaring document.
     pub name: Arc<str>,
     /// The type.
     pub type_name: TypeName,
-    /// The class, `default` when none is written.
+    /// The class, `default` by default.
     pub class: Class,
     /// Id given by the developer: the resource is `shared.<id>`.
     pub id: Option<Arc<str>>,

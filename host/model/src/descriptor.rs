@@ -7,7 +7,7 @@ use crate::{Class, Key, ResourceId, TypeName};
 /// The class or the id of a descriptor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Part<T> {
-    /// Left out: "here" in a reference and at the start of a selector, "any" in a hop.
+    /// Omitted: "here" in a reference and at the start of a selector, "any" in a hop.
     #[default]
     Omitted,
     /// Written `@`: that of the referring resource.
@@ -17,7 +17,7 @@ pub enum Part<T> {
 }
 
 impl<T> Part<T> {
-    /// The part in a reference, where leaving it out means "here".
+    /// The part in a reference, where omitting it means "here".
     pub fn or_here<'a>(&'a self, here: &'a T) -> &'a T {
         match self {
             Self::Omitted | Self::Here => here,
@@ -29,7 +29,7 @@ impl<T> Part<T> {
 /// `TYPE[.CLASS][#ID]` [G].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Descriptor {
-    /// The type; it is never left out.
+    /// The type; it is never omitted.
     pub type_name: TypeName,
     /// The class.
     pub class: Part<Class>,
@@ -38,12 +38,12 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// The key that this descriptor means when the resource `here` (its class and id) says it.
+    /// The key of this descriptor in the resource `here` (its class and id).
     pub fn key(&self, class: &Class, id: &ResourceId) -> Key {
         Key::new(&self.type_name, self.class.or_here(class), self.id.or_here(id))
     }
 
-    /// The key, if the descriptor names its class and id. A class left out is `default`.
+    /// The key, if the descriptor names its class and id. An omitted class is `default`.
     pub fn absolute(&self) -> Option<Key> {
         let Part::Named(id) = &self.id else { return None };
         let class = match &self.class {
@@ -71,28 +71,28 @@ impl fmt::Display for Descriptor {
     }
 }
 
-/// Which way a hop of a selector goes.
+/// The direction of a hop in a selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// `<`: to what depends on the set.
+    /// `<`: to the dependents of the set.
     Dependents,
-    /// `>`: to what the set depends on.
+    /// `>`: to the dependencies of the set.
     Dependencies,
 }
 
 /// One hop of a selector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hop {
-    /// The way it goes, at any distance.
+    /// The direction, at any distance.
     pub direction: Direction,
-    /// What is taken on the way: the type, and any class and id that are left out.
+    /// The selected resources: the type, and any class and id that are omitted.
     pub target: Descriptor,
 }
 
 /// `START<A>B…`: where to start, then at least one hop [G].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Selector {
-    /// The resource to start at; it has to exist.
+    /// The resource to start at; it must exist.
     pub start: Descriptor,
     /// The hops, at least one.
     pub hops: Vec<Hop>,

@@ -1,39 +1,39 @@
-//! What is wrong, where, and what would be right (SPEC §2).
+//! A fault, its place, and how to correct it (SPEC §2).
 //!
-//! Every room that can find a fault in a document says it with this one type; only
-//! `purlin-documents`, which holds the texts, turns it into something to look at.
+//! Every crate that finds a fault in a document reports it with this type; only `purlin-documents`,
+//! which holds the texts, renders it.
 
 use crate::Location;
 
-/// How bad it is.
+/// The severity of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Nothing to worry about.
+    /// For information.
     Note,
-    /// Probably not what was meant.
+    /// Probably not intended.
     Warning,
-    /// It cannot go on like this.
+    /// The run cannot continue.
     Error,
 }
 
 /// A fault or a remark about a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// A stable short name of the kind of fault, such as `unknown-field`, for programs.
     pub code: &'static str,
-    /// What is wrong, as a lower-case fragment.
+    /// The fault, as a lower-case fragment.
     pub message: String,
-    /// Where; none for a fault of no one place.
+    /// Where; none for a fault without a place.
     pub location: Option<Location>,
-    /// How many characters from there on are meant, 0 where it is not known.
+    /// The number of characters it covers from there, 0 if unknown.
     pub length: u32,
-    /// Other places that matter, each with what it has to do with it.
+    /// Other relevant places, each with its relation to the fault.
     pub related: Vec<(Location, String)>,
-    /// Further facts, a line each.
+    /// Further facts, one line each.
     pub notes: Vec<String>,
-    /// What would be right.
+    /// How to correct it.
     pub help: Option<String>,
 }
 
@@ -69,14 +69,14 @@ impl Diagnostic {
         self
     }
 
-    /// The same, about so many characters.
+    /// The same, with this many characters.
     #[must_use]
     pub fn spanning(mut self, characters: usize) -> Self {
         self.length = u32::try_from(characters).unwrap_or(0);
         self
     }
 
-    /// The same, with what would be right.
+    /// The same, with help to correct it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

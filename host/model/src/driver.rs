@@ -9,65 +9,66 @@ use std::time::Duration;
 
 use crate::{Context, Key, Label, Urn, Value};
 
-/// Which optional functions a driver implements.
+/// The optional functions that a driver implements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Implements {
-    /// `check`; without it inputs are taken as they are.
+    /// `check`; without it inputs are used unchanged.
     pub check: bool,
     /// `name`; without it the name is the guresid.
     pub name: bool,
-    /// `read`; without it reality is taken to be what was recorded, and nothing else is found.
+    /// `read`; without it reality is assumed to equal the record, and nothing else is found.
     pub read: bool,
     /// `update-impact`; without it every change is an update in place.
     pub update_impact: bool,
     /// `update`; without it every change is a replacement.
     pub update: bool,
-    /// A promise about `create`: with the key of an earlier attempt it returns what that made, or
-    /// it makes nothing outside itself. So it may be called again after a crash (SPEC §10).
+    /// A promise about `create`: with the key of an earlier attempt it returns the object of that
+    /// attempt, or it creates nothing outside itself. So it may be called again after a crash (SPEC
+    /// §10).
     pub repeat_create: bool,
 }
 
-/// A capability that a driver asks for.
+/// A capability that a driver requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// `http`, `tcp`, `udp`, `dns`, `env`, `dirs` or `secrets`.
     pub capability: String,
-    /// What is to be reached, empty where the inputs decide.
+    /// The target, empty if the inputs decide.
     pub pattern: String,
-    /// What for.
+    /// The purpose.
     pub reason: String,
 }
 
-/// The keyword of a schema of inputs by which a driver says that a resource holds data, which is
-/// lost when it is deleted: `true`, or what is lost, in a few words.
+/// The keyword of a schema of inputs that marks a resource as holding data, which is lost when it
+/// is deleted: `true`, or a description of the data in a few words.
 pub const HOLDS_DATA: &str = "x-purlin-holds-data";
 
-/// What a driver says about one resource type.
+/// A driver's description of one resource type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeSchema {
     /// Resource type, or `*`.
     pub type_name: String,
-    /// JSON Schema of `{values, secrets, params, connection}`. Where it says [`HOLDS_DATA`], deleting loses
-    /// data.
+    /// JSON Schema of `{values, secrets, params, connection}`. If it has [`HOLDS_DATA`], deleting
+    /// loses data.
     pub inputs: serde_json::Value,
     /// JSON Schema of the outputs; `"x-purlin-outputs": "inputs"` mirrors the inputs.
     pub outputs: serde_json::Value,
 }
 
-/// What a driver is.
+/// A driver's description of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
     /// `ORG/NAME`.
     pub name: String,
     /// Version.
     pub version: semver::Version,
-    /// In a sentence.
+    /// Its purpose, in one sentence.
     pub description: String,
     /// Which functions it implements.
     pub implements: Implements,
     /// The types that it provisions.
     pub types: Vec<TypeSchema>,
-    /// Capabilities wished for.
+    /// The requested capabilities.
     pub wishes: Vec<Wish>,
 }
 
@@ -79,7 +80,7 @@ impl Manifest {
     }
 }
 
-/// Which resource a call is about.
+/// The resource that a call is about.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// Stable logical name.
@@ -90,15 +91,15 @@ pub struct Subject {
     pub context: Context,
 }
 
-/// What a resource is made from. All four are maps, or null, which counts as an empty one. Secret leaves
-/// may stand anywhere, unknown ones only in `check` and `update-impact`.
+/// The inputs of a resource. All four are maps, or null, which means an empty one. There may be
+/// secret leaves anywhere, and unknown ones only in `check` and `update-impact`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {
     /// `inputs.values`, resolved.
     pub values: Value,
     /// `inputs.secrets` or `secret_refs`, resolved.
     pub secrets: Value,
-    /// What the developer gave.
+    /// The developer's params.
     pub params: Value,
     /// `inputs.connection`, resolved: how to reach the system that the resource is in.
     pub connection: Value,
@@ -111,16 +112,16 @@ pub struct Inputs {
 pub struct ManifestFile {
     /// File name.
     pub name: Label,
-    /// Where it goes.
+    /// Its destination.
     pub location: Label,
-    /// The manifest; secret leaves are possible.
+    /// The manifest; it may have secret leaves.
     pub data: Value,
 }
 
 /// A live resource as its driver describes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceState {
-    /// The driver's own name for the real thing.
+    /// The driver's own name for the real object.
     pub id: Label,
     /// Outputs, a map; secret ones are secret values.
     pub outputs: Value,
@@ -130,14 +131,14 @@ pub struct ResourceState {
     pub manifests: Vec<ManifestFile>,
 }
 
-/// What there is, as `read` found it.
+/// The existing resource, as `read` found it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
     /// The resource.
     pub state: ResourceState,
-    /// `inputs.values` as reality has them, a map in the shape that `check` returns. What the
-    /// driver cannot tell is missing; `None` when it can tell nothing. Where it differs from what
-    /// is recorded, the resource has drifted (SPEC §9).
+    /// `inputs.values` as reality has them, a map in the shape that `check` returns. Values that
+    /// the driver cannot determine are missing; `None` if it can determine none. If it differs from
+    /// the record, the resource has drifted (SPEC §9).
     pub values: Option<Value>,
 }
 
@@ -157,24 +158,25 @@ pub struct Checked {
 pub struct InvalidInput {
     /// JSON Pointer into `{values, secrets, params, connection}`.
     pub pointer: String,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
 }
 
-/// What a change would do.
+/// The effect of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impact {
     /// Places that force a replacement.
     pub replaces: Vec<String>,
-    /// Whether the old one has to go first.
+    /// Whether the old one must be deleted first.
     pub delete_before_replace: bool,
-    /// Outputs that keep their value for certain.
+    /// Outputs that certainly keep their value.
     pub stable_outputs: Vec<String>,
-    /// Places that change and may not, unless the resource is replaced. The schema says it, not the driver.
+    /// Places whose change is rejected, unless the resource is replaced. The schema decides it, not
+    /// the driver.
     pub immutable: Vec<String>,
 }
 
-/// Why a driver could not do what it was asked.
+/// Why a call of a driver failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Failure {
     /// The inputs are wrong.
@@ -183,17 +185,17 @@ pub enum Failure {
     /// A capability is missing.
     #[error("denied: {capability} {target}: {message}")]
     Denied {
-        /// Which.
+        /// The capability.
         capability: String,
-        /// To what.
+        /// The target.
         target: String,
-        /// What for.
+        /// The purpose.
         message: String,
     },
     /// The resource, or one it needs, does not exist.
     #[error("not found: {0}")]
     NotFound(String),
-    /// Somebody else's change stands in the way.
+    /// Somebody else's change blocks it.
     #[error("conflict: {0}")]
     Conflict(String),
     /// Busy; nothing was changed.
@@ -201,7 +203,7 @@ pub enum Failure {
     RetryAfter {
         /// How long to wait.
         after: Duration,
-        /// What the outside said.
+        /// The message of the other side.
         message: String,
     },
     /// Something exists that must not be forgotten.
@@ -215,10 +217,10 @@ pub enum Failure {
     /// Any other failure; nothing was changed.
     #[error("{0}")]
     Failed(String),
-    /// Whether anything was changed is not known.
+    /// It is unknown whether anything was changed.
     #[error("{0}; whether it was carried out is not known")]
     Undecided(String),
-    /// The resource that this one replaces has to be deleted first; nothing was made.
+    /// The resource that this one replaces must be deleted first; nothing was created.
     #[error("the current one has to be deleted first: {0}")]
     NeedsDeleteBefore(String),
 }

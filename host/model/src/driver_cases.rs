@@ -1,31 +1,31 @@
-//! What a driver is tried with (SPEC §8): the file `check.yaml`, which its author writes. It knows
-//! nothing of how drivers are examined.
+//! Test cases for a driver (SPEC §8): the file `check.yaml`, which its author writes. This module
+//! knows nothing of how drivers are examined.
 
 use std::sync::Arc;
 
 use crate::{Class, Location, TypeName, Value};
 
-/// Everything that a driver is tried with.
+/// All test cases for a driver.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DriverCases {
-    /// The cases, each with a name of its own.
+    /// The cases, each with a unique name.
     pub cases: Vec<DriverCase>,
-    /// Rules that are left out for all cases.
+    /// Rules that are skipped for all cases.
     pub skip: Vec<SkippedRule>,
     /// Where it was written.
     pub location: Location,
 }
 
-/// Inputs that a driver takes, and what is to become of them.
+/// Inputs that a driver accepts, and their expected effects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DriverCase {
-    /// Its name, one of a part of an id.
+    /// Its name, which must be valid as a part of an id.
     pub name: Arc<str>,
-    /// The type that it is about; the first that the driver names when left out.
+    /// Its type; by default the first type of the driver.
     pub type_name: Option<TypeName>,
     /// The class.
     pub class: Option<Class>,
-    /// What the resource is made from.
+    /// The inputs of the resource.
     pub inputs: CaseInputs,
     /// A change that is expected to be made in place.
     pub update: Option<CaseInputs>,
@@ -33,16 +33,16 @@ pub struct DriverCase {
     pub replace: Option<CaseInputs>,
     /// A change of the connection that leads to the same system, as a rotated credential does.
     pub rotate: Option<CaseInputs>,
-    /// Changes that make inputs which the driver has to refuse.
+    /// Changes that lead to inputs which the driver must reject.
     pub invalid: Vec<InvalidCase>,
-    /// Rules that are left out for this case.
+    /// Rules that are skipped for this case.
     pub skip: Vec<SkippedRule>,
     /// Where it was written.
     pub location: Location,
 }
 
-/// Inputs, or a change of inputs: a merge patch (RFC 7396), in which null removes. Maps or null;
-/// those of `secrets` are secret leaf by leaf.
+/// Inputs, or a change of inputs: a merge patch (RFC 7396), in which null removes. Maps or null; in
+/// `secrets`, each leaf is secret.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaseInputs {
     /// `values`
@@ -57,20 +57,20 @@ pub struct CaseInputs {
     pub account: Option<Arc<str>>,
 }
 
-/// Inputs that are to be refused.
+/// Inputs that must be rejected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InvalidCase {
-    /// Inputs in place of the case's.
+    /// Inputs instead of the case's.
     pub inputs: Option<CaseInputs>,
-    /// What is changed of them.
+    /// The change of them.
     pub change: CaseInputs,
-    /// JSON Pointers that have to be named, all of them.
+    /// JSON Pointers that must be reported, all of them.
     pub at: Vec<String>,
     /// Where it was written.
     pub location: Location,
 }
 
-/// A rule that a driver is not held to.
+/// A rule that does not apply to a driver.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SkippedRule {
     /// Id of the rule.

@@ -4,19 +4,20 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Up to here looking at each is as fast as an index, which takes several times the memory of the entries.
+/// Up to this size, a linear search is as fast as an index, which takes several times the memory of
+/// the entries.
 const FEW: usize = 12;
 
-/// Entries by their names, in the order in which they were put in. Most maps are small and never changed, so
-/// that only large ones have an index.
+/// Entries by their names, in insertion order. Most maps are small and never changed, so only large
+/// ones have an index.
 #[derive(Clone)]
 pub struct Entries<V> {
     all: Vec<(Arc<str>, V)>,
-    /// Where each is, where there are many.
+    /// The position of each, if there are many.
     index: Option<Box<Index>>,
 }
 
-/// The place of each name.
+/// The position of each name.
 #[derive(Clone)]
 struct Index(HashMap<Arc<str>, usize>);
 
@@ -26,12 +27,12 @@ impl<V> Entries<V> {
         Self { all: Vec::new(), index: None }
     }
 
-    /// No entries, with room for so many.
+    /// No entries, with capacity for this many.
     pub fn with_capacity(entries: usize) -> Self {
         Self { all: Vec::with_capacity(entries), index: None }
     }
 
-    /// How many there are.
+    /// The number of entries.
     pub const fn len(&self) -> usize {
         self.all.len()
     }
@@ -41,7 +42,7 @@ impl<V> Entries<V> {
         self.all.is_empty()
     }
 
-    /// At which place a name is.
+    /// The position of a name.
     pub fn get_index_of(&self, name: &str) -> Option<usize> {
         match &self.index {
             Some(index) => index.0.get(name).copied(),
@@ -60,18 +61,18 @@ impl<V> Entries<V> {
         self.all.get(place).map(|(_, value)| value)
     }
 
-    /// The value of a name, to be changed.
+    /// The value of a name, mutable.
     pub fn get_mut<N: Borrow<str> + ?Sized>(&mut self, name: &N) -> Option<&mut V> {
         let place = self.get_index_of(name.borrow())?;
         self.all.get_mut(place).map(|(_, value)| value)
     }
 
-    /// Whether there is an entry of a name.
+    /// Whether there is an entry with a name.
     pub fn contains_key<N: Borrow<str> + ?Sized>(&self, name: &N) -> bool {
         self.get_index_of(name.borrow()).is_some()
     }
 
-    /// Puts a value under a name, at the end where there is none of that name; returns what was there.
+    /// Sets the value of a name, at the end if the name is new; returns the old value.
     pub fn insert(&mut self, name: Arc<str>, value: V) -> Option<V> {
         match self.get_mut(&name) {
             Some(there) => Some(std::mem::replace(there, value)),
@@ -99,7 +100,7 @@ impl<V> Entries<V> {
         });
     }
 
-    /// The value of a name; the one that `make` gives where there is none.
+    /// The value of a name; the result of `make` if there is none.
     pub fn get_or_insert_with(&mut self, name: Arc<str>, make: impl FnOnce() -> V) -> &mut V {
         let place = match self.get_index_of(&name) {
             Some(place) => place,
@@ -111,7 +112,7 @@ impl<V> Entries<V> {
         &mut self.all[place].1
     }
 
-    /// Takes an entry out; the others stay in their order.
+    /// Removes an entry; the others keep their order.
     pub fn remove<N: Borrow<str> + ?Sized>(&mut self, name: &N) -> Option<V> {
         let place = self.get_index_of(name.borrow())?;
         let (_, value) = self.all.remove(place);
@@ -130,7 +131,7 @@ impl<V> Entries<V> {
         }
     }
 
-    /// Gives back memory that is not needed.
+    /// Releases unneeded memory.
     pub fn shrink_to_fit(&mut self) {
         self.all.shrink_to_fit();
     }
@@ -145,7 +146,7 @@ impl<V> Entries<V> {
         self.all.iter().map(|(_, value)| value)
     }
 
-    /// The values, in order, to be changed.
+    /// The values, in order, mutable.
     pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> + ExactSizeIterator {
         self.all.iter_mut().map(|(_, value)| value)
     }
@@ -155,17 +156,17 @@ impl<V> Entries<V> {
         self.all.iter().map(pair)
     }
 
-    /// The entries, in order; their values can be changed.
+    /// The entries, in order, with mutable values.
     pub fn iter_mut(&mut self) -> IterMut<'_, V> {
         self.all.iter_mut().map(pair_mut)
     }
 
-    /// Replaces names by others that are equal to them.
+    /// Replaces names by equal ones.
     pub(crate) fn share_names(&mut self, share: &mut dyn FnMut(&mut Arc<str>)) {
         for (name, _) in &mut self.all {
             let mut shared = Arc::clone(name);
             share(&mut shared);
-            // Another text would be found in the wrong place.
+            // A different text would be found in the wrong place.
             if shared == *name {
                 *name = shared;
             }
@@ -180,7 +181,7 @@ impl<V> Entries<V> {
 pub type Iter<'a, V> =
     std::iter::Map<std::slice::Iter<'a, (Arc<str>, V)>, fn(&'a (Arc<str>, V)) -> (&'a Arc<str>, &'a V)>;
 
-/// The entries, in order; their values can be changed.
+/// The entries, in order, with mutable values.
 pub type IterMut<'a, V> = std::iter::Map<
     std::slice::IterMut<'a, (Arc<str>, V)>,
     fn(&'a mut (Arc<str>, V)) -> (&'a Arc<str>, &'a mut V),
@@ -200,7 +201,7 @@ impl<V> Default for Entries<V> {
     }
 }
 
-/// Whether the same names have the same values, in whatever order.
+/// Whether the same names have the same values, in any order.
 impl<V: PartialEq> PartialEq for Entries<V> {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len()
@@ -225,7 +226,7 @@ impl<V> Extend<(Arc<str>, V)> for Entries<V> {
 }
 
 impl<V> FromIterator<(Arc<str>, V)> for Entries<V> {
-    /// Of two of a name the last value counts, at the place of the first.
+    /// If a name appears twice, the last value is used, at the position of the first.
     fn from_iter<T: IntoIterator<Item = (Arc<str>, V)>>(entries: T) -> Self {
         let entries = entries.into_iter();
         let mut all = Self::with_capacity(entries.size_hint().0);
@@ -270,7 +271,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// As an ordered list of names and values does, with and without an index.
+        /// Behaves like an ordered list of names and values, with and without an index.
         #[test]
         fn whatever_is_done_names_are_found_in_their_order(
             steps in prop::collection::vec((0..5u8, 0..40u32), 0..200),

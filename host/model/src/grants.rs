@@ -1,6 +1,6 @@
-//! What a driver may do (SPEC §8, capabilities). Nothing is granted that is not written here.
+//! The grants of a driver (SPEC §8, capabilities). Anything not listed here is not granted.
 //!
-//! Patterns are parsed once, where they are written; matching them needs no text of documents.
+//! Patterns are parsed once, when they are read; matching them needs no text of documents.
 
 mod endpoint;
 mod host;
@@ -19,7 +19,7 @@ pub use need::{Lack, Need, Reached, reached};
 
 use crate::Location;
 
-/// What a driver may do. Empty means nothing.
+/// The grants of a driver. Empty grants nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     /// Folders.
@@ -28,31 +28,31 @@ pub struct Grants {
     pub env: Vec<String>,
     /// Requests that it may make.
     pub http: Vec<HttpGrant>,
-    /// Where it may open connections to.
+    /// Targets of connections.
     pub tcp: Vec<Endpoint>,
-    /// Where it may send datagrams to.
+    /// Targets of datagrams.
     pub udp: Vec<Endpoint>,
     /// Names that it may look up, besides those of the other grants.
     pub dns: Vec<HostPattern>,
-    /// Addresses that no name leads to unless they stand here: loopback, link-local, private and
-    /// multicast ones, and the like. Others need not be named.
+    /// Addresses that no name may lead to unless they are listed here: loopback, link-local,
+    /// private and multicast ones, and similar. Others need not be listed.
     pub addresses: Vec<IpNet>,
-    /// Files with certificates that servers are trusted by, besides the system's. PEM.
+    /// Files with certificates to trust, besides the system's. PEM.
     pub ca: Vec<PathBuf>,
-    /// Secret stores whose secrets it may be given.
+    /// Secret stores whose secrets it may receive.
     pub secrets: Vec<Arc<str>>,
 }
 
 /// A folder that a driver may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirGrant {
-    /// On the host, from the workspace's folder.
+    /// On the host, relative to the workspace's folder.
     pub host: PathBuf,
     /// As the driver sees it, absolute.
     pub guest: String,
     /// Whether it may write.
     pub writable: bool,
-    /// Where its `mode` was written, or else the grant.
+    /// The place of its `mode`, or else of the grant.
     pub location: Location,
 }
 
@@ -64,15 +64,15 @@ impl fmt::Display for DirGrant {
 }
 
 impl Grants {
-    /// Whether a driver may look a name up: those that sockets may go to, and those of `dns`. The
-    /// names of requests are the host's to look up.
+    /// Whether a driver may look up a name: names for sockets, and those of `dns`. The host looks
+    /// up the names of requests.
     pub fn may_look_up(&self, name: &str) -> bool {
         let sockets = self.tcp.iter().chain(&self.udp).map(|grant| &grant.host);
         sockets.chain(&self.dns).any(|host| host.matches_name(name))
     }
 
-    /// Every grant as its capability and what is granted, in the order of the fields and, within
-    /// one, as written.
+    /// Every grant as its capability and pattern, in the order of the fields and, within one, as
+    /// written.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         fn all<'a, T: fmt::Display>(
             name: &'static str,
@@ -94,13 +94,13 @@ impl Grants {
     }
 }
 
-/// A pattern of a grant that is none.
+/// A text that is not a valid pattern of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PatternError {
-    /// What is wrong, as a fragment of a sentence.
+    /// The fault, as a fragment of a sentence.
     pub message: String,
-    /// What would be right.
+    /// How to correct it.
     pub help: &'static str,
 }
 

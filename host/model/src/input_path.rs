@@ -1,5 +1,5 @@
-//! Paths to inputs, by which documents speak of changes (SPEC §9, `ignore_changes` and
-//! `replace_on_changes`). Knows neither how they are written nor what the inputs are.
+//! Paths to inputs, with which documents refer to changes (SPEC §9, `ignore_changes` and
+//! `replace_on_changes`). This module knows neither their syntax nor the inputs.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::Location;
 
-/// The segment that stands for any key and any element.
+/// The segment for any key and any element.
 const ANY: &str = "*";
 
 /// A path to inputs of a resource, below `values`, `secrets`, `params` or `account`.
@@ -15,7 +15,7 @@ const ANY: &str = "*";
 pub struct InputPath {
     /// As written: `values.tags['a.b']` or `/values/tags/a.b`.
     pub text: Arc<str>,
-    /// The same as a JSON Pointer, in which a segment `*` stands for any key and any element.
+    /// The same as a JSON Pointer, in which a segment `*` matches any key and any element.
     pub pointer: Arc<str>,
     /// Where it was written.
     pub location: Location,
@@ -26,9 +26,9 @@ impl InputPath {
     pub const ROOTS: [&'static str; 4] = ["values", "secrets", "params", "account"];
 
     /// Whether a change at a JSON Pointer into `{values, secrets, params, account}` concerns this
-    /// path: the two are equal, or one of them lies below the other. A change at `/values/a`
-    /// concerns the path `/values/a/b`, since the whole of `a` may have come or gone, and a change
-    /// at `/values/a/b` concerns the path `/values/a`.
+    /// path: the two are equal, or one of them is below the other. A change at `/values/a` concerns
+    /// the path `/values/a/b`, because all of `a` may have been added or removed, and a change at
+    /// `/values/a/b` concerns the path `/values/a`.
     pub fn matches(&self, pointer: &str) -> bool {
         fn segments(pointer: &str) -> impl Iterator<Item = &str> {
             pointer.split('/').skip(1)
@@ -36,8 +36,8 @@ impl InputPath {
         segments(&self.pointer).zip(segments(pointer)).all(|(own, other)| own == ANY || own == other)
     }
 
-    /// Whether a change at a JSON Pointer lies at this path or below it, so that all of the change
-    /// is meant and not only a part.
+    /// Whether a change at a JSON Pointer is at this path or below it, so that the path covers all
+    /// of the change and not only a part.
     pub fn covers(&self, pointer: &str) -> bool {
         self.matches(pointer) && pointer.matches('/').count() >= self.pointer.matches('/').count()
     }

@@ -1,4 +1,4 @@
-//! A descriptor written in full: the name of a resource within one environment.
+//! A complete descriptor: the name of a resource within one environment.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::{Class, Descriptor, NameError, Part, ResourceId, TypeName};
 
 /// `TYPE.CLASS#ID`, such as `postgres.default#modules.web.externals.db` (SPEC §1).
 ///
-/// Kept as one text with two offsets: a key is what most memory of a large graph goes into.
+/// Stored as one text with two offsets, because keys take most of the memory of a large graph.
 #[derive(Clone)]
 pub struct Key {
     text: Arc<str>,
@@ -33,8 +33,8 @@ impl Key {
         Self { text: text.into(), type_end, class_end: type_end + 1 + class.len() as u32 }
     }
 
-    /// The key that a descriptor means when the resource `here` says it: class and id left out, or
-    /// `@`, are those of `here`.
+    /// The key of a descriptor in the resource `here`: omitted class and id, or `@`, are those of
+    /// `here`.
     pub fn relative(descriptor: &Descriptor, here: &Self) -> Self {
         let class = match &descriptor.class {
             Part::Named(class) => class,
@@ -47,22 +47,22 @@ impl Key {
         Self::join(&descriptor.type_name, class, id)
     }
 
-    /// Reads a key written in full; class `default` where there is none.
+    /// Reads a complete key; the class is `default` if it is omitted.
     ///
     /// # Errors
-    /// When a part is missing or malformed.
+    /// If a part is missing or malformed.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let (head, id) = text.split_once('#').ok_or_else(|| NameError::Id(text.into()))?;
         let (type_name, class) = head.split_once('.').unwrap_or((head, "default"));
         Self::of_parts(type_name, class, id)
     }
 
-    /// Joins parts that are still to be checked.
+    /// Joins parts that are not validated yet.
     pub(crate) fn of_parts(type_name: &str, class: &str, id: &str) -> Result<Self, NameError> {
         Self::check(type_name, class, id).map(|()| Self::join(type_name, class, id))
     }
 
-    /// Checks parts that are not joined.
+    /// Validates separate parts.
     pub(crate) fn check(type_name: &str, class: &str, id: &str) -> Result<(), NameError> {
         TypeName::check(type_name).and(Class::check(class)).and(ResourceId::check(id))
     }

@@ -1,17 +1,18 @@
-//! What drivers call real things: ids, names, places.
+//! Drivers' names for real objects: ids, names, places.
 
 use std::fmt;
 
 use zeroize::Zeroize;
 
-/// What is shown in place of a secret.
+/// Replaces a secret in shown text.
 const MASK: &str = "[secret]";
 
-/// The id or the name of a real thing, or the name or the place of a manifest, as a driver gives it.
+/// The id or the name of a real object, or the name or the place of a manifest, as a driver gives
+/// it.
 ///
-/// A driver may use a secret in one. Such a label is secret as a whole: it goes to drivers and into
-/// the sealed state as it is, and reads `[secret]` wherever it is shown, also with `Debug`. There is
-/// deliberately no `Serialize`.
+/// A driver may use a secret in one. Such a label is secret as a whole: it goes unchanged to
+/// drivers and to the encrypted state, and reads `[secret]` wherever it is shown, also with
+/// `Debug`. There is deliberately no `Serialize`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Label {
     text: Box<str>,
@@ -19,20 +20,20 @@ pub struct Label {
 }
 
 impl Label {
-    /// A label; `secret` where a secret stands in it.
+    /// A label; `secret` if it contains a secret.
     pub fn new(text: impl Into<Box<str>>, secret: bool) -> Self {
         Self { text: text.into(), secret }
     }
 
-    /// The text, secret or not. Whoever calls this answers for where it goes.
+    /// The text, secret or not. The caller is responsible for where it goes.
     ///
-    /// Whether two labels are of the same thing is decided by this alone: `==` on labels also asks
-    /// whether both are secret.
+    /// Use this alone to decide whether two labels name the same object: `==` on labels also
+    /// compares whether both are secret.
     pub fn expose(&self) -> &str {
         &self.text
     }
 
-    /// Whether a secret stands in it.
+    /// Whether it contains a secret.
     pub fn is_secret(&self) -> bool {
         self.secret
     }
@@ -42,7 +43,7 @@ impl Label {
         self.text.is_empty()
     }
 
-    /// The text for people: masked where it is secret, unless they ask for secrets.
+    /// The text for people: masked if it is secret, unless they request secrets.
     pub fn shown(&self, show_secrets: bool) -> &str {
         if self.secret && !show_secrets { MASK } else { &self.text }
     }

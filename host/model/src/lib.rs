@@ -1,9 +1,9 @@
-//! The words of Purlin: keys, descriptors, contexts, values, recipes and the driver contract's
-//! data.
+//! The types of Purlin: keys, descriptors, contexts, values, recipes and the data of the driver
+//! contract.
 //!
-//! This crate does no I/O, is not async and knows no other crate of the workspace. Text becomes
-//! these types in `purlin-documents` and `purlin-expression`; after that nothing is a string that
-//! means something else.
+//! This crate does no I/O, is not async and knows no other crate of the workspace.
+//! `purlin-documents` and `purlin-expression` turn text into these types; after that no string has
+//! another meaning.
 
 mod bundle;
 mod choices;

@@ -1,4 +1,4 @@
-//! Wishes about replacing, deleting, adopting and renaming (SPEC §9 [C]).
+//! Settings for replacing, deleting, adopting and renaming (SPEC §9 [C]).
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,44 +6,44 @@ use std::time::Duration;
 
 use crate::{Descriptor, InputPath, Key, Location, Urn};
 
-/// What is wished for a resource when it is changed, replaced, deleted, renamed or adopted.
+/// The settings of a resource for changing, replacing, deleting, renaming or adopting it.
 ///
-/// Descriptors mean what they mean to the resource whose wishes these are: class and id left out
-/// are its own.
+/// Descriptors are relative to the resource with these settings: omitted class and id are its own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lifecycle {
-    /// Deleting or replacing it is refused.
+    /// Deleting or replacing it is rejected.
     pub protect: bool,
-    /// It is forgotten where it would be deleted.
+    /// It is forgotten instead of being deleted.
     pub retain: bool,
-    /// Its data may be lost without asking a second time.
+    /// Its data may be lost without a second confirmation.
     pub allow_data_loss: bool,
-    /// No driver call is made for it, whatever the documents say about it.
+    /// No driver call is made for it, whatever the documents contain about it.
     pub paused: bool,
-    /// `Some(true)`: the old one goes before the new one is made. `Some(false)`: that the new one
-    /// is made first is demanded. `None`: as the driver demands, else the new one first.
+    /// `Some(true)`: the old one is deleted before the new one is created. `Some(false)`: the new
+    /// one must be created first. `None`: as the driver requires, otherwise the new one first.
     pub delete_before_replace: Option<bool>,
-    /// Inputs whose changes do not count.
+    /// Inputs whose changes are ignored.
     pub ignore_changes: Vec<InputPath>,
     /// Inputs whose changes replace.
     pub replace_on_changes: Vec<InputPath>,
     /// It is replaced whenever one of these is; it depends on each.
     pub replace_with: Vec<(Descriptor, Location)>,
-    /// It goes with that one: where that one is deleted, there is no delete call for this one. It
-    /// depends on it.
+    /// It is deleted together with that one: then there is no delete call for this one. It depends
+    /// on it.
     pub deleted_with: Option<(Descriptor, Location)>,
     /// Further resources that it waits for.
     pub depends_on: Vec<(Descriptor, Location)>,
-    /// What it was called before.
+    /// Its former names.
     pub aliases: Vec<Alias>,
-    /// The provider id of a thing that exists and is to be adopted.
+    /// The provider id of an existing object to adopt.
     pub import: Option<Arc<str>>,
-    /// The provider id of a thing that is read only, as others manage it. Never together with
-    /// `import`.
+    /// The provider id of an object that is only read, because others manage it. Never together
+    /// with `import`.
     pub observe: Option<Arc<str>>,
-    /// Where `import` or `observe` was written; some where one of them is.
+    /// The place of `import` or `observe`; always set if one of them is.
     pub id_location: Option<Location>,
-    /// How often it is read while it is kept (`purlin reconcile --watch`), if it says so itself.
+    /// How often it is read while it is reconciled (`purlin reconcile --watch`), if it has its own
+    /// interval.
     pub poll_interval: Option<Duration>,
     /// Any text: once it changes, the resource is read at once.
     pub reconcile_requested: Option<Arc<str>>,
@@ -58,12 +58,12 @@ pub struct Alias {
     pub location: Location,
 }
 
-/// How a former name is given.
+/// The form of a former name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AliasName {
     /// Within the same organisation, application and environment.
     Key(Key),
-    /// In full, such as that of another application of the environment.
+    /// In full, such as the name of one from another application of the environment.
     Urn(Urn),
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for AliasName {
     }
 }
 
-/// Wishes as one document writes them: what it does not say is left as it is elsewhere.
+/// Settings as one document writes them: omitted ones stay as they are elsewhere.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LifecycleOptions {
     /// See [`Lifecycle::protect`].
@@ -87,14 +87,14 @@ pub struct LifecycleOptions {
     pub allow_data_loss: Option<bool>,
     /// See [`Lifecycle::paused`].
     pub paused: Option<bool>,
-    /// Everything that says by itself whether it was written; its `protect`, `retain`,
-    /// `allow_data_loss` and `paused` are not looked at.
+    /// All settings that show by themselves whether they were written; its `protect`, `retain`,
+    /// `allow_data_loss` and `paused` are ignored.
     pub rest: Lifecycle,
 }
 
 impl LifecycleOptions {
-    /// These wishes over those of `base`: what is said here wins, and lists are joined, those of
-    /// `base` first.
+    /// These settings merged over those of `base`: written ones take precedence, and lists are
+    /// joined, those of `base` first.
     #[must_use]
     pub fn over(&self, base: &Lifecycle) -> Lifecycle {
         fn joined<T: Clone>(base: &[T], own: &[T]) -> Vec<T> {
@@ -127,8 +127,8 @@ impl LifecycleOptions {
         }
     }
 
-    /// These wishes over those of another document about the same resource, which may in turn be
-    /// put over those of its definition.
+    /// These settings merged over those of another document about the same resource, which may in
+    /// turn be merged over those of its definition.
     #[must_use]
     pub fn over_options(&self, base: &Self) -> Self {
         Self {
@@ -141,12 +141,12 @@ impl LifecycleOptions {
     }
 }
 
-/// Wishes of a Deployment for one resource of its graph, however that came into it.
+/// Settings of a Deployment for one resource of its graph, whatever its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceLifecycle {
     /// The resource.
     pub key: Key,
-    /// What is wished for it, over what its definition wishes.
+    /// Its settings, over those of its definition.
     pub options: LifecycleOptions,
     /// Where the resource was named.
     pub location: Location,

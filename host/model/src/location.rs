@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 /// A place in a document: file, line and column, both counted from 1.
 ///
-/// Line 0 means that the place inside the file is not known; an empty file name means that the
-/// text came from no file at all (a test, an embedding program).
+/// Line 0 means that the place inside the file is unknown; an empty file name means that the text
+/// did not come from a file (a test, an embedding program).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Location {
     /// The file as the user named it, `-` for standard input.

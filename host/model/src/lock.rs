@@ -1,40 +1,40 @@
-//! What was approved of drivers that did not come with Purlin (SPEC §8, versions): the file
-//! `purlin.lock`. It knows nothing of how drivers are found or asked.
+//! Approvals of third-party drivers (SPEC §8, versions): the file `purlin.lock`. This module knows
+//! nothing of how drivers are found or queried.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::Location;
 
-/// What was approved. A driver that does not stand here is not to be used.
+/// The approvals. A driver that is not listed here must not be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lock {
-    /// Each driver by the name that the workspace has for it, with every version approved.
+    /// Each driver by its name in the workspace, with every approved version.
     pub drivers: BTreeMap<Arc<str>, Vec<Pin>>,
-    /// Whether the file has a fault, so that what stands here is not all that it says. Nothing is
-    /// approved then.
+    /// Whether the file has a fault, so that its content here is incomplete. Then nothing is
+    /// approved.
     pub faulty: bool,
     /// Where it was written.
     pub location: Location,
 }
 
-/// One version of a driver as it was when it was approved.
+/// One version of a driver at the time of its approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
-    /// The name that it gives itself, whatever the workspace calls it; none in a lock of before that
-    /// was written down.
+    /// Its own name, whatever its name in the workspace; none in a lock from before that was
+    /// recorded.
     pub name: Option<Arc<str>>,
-    /// The version that it says it is.
+    /// Its own version number.
     pub version: semver::Version,
-    /// What the component is.
+    /// The digest of the component.
     pub digest: Digest,
     /// Capabilities that its imports could use: `dirs`, `env`, `tcp`, …
     pub imports: BTreeSet<String>,
-    /// Capabilities that it asks for, as `capability pattern`.
+    /// The requested capabilities, as `capability pattern`.
     pub wishes: BTreeSet<String>,
-    /// What it was granted, as [`crate::Grants::lines`] says it: `capability grant`.
+    /// The grants at that time, in the form of [`crate::Grants::lines`]: `capability grant`.
     pub grants: BTreeSet<String>,
-    /// Where it was written; of a new one, nowhere.
+    /// Where it was written; nowhere for a new one.
     pub location: Location,
 }
 
@@ -45,7 +45,7 @@ pub struct Digest(Box<str>);
 impl Digest {
     const PREFIX: &'static str = "sha256:";
 
-    /// Reads 64 hex digits in lower case, with `sha256:` before them or not. None for anything
+    /// Reads 64 hex digits in lower case, optionally prefixed with `sha256:`. None for anything
     /// else.
     pub fn parse(text: &str) -> Option<Self> {
         let hex = text.strip_prefix(Self::PREFIX).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Managed resources and the fields by which they refer to one another (SPEC §7 [X]).
+//! Managed resources and the fields with which they refer to one another (SPEC §7 [X]).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use crate::{Key, Location, Map, Path, ResourceId, Template, TypeName, Value};
 
-/// A managed resource: a manifest in the form that Kubernetes uses.
+/// A managed resource: a manifest in the format of Kubernetes.
 ///
-/// Its reference fields are resolved into [`Self::params`]: where the manifest has
-/// `vpcIdRef: {name: net}`, the params have `vpcId`, a placeholder that reads the output `id` of `net`.
+/// Its reference fields are resolved into [`Self::params`]: if the manifest has `vpcIdRef: {name:
+/// net}`, the params have `vpcId`, a placeholder that reads the output `id` of `net`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
     /// `apiVersion`, such as `ec2.aws.crossplane.io/v1beta1`.
     pub api_version: Arc<str>,
     /// `kind`, such as `VPC`.
     pub kind: Arc<str>,
-    /// The type of the resource, by a `ResourceType` or by convention: `ec2/vpc`.
+    /// The type of the resource, from a `ResourceType` or by convention: `ec2/vpc`.
     pub type_name: TypeName,
     /// `metadata.namespace`.
     pub namespace: Option<Arc<str>>,
@@ -26,19 +26,19 @@ pub struct Manifest {
     pub id: ResourceId,
     /// `metadata.labels`.
     pub labels: BTreeMap<Arc<str>, Arc<str>>,
-    /// `metadata.annotations`, without those that tell Purlin what to do.
+    /// `metadata.annotations`, without those that are instructions for Purlin.
     pub annotations: BTreeMap<Arc<str>, Arc<str>>,
-    /// Where the params stand in it.
+    /// The position of its params.
     pub under: Under,
     /// `spec.forProvider`, else `spec`, with reference fields resolved: a map.
     pub params: Arc<Template>,
-    /// What it depends on beside its reference fields.
+    /// Its dependencies besides its reference fields.
     pub depends_on: Vec<Dependency>,
     /// Where it was written.
     pub location: Location,
 }
 
-/// Where the params stand in a manifest.
+/// The position of the params in a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Under {
     /// Under `spec.forProvider`.
@@ -49,16 +49,16 @@ pub enum Under {
     Top,
 }
 
-/// What lies at a place of a manifest (`${manifest.PATH}`).
+/// The content of a place in a manifest (`${manifest.PATH}`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum ManifestPart {
     /// A part of its head.
     Head(Value),
     /// A part of its params, at this path.
     Params(Path),
-    /// A map around its params, which stand in it at this path, beside what is there.
+    /// A map around its params, which are inside it at this path, beside its other entries.
     Around(Map, &'static [&'static str]),
-    /// Nothing; these names are there.
+    /// Nothing; these names exist.
     Nothing(Vec<Arc<str>>),
 }
 
@@ -100,7 +100,7 @@ impl Manifest {
         head
     }
 
-    /// What lies at a path; the params themselves are not looked into.
+    /// The content at a path; does not look into the params.
     pub fn part(&self, path: &Path) -> ManifestPart {
         let under = self.under.path();
         let Some((first, rest)) = path.0.split_first() else {
@@ -134,7 +134,7 @@ impl Manifest {
 }
 
 impl ManifestPart {
-    /// A map with the params put into it.
+    /// A map with the params inserted.
     pub fn around(mut map: Map, names: &[&'static str], params: Value) -> Value {
         match names.split_first() {
             None => {
@@ -157,12 +157,12 @@ impl ManifestPart {
 /// An entry of a manifest's `dependsOn`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dependency {
-    /// What it depends on.
+    /// The target.
     pub target: Target,
-    /// Whether it is provisioned only after that. Otherwise there is no order between the two, but
-    /// each is ready only when both are.
+    /// Whether it is provisioned only after the target. Otherwise there is no order between the
+    /// two, but each is ready only when both are.
     pub blocking: bool,
-    /// Whether it does without that where that is not there.
+    /// Whether it does without the target if that does not exist.
     pub optional: bool,
     /// Where it was written.
     pub location: Location,
@@ -171,16 +171,16 @@ pub struct Dependency {
 /// A reference field: `fooRef`, one entry of `fooRefs`, or `fooSelector`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldReference {
-    /// What it names.
+    /// The target.
     pub target: Target,
-    /// What is read from each resource that it names.
+    /// The value that is read from each target.
     pub read: Attribute,
 }
 
 /// The resources that a reference field or an entry of `dependsOn` names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// Their type. `None`: the only manifest that fits, whatever its type.
+    /// Their type. `None`: the only matching manifest, whatever its type.
     pub type_name: Option<TypeName>,
     /// The namespace of the manifest that refers, or the one that the field names.
     pub namespace: Option<Arc<str>>,
@@ -188,7 +188,7 @@ pub struct Target {
     pub which: Which,
 }
 
-/// Which resources of a type and namespace are meant.
+/// The selection among the resources of a type and namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Which {
     /// The one with this name.
@@ -199,10 +199,10 @@ pub enum Which {
     AllLabelled(BTreeMap<Arc<str>, Arc<str>>),
 }
 
-/// What a reference field reads from the resource that it names.
+/// The value that a reference field reads from its target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Attribute {
-    /// An output; `id` where the `ResourceType` names none.
+    /// An output; `id` if the `ResourceType` names none.
     Output(Path),
     /// `${ref.X}` of a composite attribute (`x-reference: {build: …}`): the target's own name or
     /// namespace, a field of its params, or else an output.
@@ -221,7 +221,7 @@ impl fmt::Display for Target {
                 return write!(f, "{name}`");
             }
             Which::Labelled(labels) => ("a", labels),
-            // Where some fit, they are all meant; where none does, it says so of the first.
+            // If some match, all of them are targets; if none does, the text is about the first.
             Which::AllLabelled(labels) => ("any", labels),
         };
         let kind = self.type_name.as_ref().map_or("manifest", TypeName::as_str);

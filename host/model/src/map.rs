@@ -1,4 +1,4 @@
-//! Maps of values, shared until one of those who have them changes it.
+//! Maps of values, shared until one owner changes them.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::Value;
 use crate::entries::{Entries, Iter, IterMut};
 
-/// The entries of a map value, in the order of the document. A clone shares them, and whoever changes one that
-/// is shared gets entries of its own: what was resolved, recorded and compared is most often the same.
+/// The entries of a map value, in the order of the document. Clones share them, and changing a
+/// shared one copies it first: resolved, recorded and compared values are usually the same.
 #[derive(Clone, Default)]
 pub struct Map(Option<Arc<Entries<Value>>>);
 
@@ -19,12 +19,12 @@ impl Map {
         Self(None)
     }
 
-    /// An empty map with room for so many entries.
+    /// An empty map with capacity for this many entries.
     pub fn with_capacity(entries: usize) -> Self {
         Self((entries > 0).then(|| Arc::new(Entries::with_capacity(entries))))
     }
 
-    /// The entries, where nobody else has them.
+    /// The entries, if they are not shared.
     pub(crate) fn alone(&mut self) -> Option<&mut Entries<Value>> {
         self.0.as_mut().and_then(Arc::get_mut)
     }
@@ -35,7 +35,7 @@ impl Map {
         entries.values_mut().for_each(|value| value.share_names(share));
     }
 
-    /// The entries for somebody who takes them.
+    /// The entries, owned.
     pub fn into_entries(self) -> Entries<Value> {
         self.0.map_or_else(Entries::default, Arc::unwrap_or_clone)
     }

@@ -35,16 +35,16 @@ macro_rules! name {
             /// Checks a name.
             ///
             /// # Errors
-            /// When the text breaks the rule of SPEC §2.
+            /// If the text breaks the rule of SPEC §2.
             pub fn new(text: impl AsRef<str>) -> Result<Self, NameError> {
                 let text = text.as_ref();
                 Self::check(text).map(|()| Self($kept(text)))
             }
 
-            /// Checks a text that is not kept as a name of its own.
+            /// Checks a text that is not stored as a separate name.
             ///
             /// # Errors
-            /// As [`Self::new`].
+            /// As for [`Self::new`].
             pub(crate) fn check(text: &str) -> Result<(), NameError> {
                 if $valid(text) { Ok(()) } else { Err(NameError::$error(text.into())) }
             }
@@ -119,7 +119,7 @@ impl TypeName {
 }
 
 impl Class {
-    /// The class of a resource that asks for none.
+    /// The default class of a resource.
     pub fn default_class() -> Self {
         static DEFAULT: LazyLock<Arc<str>> = LazyLock::new(|| "default".into());
         Self(Arc::clone(&DEFAULT))

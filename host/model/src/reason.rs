@@ -1,7 +1,7 @@
-//! Why a step of a plan is taken, why a recorded resource is not as wanted, and what was found about
-//! one: values that the planner decides with, the state stores and programs read (SPEC §9, §10).
+//! Why a step of a plan is taken, why a recorded resource is not as wanted, and findings about one:
+//! values that the planner decides with, the state stores and programs read (SPEC §9, §10).
 //!
-//! There are no sentences in here; `words.rs` has all of them. Each value has a stable code in kebab
+//! This module has no sentences; `words.rs` has all of them. Each value has a stable code in kebab
 //! case, and serialises as a map of the code and its data.
 
 use std::sync::Arc;
@@ -17,40 +17,40 @@ use crate::{Departure, Key, Label, Urn};
 pub enum Reason {
     /// It is not recorded: it does not exist yet.
     New,
-    /// It is recorded as gone, and the documents ask for it.
+    /// It is recorded as gone, and the documents contain it.
     Gone,
-    /// Inputs have other values than those it was last provisioned with.
+    /// Its inputs differ from those of the last provisioning.
     InputsChanged,
-    /// Inputs read values that become known while the plan is carried out, and may differ then.
+    /// Inputs read values that become known during the apply, and may differ then.
     InputsMayChange,
     /// The inputs differ from the recorded ones only before the driver's `check` fills in defaults.
     InputsChangedBeforeCheck,
-    /// It was found to differ from what the documents say when it was adopted or read.
+    /// It differed from the documents when it was adopted or read.
     FoundDifferent,
     /// Another definition provisions it.
     DefinitionChanged {
-        /// Id of the definition so far.
+        /// Id of the previous definition.
         before: Arc<str>,
-        /// Id of the definition from now on.
+        /// Id of the new definition.
         now: Arc<str>,
     },
     /// Another driver provisions it.
     DriverChanged {
-        /// Name of the driver so far.
+        /// Name of the previous driver.
         before: Arc<str>,
-        /// Name of the driver from now on.
+        /// Name of the new driver.
         now: Arc<str>,
     },
     /// Its driver has another version.
     DriverVersionChanged {
         /// Name of the driver.
         driver: Arc<str>,
-        /// The version so far.
+        /// The previous version.
         before: Arc<str>,
-        /// The version from now on.
+        /// The new version.
         now: Arc<str>,
     },
-    /// Its driver has the same version and other bytes.
+    /// Its driver has the same version and a different digest.
     DriverRebuilt {
         /// Name of the driver.
         driver: Arc<str>,
@@ -65,57 +65,57 @@ pub enum Reason {
         /// Name of the driver.
         driver: Arc<str>,
     },
-    /// The documents say that a change there replaces it (`lifecycle.replace_on_changes`).
+    /// The documents require that a change there replaces it (`lifecycle.replace_on_changes`).
     ReplaceOnChanges {
         /// The path, as the documents write it.
         path: Arc<str>,
     },
-    /// It is marked to be replaced (`purlin state taint`).
+    /// It is marked for replacement (`purlin state taint`).
     Tainted,
-    /// The caller asks to replace it (`--replace`).
+    /// The caller requests its replacement (`--replace`).
     ReplaceRequested,
     /// It is replaced together with another one (`lifecycle.replace_with`).
     ReplacedWith {
         /// The other resource.
         other: Key,
     },
-    /// It goes with another one (`lifecycle.deleted_with`), which is replaced or deleted.
+    /// It is deleted with another one (`lifecycle.deleted_with`), which is replaced or deleted.
     GoesWith {
         /// The other resource.
         other: Key,
     },
-    /// The caller asks to provision every resource (`--full`).
+    /// The caller requests provisioning of every resource (`--full`).
     Full,
-    /// It exists, and is to be managed from now on (`lifecycle.import`).
+    /// It exists, and is managed from now on (`lifecycle.import`).
     Adopted {
-        /// The driver's id of it.
+        /// The driver's id for it.
         #[serde(serialize_with = "shown")]
         id: Label,
     },
-    /// It was only observed so far, and is to be managed from now on.
+    /// It was only observed so far, and is managed from now on.
     NoLongerObserved,
     /// Others manage it, and it is only observed (`lifecycle.observe`).
     Observed {
-        /// The driver's id of it.
+        /// The driver's id for it.
         #[serde(serialize_with = "shown")]
         id: Label,
     },
-    /// It stands for an installation of another environment.
+    /// It represents an installation of another environment.
     Uses {
         /// That installation.
         other: Urn,
     },
     /// It was managed so far, and is only observed from now on.
     NoLongerManaged,
-    /// The documents no longer ask for it.
+    /// The documents no longer contain it.
     LeftDocuments {
-        /// Why; none where that is not known.
+        /// Why; none if unknown.
         #[serde(flatten)]
         departure: Option<Box<Departure>>,
     },
-    /// The caller asks to delete what is recorded (`purlin destroy`).
+    /// The caller requests its deletion (`purlin destroy`).
     Destroyed,
-    /// It is an old copy: a new one took its place, and it could not be deleted then.
+    /// It is an old copy: a new one replaced it, and it could not be deleted then.
     Replaced,
     /// Others manage it: its record is removed, and no driver is called.
     ForgottenExternal,
@@ -123,16 +123,17 @@ pub enum Reason {
     ForgottenGone,
     /// It is retained (`lifecycle.retain`): its record is removed, and no driver is called.
     ForgottenRetained,
-    /// Its replacement retains the old one (`lifecycle.retain`), which no record is kept of.
+    /// Its replacement retains the old one (`lifecycle.retain`), of which no record is kept.
     OldOneRetained,
-    /// What exists was to be retained (`lifecycle.retain`), and is deleted with the resource that it lives in.
+    /// It should be retained (`lifecycle.retain`), and is deleted with the resource that contains
+    /// it.
     OldOneNotRetained {
-        /// What it lives in.
+        /// The resource that contains it.
         other: Key,
     },
-    /// It is read, to record what it is like now (`purlin refresh`).
+    /// It is read, to record its current state (`purlin refresh`).
     Refreshed,
-    /// A call that deletes it was interrupted, and what became of it is found out.
+    /// A call that deletes it was interrupted, and the outcome is found out.
     InterruptedDelete,
     /// A call that creates it was interrupted, and may have succeeded.
     MayExist,
@@ -142,7 +143,7 @@ pub enum Reason {
     MayBeGone,
     /// It is paused (`lifecycle.paused`): no driver is called for it.
     Paused,
-    /// It waits for a resource that cannot be provisioned now, and so is left alone (SPEC §7).
+    /// It waits for a resource that cannot be provisioned now, and so is skipped (SPEC §7).
     Waits(Wait),
     /// An operation on it failed a short time ago, and it is tried again later.
     BackedOff {
@@ -150,10 +151,10 @@ pub enum Reason {
         #[serde(rename = "error")]
         message: Arc<str>,
     },
-    /// It was changed outside of Purlin, and the workspace has that reported, not repaired
-    /// (`reconcile.drift: report`).
+    /// It was changed outside of Purlin, and the workspace is configured to report that instead of
+    /// repairing it (`reconcile.drift: report`).
     DriftReported,
-    /// It is to be deleted or replaced, and nobody could be asked for consent.
+    /// Its deletion or replacement needs consent, and there was no one to ask.
     NeedsConsent {
         /// Which of the two.
         action: Arc<str>,
@@ -163,26 +164,25 @@ pub enum Reason {
     Unfinished(Unfinished),
 }
 
-/// A wait for something that cannot be provisioned now, and the way there.
+/// A wait for something that cannot be provisioned now, and the path to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Wait {
-    /// The resources on the way, beginning with the one that is depended on directly; empty where that
-    /// is `what`.
+    /// The resources on the path, beginning with the direct dependency; empty if that is `what`.
     pub through: Vec<Key>,
-    /// How many further resources, at the end of the way, `through` leaves out.
+    /// How many further resources, at the end of the path, `through` omits.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: usize,
-    /// What there is to wait for.
+    /// The target of the wait.
     #[serde(flatten)]
     pub what: Awaited,
 }
 
-/// The longest way that a wait names whole: a chain of thousands of resources would take the square of
-/// its length otherwise.
+/// The longest path that a wait lists completely: otherwise a chain of thousands of resources would
+/// take the square of its length.
 const LONGEST_WAY: usize = 32;
 
 impl Wait {
-    /// A wait without a way.
+    /// A wait without a path.
     pub fn directly(what: Awaited) -> Self {
         Self { through: Vec::new(), left_out: 0, what }
     }
@@ -206,33 +206,34 @@ fn is_zero(count: &usize) -> bool {
 #[serde(tag = "for", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Awaited {
-    /// A resource that a reference field names and no document declares.
+    /// The target of a reference field that no document declares.
     Missing {
-        /// What the field names, in words.
+        /// The target of the field, in words.
         target: Arc<str>,
-        /// The field as it was written, such as `vpcIdRef: net`.
+        /// The field as written, such as `vpcIdRef: net`.
         field: Arc<str>,
         /// Where, as `FILE:LINE:COLUMN`.
         at: Arc<str>,
-        /// A resource with a like name.
+        /// A resource with a similar name.
         near: Option<Key>,
     },
-    /// A resource that is left alone and depends on the old one of a replacement, which has to be deleted
+    /// A skipped resource that depends on the old one of a replacement, which has to be deleted
     /// first.
     Dependent {
         /// Which.
         key: Key,
     },
-    /// A value that a reference field reads, and that the other resource has not, or has empty.
+    /// A value that a reference field reads, and that the other resource does not have, or has
+    /// empty.
     Empty {
         /// Of which resource.
         key: Key,
-        /// Where the value lies, such as `id`.
+        /// The path of the value, such as `id`.
         path: Arc<str>,
         /// The reference field, as `FILE:LINE:COLUMN`.
         at: Arc<str>,
     },
-    /// A resource that is paused, and does not exist or still depends on what waits.
+    /// A paused resource that does not exist or still depends on the waiting one.
     Paused {
         /// Which.
         key: Key,
@@ -245,14 +246,14 @@ pub enum Awaited {
         #[serde(rename = "error")]
         message: Arc<str>,
     },
-    /// A resource that takes consent to be replaced.
+    /// A resource whose replacement needs consent.
     NeedsConsent {
         /// Which.
         key: Key,
     },
 }
 
-/// Why a resource that exists is not known to be as the last deployment wanted it.
+/// Why an existing resource is not known to match the last deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum Unfinished {
@@ -262,7 +263,7 @@ pub enum Unfinished {
     InterruptedUpdate,
     /// The call that creates it was interrupted.
     InterruptedCreate,
-    /// Its driver could not finish, or did something else than it had promised.
+    /// Its driver could not finish, or broke its promise.
     Failed {
         /// What failed, without secrets.
         #[serde(rename = "error")]
@@ -270,7 +271,7 @@ pub enum Unfinished {
     },
 }
 
-/// What was found about a resource while a plan was carried out, or looked at for one.
+/// A finding about a resource during an apply, or while a plan was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "finding", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -285,7 +286,7 @@ pub enum Finding {
     Created,
     /// The interrupted call did not create it.
     NotCreated,
-    /// Whether the interrupted call created it cannot be found out.
+    /// It cannot be determined whether the interrupted call created it.
     MayExist,
     /// The interrupted call will be repeated, which creates it unless it exists.
     CreateRepeated,
@@ -295,9 +296,10 @@ pub enum Finding {
     NotDeleted,
     /// Its record was removed, and it was not deleted.
     Forgotten,
-    /// Its record was removed, and it was not deleted: another record is about the same real thing.
+    /// Its record was removed, and it was not deleted: another record is about the same real
+    /// object.
     ForgottenShared,
-    /// A call with the recorded inputs failed, and one with those of the current documents succeeded.
+    /// A call with the recorded inputs failed, and one with the current inputs succeeded.
     CurrentInputs,
     /// It was not recorded, and its driver found it by its name.
     FoundByName,
@@ -392,7 +394,7 @@ impl Finding {
     }
 }
 
-/// A driver's id, masked where it is secret.
+/// A driver's id, masked if it is secret.
 fn shown<S: Serializer>(id: &Label, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(id)
 }

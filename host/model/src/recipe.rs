@@ -1,25 +1,25 @@
-//! How a resource is provisioned: what a definition and a bundle have in common (SPEC §1, recipe).
+//! How a resource is provisioned: the common part of a definition and a bundle (SPEC §1, recipe).
 
 use std::sync::Arc;
 
 use crate::{Descriptor, Lifecycle, Location, Requirement, Template};
 
-/// A driver by name, and the versions that will do.
+/// A driver by name, and the accepted versions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DriverRequirement {
     /// `ORG/NAME`, such as `purlin/echo`.
     pub name: Arc<str>,
-    /// The range of versions behind `@`; any version if there is none.
+    /// The range of versions after `@`; any version if there is none.
     pub range: Option<purlin_range::Range>,
     /// Where it was written.
     pub location: Location,
 }
 
-/// Driver, inputs, and what they bring along.
+/// Driver, inputs, and co-provisioned resources.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
-    /// Name of the definition or bundle that it was compiled from; `None` for the built-in echo
-    /// that `workload` and `base-env` fall back to.
+    /// Name of the definition or bundle that it was compiled from; `None` for the built-in echo,
+    /// the fallback of `workload` and `base-env`.
     pub name: Option<Arc<str>>,
     /// The driver.
     pub driver: DriverRequirement,
@@ -27,7 +27,7 @@ pub struct Recipe {
     pub account: Option<Template>,
     /// `inputs.values`, a map.
     pub values: Template,
-    /// `inputs.secrets`, a map; secret whatever it is made from.
+    /// `inputs.secrets`, a map; secret whatever its values.
     pub secrets: Template,
     /// `inputs.secret_refs`: a tree with leaves `{store, ref, version}` or `{value}`. Never
     /// together with `secrets`.
@@ -35,23 +35,24 @@ pub struct Recipe {
     /// `inputs.connection`, a map: how to reach the system that the resource is in. Leaves `{store, ref,
     /// version}` are secrets of a store.
     pub connection: Option<Template>,
-    /// Outputs that are made from those of other resources, a map, beside the outputs of the driver: what a bundle
-    /// promotes from its requirements.
+    /// Outputs that are made from those of other resources, a map, in addition to the driver's:
+    /// those that a bundle promotes from its requirements.
     pub promoted: Option<Template>,
     /// Resources to add whenever this recipe is used.
     pub provision: Vec<Provision>,
-    /// The bundles that each resource needs which this recipe provisions. Its templates read their outputs as
-    /// [`Reference::Named`](crate::Reference::Named), until a [`Requirer`](crate::Requirer) fills them in. Empty where
-    /// a bundle was compiled: its requirements are installations already.
+    /// The bundles that each resource with this recipe requires. Its templates read their outputs
+    /// as [`Reference::Named`](crate::Reference::Named), until a [`Requirer`](crate::Requirer)
+    /// fills them in. Empty for a compiled bundle: its requirements are already installations.
     pub requires: Vec<Requirement>,
-    /// Wishes about replacing, deleting and the like.
+    /// Settings for replacing, deleting and so on.
     pub lifecycle: Lifecycle,
     /// Where the recipe was written.
     pub location: Location,
 }
 
 impl Recipe {
-    /// Everything that may hold placeholders of this recipe, but for the params of what it provisions.
+    /// Everything that may hold placeholders of this recipe, except the params of co-provisioned
+    /// resources.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         let Self { account, values, secrets, secret_refs, connection, promoted, .. } = self;
         account.iter().chain([values, secrets]).chain(secret_refs).chain(connection).chain(promoted)
@@ -61,7 +62,7 @@ impl Recipe {
 /// One entry of `provision`: co-provisioning [G].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Provision {
-    /// What to add; class and id left out are those of the co-provisioner.
+    /// The resource to add; omitted class and id are those of the co-provisioner.
     pub descriptor: Descriptor,
     /// Adds an edge from the new resource to its co-provisioner.
     pub is_dependent: bool,

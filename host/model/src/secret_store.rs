@@ -1,12 +1,12 @@
-//! Where secrets are kept that definitions only name (SPEC §3, `secret_refs`): the operator's to
-//! configure, under `secret_stores` of the workspace. Data only: nothing here reads a secret.
+//! The stores of secrets that definitions name (SPEC §3, `secret_refs`): the operator configures
+//! them under `secret_stores` of the workspace. Data only: nothing here reads a secret.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::{DriverRequirement, Location, Value};
 
-/// A store of secrets as it is configured.
+/// The configuration of a secret store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecretStore {
     /// How it is read.
@@ -15,13 +15,13 @@ pub struct SecretStore {
     pub location: Location,
 }
 
-/// How a store is read. A secret's name in it is its `ref`.
+/// How a store is read. The name of a secret in it is its `ref`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SecretStoreKind {
-    /// A folder, with a file for each secret; or a YAML or JSON file, in which the name is the path
-    /// of keys with `/` between. From the workspace's folder.
+    /// A folder, with one file per secret; or a YAML or JSON file, in which the name is the path of
+    /// keys separated by `/`. Relative to the workspace's folder.
     File(PathBuf),
-    /// Environment variables: the text before the name of each.
+    /// Environment variables: the prefix of their names.
     Env(String),
     /// A program that prints the secret.
     Command(SecretCommand),
@@ -32,16 +32,16 @@ pub enum SecretStoreKind {
 /// A program that prints a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretCommand {
-    /// What is run.
+    /// The program.
     pub program: String,
-    /// Its arguments, in which `{ref}` and `{version}` stand for those of the secret.
+    /// Its arguments, in which `{ref}` and `{version}` are replaced by those of the secret.
     pub arguments: Vec<String>,
-    /// How long it may take; 30 seconds where nothing is written.
+    /// Its time limit; 30 seconds by default.
     pub time: Option<Duration>,
 }
 
 impl SecretCommand {
-    /// Whether an argument holds this placeholder, `{ref}` or `{version}`.
+    /// Whether an argument contains this placeholder, `{ref}` or `{version}`.
     pub fn takes(&self, placeholder: &str) -> bool {
         self.arguments.iter().any(|argument| argument.contains(placeholder))
     }
@@ -50,7 +50,7 @@ impl SecretCommand {
 /// A driver that looks up secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecretDriver {
-    /// Which.
+    /// The driver.
     pub driver: DriverRequirement,
     /// Its `inputs.values`, a map.
     pub values: Value,

@@ -1,4 +1,4 @@
-//! What is recorded of an installation beside what is of every resource, so that others can use it (SPEC §6).
+//! The additional record of an installation, with which others can use it (SPEC §6).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,32 +8,33 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{BundleReference, Declared, Urn};
 
-/// What others may know of an installation.
+/// The part of an installation that others may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// Its namespace, empty for the global one.
     pub namespace: Arc<str>,
-    /// The group that shares it; none where nobody may.
+    /// The group that shares it; none if it may not be shared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Arc<str>>,
     /// Whether a person set the group, so that documents do not change it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hand: bool,
-    /// The interface that its bundle says to implement.
+    /// The interface that its bundle claims to implement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provides: Option<Arc<str>>,
-    /// What its bundle offers.
+    /// The outputs that its bundle offers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<Offered>,
-    /// The digest of that, in hex.
+    /// The digest of them, in hex.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub interface: Arc<str>,
-    /// The outputs that its bundle makes from those of its requirements, where its driver gives the others: by name,
-    /// a value in the words of definitions. They are computed where they are read, so that they follow what they
-    /// are made from.
+    /// The outputs that its bundle makes from those of its requirements, if its driver gives the
+    /// others: by name, a value in the syntax of definitions. They are computed when they are read,
+    /// so that they follow their sources.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub promoted: BTreeMap<Arc<str>, serde_json::Value>,
-    /// The installation of another environment that it stands for. Then it is none itself.
+    /// The installation of another environment that it represents. Then it is not an installation
+    /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses: Option<Use>,
 }
@@ -43,32 +44,33 @@ pub struct Share {
 pub struct Offered {
     /// Its name.
     pub name: Arc<str>,
-    /// `$id`: the name that it is known by everywhere.
+    /// `$id`: its globally known name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Arc<str>>,
-    /// What JSON Schema says of its values.
+    /// JSON Schema keywords for its values.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub schema: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What somebody needs of an installation of another environment.
+/// The needs of a user in an installation of another environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Use {
     /// The URN of the installation.
     pub installation: Urn,
-    /// Whether a person named it: then neither its bundle nor its version is held against the requirement.
+    /// Whether a person named it: then neither its bundle nor its version is compared with the
+    /// requirement.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hand: bool,
-    /// The versions that will do, as they are written; none where any will.
+    /// The accepted versions, as written; none if any is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Arc<str>>,
-    /// The outputs that are read, by the names that the installation has for them.
+    /// The outputs that are read, by the installation's names for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<Arc<str>>,
 }
 
 impl Share {
-    /// What is recorded of an installation of a bundle that offers this.
+    /// The record of an installation of a bundle with these offers.
     pub fn new(
         namespace: Arc<str>,
         group: Option<Arc<str>>,
@@ -80,7 +82,7 @@ impl Share {
         Self { namespace, group, by_hand: false, provides, offers, interface, promoted, uses: None }
     }
 
-    /// Whether what is recorded of its interface is what was written down once.
+    /// Whether the recorded interface matches its digest.
     pub fn is_whole(&self) -> bool {
         self.interface == digest(&self.offers)
     }
@@ -101,30 +103,31 @@ fn digest(offers: &[Offered]) -> Arc<str> {
     digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
 }
 
-/// An installation that is recorded somewhere, as requirements see it.
+/// A recorded installation, as requirements see it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Existing {
     /// Its URN.
     pub urn: Urn,
-    /// What it is called in its environment.
+    /// Its name in its environment.
     pub name: Arc<str>,
-    /// The environment that it lies in, for people.
+    /// Its environment, for people.
     pub place: Arc<str>,
-    /// What it is made from.
+    /// The bundle that it is made from.
     pub reference: BundleReference,
-    /// What others may know of it.
+    /// The part that others may see.
     pub share: Arc<Share>,
-    /// The names of the outputs that are recorded.
+    /// The names of the recorded outputs.
     pub outputs: Arc<BTreeSet<Arc<str>>>,
-    /// Whether it can be used: it exists as its last deployment wanted it, and nothing is about to change that.
+    /// Whether it can be used: it exists and matches its last deployment, and no change of that is
+    /// pending.
     pub is_ready: bool,
 }
 
-/// Somebody in another environment who uses an installation.
+/// A user of an installation in another environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// The URN of what stands for the installation there.
+    /// The URN of the resource that represents the installation there.
     pub urn: Urn,
-    /// What it needs.
+    /// Its needs.
     pub needs: Use,
 }

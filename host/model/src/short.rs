@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// So many texts are known at a time.
+/// The maximum number of cached texts.
 const KNOWN: usize = 256;
 
-/// The longest text that is looked for, in bytes.
+/// The longest cached text, in bytes.
 const LONGEST: usize = 32;
 
-/// A text that is most likely wanted again: where the thread had the same a short while ago, it is that one. A
-/// hundred thousand placeholders name the same few types and outputs.
+/// A text that will probably be needed again: if the thread used the same text recently, it returns
+/// that one. A hundred thousand placeholders name the same few types and outputs.
 pub fn short_text(text: &str) -> Arc<str> {
     thread_local! {
         static TEXTS: RefCell<Box<[Option<Arc<str>>]>> = RefCell::new(vec![None; KNOWN].into());
@@ -18,7 +18,7 @@ pub fn short_text(text: &str) -> Arc<str> {
     if text.len() > LONGEST {
         return text.into();
     }
-    // FNV-1a, which is short for short texts.
+    // FNV-1a, which is fast for short texts.
     let hash =
         text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     TEXTS.with(|texts| {

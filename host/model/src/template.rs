@@ -1,7 +1,7 @@
 //! Values as documents write them, with placeholders already parsed (SPEC §4).
 //!
-//! The types live here because recipes and requests hold them; parsing, dependencies and
-//! evaluation live in `purlin-expression`.
+//! The types are here because recipes and requests contain them; parsing, dependencies and
+//! evaluation are in `purlin-expression`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,8 +14,8 @@ use crate::{ContextField, Descriptor, Entries, Location, Selector, Value};
 pub enum Template {
     /// No placeholder anywhere below.
     Constant(Value),
-    /// Text with at least one placeholder.
-    /// Literal text and placeholders in turn. A single placeholder alone takes the value's type.
+    /// Text with at least one placeholder. Literal text and placeholders alternate. A single
+    /// placeholder alone takes the value's type.
     Text(Arc<[Piece]>),
     /// A list with a placeholder somewhere below.
     List(Vec<Template>),
@@ -47,12 +47,12 @@ impl Template {
     }
 }
 
-/// A stretch of a text.
+/// A part of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
-    /// As it stands, escapes undone.
+    /// Literal text, with escapes undone.
     Literal(Arc<str>),
-    /// To be filled in.
+    /// A placeholder to fill in.
     Placeholder(Placeholder),
 }
 
@@ -61,16 +61,17 @@ pub enum Piece {
 pub struct Placeholder {
     /// What it refers to.
     pub reference: Reference,
-    /// `?`, `??` and pipes, where it has any.
+    /// `?`, `??` and pipes, if it has any.
     pub modifiers: Option<Box<Modifiers>>,
-    /// As written, with `${` and `}`, where [`source`](Self::source) does not make that of the reference.
+    /// As written, with `${` and `}`, if [`source`](Self::source) does not derive that from the
+    /// reference.
     written: Option<Arc<str>>,
     /// Where it was written.
     pub location: Location,
 }
 
 impl Placeholder {
-    /// A placeholder that was written as `source`, with `${` and `}`.
+    /// A placeholder written as `source`, with `${` and `}`.
     pub fn new(
         reference: Reference,
         modifiers: Option<Box<Modifiers>>,
@@ -82,7 +83,7 @@ impl Placeholder {
         Self { reference, modifiers, written, location }
     }
 
-    /// The same, as it was written, with another reference in its place.
+    /// The same, as written, with another reference.
     #[must_use]
     pub fn with_reference(&self, reference: Reference) -> Self {
         let written = Some(self.source().into());
@@ -98,8 +99,8 @@ impl Placeholder {
     }
 }
 
-/// How most documents write a reference to an output of a resource, which is most of what large ones hold: nobody
-/// has to keep a text that can be made again.
+/// The usual spelling of a reference to an output of a resource. Large documents consist mostly of
+/// these: a text that can be derived need not be stored.
 fn usual(reference: &Reference) -> Option<String> {
     let Reference::Resource(descriptor, Access::Outputs(path)) = reference else { return None };
     let mut source = format!("${{resources['{descriptor}'].outputs");
@@ -111,40 +112,40 @@ fn usual(reference: &Reference) -> Option<String> {
     Some(source)
 }
 
-/// What a placeholder does beside reading (SPEC §4 [+]).
+/// The modifiers of a placeholder (SPEC §4 [+]).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Modifiers {
-    /// What it becomes where its path is absent.
+    /// Its value if its path is absent.
     pub absent: Absent,
-    /// What the value goes through, in this order.
+    /// The functions applied to the value, in this order.
     pub pipes: Vec<Pipe>,
 }
 
-/// What a placeholder becomes where its path is absent.
+/// The value of a placeholder if its path is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Absent {
-    /// A fault: the path has to be there.
+    /// A fault: the path must exist.
     #[default]
     Fault,
-    /// `${path?}`: nothing. An entry of a map or list is left out, and so is a text that it is part
-    /// of.
+    /// `${path?}`: nothing. An entry of a map or list is omitted, and so is a text that contains
+    /// it.
     LeftOut,
     /// `${path ?? literal}`.
     Default(Value),
 }
 
-/// A function of the closed set that values go through.
+/// A function for values, from the closed set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pipe {
-    /// Percent-encodes a text, so that it can be any part of a URL.
+    /// Percent-encodes a text, so that it can be used in any part of a URL.
     UrlEncode,
     /// Encodes a text in base64, with padding.
     Base64,
     /// Writes any value as JSON.
     Json,
-    /// Makes a text lower case.
+    /// Converts a text to lower case.
     Lower,
-    /// Makes a text upper case.
+    /// Converts a text to upper case.
     Upper,
 }
 
@@ -181,21 +182,21 @@ impl fmt::Display for Path {
 pub enum Reference {
     /// `context.…`
     Context(ContextField),
-    /// `resources.DESCRIPTOR.…`: one resource, added to the graph if it is not there.
+    /// `resources.DESCRIPTOR.…`: one resource, which is added to the graph if it is missing.
     Resource(Descriptor, Access),
     /// `resources.START<A>B.…`: every selected resource, as a list.
     Selected(Box<Selector>, Access),
     /// `values.K`: a value of the deployment.
     Value(Path),
-    /// `params.K`: what the developer gave this resource.
+    /// `params.K`: the developer's params for this resource.
     Param(Path),
-    /// `manifest.K`: the manifest that this resource was written as, its references resolved.
+    /// `manifest.K`: the manifest of this resource, with its references resolved.
     Manifest(Path),
     /// `metadata.K` in a Score file.
     Metadata(Path),
     /// `resources.NAME[.OUTPUT…]` in a Score file, `externals.NAME…` or `shared.NAME…` in a
-    /// Deployment Set: a resource by the name that the workload gave it. An empty path is the
-    /// resource itself, which reads as its id.
+    /// Deployment Set: a resource by the workload's name for it. An empty path is the resource
+    /// itself, which reads as its id.
     Named(Arc<str>, Path),
     /// `shared.NAME…` in a Deployment Set.
     Shared(Arc<str>, Path),
@@ -205,7 +206,7 @@ pub enum Reference {
     Field(Arc<crate::FieldReference>),
 }
 
-/// What a bundle may know of the installation that is made from it.
+/// The fields of its installation that a bundle can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InstallationField {
     /// `installation.id`: permanent and unique.
@@ -214,7 +215,7 @@ pub enum InstallationField {
     Name,
     /// `installation.namespace`; empty for the global one.
     Namespace,
-    /// `installation.root.id`: of the one that somebody asked for, and this one was made for.
+    /// `installation.root.id`: of the requested one that this one was created for.
     RootId,
     /// `installation.root.name`
     RootName,
@@ -231,7 +232,7 @@ impl InstallationField {
     ];
 }
 
-/// What is read from a resource.
+/// The value that is read from a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// `.outputs.OUTPUT[.SUB…]`; an empty path reads all outputs.

@@ -1,15 +1,15 @@
-//! What the host itself sees go wrong while a driver works: a server that cannot be reached, an
-//! access that no grant covers. Facts, whatever language the driver is written in and whatever it
-//! says itself; they get their words where people read them.
+//! Problems that the host itself observes while a driver works: an unreachable server, or a missing
+//! grant. They are facts, whatever the driver's language and messages; they get their words when
+//! they are shown.
 
-/// What happened between a call and a server.
+/// A problem between a call and a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// `HOST:PORT`, or a host alone where only its name was looked up.
+    /// `HOST:PORT`, or a host alone if only its name was looked up.
     pub server: String,
-    /// The request, where it was one.
+    /// The request, if there was one.
     pub request: Option<Request>,
-    /// What went wrong.
+    /// The problem.
     pub problem: Problem,
 }
 
@@ -22,20 +22,20 @@ pub struct Request {
     pub url: String,
 }
 
-/// What can go wrong between a call and a server.
+/// The possible problems between a call and a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// The machine answers, and no server listens on the port.
     Refused,
     /// No name server knows the name.
     UnknownHost,
-    /// There is no way there.
+    /// There is no route.
     Unreachable,
     /// No connection was made in time.
     ConnectTimeout,
     /// A connection was made, and no reply came in time.
     ReplyTimeout,
-    /// TLS could not be agreed on, or the server did not prove who it is.
+    /// TLS could not be agreed on, or the server did not prove its identity.
     Tls(String),
     /// The server ended the connection before it replied.
     Closed,
@@ -64,7 +64,8 @@ impl Problem {
         }
     }
 
-    /// Whether the server was not talked to at all, so that what the driver reports can only be this.
+    /// Whether there was no communication with the server at all, so that it must be the cause of
+    /// the driver's error.
     pub fn is_connection(&self) -> bool {
         !matches!(self, Self::Status(_))
     }

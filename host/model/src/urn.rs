@@ -30,7 +30,8 @@ impl fmt::Display for Guresid {
 pub struct Urn(Arc<str>);
 
 impl Urn {
-    /// The URN of a resource in a context. Context parts may not hold `::`; documents see to it.
+    /// The URN of a resource in a context. Context parts may not contain `::`; the documents crate
+    /// guarantees that.
     pub fn new(context: &Context, key: &Key) -> Self {
         let module = key.workload().unwrap_or("shared");
         Self(
@@ -50,7 +51,7 @@ impl Urn {
     /// Reads a URN.
     ///
     /// # Errors
-    /// The text, when it is no URN of ours.
+    /// The text, if it is not a URN of ours.
     pub fn parse(text: &str) -> Result<Self, String> {
         if is_one(text) { Ok(Self(text.into())) } else { Err(text.into()) }
     }
@@ -61,7 +62,7 @@ impl Urn {
         Key::of_parts(type_name, class, id).ok()
     }
 
-    /// The environment that it lies in: the id of that, the organisation and the application.
+    /// Its environment: the environment's id, the organisation and the application.
     pub fn place(&self) -> Option<(&str, &str, &str)> {
         let mut parts = self.0.strip_prefix("urn:purlin:")?.splitn(3, "::");
         let (env, org) = parts.next()?.split_once('/')?;
@@ -95,7 +96,7 @@ fn is_one(text: &str) -> bool {
     parts(text).is_some_and(|(type_name, class, id)| Key::check(type_name, class, id).is_ok())
 }
 
-/// Type, class and id of a text that has the form of a URN.
+/// Type, class and id of a text in the form of a URN.
 fn parts(text: &str) -> Option<(&str, &str, &str)> {
     let rest = text.strip_prefix("urn:purlin:")?;
     let mut parts = rest.splitn(5, "::");

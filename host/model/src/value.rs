@@ -1,4 +1,4 @@
-//! Values: what placeholders become and drivers return. Known, not yet known, or secret.
+//! Values: those of placeholders and those that drivers return. Known, unknown, or secret.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use zeroize::Zeroize;
 
 use crate::Map;
 
-/// A value of the one expression language (SPEC §4).
+/// A value of the expression language (SPEC §4).
 ///
-/// There is deliberately no `Serialize`: whoever turns a value into text has to say whether
+/// There is deliberately no `Serialize`: code that turns a value into text must decide whether
 /// secrets are shown ([`Value::reveal`]) or masked ([`Value::redact`]).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
@@ -33,8 +33,8 @@ pub enum Value {
     Unknown(Unknown),
 }
 
-/// A value that must not be shown. Its `Debug` does not. The last one that shares a text or a map wipes it
-/// from memory.
+/// A value that must not be shown. Its `Debug` does not show it. The last owner of a text or a map
+/// wipes it from memory.
 #[derive(Clone, PartialEq)]
 pub struct Secret(Box<Value>);
 
@@ -58,7 +58,7 @@ fn wipe(value: &mut Value) {
 }
 
 impl Secret {
-    /// The value. Whoever calls this answers for where it goes.
+    /// The value. The caller is responsible for where it goes.
     pub fn expose(&self) -> &Value {
         &self.0
     }
@@ -73,7 +73,7 @@ impl fmt::Debug for Secret {
 /// A value that exists only after provisioning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// Whether it will be secret for certain.
+    /// Whether it will certainly be secret.
     pub secret: bool,
 }
 
@@ -96,12 +96,12 @@ impl Value {
         Self::String(text.into())
     }
 
-    /// A value that is not known yet.
+    /// An unknown value.
     pub const fn unknown() -> Self {
         Self::Unknown(Unknown { secret: false })
     }
 
-    /// The same value, secret. Null stays null: its absence is no secret.
+    /// The same value, secret. Null stays null: its absence is not secret.
     #[must_use]
     pub fn into_secret(self) -> Self {
         match self {
@@ -112,7 +112,7 @@ impl Value {
         }
     }
 
-    /// The same value with no mark of secrecy inside. Used where the whole is marked.
+    /// The same value without marks of secrecy inside. Used if the whole value is marked.
     fn into_plain(self) -> Self {
         match self {
             Self::Secret(mut secret) => std::mem::replace(&mut *secret.0, Self::Null),
@@ -140,7 +140,7 @@ impl Value {
         }
     }
 
-    /// Whether anything in it is not known yet.
+    /// Whether anything in it is unknown.
     pub fn has_unknown(&self) -> bool {
         match self {
             Self::Unknown(_) => true,
@@ -159,8 +159,8 @@ impl Value {
         }
     }
 
-    /// Lets somebody put an equal text, shared with others, in the place of each name in it. What is secret is
-    /// left alone.
+    /// Allows the caller to replace each name in it by an equal, shared text. Secrets are not
+    /// changed.
     pub fn share_names(&mut self, share: &mut dyn FnMut(&mut Arc<str>)) {
         match self {
             Self::List(items) => items.iter_mut().for_each(|item| item.share_names(share)),
@@ -169,15 +169,16 @@ impl Value {
         }
     }
 
-    /// Takes the maps and lists of another value in the place of its own where the two are the same to the last
-    /// detail, the order of entries too: equal values are then held once.
+    /// Replaces its maps and lists by those of another value if the two are exactly the same,
+    /// including the order of entries: equal values are then stored once.
     pub fn share_with(&mut self, other: &Self) {
         if self.is_same(other) {
             self.clone_from(other);
         }
     }
 
-    /// Whether two values are equal, have their entries in the same order and their numbers in the same form.
+    /// Whether two values are equal, with their entries in the same order and their numbers in the
+    /// same form.
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Map(one), Self::Map(other)) => {
@@ -202,8 +203,8 @@ impl Value {
         }
     }
 
-    /// What lies below: the entry of a map, or the item of a list by decimal index. A secret
-    /// stays secret on the way down, and what is below an unknown is unknown.
+    /// A child: the entry of a map, or the item of a list by decimal index. A child of a secret is
+    /// secret, and a child of an unknown value is unknown.
     pub fn get(&self, segment: &str) -> Option<Self> {
         match self {
             Self::Map(map) => map.get(segment).cloned(),
@@ -214,7 +215,7 @@ impl Value {
         }
     }
 
-    /// What kind of value it is, in a word for people.
+    /// The kind of the value, in a word for people.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -242,7 +243,7 @@ impl Value {
     /// JSON with secrets in clear.
     ///
     /// # Errors
-    /// When something in it is not known yet.
+    /// If something in it is unknown.
     pub fn reveal(&self) -> Result<serde_json::Value, JsonError> {
         let mut unknown = None;
         let json = self.to_json(&mut String::new(), &mut |pointer, value| {
@@ -256,7 +257,7 @@ impl Value {
         }
     }
 
-    /// JSON with secrets in clear and unknown values as null; `mark` is told of each of either,
+    /// JSON with secrets in clear and unknown values as null; `mark` is called for each of them,
     /// with its JSON Pointer.
     pub fn reveal_marked(&self, mark: &mut dyn FnMut(&str, &Self)) -> serde_json::Value {
         self.to_json(&mut String::new(), mark)
@@ -307,8 +308,9 @@ impl Value {
         }
     }
 
-    /// Feeds the value to a digest: equal values (maps in any order) give equal bytes, and no two
-    /// different values do. Secrets go in, so the digest of a value that has one is secret too.
+    /// Feeds the value to a digest: equal values (maps in any order) give equal bytes, and
+    /// different values never do. Secrets are included, so the digest of a value with a secret is
+    /// secret too.
     pub fn feed(&self, sink: &mut dyn FnMut(&[u8])) {
         let length = |sink: &mut dyn FnMut(&[u8]), len: usize| sink(&(len as u64).to_le_bytes());
         match self {
@@ -389,7 +391,7 @@ mod tests {
         drop(shared);
         wipe(&mut map);
         assert_eq!(map.get("a"), Some("\0\0\0".into()));
-        // What somebody still has stays readable.
+        // A value with another owner stays readable.
         let secret = Value::from("text").into_secret();
         let other = secret.clone();
         drop(secret);

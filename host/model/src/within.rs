@@ -1,19 +1,19 @@
-//! Which text a value was written in, for those that find its place only when they have to.
+//! The text in which a value was written, for code that finds its place only when necessary.
 
 use crate::Location;
 
-/// The text that the value of a resource was written in. A JSON Pointer leads on from there.
+/// The text with the value of a resource. A JSON Pointer continues from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within<'a> {
     /// The inputs of a definition with this place: `/values/…`, `/secrets/…`.
     Definition(&'a Location),
-    /// The `params` that the entry with this place gives a resource, in a Score file, a Deployment
-    /// or a `provision`.
+    /// The `params` for a resource in the entry with this place, in a Score file, a Deployment or a
+    /// `provision`.
     Params(&'a Location),
     /// The params of the workload with this place: `/metadata/…`, `/spec/…`.
     Workload(&'a Location),
-    /// The params of the manifest with this place, which are its `forProvider`, its `spec` or all of
-    /// it. Of a field that a reference field fills, the place of that one is found.
+    /// The params of the manifest with this place, which are its `forProvider`, its `spec` or all
+    /// of it. For a field that a reference field fills, the place of the reference field is found.
     Manifest(&'a Location),
     /// The `ResourceType` with this place: `/params/…`, `/outputs/…`, which are schemas.
     ResourceType(&'a Location),
@@ -32,20 +32,20 @@ impl<'a> Within<'a> {
     }
 }
 
-/// A place, and how many characters from there on are meant, 0 where that is not known.
+/// A place, and the number of characters from there, 0 if unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// Where.
     pub location: Location,
-    /// How long.
+    /// The length.
     pub length: u32,
     /// Whether it is a block of text, whose first line begins there.
     pub block: bool,
 }
 
 impl Spot {
-    /// Where a message about a text points, and what is left of it: one that begins with `line N: `
-    /// is about that line of it, which is found where the text was written as a block.
+    /// The place of a message about a text, and the rest of the message: one that begins with `line
+    /// N: ` is about that line, which can be located if the text was written as a block.
     pub fn of_line(self, message: &str) -> (Self, &str) {
         let line = message.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
         let line = line.and_then(|(number, rest)| Some((number.parse::<u32>().ok()?, rest)));
@@ -61,7 +61,7 @@ impl Spot {
     }
 }
 
-/// As many characters as no line has that is shown as a whole.
+/// More characters than any line that is shown completely.
 const WHOLE_LINE: u32 = 1 << 16;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! How reasons, findings and departures read: the one place that words them, for every program that
-//! shows them to people. All are main clauses about a resource ("it …"), without a full stop.
+//! The words for reasons, findings and departures: the only place that has them, for every program
+//! that shows them to people. All are main clauses about a resource ("it …"), without a full stop.
 
 use std::fmt;
 
@@ -77,7 +77,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// An operation that is still to come.
+/// A future operation.
 fn to_be(action: &str) -> &'static str {
     match action {
         "delete" => "it is to be deleted",
@@ -139,7 +139,7 @@ impl fmt::Display for Awaited {
     }
 }
 
-/// A key without the usual class.
+/// A key without the default class.
 fn short(key: &Key) -> String {
     key.as_str().replacen(".default#", "#", 1)
 }
@@ -246,7 +246,7 @@ mod tests {
         );
     }
 
-    /// One of each, so that a code cannot differ from what is serialised.
+    /// One of each, so that a code cannot differ from the serialised form.
     fn reasons() -> Vec<Reason> {
         use Reason::*;
         let other = Key::parse("s3.default#shared.a").expect("a key");

@@ -8,90 +8,91 @@ use indexmap::IndexMap;
 
 use crate::{Grants, Location, Lock, SecretStore, Template};
 
-/// What stands in `purlin.yaml`. Paths are as written; they count from `folder`.
+/// The content of `purlin.yaml`. Paths are as written, relative to `folder`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workspace {
-    /// The folder that the file lies in.
+    /// The folder of the file.
     pub folder: PathBuf,
-    /// Used where no Deployment and no command line says otherwise.
+    /// Used if neither a Deployment nor the command line sets them.
     pub defaults: ContextDefaults,
-    /// Folder of the embedded state, `.purlin` when none is written.
+    /// Folder of the embedded state, `.purlin` by default.
     pub state: Option<PathBuf>,
-    /// The database that the state is in, in place of a folder.
+    /// The database of the state, instead of a folder.
     pub database: Option<StateDatabase>,
-    /// Where the key of encrypted secrets comes from.
+    /// The source of the key for encrypted secrets.
     pub key: Option<KeySource>,
-    /// Drivers by name, `ORG/NAME`. Built-in ones may stand here too, for their grants and limits.
+    /// Drivers by name, `ORG/NAME`. Built-in ones may be listed too, for their grants and limits.
     pub drivers: IndexMap<Arc<str>, DriverConfig>,
-    /// Stores of secrets by name. A name is one of an id of a resource.
+    /// Stores of secrets by name. A name must be valid as a part of a resource id.
     pub secret_stores: IndexMap<Arc<str>, SecretStore>,
-    /// The environments that there are, by id. Where any is declared, others are mistakes until
-    /// somebody says otherwise.
+    /// The environments, by id. If any is declared, others are treated as mistakes unless the user
+    /// confirms them.
     pub environments: IndexMap<Arc<str>, DeclaredEnvironment>,
-    /// How `purlin reconcile` keeps resources.
+    /// The settings of `purlin reconcile`.
     pub reconcile: Reconcile,
-    /// Driver calls at the same time, the engine's choice when none is written.
+    /// Concurrent driver calls, by default the engine's choice.
     pub parallelism: Option<usize>,
-    /// What was approved of drivers: `purlin.lock` beside the file, where there is one.
+    /// The approvals of drivers: `purlin.lock` beside the file, if it exists.
     pub lock: Option<Lock>,
     /// Where it was written.
     pub location: Location,
 }
 
-/// A database of PostgreSQL that holds the state of a team (SPEC §10).
+/// A PostgreSQL database that holds the state of a team (SPEC §10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateDatabase {
     /// `postgres://USER@HOST:PORT/DATABASE`, without a password.
     pub url: Arc<str>,
-    /// The schema of the tables; `purlin` when none is written.
+    /// The schema of the tables; `purlin` by default.
     pub schema: Option<Arc<str>>,
-    /// The secret store that has the password, and the name of the password there.
+    /// The secret store with the password, and the name of the password there.
     pub password: Option<(Arc<str>, Arc<str>)>,
-    /// File with the certificates (PEM) of the authorities that may have signed the server's.
+    /// File with the certificates (PEM) of the authorities for the server's certificate.
     pub ca: Option<PathBuf>,
-    /// How long an environment stays with a process that is not heard of; 30 seconds when none is written.
+    /// How long an environment stays with a process that does not respond; 30 seconds by default.
     pub lease: Option<Duration>,
     /// Where it was written.
     pub location: Location,
 }
 
-/// How resources are kept as the documents want them (SPEC §7).
+/// How resources are kept in line with the documents (SPEC §7).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reconcile {
-    /// How often each resource is read; 10 minutes when none is written, never under a second.
+    /// How often each resource is read; 10 minutes by default, never under a second.
     pub interval: Option<Duration>,
-    /// What happens to a resource that others changed; it is repaired when nothing is written.
+    /// The reaction to drift; repair by default.
     pub drift: Option<Drift>,
-    /// How long after its creation a resource may be missing from its system; 30 seconds when none is
-    /// written. Systems that are eventually consistent show a new resource late.
+    /// How long after its creation a resource may be missing from its system; 30 seconds by
+    /// default. Eventually consistent systems show a new resource late.
     pub grace: Option<Duration>,
-    /// Whether resources that left the documents are deleted without asking.
+    /// Whether resources that left the documents are deleted without a confirmation.
     pub delete: bool,
-    /// Whether resources are replaced without asking, where that takes deleting the old one.
+    /// Whether resources are replaced without a confirmation, if that requires deleting the old
+    /// one.
     pub replace: bool,
-    /// Whether that goes for resources that hold data, too.
+    /// Whether that also applies to resources that hold data.
     pub data_loss: bool,
-    /// Other settings for some resources; the last that fits one counts.
+    /// Other settings for some resources; the last matching one is used.
     pub rules: Vec<ReconcileRule>,
 }
 
-/// What happens to a resource that others changed.
+/// The reaction to drift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Drift {
     /// It is changed back.
     Repair,
-    /// It is left so, and that is said.
+    /// It is reported and not changed.
     Report,
 }
 
 /// Settings for some resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReconcileRule {
-    /// Which: a key, without its class where that is `default`, or a pattern with `*`.
+    /// Which: a key, without its class if that is `default`, or a pattern with `*`.
     pub resources: Arc<str>,
     /// How often each is read.
     pub interval: Option<Duration>,
-    /// What happens to one that others changed.
+    /// The reaction to drift.
     pub drift: Option<Drift>,
     /// How long after its creation one may be missing.
     pub grace: Option<Duration>,
@@ -99,7 +100,7 @@ pub struct ReconcileRule {
     pub location: Location,
 }
 
-/// Parts of a context that may be left open.
+/// Optional parts of a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextDefaults {
     /// Organisation.
@@ -114,7 +115,7 @@ pub struct ContextDefaults {
     pub namespace: Option<Arc<str>>,
 }
 
-/// Where the parts of a context were written, as far as documents say them.
+/// Where the parts of a context were written, if documents contain them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextPlaces {
     /// Organisation.
@@ -129,51 +130,51 @@ pub struct ContextPlaces {
     pub namespace: Option<Location>,
 }
 
-/// What a Workspace says about one environment.
+/// The settings of a Workspace for one environment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeclaredEnvironment {
     /// Its type, and where that was written.
     pub kind: Option<(Arc<str>, Location)>,
     /// Its namespace, and where that was written.
     pub namespace: Option<(Arc<str>, Location)>,
-    /// What `${values.K}` reads there, over the values of Deployments.
+    /// The values of `${values.K}` there, which override those of Deployments.
     pub values: Vec<GivenValue>,
-    /// Where it says that nothing in it may be deleted; none where it does not.
+    /// The place that forbids deletions in it; none if there is no such setting.
     pub protect: Option<Location>,
     /// Where it was written.
     pub location: Location,
 }
 
-/// A value that `${values.K}` reads and that no Deployment gives.
+/// A value of `${values.K}` that no Deployment gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenValue {
     /// The name, `K`.
     pub name: Arc<str>,
-    /// As it was written, to be kept with the history.
+    /// As written, to be kept in the history.
     pub written: serde_json::Value,
-    /// The same, its placeholders parsed.
+    /// The same, with its placeholders parsed.
     pub template: Template,
-    /// Who gives it.
+    /// Its origin.
     pub origin: ValueOrigin,
-    /// Where it was written; its file is empty for one of the command line.
+    /// Where it was written; the file is empty for a value of the command line.
     pub location: Location,
 }
 
-/// Who gives a value besides Deployments.
+/// The origin of a value besides Deployments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueOrigin {
     /// The environment in the Workspace.
     Environment,
     /// A file of values.
     File,
-    /// The command line, or an embedding program, as text: it becomes a number or a boolean where
-    /// it takes the place of one.
+    /// The command line, or an embedding program, as text: it becomes a number or a boolean if it
+    /// replaces one.
     Text,
-    /// The same, as the value that it is.
+    /// The same, as a typed value.
     Typed,
 }
 
-/// Where a key comes from.
+/// The source of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
     /// A file with an age identity.
@@ -184,22 +185,22 @@ pub enum KeySource {
     Command(Vec<String>),
 }
 
-/// One driver: where it is and what it may do.
+/// One driver: its location and its grants.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DriverConfig {
-    /// Where the component is; `None` for a built-in driver.
+    /// The location of the component; `None` for a built-in driver.
     pub source: Option<DriverSource>,
-    /// Versions that will do.
+    /// The accepted versions.
     pub version: Option<purlin_range::Range>,
-    /// What it may do; nothing by default.
+    /// Its grants; nothing by default.
     pub grants: Grants,
-    /// What it may use up.
+    /// Its limits.
     pub limits: Limits,
     /// Where it was written.
     pub location: Location,
 }
 
-/// Where a component is.
+/// The location of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverSource {
     /// A file, or a folder with components in it.
@@ -208,23 +209,23 @@ pub enum DriverSource {
     Oci(String),
 }
 
-/// What a driver may use up. `None` is the sandbox's default.
+/// The limits of a driver. `None` is the sandbox's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of linear memory of one instance.
     pub memory: Option<u64>,
     /// Wall-clock time of one call.
     pub time: Option<Duration>,
-    /// Bytes of what one call returns.
+    /// Bytes of the result of one call.
     pub output: Option<u64>,
     /// Bytes of log lines of one call.
     pub log: Option<u64>,
-    /// Calls at the same time.
+    /// Concurrent calls.
     pub concurrency: Option<usize>,
     /// Wall-clock time of all calls together, while one program runs.
     pub total: Option<Duration>,
-    /// Bytes of the bodies that the requests of one call may be answered with, together.
+    /// Bytes of the bodies of all answers to the requests of one call.
     pub response: Option<u64>,
-    /// Requests, connections and look-ups of names of one call, together.
+    /// Requests, connections and lookups of one call, together.
     pub requests: Option<u32>,
 }

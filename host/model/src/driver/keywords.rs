@@ -1,4 +1,5 @@
-//! The keywords of a driver's schemas that say what a change does (`wit/lifecycle.wit`, `type-schema`).
+//! The keywords of a driver's schemas that define the effect of a change (`wit/lifecycle.wit`,
+//! `type-schema`).
 
 use std::sync::Arc;
 
@@ -11,12 +12,12 @@ use crate::{Map, Value};
 pub const REPLACES: &str = "x-purlin-replaces";
 /// A change is rejected.
 const IMMUTABLE: &str = "x-purlin-immutable";
-/// Only `create` tells it.
+/// Only `create` returns it.
 const WRITE_ONCE: &str = "x-purlin-write-once";
-/// No schema refers from one part to another more often than this on the way to a property.
+/// The maximum number of references on the way to a property of a schema.
 const MOST_STEPS: usize = 64;
 
-/// Places that change and may not do so in place, as pointers into the inputs.
+/// Places that change and may not change in place, as pointers into the inputs.
 #[derive(Debug, Default, PartialEq)]
 struct Changed {
     /// The resource is replaced.
@@ -25,20 +26,20 @@ struct Changed {
     immutable: Vec<String>,
 }
 
-/// Adds to what a driver says about a change what its schema of inputs says: which changed places replace
-/// the resource, and which may not change.
+/// Adds the effects that the schema of inputs defines to the driver's own answer about a change:
+/// which changed places replace the resource, and which may not change.
 pub fn judge(schema: &Json, before: &Inputs, after: &Inputs, impact: &mut Impact) {
     let Changed { replaces, immutable } = changed(schema, before, after);
     impact.immutable = immutable;
     for pointer in replaces {
-        // Of a driver that replaces all, nothing more is to be said.
+        // If the driver replaces everything, there is nothing to add.
         if !impact.replaces.iter().any(|known| known.is_empty() || *known == pointer) {
             impact.replaces.push(pointer);
         }
     }
 }
 
-/// What changes of that which a schema of inputs marks. What is not known yet may change.
+/// The changed places that a schema of inputs marks. An unknown value may change.
 fn changed(schema: &Json, before: &Inputs, after: &Inputs) -> Changed {
     let mut found = Changed::default();
     for (part, before, after) in [
@@ -54,7 +55,7 @@ fn changed(schema: &Json, before: &Inputs, after: &Inputs) -> Changed {
     found
 }
 
-/// A way through a schema and what it is about.
+/// A path through a schema and the values that it applies to.
 struct Walk<'a> {
     root: &'a Json,
     path: String,
@@ -68,7 +69,7 @@ impl Walk<'_> {
         }
         let rules = resolved(self.root, rules);
         if says(rules, IMMUTABLE) {
-            // What is not known yet is judged when it is known.
+            // An unknown value is assessed when it is known.
             if !after.is_some_and(Value::has_unknown) {
                 self.found.immutable.push(self.path.clone());
             }
@@ -81,7 +82,7 @@ impl Walk<'_> {
         if let (Some(rules), Some(Value::List(before)), Some(Value::List(after))) =
             (rules.get("items"), before.map(Value::exposed), after.map(Value::exposed))
         {
-            // What comes and goes at the end changes none of those that stay.
+            // Items added or removed at the end do not change those that stay.
             for (index, (before, after)) in before.iter().zip(after.iter()).enumerate() {
                 let length = self.path.len();
                 self.path.push_str(&format!("/{index}"));
@@ -101,8 +102,8 @@ impl Walk<'_> {
     }
 }
 
-/// The part of a value that a schema marks with [`REPLACES`], with the defaults of what is not there: a
-/// default that a later version of the driver brings is what there was before.
+/// The part of a value that a schema marks with [`REPLACES`], with defaults for missing values: a
+/// default of a later version of the driver is assumed to be the earlier value.
 pub fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Option<Value> {
     fn part(root: &Json, rules: &Json, value: Option<&Value>, depth: usize) -> Option<Value> {
         let rules = resolved(root, rules);
@@ -124,14 +125,14 @@ pub fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Optio
     part(root, rules, value, 0)
 }
 
-/// Outputs that only `create` tells, by their names.
+/// The names of outputs that only `create` returns.
 pub fn told_once(schema: &Json) -> impl Iterator<Item = &str> {
     names(schema).filter(|name| {
         property(schema, schema, name).is_some_and(|rules| says(resolved(schema, rules), WRITE_ONCE))
     })
 }
 
-/// Keeps what was told once where it is not told again.
+/// Keeps values that only `create` returns if they are not returned again.
 pub fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
     let (Value::Map(before), Value::Map(outputs)) = (before.exposed(), outputs) else { return };
     for name in told_once(schema) {
@@ -142,12 +143,12 @@ pub fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
     }
 }
 
-/// Whether a schema of inputs says of anything what a change does.
+/// Whether a schema of inputs defines the effect of any change.
 pub fn speaks_of_changes(schema: &Json) -> bool {
     speaks(schema, &|name| matches!(name, REPLACES | IMMUTABLE))
 }
 
-/// Whether a schema of outputs says of anything that it is told once.
+/// Whether a schema of outputs has any output that only `create` returns.
 pub fn speaks_of_telling_once(schema: &Json) -> bool {
     speaks(schema, &|name| name == WRITE_ONCE)
 }
@@ -173,7 +174,7 @@ fn names(rules: &Json) -> impl Iterator<Item = &str> {
         .map(String::as_str)
 }
 
-/// What a schema says of a property.
+/// The schema of a property.
 pub fn property<'a>(root: &'a Json, rules: &'a Json, name: &str) -> Option<&'a Json> {
     resolved(root, rules).get("properties")?.get(name)
 }

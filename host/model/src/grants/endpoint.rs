@@ -1,4 +1,4 @@
-//! Where connections may go: hosts and ports.
+//! Targets of connections: hosts and ports.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ const HELP: &str = "write HOST:PORT, such as `db.internal:5432`, `*.internal:800
 pub struct Endpoint {
     /// Which hosts.
     pub host: HostPattern,
-    /// Which ports of them.
+    /// Which of their ports.
     pub port: PortPattern,
 }
 
@@ -20,7 +20,7 @@ impl Endpoint {
     /// Reads `HOST:PORT`.
     ///
     /// # Errors
-    /// When it is none.
+    /// If it is invalid.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         let (host, port) = text
             .rsplit_once(':')
@@ -52,10 +52,10 @@ impl PortPattern {
         Self { first: port, last: port }
     }
 
-    /// Reads a port, two with `-` between them, or `*`.
+    /// Reads a port, two separated by `-`, or `*`.
     ///
     /// # Errors
-    /// When it is none of these.
+    /// If it is none of these.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         if text == "*" {
             return Ok(Self::ANY);
@@ -76,7 +76,7 @@ impl PortPattern {
         (self.first..=self.last).contains(&port)
     }
 
-    /// Whether some port is one of both.
+    /// Whether both have a port in common.
     pub fn meets(self, other: Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }

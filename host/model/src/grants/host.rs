@@ -1,4 +1,4 @@
-//! Which hosts a grant is about: a name, all names below one, an address, a network, or any.
+//! The hosts of a grant: a name, all names below one, an address, a network, or any.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -16,17 +16,18 @@ pub enum HostPattern {
     Any,
     /// One name, in lower case.
     Name(Box<str>),
-    /// All names below one, at any depth, and not the name itself; without the `*.`, in lower case.
+    /// All names below one, at any depth, excluding the name itself; without the `*.`, in lower
+    /// case.
     Below(Box<str>),
-    /// Addresses. One address is the network that holds nothing else.
+    /// Addresses. A single address is a network with only that address.
     Network(IpNet),
 }
 
 impl HostPattern {
-    /// Reads a pattern. An IPv6 address or network may stand in brackets.
+    /// Reads a pattern. An IPv6 address or network may be in brackets.
     ///
     /// # Errors
-    /// When it is none of these.
+    /// If it is none of these.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         if text == "*" {
             return Ok(Self::Any);
@@ -49,7 +50,7 @@ impl HostPattern {
         Ok(if below { Self::Below(name.into()) } else { Self::Name(name.into()) })
     }
 
-    /// Whether a name is meant. Case does not matter.
+    /// Whether a name matches. Case is ignored.
     pub fn matches_name(&self, name: &str) -> bool {
         match self {
             Self::Any => true,
@@ -64,12 +65,12 @@ impl HostPattern {
         }
     }
 
-    /// Whether an address is named, itself or by its network.
+    /// Whether an address matches, itself or by its network.
     pub fn names_address(&self, address: IpAddr) -> bool {
         matches!(self, Self::Network(network) if network.contains(&address))
     }
 
-    /// Whether it speaks of names.
+    /// Whether it is a pattern of names.
     pub fn is_of_names(&self) -> bool {
         !matches!(self, Self::Network(_))
     }
@@ -97,7 +98,8 @@ impl fmt::Display for HostPattern {
 /// Reads a network or a single address.
 ///
 /// # Errors
-/// When it is neither, or has bits behind its length, which would say something else than meant.
+/// If it is neither, or has bits after its prefix length, which would have another meaning than
+/// intended.
 pub fn network(text: &str) -> Result<IpNet, PatternError> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Ok(address.into());
@@ -115,8 +117,8 @@ pub fn network(text: &str) -> Result<IpNet, PatternError> {
     Ok(network)
 }
 
-/// A host name of ASCII letters, digits, `-` and `_`. What looks like an address written in
-/// another way (`127.1`, `0x7f000001`) is none.
+/// A host name of ASCII letters, digits, `-` and `_`. An address in another notation (`127.1`,
+/// `0x7f000001`) is not a name.
 fn is_name(name: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())

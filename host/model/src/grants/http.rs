@@ -1,4 +1,4 @@
-//! Which requests a grant is about: `[METHODS ]SCHEME://HOST[:PORT][/PATH]`.
+//! The requests of a grant: `[METHODS ]SCHEME://HOST[:PORT][/PATH]`.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct HttpGrant {
     pub scheme: Scheme,
     /// To which hosts.
     pub host: HostPattern,
-    /// To which ports of them.
+    /// To which of their ports.
     pub port: PortPattern,
     /// For which paths.
     pub path: PathPattern,
@@ -37,7 +37,7 @@ pub enum Scheme {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MethodPattern(Vec<Box<str>>);
 
-/// Paths: one, or all that begin with something.
+/// Paths: one, or all with a prefix.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PathPattern {
     text: Box<str>,
@@ -45,10 +45,10 @@ pub struct PathPattern {
 }
 
 impl HttpGrant {
-    /// Reads a grant. Without a port it is the scheme's own, without a path it is every path.
+    /// Reads a grant. The default port is the scheme's, the default path is every path.
     ///
     /// # Errors
-    /// When it is none.
+    /// If it is invalid.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         let (methods, url) = match text.split_once(' ') {
             Some((methods, url)) => (MethodPattern::parse(methods)?, url.trim_start()),
@@ -61,7 +61,7 @@ impl HttpGrant {
             "https" => Scheme::Https,
             _ => return Err(wrong("is neither `http://` nor `https://`")),
         };
-        // A network has a slash of its own; it stands in brackets or before a port.
+        // A network contains a slash; it is in brackets or before a port.
         let split = match rest.strip_prefix('[').and_then(|rest| rest.find(']')) {
             Some(end) => rest.get(end..).and_then(|rest| rest.find('/')).map(|at| end + at),
             None => rest.find('/'),
@@ -95,7 +95,7 @@ impl fmt::Display for HttpGrant {
 }
 
 impl Scheme {
-    /// The port where none is said.
+    /// The default port.
     pub fn port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -114,10 +114,10 @@ impl fmt::Display for Scheme {
 }
 
 impl MethodPattern {
-    /// Reads methods with `,` between them, or `*`.
+    /// Reads methods separated by `,`, or `*`.
     ///
     /// # Errors
-    /// When one of them is no method.
+    /// If one of them is not a method.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         if text == "*" {
             return Ok(Self::default());
@@ -137,10 +137,10 @@ impl MethodPattern {
 }
 
 impl PathPattern {
-    /// Reads a path, exact, or with a `*` at its end for whatever comes there. None is every path.
+    /// Reads a path, exact, or with a `*` at its end for any suffix. None is every path.
     ///
     /// # Errors
-    /// When it does not begin with `/`, or could be understood in two ways.
+    /// If it does not begin with `/`, or is ambiguous.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         let text = if text.is_empty() { "/*" } else { text };
         let (path, is_prefix) = match text.strip_suffix('*') {
@@ -155,8 +155,8 @@ impl PathPattern {
         Ok(Self { text: path.into(), is_prefix })
     }
 
-    /// Whether a path (without its query) is one of these. One that servers may understand in
-    /// another way than it is written never is, unless every path is.
+    /// Whether a path (without its query) matches. A path that servers may interpret differently
+    /// never does, unless every path does.
     pub fn matches(&self, path: &str) -> bool {
         if self.is_prefix && &*self.text == "/" {
             return path.starts_with('/');
@@ -173,9 +173,9 @@ impl fmt::Display for PathPattern {
     }
 }
 
-/// Whether a path has one reading only, whichever server reads it: what would be another path to one
-/// that decodes once more, forgives a wrong escape, folds wide letters, or leaves out blanks and
-/// what stands behind `;`, is refused. Takes time in proportion to the length.
+/// Whether all servers interpret a path in the same way. Rejects a path that would differ for a
+/// server that decodes once more, accepts a wrong escape, folds wide letters, or drops spaces and
+/// text after `;`. Takes linear time.
 pub fn is_plain_path(path: &str) -> bool {
     path.split('/').all(is_plain_segment)
 }
@@ -183,7 +183,7 @@ pub fn is_plain_path(path: &str) -> bool {
 fn is_plain_segment(segment: &str) -> bool {
     let Some(bytes) = decoded(segment.as_bytes()) else { return false };
     let Ok(text) = std::str::from_utf8(&bytes) else { return false };
-    // What is an escape still, some servers decode again.
+    // Some servers decode a remaining escape again.
     let is_escape = |at: usize| {
         let rest = bytes.get(at + 1..).unwrap_or_default();
         matches!(rest, [b'u' | b'U', ..])
@@ -200,7 +200,7 @@ fn is_plain_segment(segment: &str) -> bool {
     !matches!((bare.next(), bare.next(), bare.next()), (Some('.'), None | Some('.'), None))
 }
 
-/// What a wide or small form of a letter that matters in paths is folded to.
+/// The letter to which a wide or small form of a letter with a meaning in paths is folded.
 fn folded(c: char) -> char {
     match c {
         '\u{ff0e}' | '\u{fe52}' | '\u{2024}' => '.',
@@ -210,7 +210,7 @@ fn folded(c: char) -> char {
     }
 }
 
-/// Percent-decoded once; nothing where an escape is not one.
+/// Percent-decoded once; none if an escape is invalid.
 fn decoded(bytes: &[u8]) -> Option<Vec<u8>> {
     let digit = |b: u8| char::from(b).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let mut out = Vec::with_capacity(bytes.len());

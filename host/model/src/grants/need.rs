@@ -1,12 +1,13 @@
-//! What inputs of a definition make a driver reach, as far as its schema tells, held against its
-//! grants.
+//! The access that a driver needs for the inputs of a definition, as far as its schema shows,
+//! compared with its grants.
 //!
-//! The keyword `x-purlin-reaches` stands in the schema of an input: `"http"` on a URL, `"tcp"` on a
-//! map with `host` and `port` (`x-purlin-port` is the default), `"dir"` on a path that is written.
-//! Beside `"http"`, `x-purlin-methods` lists the methods that are sent there for certain: each as a
+//! The keyword `x-purlin-reaches` is in the schema of an input: `"http"` on a URL, `"tcp"` on a map
+//! with `host` and `port` (`x-purlin-port` is the default), `"dir"` on a path that is written.
+//! Beside `"http"`, `x-purlin-methods` lists the methods that are certainly sent there: each as a
 //! text, or as a map with the `method`, the pointer `at` which inputs name another one, the pointer
-//! `if` of what has to be there for it to be sent, and `unless` a pointer leads to a value, or to a
-//! list that has it. One with `later: true` is sent some day, and not to make the resource.
+//! `if` to an input that must exist for it to be sent, and `unless` a pointer leads to a value, or
+//! to a list that contains it. One with `later: true` is sent later, and not to create the
+//! resource.
 
 use std::fmt::{self, Write as _};
 
@@ -14,12 +15,12 @@ use super::{DirGrant, Endpoint, Grants, HostPattern, HttpGrant};
 use crate::Value;
 use crate::driver::Inputs;
 
-/// Something that a driver has to be granted.
+/// An access that a driver must be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Need {
     /// `http`, `tcp`, `udp`, `dns`, `addresses`, `dirs`, `env` or `secrets`.
     pub capability: String,
-    /// What a grant would say; of a folder its path as the driver sees it.
+    /// The pattern of a grant; for a folder, its path for the driver.
     pub pattern: String,
 }
 
@@ -30,11 +31,11 @@ pub struct Reached {
     pub need: Need,
     /// JSON Pointer into `{values, secrets, params}`.
     pub pointer: String,
-    /// The path that is written, of a folder.
+    /// For a folder, the path that is written.
     pub path: Option<String>,
-    /// The methods that are sent for certain, of requests.
+    /// For requests, the methods that are certainly sent.
     pub methods: Vec<String>,
-    /// Those that are sent later, to change the resource or to delete it.
+    /// The methods that are sent later, to change the resource or to delete it.
     pub later: Vec<String>,
 }
 
@@ -43,12 +44,12 @@ pub struct Reached {
 pub enum Lack<'a> {
     /// No grant covers it.
     Missing,
-    /// It is to be written, and this grant is for reading.
+    /// It needs write access, and this grant is read-only.
     ReadOnly(&'a DirGrant),
 }
 
 impl Need {
-    /// Of a capability and a pattern.
+    /// A need for a capability and a pattern.
     pub fn new(capability: impl Into<String>, pattern: impl Into<String>) -> Self {
         Self { capability: capability.into(), pattern: pattern.into() }
     }
@@ -60,9 +61,8 @@ impl fmt::Display for Need {
     }
 }
 
-/// What inputs make a driver reach for certain, by the schema of `{values, secrets, params,
-/// connection}`.
-/// Secret and unknown inputs tell nothing.
+/// The access that a driver certainly needs for inputs, from the schema of `{values, secrets,
+/// params, connection}`. Secret and unknown inputs give no information.
 pub fn reached(schema: &serde_json::Value, inputs: &Inputs) -> Vec<Reached> {
     let mut found = Vec::new();
     for (name, value) in
@@ -107,8 +107,8 @@ fn walk(
     }
 }
 
-/// The methods that `x-purlin-methods` says are sent with these inputs, and whether later only. What
-/// is secret or unknown tells nothing, and neither does a rule that cannot be read.
+/// The methods that are sent with these inputs according to `x-purlin-methods`, and whether only
+/// later. Secret or unknown inputs give no information, and neither does an invalid rule.
 fn methods(schema: &serde_json::Value, inputs: &Inputs) -> Vec<(String, bool)> {
     let at = |pointer: &str| {
         let mut segments = pointer.strip_prefix('/')?.split('/');
@@ -209,19 +209,19 @@ fn reach(kind: &str, schema: &serde_json::Value, value: &Value, pointer: &str) -
 }
 
 impl Grants {
-    /// Why a need is not covered, as far as that is certain without looking a name up; none where a
-    /// grant may cover it.
+    /// Why a need is not covered, as far as that is certain without a lookup; none if a grant may
+    /// cover it.
     pub fn lacks(&self, need: &Need) -> Option<Lack<'_>> {
         let covered = match need.capability.as_str() {
             "http" => match HttpGrant::parse(&need.pattern) {
-                // Which requests come of it is for the driver to say; that none may go there is certain.
+                // The driver decides which requests it sends; it is certain that none may go there.
                 Ok(wanted) => self.http.iter().any(|grant| meets(grant, &wanted)),
                 Err(_) => true,
             },
             "tcp" => match Endpoint::parse(&need.pattern) {
                 Ok(wanted) => self.tcp.iter().any(|grant| {
                     let by_address = || match (&grant.host, &wanted.host) {
-                        // Where a name leads to is not known before it is looked up.
+                        // The address of a name is unknown before its lookup.
                         (HostPattern::Network(_), HostPattern::Name(name)) => self.may_look_up(name),
                         _ => false,
                     };
@@ -239,7 +239,7 @@ impl Grants {
         (!covered).then_some(Lack::Missing)
     }
 
-    /// The methods of these that no grant covers for what is needed, whatever the path.
+    /// Those of these methods that no grant covers for a need, whatever the path.
     pub fn lacks_methods<'m>(&self, need: &Need, methods: &'m [String]) -> Vec<&'m str> {
         let Ok(wanted) = HttpGrant::parse(&need.pattern) else { return Vec::new() };
         let grants: Vec<&HttpGrant> = self.http.iter().filter(|grant| meets(grant, &wanted)).collect();
@@ -247,7 +247,7 @@ impl Grants {
         methods.iter().map(String::as_str).filter(is_lacking).collect()
     }
 
-    /// The grant that a path of the driver's lies in: the nearest.
+    /// The nearest grant that contains a path of the driver.
     pub fn folder(&self, path: &str) -> Option<&DirGrant> {
         let holds = |dir: &&DirGrant| {
             let below = path.strip_prefix(dir.guest.trim_end_matches('/'));
@@ -256,8 +256,8 @@ impl Grants {
         self.dirs.iter().filter(holds).max_by_key(|dir| dir.guest.len())
     }
 
-    /// The grants with more of them, as lines for `purlin.yaml` that stand there in place of the
-    /// driver's `grants:`. What is no grant is left out.
+    /// The grants with additional ones, as lines for `purlin.yaml` that replace the driver's
+    /// `grants:`. Invalid ones are omitted.
     pub fn with(&self, driver: &str, needs: &[Need]) -> String {
         let mut lines: Vec<(String, String)> = Vec::new();
         let mut add = |kind: &str, line: String| {
@@ -316,12 +316,12 @@ impl Grants {
     }
 }
 
-/// Whether a grant may let requests go where they are wanted.
+/// Whether a grant may allow requests to the wanted target.
 fn meets(grant: &HttpGrant, wanted: &HttpGrant) -> bool {
     grant.scheme == wanted.scheme && grant.port.meets(wanted.port) && covers(&grant.host, &wanted.host)
 }
 
-/// Whether a pattern may let somebody reach a host.
+/// Whether a pattern may allow access to a host.
 fn covers(grant: &HostPattern, wanted: &HostPattern) -> bool {
     match (grant, wanted) {
         (HostPattern::Any, _) => true,
@@ -331,7 +331,7 @@ fn covers(grant: &HostPattern, wanted: &HostPattern) -> bool {
     }
 }
 
-/// Text that YAML reads as just that text.
+/// Text in a form that YAML reads as exactly that text.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
