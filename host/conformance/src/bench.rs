@@ -1,5 +1,5 @@
-//! The bench: every call of an examination goes through here, and what holds for all of them is
-//! looked at here.
+//! The bench: every call of an examination goes through here, which checks the rules for all of
+//! them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,33 +16,33 @@ use crate::shown::{self, Shown};
 use crate::trial::Trial;
 use crate::watch::{Cut, Seen, Watch};
 
-/// How often a driver is given the patience that it asks for.
+/// How often a driver's request for a retry is granted.
 const PATIENCE: usize = 5;
-/// The most patience at once.
+/// The longest wait at once.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
-/// After a call was cut off: what the system was doing for it may still come to its end.
+/// After a call was cut off, the system's work for it may still finish.
 const SETTLE: Duration = Duration::from_millis(25);
 
 /// How a call is made.
 #[derive(Clone, Default)]
 pub(crate) struct How {
-    /// Another driver than the usual one: without grants, or with less of something.
+    /// A driver other than the usual one: without grants, or with a lower limit.
     pub(crate) driver: Option<Driver>,
     /// Another resource.
     pub(crate) subject: Option<Subject>,
-    /// The idempotency key; a new one when none is given.
+    /// The idempotency key; a new one by default.
     pub(crate) key: Option<String>,
     pub(crate) cut: Option<Cut>,
     pub(crate) time: Option<Duration>,
-    /// The operator wants it to end.
+    /// The operator cancels it.
     pub(crate) cancelled: bool,
     /// The resource that a new one replaces.
     pub(crate) replaces: Option<Label>,
-    /// The rule that a call without an answer breaks; none where the host may end it.
+    /// The rule that a call without an answer breaks; none if the host may end it.
     pub(crate) blame: Blame,
 }
 
-/// Whose fault it is when a call has no answer.
+/// The blame for a call without an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Blame {
     /// That of the driver, by the rule `answers`.
@@ -50,18 +50,18 @@ pub(crate) enum Blame {
     Answers,
     /// That of the driver, by another rule.
     Rule(&'static str),
-    /// Nobody's: it was asked for.
+    /// No one: the examination caused it.
     Nobody,
 }
 
-/// What came of a call.
+/// The result of a call.
 pub(crate) struct Done<R> {
     pub(crate) answer: Result<R, CallError>,
     pub(crate) seen: Seen,
     pub(crate) took: Duration,
 }
 
-/// Something that was made.
+/// A created object.
 #[derive(Clone, Debug)]
 pub(crate) struct Made {
     pub(crate) state: ResourceState,
@@ -70,15 +70,15 @@ pub(crate) struct Made {
 
 pub(crate) struct Bench {
     pub(crate) driver: Driver,
-    /// The same without grants; none where nothing is granted.
+    /// The same without grants; none if nothing is granted.
     pub(crate) bare: Option<Driver>,
     pub(crate) book: Book,
     pub(crate) stop: CancelToken,
-    /// What was made and is not deleted yet.
+    /// Created objects that are not deleted yet.
     pub(crate) alive: Vec<Made>,
     pub(crate) left: Vec<Left>,
     pub(crate) cleared: Vec<String>,
-    /// Creates without an answer: nobody knows yet what became of them.
+    /// Creates without an answer: their outcome is still unknown.
     lost: Vec<(String, Inputs)>,
     last: Option<(Json, Json)>,
     run: u64,
@@ -93,7 +93,7 @@ impl Bench {
         Self { driver, bare, book, stop, alive, left, cleared, lost, last: None, run, calls: 0 }
     }
 
-    /// Whether a rule is to be put to the test with a case.
+    /// Whether to test a rule with a case.
     pub(crate) fn wants(&mut self, trial: &Trial, rule: &'static str) -> bool {
         if let Some(why) = trial.excuse(rule) {
             self.book.skip(rule, format!("{}: {why}", trial.name));
@@ -102,13 +102,13 @@ impl Bench {
         !self.stop.is_requested() && self.book.wants(rule)
     }
 
-    /// A key that no other call has.
+    /// A unique key.
     pub(crate) fn key(&mut self) -> String {
         self.calls += 1;
         format!("driver-check-{:x}-{}", self.run, self.calls)
     }
 
-    /// Reports that a rule is broken, by the last call.
+    /// Reports that the last call broke a rule.
     pub(crate) fn fail(&mut self, trial: &Trial, rule: &'static str, what: impl Into<String>, right: &str) {
         self.fail_with(trial, rule, what, right, None);
     }
@@ -286,7 +286,7 @@ impl Bench {
         done
     }
 
-    /// Deletes whatever is there still, and writes down what cannot be.
+    /// Deletes everything that still exists, and records what cannot be deleted.
     pub(crate) async fn clear(&mut self, trial: &Trial) {
         for (name, inputs) in std::mem::take(&mut self.lost) {
             if self.driver.manifest().implements.read {
@@ -320,7 +320,7 @@ impl Bench {
         }
     }
 
-    /// A call that may have no effects.
+    /// A call that must not have effects.
     async fn quiet<R: Shown>(
         &mut self,
         trial: &Trial,
@@ -340,7 +340,7 @@ impl Bench {
         done
     }
 
-    /// A call to which the outside may ask for patience.
+    /// A call that may be retried on request.
     async fn patient<R: Shown>(
         &mut self,
         trial: &Trial,
@@ -402,7 +402,7 @@ impl Bench {
         Done { answer, seen, took }
     }
 
-    /// Whether a secret was said in clear.
+    /// Whether a secret was output in clear.
     fn secrets(&mut self, trial: &Trial, seen: &Seen) {
         const RULE: &str = "secrets.hidden";
         if trial.canaries.is_empty() {
@@ -422,7 +422,7 @@ impl Bench {
         }
     }
 
-    /// Whether there was an answer at all.
+    /// Whether there was any answer.
     fn answered<R>(&mut self, trial: &Trial, blame: Blame, answer: &Result<R, CallError>) {
         let rule = match blame {
             Blame::Rule(rule) => rule,
@@ -447,7 +447,7 @@ pub(crate) fn is_broken(error: &CallError) -> bool {
     !matches!(error, CallError::Failure(_) | CallError::Cancelled | CallError::Unknown { .. })
 }
 
-/// Whether a text holds a secret, as it is or as JSON writes it.
+/// Whether a text contains a secret, verbatim or in its JSON form.
 fn says(text: &str, secret: &str) -> bool {
     let json = Json::from(secret).to_string();
     text.contains(secret) || text.contains(json.trim_matches('"'))

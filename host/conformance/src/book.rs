@@ -1,11 +1,11 @@
-//! The book that an examination keeps: what was put to the test, and what was found.
+//! The record of an examination: tests and findings.
 
 use std::collections::BTreeMap;
 
 use crate::report::{Finding, Outcome, Status};
 use crate::rule::RULES;
 
-/// Findings of one rule that are kept: more of the same help nobody.
+/// The number of findings that are kept per rule: more of the same are useless.
 const MOST: usize = 8;
 
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ struct Page {
     skipped: Vec<String>,
 }
 
-/// The book.
+/// The record.
 #[derive(Debug)]
 pub(crate) struct Book {
     pages: BTreeMap<&'static str, Page>,
@@ -28,7 +28,7 @@ impl Book {
         Self { pages: BTreeMap::new(), only }
     }
 
-    /// Whether anybody wants to know.
+    /// Whether a rule is requested.
     pub(crate) fn wants(&self, rule: &str) -> bool {
         self.only.is_none_or(|only| only == rule)
     }
@@ -62,7 +62,7 @@ impl Book {
         keep(&mut self.page(rule).advice, finding);
     }
 
-    /// What came of each rule.
+    /// The outcome of each rule.
     pub(crate) fn close(mut self) -> Vec<Outcome> {
         let wanted = RULES.iter().filter(|rule| self.only.is_none_or(|only| only == rule.id));
         wanted

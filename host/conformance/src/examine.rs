@@ -1,4 +1,4 @@
-//! An examination from its beginning to its end.
+//! An examination from beginning to end.
 
 use std::borrow::Cow;
 
@@ -12,25 +12,26 @@ use crate::rule::Rule;
 use crate::trial::{self, Trial};
 use crate::{Error, rules};
 
-/// What is examined, and how.
+/// The subject and the settings of an examination.
 #[derive(Clone, Debug)]
 pub struct Examination {
     /// The component.
     pub component: Cow<'static, [u8]>,
-    /// What it may do, and its limits.
+    /// Its grants and limits.
     pub setup: DriverSetup,
-    /// What it is tried with; made from its schema when none are given.
+    /// The cases; generated from its schema by default.
     pub cases: Option<DriverCases>,
-    /// One rule alone.
+    /// A single rule.
     pub only: Option<&'static Rule>,
-    /// A request stops it: what was made is deleted, and the report is of what was done.
+    /// Stops the examination: created objects are deleted, and the report covers the completed
+    /// part.
     pub stop: CancelToken,
 }
 
 /// Examines a driver.
 ///
 /// # Errors
-/// When it is no driver, or there is nothing to try it with.
+/// If it is not a driver, or there are no cases for it.
 pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Report, Error> {
     let Examination { component, setup, cases, only, stop } = examination;
     let load = |setup: DriverSetup| {
@@ -49,7 +50,7 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Rep
     for memory in [4 << 20, 12 << 20] {
         let memory = setup.limits.memory.map_or(memory, |limit| limit.min(memory));
         let limits = Limits { memory: Some(memory), ..setup.limits.clone() };
-        // What cannot even be loaded with so little is ended by the host.
+        // The host ends a driver that cannot even be loaded with so little.
         if let Ok(driver) = load(DriverSetup { limits, ..setup.clone() }).await {
             small.push(driver);
         }
@@ -77,7 +78,7 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Rep
     })
 }
 
-/// Everything that is tried with one case.
+/// All tests of one case.
 async fn case(bench: &mut Bench, trial: &Trial, small: &[purlin_sandbox::Driver]) {
     let Some(inputs) = rules::check::run(bench, trial).await else { return };
     rules::check::small(bench, trial, small).await;

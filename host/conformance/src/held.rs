@@ -1,11 +1,11 @@
-//! What the host does by itself with a driver's schemas (SPEC §8): a driver is examined as it is used.
+//! The host's own use of a driver's schemas (SPEC §8): a driver is examined as it is used.
 
 use purlin_model::Value;
 use purlin_model::driver::{Impact, Inputs, TypeSchema, keywords};
 use purlin_sandbox::Change;
 use purlin_schema::Schema;
 
-/// Fills in the defaults of the schema, and makes secret what it says is secret of a connection.
+/// Fills in the defaults of the schema, and marks the secret parts of a connection.
 pub(crate) fn fill(schema: &TypeSchema, inputs: &mut Inputs) {
     let Ok(schema) = Schema::new(&schema.inputs) else { return };
     schema.fill(&["values"], &mut inputs.values, &|_| true);
@@ -15,14 +15,15 @@ pub(crate) fn fill(schema: &TypeSchema, inputs: &mut Inputs) {
     }
 }
 
-/// Adds what the schema says about a change. What is immutable replaces when a person asks for it.
+/// Adds the schema's effects of a change. A change of an immutable input replaces if a person
+/// requests it.
 pub(crate) fn judge(schema: &TypeSchema, change: &Change<'_>, impact: &mut Impact) {
     keywords::judge(&schema.inputs, change.before, change.after, impact);
     let immutable = std::mem::take(&mut impact.immutable);
     impact.replaces.extend(immutable);
 }
 
-/// Keeps outputs that are told once where they are not told again.
+/// Keeps outputs that only `create` returns if they are not returned again.
 pub(crate) fn keep(schema: &TypeSchema, before: &Value, outputs: &mut Value) {
     keywords::keep_told(&schema.outputs, before, outputs);
 }

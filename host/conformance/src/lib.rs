@@ -1,9 +1,9 @@
-//! Whether a driver keeps the contract of `wit/` (SPEC §8): it is called as the host would call it,
-//! and as bad luck would, and what it does is held against [`RULES`].
+//! Checks whether a driver keeps the contract of `wit/` (SPEC §8): calls it as the host would, also
+//! under adverse conditions, and compares its behaviour with [`RULES`].
 //!
-//! What is examined really runs: `create` makes things, which are deleted again whatever happens,
-//! and [`Report::left`] names what could not be. This crate prints nothing and knows no workspace
-//! and no file: whoever examines hands it the component, what it may do, and cases.
+//! The driver really runs: `create` creates objects, which are deleted again in any case, and
+//! [`Report::left`] names those that could not be. This crate prints nothing and knows no workspace
+//! and no file: the caller passes in the component, its grants, and cases.
 
 mod bench;
 mod book;
@@ -25,10 +25,10 @@ pub use rule::{RULES, Rule, rule, rules_page};
 /// A driver cannot be examined.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is no driver, or what is granted cannot be.
+    /// It is not a driver, or its grants are invalid.
     #[error(transparent)]
     Load(#[from] purlin_sandbox::LoadError),
-    /// There is nothing to try it with.
+    /// There are no cases for it.
     #[error("no valid inputs can be made from its schema: {message}")]
     NoCases {
         /// Why.
@@ -36,12 +36,12 @@ pub enum Error {
         /// The beginning of a file of cases.
         example: String,
     },
-    /// A case says something that the driver does not know.
+    /// A case contains something that the driver does not support.
     #[error("{message}")]
     Case {
-        /// What.
+        /// The fault.
         message: String,
-        /// What would be right.
+        /// How to correct it.
         help: String,
         /// Where.
         location: purlin_model::Location,

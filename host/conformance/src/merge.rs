@@ -54,7 +54,7 @@ pub(crate) fn checked(inputs: &Inputs, checked: &Checked) -> Inputs {
     Inputs { values: checked.values.clone(), secrets: checked.secrets.clone(), ..inputs.clone() }
 }
 
-/// The same inputs with something else at a place, `/values/NAME` and so on.
+/// The same inputs with a different value at a place, `/values/NAME` and so on.
 pub(crate) fn at(inputs: &Inputs, part: &str, key: &str, value: Option<Value>) -> Inputs {
     let mut inputs = inputs.clone();
     let place = match part {
@@ -81,19 +81,19 @@ pub(crate) fn document(inputs: &Inputs) -> serde_json::Value {
     let mut document = serde_json::json!({
         "values": plain(&inputs.values), "secrets": plain(&inputs.secrets), "params": plain(&inputs.params),
     });
-    // Drivers whose schema does not know it may take nothing else than what it knows.
+    // Drivers whose schema does not define it may accept only what the schema defines.
     if inputs.connection.as_map().is_some_and(|map| !map.is_empty()) {
         document["connection"] = plain(&inputs.connection);
     }
     document
 }
 
-/// Whether two values say the same, whatever is secret in them.
+/// Whether two values are equal, whatever is secret in them.
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     a.reveal_marked(&mut |_, _| {}) == b.reveal_marked(&mut |_, _| {})
 }
 
-/// A pointer's part for a key.
+/// A key as a part of a pointer.
 pub(crate) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -1,4 +1,4 @@
-//! What came of an examination.
+//! The result of an examination.
 
 use serde_json::Value as Json;
 
@@ -7,25 +7,25 @@ use crate::rule::Rule;
 /// How a driver keeps the contract.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What the driver calls itself.
+    /// The driver's own name.
     pub driver: String,
     /// Its version.
     pub version: String,
     /// SHA-256 of the component, in hex.
     pub digest: String,
-    /// What it was tried with.
+    /// The origin of its cases.
     pub cases: CasesFrom,
     /// Names of the cases.
     pub names: Vec<String>,
-    /// What the operator granted it, a line each.
+    /// The operator's grants, one per line.
     pub grants: Vec<String>,
     /// Each rule, in the order of the table.
     pub outcomes: Vec<Outcome>,
-    /// What was made and could not be deleted.
+    /// Created objects that could not be deleted.
     pub left: Vec<Left>,
-    /// What an earlier examination had left, and this one deleted.
+    /// Remains of an earlier examination that this one deleted.
     pub cleared: Vec<String>,
-    /// Whether somebody stopped it before its end.
+    /// Whether it was stopped before its end.
     pub stopped: bool,
 }
 
@@ -35,37 +35,37 @@ impl Report {
         self.left.is_empty() && !self.outcomes.iter().any(|outcome| outcome.status == Status::Failed)
     }
 
-    /// How many rules came out like that.
+    /// How many rules have this status.
     pub fn count(&self, status: Status) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.status == status).count()
     }
 }
 
-/// Where the cases come from.
+/// The origin of the cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CasesFrom {
     /// Their author wrote them.
     File,
-    /// They were made from the input schema.
+    /// They were generated from the input schema.
     Schema,
 }
 
-/// What came of a rule.
+/// The outcome of a rule.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The rule.
     pub rule: &'static Rule,
     /// How it came out.
     pub status: Status,
-    /// Why it was left out, whole or in part.
+    /// Why it was skipped, entirely or in part.
     pub skipped: Vec<String>,
-    /// How often it was put to the test.
+    /// How often it was tested.
     pub tried: usize,
-    /// What is wrong, or could be better.
+    /// Faults and possible improvements.
     pub findings: Vec<Finding>,
 }
 
-/// How a rule came out.
+/// The status of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     /// It is kept.
@@ -74,12 +74,12 @@ pub enum Status {
     Advice,
     /// It is broken.
     Failed,
-    /// It could not be put to the test.
+    /// It could not be tested.
     Skipped,
 }
 
 impl Status {
-    /// In a word.
+    /// The status as a word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -90,24 +90,24 @@ impl Status {
     }
 }
 
-/// Something that is wrong, or could be better.
+/// A fault or a possible improvement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The case; none where it is about the driver as such.
+    /// The case; none if it is about the driver in general.
     pub case: Option<String>,
     /// What happened.
     pub what: String,
-    /// The call, secrets left out; none where there was none.
+    /// The call, without secrets; none if there was none.
     pub request: Option<Json>,
-    /// The answer, secrets left out.
+    /// The answer, without secrets.
     pub answer: Option<Json>,
-    /// What would be right.
+    /// The correct behaviour.
     pub right: String,
     /// What may help.
     pub hint: Option<String>,
 }
 
-/// Something that was made and could not be deleted.
+/// A created object that could not be deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
     /// The case.

@@ -1,4 +1,4 @@
-//! The rules, one file a matter.
+//! The rules, one file per topic.
 
 pub(crate) mod cancel;
 pub(crate) mod change;

@@ -1,5 +1,5 @@
-//! What the schemas of a driver say: whether they are any, what fits, inputs made from them, and
-//! inputs that they refuse.
+//! The schemas of a driver: their validity, fitting inputs, generated inputs, and inputs that they
+//! reject.
 
 use std::cell::Cell;
 
@@ -10,13 +10,13 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::merge;
 
-/// How deep instances are made.
+/// The maximum depth of generated instances.
 const DEEPEST: usize = 16;
-/// Bytes of an instance, roughly. A schema of a few lines can ask for lists of lists without end.
+/// Approximate bytes of an instance. A schema of a few lines can require endless lists of lists.
 const LARGEST: usize = 1 << 20;
-/// What a value takes beside its text.
+/// The cost of a value beside its text.
 const VALUE: usize = 16;
-/// Places of which wrong types are tried, at most.
+/// The maximum number of places at which wrong types are tried.
 const MOST_PLACES: usize = 12;
 
 /// Compiles a schema of 2020-12.
@@ -27,8 +27,8 @@ pub(crate) fn compile(schema: &Json) -> Result<Validator, String> {
     jsonschema::draft202012::new(schema).map_err(|error| error.to_string())
 }
 
-/// Whether a document fits; else where it does not and why. What does not fit is not repeated: it
-/// may be secret.
+/// Whether a document fits; otherwise the place and the reason. The value is not repeated, because
+/// it may be secret.
 pub(crate) fn misfit(validator: &Validator, document: &Json) -> Option<String> {
     let error = validator.iter_errors(document).next()?;
     let place = error.instance_path().to_string();
@@ -36,12 +36,12 @@ pub(crate) fn misfit(validator: &Validator, document: &Json) -> Option<String> {
     Some(if place.is_empty() { masked } else { format!("`{place}`: {masked}") })
 }
 
-/// Where a document does not fit, as pointers.
+/// The faulty places of a document, as pointers.
 pub(crate) fn misfits(validator: &Validator, document: &Json) -> Vec<String> {
     validator.iter_errors(document).map(|error| error.instance_path().to_string()).collect()
 }
 
-/// `examples` and `default`s that do not fit where they stand, as place and reason.
+/// `examples` and `default`s that do not fit their place, as place and reason.
 pub(crate) fn bad_examples(schema: &Json) -> Vec<String> {
     let mut faults = Vec::new();
     walk(schema, schema, "", 0, &mut faults);
@@ -85,7 +85,7 @@ fn walk(root: &Json, schema: &Json, place: &str, depth: usize, faults: &mut Vec<
     }
 }
 
-/// Inputs that fit a schema, as small as can be.
+/// The smallest inputs that fit a schema.
 pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
     let maker = Maker { root: schema, left: Cell::new(LARGEST) };
     let made = maker.instance(schema, 0).ok_or("what it asks for is larger than 1 MiB")?;
@@ -111,15 +111,15 @@ pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
     })
 }
 
-/// Makes an instance, within bounds.
+/// Generates an instance, within bounds.
 struct Maker<'a> {
     root: &'a Json,
-    /// Bytes that may still be made.
+    /// Bytes that may still be generated.
     left: Cell<usize>,
 }
 
 impl Maker<'_> {
-    /// Counts bytes; nothing when there are no more.
+    /// Takes bytes from the budget; none if there are no more.
     fn take(&self, bytes: usize) -> Option<()> {
         self.left.set(self.left.get().checked_sub(bytes)?);
         Some(())
@@ -188,14 +188,14 @@ impl Maker<'_> {
     }
 }
 
-/// Inputs with something wrong at one place.
+/// Inputs with one faulty place.
 #[derive(Clone, Debug)]
 pub(crate) struct Wrong {
     pub(crate) inputs: Inputs,
     /// `values` or `secrets`.
     pub(crate) part: &'static str,
     pub(crate) key: String,
-    /// What stands there; none where it was taken away.
+    /// The value there; none if it was removed.
     pub(crate) value: Option<Json>,
 }
 
@@ -204,7 +204,7 @@ impl Wrong {
         format!("/{}/{}", self.part, merge::escaped(&self.key))
     }
 
-    /// Other inputs with the same thing wrong.
+    /// Other inputs with the same fault.
     pub(crate) fn also(&self, inputs: &Inputs) -> Inputs {
         let value = self.value.clone().map(|value| match self.part {
             "secrets" => Value::from(value).into_secret(),
@@ -214,8 +214,8 @@ impl Wrong {
     }
 }
 
-/// Inputs that a schema refuses, made of some that it takes: a value of another type, or none where
-/// one is needed.
+/// Inputs that a schema rejects, made from some that it accepts: with a value of another type, or
+/// without a required one.
 pub(crate) fn refused(schema: &Json, validator: &Validator, good: &Inputs) -> Vec<Wrong> {
     let mut all = Vec::new();
     if !validator.is_valid(&merge::document(good)) {
@@ -230,7 +230,7 @@ pub(crate) fn refused(schema: &Json, validator: &Validator, good: &Inputs) -> Ve
                     .map(Some)
                     .into();
             values.insert(0, None);
-            // None before a wrong type: what is needed and not there is the more common fault.
+            // Missing comes before a wrong type: a missing required value is the more common fault.
             let fits = |value: &Option<Json>| {
                 let wrong = Wrong { inputs: good.clone(), part, key: key.clone(), value: value.clone() };
                 validator.is_valid(&merge::document(&wrong.also(good)))

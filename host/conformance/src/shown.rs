@@ -1,4 +1,4 @@
-//! Requests and answers as JSON for a report, without what is secret.
+//! Requests and answers as JSON for a report, without secrets.
 
 use purlin_model::Label;
 use purlin_model::driver::{
@@ -86,7 +86,7 @@ impl Shown for Manifest {
     }
 }
 
-/// An error; a driver's own as its case.
+/// An error; a driver's own error by its case.
 pub(crate) fn error(error: &CallError) -> Json {
     let CallError::Failure(failure) = error else { return json!({"ended": error.to_string()}) };
     match failure {

@@ -1,4 +1,4 @@
-//! A case that is ready to be tried: whom it is about, and inputs.
+//! A case that is ready to be tried: its resource, and inputs.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use purlin_model::{
 use crate::report::CasesFrom;
 use crate::{Error, held, merge, rule, schema};
 
-/// Secrets shorter than this stand in many texts by chance.
+/// Shorter secrets are in many texts by chance.
 const SHORTEST_CANARY: usize = 6;
 
 /// A case.
@@ -24,14 +24,14 @@ pub(crate) struct Trial {
     pub(crate) replace: Option<Inputs>,
     /// With another connection to the same system.
     pub(crate) rotate: Option<Inputs>,
-    /// Inputs to be refused, and what has to be named.
+    /// Inputs to be rejected, and the places to be named.
     pub(crate) invalid: Vec<(Inputs, Vec<String>)>,
     pub(crate) skip: Vec<SkippedRule>,
-    /// Texts that must not come out in clear.
+    /// Texts that must not appear in clear.
     pub(crate) canaries: Vec<String>,
 }
 
-/// The cases of a file, or one made from the schema.
+/// The cases of a file, or one generated from the schema.
 pub(crate) fn trials(
     manifest: &Manifest,
     cases: Option<&DriverCases>,
@@ -139,7 +139,7 @@ fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
         .flatten()
         .map(|inputs| format!("{}{}", inputs.values.redact(), inputs.params.redact()))
         .collect();
-    // What stands in the open anyway says nothing.
+    // A text that is visible anyway proves nothing.
     canaries
         .retain(|secret| secret.len() >= SHORTEST_CANARY && !open.iter().any(|open| open.contains(secret)));
     canaries.sort_unstable();
@@ -157,7 +157,7 @@ fn leaves(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The texts in what is secret of a value.
+/// The texts in the secret parts of a value.
 fn secrets(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Secret(_) => leaves(value, found),
@@ -168,7 +168,7 @@ fn secrets(value: &Value, found: &mut Vec<String>) {
 }
 
 impl Trial {
-    /// Why a rule is not put to the test with it.
+    /// Why a rule is not tested with it.
     pub(crate) fn excuse(&self, rule: &str) -> Option<&str> {
         self.skip.iter().find(|skipped| &*skipped.rule == rule).map(|skipped| &*skipped.why)
     }
@@ -180,7 +180,7 @@ impl Trial {
         Subject { context, ..self.subject.clone() }
     }
 
-    /// Keys of a part of the inputs.
+    /// The keys of a part of the inputs.
     pub(crate) fn keys(value: &Value) -> Vec<String> {
         value.as_map().map(|map| map.keys()).into_iter().flatten().map(ToString::to_string).collect()
     }

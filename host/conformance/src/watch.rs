@@ -1,23 +1,24 @@
-//! The witness of one call: it keeps what it sees, and cuts the call off where it is told to.
+//! The witness of one call: it keeps its observations, and cuts the call off at the requested
+//! instant.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use purlin_model::Label;
 use purlin_sandbox::{Asked, CancelToken, CheckpointSink, Deed, Witness};
 
-/// Texts of one call that are kept, in bytes; a driver that says more is heard so far.
+/// Bytes of one call's texts that are kept; the rest is ignored.
 const MOST: usize = 8 << 20;
 
-/// What a call did.
+/// The observations of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// How often it called the host.
     pub(crate) asked: usize,
-    /// Calls that reach out: what was asked for.
+    /// The requests of calls that reach out.
     pub(crate) reached: Vec<Asked>,
-    /// What it was refused.
+    /// What it was denied.
     pub(crate) refused: Vec<String>,
-    /// What it said, and where.
+    /// Its output, and the channel.
     pub(crate) said: Vec<(&'static str, String)>,
     kept: usize,
     /// Ids that it reported, in order.
@@ -26,20 +27,20 @@ pub(crate) struct Seen {
     pub(crate) answers: usize,
 }
 
-/// Where a call is cut off.
+/// The instant at which a call is cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// At the n-th time that it calls the host, from 1 on.
+    /// At the n-th call of the host, from 1.
     At(usize),
-    /// While it waits for its checkpoint, which is not kept.
+    /// While it waits for its checkpoint, which is not stored.
     BeforeCheckpoint,
-    /// While it waits for its checkpoint, which is kept.
+    /// While it waits for its checkpoint, which is stored.
     AfterCheckpoint,
-    /// The n-th answer of a server is lost, from 1 on. The call itself goes on.
+    /// The n-th answer of a server is lost, from 1. The call itself continues.
     Answer(usize),
 }
 
-/// A witness that is a place for checkpoints too.
+/// A witness that is also a sink for checkpoints.
 pub(crate) struct Watch {
     seen: Mutex<Seen>,
     cut: Option<Cut>,

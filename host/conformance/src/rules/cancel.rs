@@ -1,4 +1,4 @@
-//! An operator who wants a call to end.
+//! Cancellation by an operator.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::life::Life;
 use crate::bench::{Bench, Blame, How};
 use crate::trial::Trial;
 
-/// How long a cancelled call may go on.
+/// The maximum duration of a cancelled call.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
@@ -16,7 +16,7 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
     if !bench.wants(trial, RULE) {
         return;
     }
-    // On a slow machine everything takes longer, and the driver is no worse.
+    // On a slow machine everything takes longer, which is not the driver's fault.
     let time = Some(PATIENCE.max(life.took * 10));
     let how = How { cancelled: true, time, blame: Blame::Nobody, ..How::default() };
     let done = bench.create(trial, how, &life.inputs, &life.name).await;

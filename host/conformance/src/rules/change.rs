@@ -1,4 +1,4 @@
-//! Changes: what is done in place, and what replaces.
+//! Changes: which ones happen in place, and which replace.
 
 use purlin_model::Value;
 use purlin_model::driver::{Failure, Impact, Inputs, Observed, ResourceState};
@@ -54,7 +54,7 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
     bench.clear(trial).await;
 }
 
-/// The changed inputs as the host would have them.
+/// The changed inputs in the host's form.
 async fn checked(
     bench: &mut Bench,
     trial: &Trial,
@@ -83,7 +83,7 @@ async fn checked(
     }
 }
 
-/// What the change would do: what the driver says, and what its schema says.
+/// The effect of the change: the driver's answer, with the schema's effects.
 async fn impact(bench: &mut Bench, trial: &Trial, change: Change<'_>) -> Option<Impact> {
     match bench.impact(trial, change).await.answer {
         Ok(impact) => Some(impact),
@@ -96,7 +96,7 @@ async fn impact(bench: &mut Bench, trial: &Trial, change: Change<'_>) -> Option<
     }
 }
 
-/// What it showed; none where it did not succeed.
+/// The observations; none if it failed.
 async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) -> Option<Updated> {
     let created = bench.create(trial, How::default(), &life.inputs, &life.name).await.answer;
     let state = created.ok()?;
@@ -166,7 +166,7 @@ fn stable(bench: &mut Bench, trial: &Trial, impact: &Impact, before: &ResourceSt
     }
 }
 
-/// `read` shows what was asked for. What it saw.
+/// `read` shows the requested values. Returns its observations.
 async fn shows(
     bench: &mut Bench,
     trial: &Trial,
@@ -192,7 +192,7 @@ async fn shows(
             let value = |values: &Value, key: &str| values.as_map().and_then(|map| map.get(key).cloned());
             let told = observed.values.as_ref().and_then(Value::as_map);
             for (key, seen) in told.into_iter().flatten() {
-                // What differed before is drift, which another rule is about.
+                // An earlier difference is drift, which another rule checks.
                 let before =
                     (life.told.as_ref().and_then(|told| value(told, key)), value(&life.inputs.values, key));
                 let is_drift = matches!(&before, (Some(told), wanted) if !wanted.as_ref().is_some_and(|wanted| same(told, wanted)));
@@ -231,7 +231,7 @@ async fn repeat(
             return;
         }
     };
-    // What is drawn at random may be drawn anew, unless it can be looked at.
+    // Random values may be drawn again, unless they can be observed.
     let Some(seen) = seen else { return };
     if let Some(name) = life::differing_output(&trial.schema, &again.outputs, &updated.outputs) {
         let what = format!("the same update once more gives another output `{name}`");
@@ -280,7 +280,7 @@ async fn replace(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) 
     bench.clear(trial).await;
 }
 
-/// The new one is made beside the old one, or the driver says that this cannot be.
+/// The new one is created beside the old one, or the driver reports that this is impossible.
 async fn beside(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs, old_goes_first: bool) {
     if !bench.wants(trial, BESIDE) {
         return;
@@ -329,7 +329,7 @@ async fn beside(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs, o
     stands(bench, trial, (&new, after, name.expose()), "deleting the old one").await;
 }
 
-/// One of the two is still there, and as it was.
+/// One of the two still exists, unchanged.
 async fn stands(
     bench: &mut Bench,
     trial: &Trial,

@@ -1,4 +1,4 @@
-//! What `check` takes, returns and refuses.
+//! The inputs that `check` accepts, returns and rejects.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::merge::{self, same};
 use crate::schema;
 use crate::trial::Trial;
 
-/// Places that are tried as unknown, at most.
+/// The maximum number of places that are tried as unknown.
 const MOST_UNKNOWN: usize = 12;
-/// Why most of it is left out.
+/// Why most of it is skipped.
 const NOT_IMPLEMENTED: &str = "the driver does not implement `check`";
 
-/// The checked inputs; none where they were refused.
+/// The checked inputs; none if they were rejected.
 pub(crate) async fn run(bench: &mut Bench, trial: &Trial) -> Option<Inputs> {
     let done = bench.check(trial, How::default(), &trial.inputs, None).await;
     let checked = match done.answer {
@@ -62,7 +62,7 @@ fn equal(a: &Checked, b: &Checked) -> bool {
     same(&a.values, &b.values) && same(&a.secrets, &b.secrets)
 }
 
-/// What `check` takes and returns fits the schema.
+/// The inputs and results of `check` fit the schema.
 fn agrees(bench: &mut Bench, trial: &Trial, checked: &Inputs) {
     const RULE: &str = "schema.agrees";
     let Ok(validator) = schema::compile(&trial.schema.inputs) else { return };
@@ -182,12 +182,12 @@ async fn unknown(bench: &mut Bench, trial: &Trial) {
     }
 }
 
-/// Wrong inputs: those of the case, and those that the schema refuses, alone and together.
+/// Wrong inputs: those of the case, and those that the schema rejects, alone and together.
 async fn faults(bench: &mut Bench, trial: &Trial) {
     const RULE: &str = "check.faults";
     let validator = schema::compile(&trial.schema.inputs).ok();
     for (inputs, at) in &trial.invalid {
-        // The host rejects what the schema does, and names it.
+        // The host rejects what the schema rejects, and names it.
         let held = validator.as_ref().map(|validator| schema::misfits(validator, &merge::document(inputs)));
         let held = held.unwrap_or_default();
         let left = |place: &&String| !held.iter().any(|pointer| about(pointer, place));
@@ -203,7 +203,7 @@ async fn faults(bench: &mut Bench, trial: &Trial) {
     for one in &wrong {
         refused(bench, trial, &one.inputs, &[one.pointer()]).await;
     }
-    // One fault a place.
+    // One fault per place.
     let mut places: Vec<&schema::Wrong> = Vec::new();
     for one in &wrong {
         if !places.iter().any(|known| (known.part, &known.key) == (one.part, &one.key)) {
@@ -265,7 +265,7 @@ async fn refused(bench: &mut Bench, trial: &Trial, inputs: &Inputs, at: &[String
     }
 }
 
-/// Whether a fault is about a place: at it, in it, or in what holds it.
+/// Whether a fault is about a place: at it, in it, or in its parents.
 fn about(pointer: &str, place: &str) -> bool {
     let within = |outer: &str, inner: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -280,7 +280,7 @@ fn exists(pointer: &str) -> bool {
         || pointer.is_empty()
 }
 
-/// Texts that nobody expects.
+/// Unexpected texts.
 fn texts() -> Vec<String> {
     vec![
         String::new(),
@@ -312,7 +312,7 @@ async fn hostile(bench: &mut Bench, trial: &Trial) {
             let how = How { subject, blame: Blame::Rule(RULE), ..How::default() };
             let done = bench.check(trial, how.clone(), &inputs, None).await;
             bench.book.tried(RULE);
-            // The host names nothing of which the schema refuses the inputs.
+            // The host calls no `name` with inputs that the schema rejects.
             let document = merge::document(&inputs);
             let fits = validator.as_ref().is_none_or(|validator| validator.is_valid(&document));
             if let (true, Ok(checked)) = (fits, done.answer) {

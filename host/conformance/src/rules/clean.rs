@@ -1,4 +1,4 @@
-//! A create that fails leaves nothing.
+//! A failed create leaves nothing.
 
 use purlin_model::driver::Failure;
 use purlin_sandbox::CallError;
@@ -17,8 +17,8 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
         return;
     }
     let mut tried = false;
-    // The host hands over nothing that `check` refused; a driver that takes it all the same is none
-    // the worse for it.
+    // The host never passes inputs that `check` rejected; a driver that accepts them is not at
+    // fault.
     for (inputs, _) in &trial.invalid {
         let name = life.name.as_str();
         let answer = bench.create(trial, How::default(), inputs, name).await.answer;

@@ -1,4 +1,4 @@
-//! Connections: another way to reach the same system is no other resource.
+//! Connections: another way to reach the same system does not make another resource.
 
 use purlin_model::driver::{Checked, Inputs};
 use purlin_model::{Map, Value};
@@ -34,7 +34,7 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
     bench.clear(trial).await;
 }
 
-/// The same connection with other texts for what is secret: it reaches nothing.
+/// The same connection with other secrets: it reaches nothing.
 fn other_secrets(value: &Value) -> Value {
     match value {
         Value::Secret(_) => match value.exposed() {
@@ -50,8 +50,8 @@ fn other_secrets(value: &Value) -> Value {
     }
 }
 
-/// The calls that a plan makes have the answers that they have with the first connection. Answers that differ
-/// with the first connection too are the subject of other rules.
+/// The calls that a plan makes have the same answers as with the first connection. If answers
+/// differ with the first connection too, other rules check that.
 async fn quiet(bench: &mut Bench, trial: &Trial, life: &Life, inputs: &Inputs) -> bool {
     let mut answers = Vec::new();
     for inputs in [&life.inputs, inputs] {
@@ -92,7 +92,8 @@ async fn quiet(bench: &mut Bench, trial: &Trial, life: &Life, inputs: &Inputs) -
     true
 }
 
-/// What was made with the first connection is read, left as it is, and deleted with the second.
+/// An object created with the first connection is read, left unchanged, and deleted with the
+/// second.
 async fn reached(bench: &mut Bench, trial: &Trial, life: &Life, inputs: &Inputs) {
     let Ok(state) = bench.create(trial, How::default(), &life.inputs, &life.name).await.answer else {
         return;
@@ -112,7 +113,7 @@ async fn reached(bench: &mut Bench, trial: &Trial, life: &Life, inputs: &Inputs)
         let id = Some(state.id.expose());
         for (how, id, recorded) in [("by its id and record", id, Some(&state)), ("by its name", None, None)] {
             let first = bench.read(trial, id, &life.name, &life.inputs, recorded).await.answer;
-            // What the first connection does not find is the subject of `read.finds`.
+            // `read.finds` checks an object that the first connection does not find.
             let Ok(Some(first)) = first else { continue };
             let what = match bench.read(trial, id, &life.name, inputs, recorded).await.answer {
                 Ok(Some(found)) if found.state.id.expose() == first.state.id.expose() => {

@@ -1,4 +1,4 @@
-//! Calls that are cut off, and what the next run does about them.
+//! Calls that are cut off, and the recovery by the next run.
 
 use std::time::{Duration, Instant};
 
@@ -11,20 +11,20 @@ use crate::bench::{Bench, Blame, How, Made, is_broken};
 use crate::trial::Trial;
 use crate::watch::Cut;
 
-/// Instants that are tried of one call, at most.
+/// The maximum number of tried instants of one call.
 const MOST: usize = 40;
 /// After this much time on one call and case, no more than [`FEWEST`] instants are tried.
 const ENOUGH: Duration = Duration::from_secs(15);
-/// Instants that are tried however long they take.
+/// The number of instants that are tried however long they take.
 const FEWEST: usize = 4;
-/// What the outside is given to come to rest, at most.
+/// The maximum time for the system to come to rest.
 const LONGEST_SETTLE: Duration = Duration::from_secs(1);
-/// Between a run that did not get on and the next.
+/// The pause after a run that made no progress.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// No run begins later than this after the first.
 const LAST_RUN: Duration = Duration::from_secs(5);
 
-/// Instants of a call that calls the host so often, all of them or evenly chosen.
+/// Instants of a call that calls the host this many times: all of them or evenly chosen ones.
 pub(crate) fn instants(asked: usize) -> Vec<Cut> {
     let count = asked.min(MOST);
     let mut at: Vec<usize> =
@@ -64,7 +64,7 @@ pub(crate) async fn create(bench: &mut Bench, trial: &Trial, life: &Life) {
     .await;
 }
 
-/// The same in an order in which the first few are spread over the whole.
+/// The same in an order in which the first few are spread over the whole range.
 fn spread(all: Vec<Cut>) -> Vec<Cut> {
     let step = (all.len() / FEWEST).max(1);
     (0..step).flat_map(|first| all.iter().skip(first).step_by(step).copied().collect::<Vec<_>>()).collect()
@@ -77,7 +77,7 @@ async fn once(bench: &mut Bench, trial: &Trial, life: &Life, cut: Cut, when: &st
     let done = bench.create(trial, how, &life.inputs, &life.name).await;
     bench.book.tried(RULE);
     if matches!(done.answer, Err(CallError::Cancelled)) {
-        // A server goes on with what it was asked: after a crash, too, somebody else's turn is later.
+        // A server continues its work: after a real crash, the next run also starts later.
         tokio::time::sleep(life.took.min(LONGEST_SETTLE)).await;
         let checkpoint = done.seen.checkpoints.last().cloned();
         Recovery { rule: RULE, when, key, checkpoint }.run(bench, trial, life).await;
@@ -85,7 +85,7 @@ async fn once(bench: &mut Bench, trial: &Trial, life: &Life, cut: Cut, when: &st
     one_at_most(bench, trial, life, RULE, when).await;
 }
 
-/// Deletes what was found; then there is nothing more of it.
+/// Deletes the found object; then there is no other.
 pub(crate) async fn one_at_most(
     bench: &mut Bench,
     trial: &Trial,
@@ -111,7 +111,7 @@ pub(crate) async fn one_at_most(
     bench.clear(trial).await;
 }
 
-/// What the host does about a create of which nobody knows the outcome.
+/// The host's recovery of a create with an unknown outcome.
 pub(crate) struct Recovery<'a> {
     pub(crate) rule: &'static str,
     /// Words for what happened.
@@ -120,7 +120,7 @@ pub(crate) struct Recovery<'a> {
     pub(crate) checkpoint: Option<Label>,
 }
 
-/// Why a run did not get on.
+/// Why a run made no progress.
 struct Stuck {
     what: String,
     right: &'static str,
@@ -128,9 +128,9 @@ struct Stuck {
 }
 
 impl Recovery<'_> {
-    /// One run after another, as operators start them. A server that is slow today may still be at work
-    /// for the call that was cut off, so only what stays is the driver's fault. Once the rule is broken, more
-    /// examples are not worth waiting for.
+    /// Runs one after another, as operators start them. A slow server may still be working for the
+    /// interrupted call, so only a lasting fault is the driver's. Once the rule is broken, more
+    /// examples are not worth the wait.
     pub(crate) async fn run(&self, bench: &mut Bench, trial: &Trial, life: &Life) {
         let mut pause = life.took.clamp(FIRST_PAUSE, LONGEST_SETTLE);
         let begun = Instant::now();
@@ -184,17 +184,17 @@ impl Recovery<'_> {
     }
 }
 
-/// What an update showed.
+/// The observations of an update.
 pub(crate) struct Updated {
     /// How often it called the host.
     pub(crate) asked: usize,
-    /// How many answers of servers it got.
+    /// How many answers of servers it received.
     pub(crate) answers: usize,
-    /// The values that `read` told afterwards.
+    /// The values that `read` returned afterwards.
     pub(crate) told: Option<Value>,
 }
 
-/// An update that is cut off, and made again.
+/// An update that is cut off, and repeated.
 pub(crate) async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs, updated: &Updated) {
     const RULE: &str = "update.cut";
     if !bench.wants(trial, RULE) {
@@ -206,8 +206,8 @@ pub(crate) async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after:
     .await;
 }
 
-/// Tries some of the ways to interrupt a call, as many as there is time for. `once` says whether it is
-/// worth going on.
+/// Tries some of the ways to interrupt a call, as many as there is time for. `once` returns whether
+/// to continue.
 pub(crate) async fn each(
     bench: &mut Bench,
     trial: &Trial,
@@ -229,7 +229,7 @@ pub(crate) async fn each(
     }
 }
 
-/// An update that is interrupted, and the same once more.
+/// An update that is interrupted, and repeated.
 pub(crate) async fn interrupted(
     bench: &mut Bench,
     trial: &Trial,

@@ -1,4 +1,4 @@
-//! What is missing is said so.
+//! Missing grants are reported.
 
 use purlin_model::driver::{Failure, Inputs};
 use purlin_sandbox::CallError;

@@ -1,4 +1,4 @@
-//! What a driver says of itself.
+//! A driver's description of itself.
 
 use purlin_model::driver::Manifest;
 use purlin_sandbox::{DriverSetup, LoadError, Sandbox};

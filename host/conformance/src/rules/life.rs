@@ -1,4 +1,4 @@
-//! A life as it should be: created, found, deleted.
+//! A normal life: created, found, deleted.
 
 use std::time::Duration;
 
@@ -11,26 +11,26 @@ use crate::merge::same;
 use crate::schema;
 use crate::trial::Trial;
 
-/// What is told once stays as it was told.
+/// Outputs that only `create` returns stay unchanged.
 const ONCE: &str = "outputs.once";
 
-/// What a life showed.
+/// The observations of a life.
 pub(crate) struct Life {
     pub(crate) inputs: Inputs,
     pub(crate) name: String,
     /// How often `create` called the host.
     pub(crate) asked: usize,
     pub(crate) took: Duration,
-    /// How many answers of servers `create` got.
+    /// How many answers of servers `create` received.
     pub(crate) answers: usize,
-    /// How many `delete` got.
+    /// How many `delete` received.
     pub(crate) last_answers: usize,
     pub(crate) reports_checkpoint: bool,
-    /// The values that `read` told when all was well.
+    /// The values that `read` returned when all was well.
     pub(crate) told: Option<Value>,
 }
 
-/// None where nothing can be made.
+/// None if nothing can be created.
 pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: Inputs, name: String) -> Option<Life> {
     let key = bench.key();
     let how = How { key: Some(key.clone()), ..How::default() };
@@ -76,7 +76,7 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: Inputs, name: 
     Some(life)
 }
 
-/// Outputs are as the schema says.
+/// Outputs match the schema.
 pub(crate) fn outputs(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
     const RULE: &str = "create.outputs";
     if !bench.wants(trial, RULE) {
@@ -101,7 +101,7 @@ pub(crate) fn outputs(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
     }
 }
 
-/// What only `create` tells, and every resource has, is told by it.
+/// `create` returns the required outputs that only it can return.
 fn told_once(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
     let names: Vec<&str> = keywords::told_once(&trial.schema.outputs).collect();
     if names.is_empty() {
@@ -153,7 +153,7 @@ fn checkpoint(bench: &mut Bench, trial: &Trial, state: &ResourceState, last: Opt
     }
 }
 
-/// `read` finds it, in each way that the host asks.
+/// `read` finds it, in each of the host's ways.
 async fn found(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceState) -> Option<Value> {
     if !bench.driver.manifest().implements.read {
         for rule in ["read.finds", "read.values"] {
@@ -180,12 +180,12 @@ async fn found(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceSt
     told
 }
 
-/// The first value that `read` tells, and that is another than it told before.
+/// The first value of `read` that differs from its earlier one.
 pub(crate) fn changed(observed: &Observed, told: Option<&Value>) -> Option<String> {
     differing(observed.values.as_ref()?, told?)
 }
 
-/// Holds what `read` answered against what there is.
+/// Compares the answer of `read` with the existing object.
 pub(crate) fn compare(
     bench: &mut Bench,
     trial: &Trial,
@@ -240,7 +240,7 @@ pub(crate) fn compare(
     }
 }
 
-/// Whether it looks as though somebody had touched it.
+/// Whether it wrongly appears changed by somebody.
 fn drift(bench: &mut Bench, trial: &Trial, how: &str, observed: &Observed, values: &Value) {
     const RULE: &str = "read.values";
     let Some(told) = observed.values.as_ref().and_then(Value::as_map) else {
@@ -309,7 +309,7 @@ async fn repeat(bench: &mut Bench, trial: &Trial, life: &Life, how: How, state: 
     }
 }
 
-/// Deletes it; then it is gone. How many answers of servers that took.
+/// Deletes it; then it is gone. Returns how many answers of servers that took.
 async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceState) -> usize {
     const GONE: &str = "delete.gone";
     let done = bench.delete(trial, state, &life.inputs).await;

@@ -1,4 +1,4 @@
-//! Answers that are lost on their way to the driver: what was asked for may have happened.
+//! Answers that are lost on their way to the driver: the request may have been carried out.
 
 use purlin_model::driver::Failure;
 use purlin_model::driver::Inputs;

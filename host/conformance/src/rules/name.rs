@@ -6,7 +6,7 @@ use purlin_sandbox::CallError;
 use crate::bench::{Bench, How};
 use crate::trial::Trial;
 
-/// The name; none where there is none to go on with.
+/// The name; none if there is none to continue with.
 pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: &Inputs) -> Option<String> {
     const RULE: &str = "name.same";
     let name = match bench.name(trial, How::default(), inputs).await.answer {

@@ -1,11 +1,12 @@
-//! Looking for what is not there.
+//! Searches for missing objects.
 
 use purlin_model::driver::Inputs;
 
 use crate::bench::Bench;
 use crate::trial::Trial;
 
-/// Nothing is there before. What an earlier examination left is deleted. Whether to go on.
+/// Nothing exists before. Remains of an earlier examination are deleted. Returns whether to
+/// continue.
 pub(crate) async fn before(bench: &mut Bench, trial: &Trial, inputs: &Inputs, name: &str) -> bool {
     const RULE: &str = "read.none";
     if !bench.driver.manifest().implements.read {
@@ -14,7 +15,7 @@ pub(crate) async fn before(bench: &mut Bench, trial: &Trial, inputs: &Inputs, na
     }
     let found = bench.read(trial, None, name, inputs, None).await.answer;
     if let Ok(Some(observed)) = found {
-        // The name is of our own URN, or of inputs that are there for examining: it is ours.
+        // The name comes from our own URN, or from inputs for examination: the object is ours.
         let id = observed.state.id.clone();
         let deleted = bench.delete(trial, &observed.state, inputs).await.answer;
         let again = bench.read(trial, None, name, inputs, None).await.answer;
