@@ -1,5 +1,5 @@
-// Between the generated bindings and purlin.h: records of the contract become requests, answers
-// become records. What is handed out is copied into memory of its own, which the bindings free.
+// Connects the generated bindings and purlin.h: records of the contract become requests, answers
+// become records. Results are copied into separate memory, which the bindings free.
 
 #include "purlin.h"
 
@@ -9,7 +9,7 @@
 
 #include "driver.h"
 
-// The bindings want an object file with the contract's types; `purlin driver build` puts these in.
+// The bindings need an object file with the contract's types; `purlin driver build` adds these.
 __attribute__((weak)) void __component_type_object_force_link_driver(void) {}
 
 static text in(driver_string_t string) { return text_copy(string.ptr, string.len); }
@@ -39,7 +39,7 @@ static void out_texts(texts from, driver_string_t **strings, size_t *length) {
   for (size_t i = 0; i < from.length; i++) (*strings)[i] = out(from.items[i]);
 }
 
-// The host refuses what is no JSON before it gets here.
+// The host rejects invalid JSON before it gets here.
 static json *in_json(driver_string_t string) { return json_read(in(string), NULL); }
 
 static driver_string_t out_object(const json *object) {
@@ -151,7 +151,7 @@ static bool out_failure_without_effects(purlin_failure *from, purlin_driver_type
   return out_failure(from, to);
 }
 
-// A function that the driver does not have is not called; without it there is no answer.
+// A missing function of the driver is not called; without it there is no answer.
 static bool missing(purlin_failure *failure) {
   return purlin_fail(failure, text_of("this driver does not implement that"));
 }
@@ -307,7 +307,7 @@ bool exports_purlin_driver_lifecycle_delete(exports_purlin_driver_lifecycle_dele
   return the_driver.delete(&request, &failure) || out_failure(&failure, err);
 }
 
-// The host's own functions. What they are given they only read.
+// The host's own functions. They only read their arguments.
 
 static driver_string_t lent(text message) {
   text clean = text_lossy(message);

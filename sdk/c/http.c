@@ -26,13 +26,13 @@ bool http_parse_url(text url, http_url *parts) {
   const char *path = start + host;
   text rest = text_copy(path, strcspn(path, "#"));
   parts->path = text_starts(rest, "/") ? rest : text_format("/%s", rest.at);
-  // A name and a password belong into a field of the request.
+  // A name and a password belong in a field of the request.
   return host > 0 && memchr(start, '@', host) == NULL;
 }
 
 static const char *method_of(const http_request *request) { return request->method != NULL ? request->method : "GET"; }
 
-// An unknown method counts as one with effects.
+// An unknown method is treated as one with effects.
 static bool has_effects(const char *method) {
   return strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 && strcmp(method, "OPTIONS") != 0;
 }
@@ -42,7 +42,7 @@ bool http_fail(const http_request *request, http_response *response, purlin_fail
   enum { UNREACHABLE_MS = 1000 };
   *response = (http_response){.error = error};
   bool may_have_changed = has_effects(method_of(request));
-  // There may be secrets in the query.
+  // The query may contain secrets.
   text url = text_part(request->url, 0, request->url.length > 0 ? strcspn(request->url.at, "?#") : 0);
   if (error == HTTP_DENIED) {
     http_url to;
@@ -64,7 +64,7 @@ bool http_fail(const http_request *request, http_response *response, purlin_fail
   }
 }
 
-// WASI's names of what can go wrong, in its order.
+// WASI's names for errors, in its order.
 static const struct {
   const char *name;
   http_error error;
@@ -80,7 +80,7 @@ static const struct {
     {"connection-timeout", HTTP_UNREACHABLE},
     {"connection-read-timeout", HTTP_LOST},
     {"connection-write-timeout", HTTP_LOST},
-    {"connection-limit-reached", HTTP_UNUSABLE}, // the call has made as many requests as it may
+    {"connection-limit-reached", HTTP_UNUSABLE}, // the call has reached its limit of requests
     {"TLS-protocol-error", HTTP_UNTRUSTED},
     {"TLS-certificate-error", HTTP_UNTRUSTED},
     {"TLS-alert-received", HTTP_UNTRUSTED},
@@ -121,14 +121,14 @@ __attribute__((weak)) bool http_fetch(const http_request *request, http_response
 
 #else
 
-// WASI's own HTTP, wasi:http 0.2. Handles are numbers; what is longer than a number is answered in
-// memory. The structs lie there as WASI has it.
+// WASI's own HTTP, wasi:http 0.2. Handles are numbers; results longer than a number are returned in
+// memory, with WASI's layout of structs.
 
 #define IMPORT(interface, function) __attribute__((__import_module__(interface), __import_name__(function)))
 #define HTTP(function) IMPORT("wasi:http/types@0.2.12", function)
 #define IO(interface, function) IMPORT("wasi:io/" interface "@0.2.12", function)
 
-// An error-code, or the handle that stands in its place where all went well.
+// An error-code, or the handle in its place after a success.
 typedef struct code {
   uint32_t number;
   _Alignas(8) uint8_t has_text;
@@ -221,7 +221,7 @@ IO("streams", "[method]input-stream.blocking-read") void wasi_read(uint32_t, uin
 IO("streams", "[resource-drop]output-stream") void wasi_drop_output(uint32_t);
 IO("streams", "[resource-drop]input-stream") void wasi_drop_input(uint32_t);
 
-// A request on its way, and where its outcome goes.
+// A request in transit, and the destination of its outcome.
 typedef struct exchange {
   const http_request *request;
   http_response *response;
@@ -252,12 +252,12 @@ static int method_number(const char *method) {
   return number;
 }
 
-// What goes wrong here, or a server that does not want all of it, shows in the answer.
+// An error here, or a server that does not accept all of it, shows in the answer.
 static void send_body(uint32_t body, text content) {
   handle stream;
   wasi_body_write(body, &stream);
   chunk done = {0};
-  // WASI takes so many bytes at once.
+  // WASI takes this many bytes at once.
   for (size_t sent = 0, most = 4096; sent < content.length && !done.failed; sent += most) {
     size_t left = content.length - sent;
     wasi_write(stream.number, content.at + sent, left < most ? left : most, &done);
@@ -333,7 +333,7 @@ bool http_fetch(const http_request *request, http_response *response, purlin_fai
     if (failed[0]) return fails(&on, HTTP_UNUSABLE, text_format("the header field `%s` cannot be sent", name.at));
   }
   if (request->body.length > 0 && !has_length) {
-    // Without it the body would go in pieces, which not every server takes.
+    // Without it the body would be sent in chunks, which not every server accepts.
     text length = text_format("%zu", request->body.length);
     wasi_append(fields, "content-length", strlen("content-length"), length.at, length.length, failed);
   }

@@ -1,4 +1,4 @@
-// Requests over HTTP, where an `http` grant allows them.
+// Requests over HTTP, if an `http` grant allows them.
 #ifndef PURLIN_HTTP_H
 #define PURLIN_HTTP_H
 
@@ -18,7 +18,7 @@ typedef struct http_request {
   uint64_t timeout_ms; // to connect, and between two pieces; 0 is the host's own limit
 } http_request;
 
-// Why there is no whole answer, and which failure that is. All methods but GET, HEAD and OPTIONS have
+// Why there is no complete answer, and its failure. All methods but GET, HEAD and OPTIONS have
 // effects. The names are the same in all languages.
 typedef enum http_error {
   HTTP_NO_ERROR,
@@ -38,30 +38,30 @@ typedef struct http_response {
   text body;
 } http_response;
 
-// Sends a request and reads the whole answer, whatever its status; it follows no redirects. Where there
-// is no whole answer, it fills in what http_fail does. A native test that needs answers defines a
-// function of this name.
+// Sends a request and reads the whole answer, whatever its status; it follows no redirects. If there
+// is no complete answer, it fills in the failure as http_fail does. A native test that needs answers
+// defines a function with this name.
 bool http_fetch(const http_request *request, http_response *response, purlin_failure *failure);
 
-// Makes the failure of a request that has no whole answer. It returns false, for http_fetch to return.
+// Fills in the failure of a request without a complete answer. Returns false, for http_fetch to return.
 bool http_fail(const http_request *request, http_response *response, purlin_failure *failure, http_error error,
                text message);
 
-// What an error-code of WASI means, by its number. A request is lost unless it is certain that nothing
+// The meaning of an error-code of WASI, by its number. A request is lost unless it is certain that nothing
 // was sent.
 http_error http_error_of(unsigned number);
 
-// An answer's first field of that name, however it is written; the empty text where there is none.
+// An answer's first field with that name, in any case; the empty text if there is none.
 text http_field_of(const http_response *response, const char *name);
 
-// Where a URL leads.
+// The parts of a URL.
 typedef struct http_url {
   bool is_https;
   text authority; // the host, perhaps with a port
   text path;      // with the query
 } http_url;
 
-// Takes a URL apart; false where it is none of http or https.
+// Parses a URL; false if it is not one of http or https.
 bool http_parse_url(text url, http_url *parts);
 
 #endif

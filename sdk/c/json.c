@@ -7,7 +7,7 @@
 
 enum { DEEPEST = 128 };
 
-// What is left to read.
+// The rest to read.
 typedef struct reader {
   const char *at;
   const char *end;
@@ -21,7 +21,7 @@ static json *make(json_kind kind) {
   return value;
 }
 
-// The first fault is the one that is told.
+// The first fault is reported.
 static bool refuse(reader *from, const char *fault) {
   if (from->fault == NULL) from->fault = fault;
   return false;
@@ -64,7 +64,7 @@ static json *read_number(reader *from) {
   return value;
 }
 
-// Four hexadecimal digits; -1 where there are none.
+// Four hexadecimal digits; -1 if there are none.
 static int32_t read_unit(reader *from) {
   if (from->end - from->at < 4) return -1;
   int32_t unit = 0;
@@ -89,7 +89,7 @@ static void grow_character(growing *whole, uint32_t c) {
   grow(whole, bytes, length);
 }
 
-// A character that is written as `\uXXXX`, or as two of them. Half of a pair is none: U+FFFD.
+// A character written as `\uXXXX`, or as two of them. Half of a pair is invalid: U+FFFD.
 static bool read_escaped(reader *from, growing *whole) {
   int32_t unit = read_unit(from);
   if (unit < 0) return false;
@@ -108,7 +108,7 @@ static bool read_escaped(reader *from, growing *whole) {
   return true;
 }
 
-// The character behind a backslash.
+// The character after a backslash.
 static bool read_escape(reader *from, growing *whole) {
   static const char escapes[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
   char c = from->at < from->end ? *from->at++ : '\0';
@@ -155,7 +155,7 @@ static void append(json *to, text name, json *value) {
 
 static json *read_value(reader *from);
 
-// A list or an object, behind its first bracket.
+// A list or an object, after its first bracket.
 static json *read_many(reader *from, json_kind kind, char last) {
   json *value = make(kind);
   if (++from->depth > DEEPEST) return wrong(from, "nested too deep");
@@ -294,7 +294,7 @@ void json_add(json *list, json *value) {
   if (list != NULL && list->kind == JSON_LIST) append(list, (text){0}, value);
 }
 
-// Where an item of an object is; of two with the same name the last one counts. SIZE_MAX: nowhere.
+// The index of an object's item; of two with the same name, the last one. SIZE_MAX: none.
 static size_t find(const json *object, text name) {
   if (object == NULL || object->kind != JSON_OBJECT) return SIZE_MAX;
   for (size_t i = object->length; i-- > 0;) {

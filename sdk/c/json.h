@@ -1,4 +1,4 @@
-// JSON (RFC 8259): read, look into, make, write.
+// JSON (RFC 8259): read, query, create, write.
 #ifndef PURLIN_JSON_H
 #define PURLIN_JSON_H
 
@@ -8,21 +8,21 @@
 
 typedef enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_TEXT, JSON_LIST, JSON_OBJECT } json_kind;
 
-// A value. What is not there is NULL, and every function below takes NULL for it.
+// A value. A missing value is NULL, which every function below accepts.
 typedef struct json {
   json_kind kind;
   bool truth;          // of a bool
-  text text;           // a text; a number as it is written, so that no digit is lost
+  text text;           // a text; a number as written, so that no digit is lost
   size_t length;       // of a list or an object
   size_t room;
   struct json **items; // of a list or an object
   text *names;         // of an object's items
 } json;
 
-// Reads a document; NULL where it is none, and then `*fault` says why. It may be 128 deep.
+// Reads a document; NULL if it is invalid, and then `*fault` says why. It may be 128 deep.
 json *json_read(text document, const char **fault);
 
-// Writes a value on one line. What is no UTF-8 in it is replaced.
+// Writes a value on one line. Invalid UTF-8 in it is replaced.
 text json_write(const json *value);
 
 json *json_null(void);
@@ -32,28 +32,28 @@ json *json_text(text text);
 json *json_list(void);
 json *json_object(void);
 
-// Puts a value at the end of a list.
+// Appends a value to a list.
 void json_add(json *list, json *value);
 
-// Gives an object's item a value, a new one or another one.
+// Sets an object's item, a new or an existing one.
 void json_set(json *object, const char *name, json *value);
 
-// What stands at a JSON Pointer (RFC 6901) such as `/values/title`.
+// The value at a JSON Pointer (RFC 6901) such as `/values/title`.
 json *json_at(const json *value, const char *pointer);
 
 // An object's item.
 json *json_item(const json *object, const char *name);
 
-// Whether nothing is there, or null.
+// Whether a value is missing or null.
 bool json_is_null(const json *value);
 
-// The text that is there; the empty one where something else is.
+// The text; empty if the value is not a text.
 text json_as_text(const json *value);
 
-// The whole number that is there; false where something else is, or a larger one.
+// The integer; false if the value is not an integer, or is too large.
 bool json_as_int(const json *value, int64_t *number);
 
-// Whether both are the same, whatever the order of their items.
+// Whether both are equal, in any order of their items.
 bool json_same(const json *a, const json *b);
 
 #endif

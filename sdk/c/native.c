@@ -1,4 +1,4 @@
-// The host, as far as a native test needs one: what a driver says is kept.
+// The host, as far as a native test needs one: it keeps the driver's messages.
 
 #include "purlin.h"
 

@@ -4,7 +4,7 @@
 
 json *purlin_get(const purlin_inputs *inputs, const char *pointer) { return json_at(inputs->document, pointer); }
 
-// Whether a pointer leads to a place or below it.
+// Whether a pointer is at a place or below it.
 static bool within(text outer, text inner) {
   return outer.length <= inner.length && (outer.length == 0 || memcmp(outer.at, inner.at, outer.length) == 0) &&
          (outer.length == inner.length || inner.at[outer.length] == '/');

@@ -34,7 +34,7 @@ static bool has_effects(const rest_request *request) {
   return !is_one_of(request->method, methods, sizeof methods / sizeof *methods);
 }
 
-// Waits, if the call has the time for it and the operator wants it to go on.
+// Waits, if the call has the time for it and the operator has not cancelled it.
 static bool pause_for(const rest_client *client, int64_t milliseconds) {
   struct timespec now, wait = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
   if (milliseconds > LONGEST_WAIT || purlin_cancelled()) return false;
@@ -45,7 +45,7 @@ static bool pause_for(const rest_client *client, int64_t milliseconds) {
   return milliseconds == 0 || nanosleep(&wait, NULL) == 0;
 }
 
-// Seconds only: a date would be one more thing to go wrong.
+// Seconds only: a date would be one more source of errors.
 static int64_t after_of(const http_response *response) {
   text told = http_field_of(response, "retry-after");
   char *end = NULL;
@@ -112,7 +112,7 @@ bool rest_send(const rest_client *client, rest_request request, rest_answer *ans
 
 bool rest_is_success(const rest_answer *answer) { return answer->status >= 200 && answer->status < 300; }
 
-// What the server says about it.
+// The server's message.
 static text said(const rest_answer *answer) {
   static const char *const places[] = {
       "/message", "/error/message", "/error_description", "/error", "/detail", "/title", "/reason"};

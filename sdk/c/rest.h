@@ -1,5 +1,5 @@
-// A client for REST APIs that speak JSON: it repeats what may be repeated, and knows which failure an
-// answer is. It sends by http_fetch, which a native test may define.
+// A client for REST APIs that use JSON: it repeats requests that may be repeated, and maps answers to
+// failures. It sends with http_fetch, which a native test may define.
 #ifndef PURLIN_REST_H
 #define PURLIN_REST_H
 
@@ -7,44 +7,44 @@
 
 // A client for one call of the driver.
 typedef struct rest_client {
-  text server; // the URL that paths are appended to
-  text bearer; // the token that goes with each request; empty where there is none
+  text server; // the base URL of paths
+  text bearer; // the token for each request; empty if there is none
   text idempotency_key;
   uint64_t deadline; // milliseconds since 1970; 0 is none
-  int attempts;      // how often a request is sent that may be repeated; 0 is 4
+  int attempts;      // attempts at a request that may be repeated; 0 is 4
 } rest_client;
 
 typedef struct rest_request {
   const char *method;
   text path;        // with a query, if there is one
   const json *body; // NULL is none
-  bool keyed;       // whether the call's idempotency key goes with it, so that it may be repeated
+  bool keyed;       // whether to send the call's idempotency key, so that it may be repeated
 } rest_request;
 
-// What the server answered, whatever its status.
+// The server's answer, whatever its status.
 typedef struct rest_answer {
   int status;
-  json *body;        // NULL where it is not JSON
-  int64_t after_ms;  // when the server wants to be asked again; -1 where it does not say so
+  json *body;        // NULL if it is not JSON
+  int64_t after_ms;  // when the server wants the next attempt; -1 if it does not say so
   text target;       // method and URL, without a query
   bool has_effects;  // whether the request may have changed something
-  bool may_repeat;   // whether sending it again does no harm
+  bool may_repeat;   // whether sending it again is harmless
 } rest_answer;
 
 // A client for a call, from `connection.server` and `connection.token` of its inputs.
 rest_client rest_client_of(const purlin_request *request);
 
-// Sends a request. If there is no whole answer, it returns false, and the failure is what http_fail says.
+// Sends a request. If there is no complete answer, it returns false, with the failure of http_fail.
 bool rest_send(const rest_client *client, rest_request request, rest_answer *answer, purlin_failure *failure);
 
 // Whether the status is one of 200 to 299.
 bool rest_is_success(const rest_answer *answer);
 
-// Fills in the failure that an answer is, and returns false: 404 and 410 are not found, 409 and 412 a
+// Fills in the failure of an answer, and returns false: 404 and 410 are not found, 409 and 412 a
 // conflict. If the server gave up in the middle of a request with effects, it is undecided.
 bool rest_fail(const rest_answer *answer, purlin_failure *failure);
 
-// Fills in the failure of an answer without what the driver needs, and returns false. A request with
+// Fills in the failure of an answer that lacks data for the driver, and returns false. A request with
 // effects was carried out, so that it is undecided.
 bool rest_unreadable(const rest_answer *answer, const char *message, purlin_failure *failure);
 

@@ -20,7 +20,7 @@ static int faults;
 
 static json *read_json(const char *document) { return json_read(text_of(document), NULL); }
 
-// What is read and written again is the same.
+// A value that is read and written again stays the same.
 static bool stays(const char *document) {
   json *value = read_json(document);
   return value != NULL && text_is(json_write(value), document);
@@ -60,7 +60,7 @@ static void what_is_no_json_is_refused(void) {
   EXPECT(json_read((text){deep, sizeof deep}, NULL) == NULL);
 }
 
-// Whatever bytes are given, nothing beyond them is read; the sanitizers watch.
+// Nothing beyond the given bytes is read; the sanitizers check that.
 static void broken_json_breaks_nothing(void) {
   const char document[] = "{\"a\":[1,-2.5e3,\"x\\u00e4\\ud83e\\udd80\\n\",true,null],\"\xc3\xa4\":{\"b\":\"\\\\\"}}";
   const size_t length = sizeof document - 1;
@@ -205,7 +205,7 @@ static void each_error_of_http_is_a_failure(void) {
   EXPECT(failure_of(HTTP_UNREACHABLE, "PUT").after_ms == 1000 && failure_of(HTTP_LOST, "GET").after_ms == 1000);
   EXPECT(text_is(failure_of(HTTP_LOST, "PUT").message,
                  "PUT https://api.example:8443/v1/a: why; whether it was carried out is not known"));
-  // More words, and another failure, are the driver's to choose.
+  // The driver can choose another message and another failure.
   purlin_failure lost = failure_of(HTTP_LOST, "PUT");
   lost.message = text_format("cannot make it: %s", lost.message.at);
   EXPECT(lost.kind == PURLIN_UNDECIDED && text_starts(lost.message, "cannot make it: PUT https://"));

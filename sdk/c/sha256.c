@@ -45,7 +45,7 @@ text sha256_hex(text message) {
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   size_t whole = message.length / 64 * 64, rest = message.length - whole;
   for (size_t i = 0; i < whole; i += 64) mix(state, (const unsigned char *)message.at + i);
-  // What is left, a one, and the length in bits at the end of one or two blocks.
+  // The rest, a one, and the length in bits at the end of one or two blocks.
   unsigned char end[128] = {0};
   if (rest > 0) memcpy(end, message.at + whole, rest);
   end[rest] = 0x80;

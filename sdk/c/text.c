@@ -89,7 +89,7 @@ text text_part(text whole, size_t from, size_t to) {
   return text_copy(whole.at == NULL ? "" : whole.at + from, to - from);
 }
 
-// How many bytes the character has that stands there; 0 where none does.
+// How many bytes the character there has; 0 if there is none.
 static size_t character(const unsigned char *at, size_t left) {
   if (at[0] < 0x80) return 1;
   size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
@@ -97,7 +97,7 @@ static size_t character(const unsigned char *at, size_t left) {
   for (size_t i = 1; i < length; i++) {
     if ((at[i] & 0xc0) != 0x80) return 0;
   }
-  // Too long for what they say, surrogates, and what is beyond Unicode.
+  // Overlong encodings, surrogates, and values beyond Unicode.
   if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f)) return 0;
   if ((at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f)) return 0;
   return length;

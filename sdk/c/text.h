@@ -1,8 +1,8 @@
-// Texts, and the memory that they live in.
+// Texts, and their memory.
 //
-// An instance of a driver serves one call and is thrown away. So memory is taken and never given
-// back one by one: `memory_take` cannot fail (a driver without memory ends), and `memory_drop`
-// gives all of it back between two tests.
+// An instance of a driver serves one call and is discarded. So memory is allocated and never freed
+// piece by piece: `memory_take` cannot fail (a driver without memory ends), and `memory_drop` frees
+// all of it between two tests.
 #ifndef PURLIN_TEXT_H
 #define PURLIN_TEXT_H
 
@@ -16,10 +16,10 @@ typedef struct text {
   size_t length;
 } text;
 
-// Memory for so many things of a size, all zeros, aligned for everything.
+// Memory for this many items of a size, all zeros, aligned for every type.
 void *memory_take(size_t count, size_t size);
 
-// Gives back all memory that was taken. Only tests need it.
+// Frees all allocated memory. Only tests need it.
 void memory_drop(void);
 
 // A literal or any other string that ends with a zero byte; it is not copied.
@@ -28,7 +28,7 @@ text text_of(const char *string);
 // A copy of bytes.
 text text_copy(const void *bytes, size_t length);
 
-// What `printf` would print.
+// A text formatted like `printf`.
 text text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 bool text_same(text a, text b);
@@ -36,10 +36,10 @@ bool text_is(text a, const char *b);
 bool text_starts(text a, const char *beginning);
 bool text_ends(text a, const char *end);
 
-// The text from one place to another; places behind its end are its end.
+// The text from one position to another; positions after its end mean its end.
 text text_part(text whole, size_t from, size_t to);
 
-// The same, with U+FFFD for whatever is no UTF-8.
+// The same, with U+FFFD for invalid UTF-8.
 text text_lossy(text bytes);
 
 // A text that grows. All zeros is an empty one.

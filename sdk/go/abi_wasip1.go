@@ -1,10 +1,10 @@
 package purlin
 
-// The canonical ABI of the contract: how its records lie in memory, and what keeps them there. All
-// that is unsafe is in this file.
+// The canonical ABI of the contract: the memory layout of its records, and what keeps them alive. All
+// unsafe code is in this file.
 //
-// Records lie as Go lays out structs of the same fields, but pointers have 32 bits. An instance
-// serves one call, so nothing that was handed in or out is ever given back.
+// Records have the layout of Go structs with the same fields, but pointers have 32 bits. An instance
+// serves one call, so no memory that was passed in or out is ever freed.
 
 import (
 	"errors"
@@ -14,25 +14,25 @@ import (
 	"unsafe"
 )
 
-// arena is where the host puts what it hands in. It is used before Go is up, too: the adapter to
-// WASI 0.2 asks for its memory (128 KiB) while Go starts.
+// arena is the memory for the host's data. It is used before Go runs, too: the adapter to WASI 0.2
+// requests its memory (128 KiB) while Go starts.
 var arena [512 << 10]byte
 
-// arenaAt and arenaEnd are what is left of the arena, or of what took its place.
+// arenaAt and arenaEnd are the limits of the rest of the arena, or of its replacement.
 var arenaAt, arenaEnd uintptr
 
-// held keeps the collector away from what the host reads or writes.
+// held keeps the collector away from memory that the host reads or writes.
 var held []any
 
-// No import may be called in cabi_realloc, and the collector looks at the clock. So it rests until
-// all of the request is there.
+// No import may be called in cabi_realloc, and the collector reads the clock. So it is off until the
+// request is complete.
 func init() { debug.SetGCPercent(-1) }
 
-// begin is called when the request is there.
+// begin is called when the request is complete.
 func begin() { debug.SetGCPercent(100) }
 
-// reserve makes room for what an import answers. It gives back how it was before, for when the
-// answer was copied.
+// reserve allocates memory for the result of an import. It returns the previous state, to restore
+// once the result was copied.
 func reserve(size uintptr) (release func()) {
 	at, end := arenaAt, arenaEnd
 	if end-at < size+64 {
@@ -61,7 +61,7 @@ func cabiRealloc(old, oldSize, align, size uint32) uint32 {
 	return uint32(start)
 }
 
-// fromHeap gives memory that is aligned for everything.
+// fromHeap returns memory that is aligned for every type.
 func fromHeap(old, oldSize, size uint32) uint32 {
 	words := make([]uint64, (uint64(size)+7)/8)
 	place := unsafe.Pointer(unsafe.SliceData(words))
@@ -83,20 +83,20 @@ func pointer(at uint32) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(nil), 
 // at reads a record that the host wrote.
 func at[T any](place uint32) *T { return (*T)(pointer(place)) }
 
-// keep holds a record for the host to read or to write, and tells where it is.
+// keep holds a record for the host to read or to write, and returns its address.
 func keep[T any](record *T) uint32 {
 	held = append(held, record)
 	return uint32(uintptr(unsafe.Pointer(record)))
 }
 
-// span is a string or a list: where it begins, and its length.
+// span is a string or a list: its start, and its length.
 type span struct{ start, length uint32 }
 
 func (s span) text() string { return unsafe.String((*byte)(pointer(s.start)), s.length) }
 
 func items[T any](s span) []T { return unsafe.Slice((*T)(pointer(s.start)), s.length) }
 
-// keepText holds a text for the host, which takes nothing but UTF-8.
+// keepText holds a text for the host, which accepts only UTF-8.
 func keepText(text string) span {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	held = append(held, text)
@@ -113,7 +113,7 @@ type option[T any] struct {
 	value T
 }
 
-// answer is a result. The longest failure decides how long it is and how it is aligned.
+// answer is a result. The longest failure decides its length and its alignment.
 type answer[T any] struct {
 	failed bool
 	_      [0]uint64

@@ -1,48 +1,48 @@
-// Package purlin makes a driver for Purlin of a Go type. The type says what it is and how a
-// resource is made and deleted (Driver); whatever more it can do is told by the methods that it
-// has (Checker, Namer, Reader, ImpactTeller, Updater). Export hands it to the host:
+// Package purlin turns a Go type into a driver for Purlin. The type describes itself, and creates
+// and deletes a resource (Driver); its further methods are its optional functions (Checker, Namer,
+// Reader, ImpactTeller, Updater). Export registers it with the host:
 //
 //	func init() { purlin.Export(Note{}) }
 //
-//	func main() {} // nobody calls it: a driver is a library
+//	func main() {} // never called: a driver is a library
 //
-// Only the standard library is used. On other systems than wasip1 the package does without a host,
+// Only the standard library is used. On systems other than wasip1 the package works without a host,
 // so that a driver can be tested natively.
 package purlin
 
-// Driver is what every driver is.
+// Driver is the interface of every driver.
 type Driver interface {
-	// Manifest says what the driver is. Always the same; it calls nothing of the host.
+	// Manifest describes the driver. Always the same; it calls no function of the host.
 	Manifest() Manifest
 
-	// Create makes the resource. It is transactional: any error but Partial and Undecided means that
-	// nothing was made. Checkpoint the id as soon as it is known.
+	// Create creates the resource. It is transactional: any error but Partial and Undecided means that
+	// nothing was created. Checkpoint the id as soon as it is known.
 	Create(CreateRequest) (State, error)
 
-	// Delete deletes the resource. What is gone already is a success.
+	// Delete deletes the resource. A missing resource is a success.
 	Delete(DeleteRequest) error
 }
 
-// Checker validates inputs, fills in defaults and normalises them. Without it inputs are taken as
-// they are.
+// Checker validates inputs, fills in defaults and normalises them. Without it inputs are used
+// unchanged.
 type Checker interface {
 	// Check returns the inputs as they will be used, or InvalidInputs with every fault. It has no
-	// effects, and checking its answer again changes nothing.
+	// effects, and checking its result again changes nothing.
 	Check(CheckRequest) (Checked, error)
 }
 
-// Namer names the real thing. Without it the name is the resource's Guresid.
+// Namer names the real object. Without it the name is the resource's Guresid.
 type Namer interface {
 	// Name returns the same name for the same request, and has no effects.
 	Name(NameRequest) (string, error)
 }
 
-// Reader looks at the resource as it is. Without it reality is taken to be what was recorded: there
-// is no drift, no import, and no finding again after a crash.
+// Reader reads the resource. Without it the host assumes that reality equals the record: there is no
+// drift, no import, and no recovery after a crash.
 type Reader interface {
-	// Read returns what exists, nil only when it is certain that it is gone. Asked by name (ID is
-	// nil), only what is this resource's own is returned; one of Known is not, and another that has
-	// the name is a Conflict.
+	// Read returns the existing resource, nil only if it is certainly gone. By name (ID is nil), it
+	// returns only this resource's own object; one of Known is not, and another one with the name is
+	// a Conflict.
 	Read(ReadRequest) (*Observed, error)
 }
 
@@ -52,30 +52,30 @@ type Updater interface {
 	Update(Change) (State, error)
 }
 
-// ImpactTeller says which changes replace. Without it every change is an update in place.
+// ImpactTeller decides which changes replace. Without it every change is an update in place.
 type ImpactTeller interface {
 	// UpdateImpact agrees with what Update accepts, and has no effects.
 	UpdateImpact(Change) (Impact, error)
 }
 
-// Manifest is what a driver says of itself.
+// Manifest is a driver's description of itself.
 type Manifest struct {
 	// Name is ORG/NAME, such as acme/note.
 	Name string
 	// Version is a semantic version.
 	Version string
-	// Description says in a sentence what it provisions.
+	// Description says in one sentence what it provisions.
 	Description string
 	// RepeatCreate promises that Create, called again with the idempotency key of an earlier
-	// attempt, finds what that made and returns it, or makes nothing outside itself.
+	// attempt, finds and returns the object of that attempt, or creates nothing outside itself.
 	RepeatCreate bool
 	// Types are those that it provisions, at least one.
 	Types []TypeSchema
-	// Wishes are the capabilities that it would like.
+	// Wishes are the capabilities that it requests.
 	Wishes []Wish
 }
 
-// TypeSchema is what a driver says of one resource type.
+// TypeSchema is a driver's description of one resource type.
 type TypeSchema struct {
 	// Type is the resource type, or * for any.
 	Type string
@@ -86,18 +86,18 @@ type TypeSchema struct {
 	Outputs string
 }
 
-// Wish is a capability that a driver asks for. It is only a wish: the operator grants.
+// Wish is a capability that a driver requests. It is only a request: the operator grants.
 type Wish struct {
 	// Capability is http, tcp, udp, dns, env, dirs or secrets.
 	Capability string
-	// Pattern is what is to be reached, empty where the inputs decide.
+	// Pattern is the target, empty if the inputs decide.
 	Pattern string
-	// Reason says what for, in a sentence to an operator.
+	// Reason is the purpose, as a sentence for an operator.
 	Reason string
 }
 
-// exported is the driver that the host's calls go to.
+// exported is the driver that receives the host's calls.
 var exported Driver
 
-// Export makes this the driver that the host's calls go to. It belongs in a function init.
+// Export registers the driver that receives the host's calls. It belongs in a function init.
 func Export(driver Driver) { exported = driver }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// What the host calls. It calls none of what `describe` does not name.
+// The functions that the host calls. It calls only those that `describe` names.
 
 //go:wasmexport purlin:driver/lifecycle@0.2.0#describe
 func describe() uint32 {
@@ -158,7 +158,7 @@ func remove(place uint32) uint32 {
 	return lower(struct{}{}, err)
 }
 
-// crash says why a driver panics, before the runtime does so at length.
+// crash logs why a driver panics, before the runtime prints the details.
 func crash() {
 	if cause := recover(); cause != nil {
 		Log(Error, "panic: %v", cause)
@@ -200,7 +200,7 @@ func orMissing(err error, there bool) error {
 	return err
 }
 
-// lower answers with a record, or with a failure.
+// lower returns a record, or a failure.
 func lower[T any](record T, err error) uint32 {
 	if err != nil {
 		return lowerFailure(err)
@@ -208,7 +208,7 @@ func lower[T any](record T, err error) uint32 {
 	return keep(&answer[T]{value: record})
 }
 
-// lowerLive answers with a live resource. What cannot be told of it must not be forgotten.
+// lowerLive returns a live resource. A resource that cannot be returned must not be forgotten.
 func lowerLive(state State, err error) uint32 {
 	if err != nil {
 		return lowerFailure(err)

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Any error of a driver ends a call. Those below tell the host more; errors.As finds them where they
-// are wrapped. All but Partial and Undecided promise that nothing was made or changed.
+// Any error of a driver ends a call. Those below tell the host more; errors.As finds them if they are
+// wrapped. All but Partial and Undecided promise that nothing was created or changed.
 
 // InvalidInput is one input that cannot be used.
 type InvalidInput struct {
 	// Pointer leads into {"values":…,"secrets":…,"params":…,"connection":…}.
 	Pointer string
-	// Message says what is wrong and what would be right.
+	// Message is the fault, and how to correct it.
 	Message string
 }
 
-// InvalidInputs are inputs that are wrong; trying again changes nothing.
+// InvalidInputs are wrong inputs; another attempt does not help.
 type InvalidInputs []InvalidInput
 
 func (faults InvalidInputs) Error() string {
@@ -29,12 +29,12 @@ func (faults InvalidInputs) Error() string {
 	return "invalid inputs: " + strings.Join(texts, "; ")
 }
 
-// Add gathers one more fault, so that all are told at once.
+// Add collects one more fault, so that all are reported at once.
 func (faults *InvalidInputs) Add(pointer, message string) {
 	*faults = append(*faults, InvalidInput{pointer, message})
 }
 
-// Err is nil where there is no fault.
+// Err is nil if there is no fault.
 func (faults InvalidInputs) Err() error {
 	if len(faults) == 0 {
 		return nil
@@ -51,9 +51,9 @@ func Invalid(pointer, message string) error {
 type Denied struct {
 	// Capability is http, tcp, udp, dns, env, dirs or secrets.
 	Capability string
-	// Target is what was asked for, such as db.internal:5432.
+	// Target is the denied target, such as db.internal:5432.
 	Target string
-	// Message says what for.
+	// Message is the purpose.
 	Message string
 }
 
@@ -66,16 +66,16 @@ type NotFound string
 
 func (message NotFound) Error() string { return "not found: " + string(message) }
 
-// Conflict says that somebody else's change stands in the way.
+// Conflict says that somebody else's change blocks it.
 type Conflict string
 
 func (message Conflict) Error() string { return "conflict: " + string(message) }
 
-// RetryAfter says that the outside is busy or limits the rate.
+// RetryAfter says that the other side is busy or limits the rate.
 type RetryAfter struct {
-	// After how long another attempt makes sense.
+	// After is the time after which another attempt makes sense.
 	After time.Duration
-	// Message is what the outside said.
+	// Message is the message of the other side.
 	Message string
 }
 
@@ -85,7 +85,7 @@ func (retry RetryAfter) Error() string {
 
 // Partial says that something exists that must not be forgotten.
 type Partial struct {
-	// State is what exists now.
+	// State is the existing part.
 	State State
 	// Message says what failed.
 	Message string
@@ -95,25 +95,25 @@ func (partial Partial) Error() string {
 	return fmt.Sprintf("partly done, %s exists: %s", partial.State.ID, partial.Message)
 }
 
-// Undecided says that it is not known whether anything was made or changed. The host finds out with
+// Undecided says that it is unknown whether anything was created or changed. The host finds out with
 // Read, or calls again with the same idempotency key. Fetch returns it for a request with effects
 // whose answer was lost (FetchError).
 type Undecided string
 
 func (message Undecided) Error() string { return "undecided: " + string(message) }
 
-// NeedsDeleteBefore says that the resource cannot be made while the one that it replaces exists. Only
+// NeedsDeleteBefore says that the resource cannot be created while the one that it replaces exists. Only
 // for a Create with Replaces: the host deletes the old one, if the plan allows it, and calls again.
 type NeedsDeleteBefore string
 
 func (message NeedsDeleteBefore) Error() string { return "needs delete before: " + string(message) }
 
-// failed is any other failure: nothing was made or changed.
+// failed is any other failure: nothing was created or changed.
 type failed string
 
 func (message failed) Error() string { return string(message) }
 
-// failureOf returns the failure that an error stands for. Partial and Undecided come first: what exists,
+// failureOf returns the failure of an error. Partial and Undecided come first: a resource that exists,
 // or may exist, must not be forgotten.
 func failureOf(err error) error {
 	for _, find := range [...]func(error) error{

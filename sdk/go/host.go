@@ -2,14 +2,14 @@ package purlin
 
 import "fmt"
 
-// Said has what a driver told the host in a native test, a line for each call; empty it to begin
-// anew.
+// Said has a driver's messages to the host in a native test, one line per call; empty it to start
+// again.
 var Said []string
 
-// Level says how much a line matters.
+// Level is the importance of a line.
 type Level uint32
 
-// Levels, from what is for the driver's author to what failed.
+// Levels, from messages for the driver's author to errors.
 const (
 	Trace Level = iota
 	Debug
@@ -18,7 +18,7 @@ const (
 	Error
 )
 
-// Log writes a line for the operator. Never write a secret, though those of the call are masked.
+// Log writes a line for the operator. Never write a secret, although those of the call are masked.
 func Log(level Level, format string, arguments ...any) {
 	hostLog(uint32(level), fmt.Sprintf(format, arguments...))
 }
@@ -29,16 +29,16 @@ func Count(name string, by uint64) { hostCount(name, by) }
 // Record records a measurement, in the unit that the name ends with (_ms, _bytes).
 func Record(name string, value float64) { hostRecord(name, value) }
 
-// Checkpoint tells the host the provider's id before Create is finished, so that nothing is made
-// twice after a crash. It returns once the id is safe.
+// Checkpoint reports the provider's id to the host before Create finishes, so that nothing is created
+// twice after a crash. It returns once the id is stored.
 func Checkpoint(id string) { hostCheckpoint(id) }
 
-// Progress tells people what is going on.
+// Progress shows people the progress.
 func Progress(message string) { hostProgress(message, false, 0) }
 
-// ProgressPercent tells people what is going on and how far, 0 to 100.
+// ProgressPercent shows people the progress, with a percentage from 0 to 100.
 func ProgressPercent(message string, percent uint8) { hostProgress(message, true, uint32(percent)) }
 
-// Cancelled tells whether the operator wants this call to end. A driver that polls should ask each
+// Cancelled reports whether the operator cancelled this call. A driver that polls should check each
 // time.
 func Cancelled() bool { return hostCancelled() }

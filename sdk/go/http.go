@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Request is one of HTTP. Go's net/http has no network on wasip1; Fetch has what `http` grants.
+// Request is an HTTP request. Go's net/http has no network on wasip1; Fetch works within `http` grants.
 type Request struct {
-	// Method is GET when it is empty.
+	// Method is GET if it is empty.
 	Method string
 	// URL begins with http:// or https://.
 	URL string
-	// Header has the fields that go with it; those of the connection are the host's.
+	// Header has its fields; the host sets those of the connection.
 	Header Header
 	Body   []byte
 	// Timeout is how long the server may take to connect and to begin its answer; the host's own
-	// limit when it is 0.
+	// limit if it is 0.
 	Timeout time.Duration
 }
 
-// Response is what a server answered, whatever its status.
+// Response is a server's answer, whatever its status.
 type Response struct {
 	Status int
 	Header Header
@@ -30,7 +30,7 @@ type Response struct {
 // Header has fields by their names, written as in Content-Type.
 type Header map[string][]string
 
-// Get returns a field's first value, however its name is written; empty where there is none.
+// Get returns a field's first value, with its name in any case; empty if there is none.
 func (header Header) Get(name string) string { return textproto.MIMEHeader(header).Get(name) }
 
 // Set gives a field one value.

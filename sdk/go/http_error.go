@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// FetchError says why Fetch has no whole answer. A driver that returns it, wrapped or not, ends the
-// call with the failure that its kind stands for. For methods with effects (all but GET, HEAD and
-// OPTIONS) that is Undecided where the request may have been carried out.
+// FetchError says why Fetch has no complete answer. A driver that returns it, wrapped or not, ends the
+// call with the failure of its kind. For methods with effects (all but GET, HEAD and OPTIONS) that is
+// Undecided if the request may have been carried out.
 type FetchError struct {
 	Kind FetchErrorKind
 	// Method is that of the request.
 	Method string
-	// URL is that of the request, without user and query, where secrets may be.
+	// URL is that of the request, without user and query, which may contain secrets.
 	URL string
-	// Message says what went wrong.
+	// Message describes the error.
 	Message string
 }
 
@@ -34,7 +34,7 @@ const (
 	// FetchUntrusted: the server's name is unknown, or TLS does not trust it. Nothing was sent. It is an
 	// ordinary error.
 	FetchUntrusted FetchErrorKind = "untrusted"
-	// FetchLost: the request was sent, at least in part, and no whole answer came. The failure is
+	// FetchLost: the request was sent, at least in part, and no complete answer came. The failure is
 	// Undecided for methods with effects, RetryAfter for others.
 	FetchLost FetchErrorKind = "lost"
 	// FetchTooLarge: the answer is larger than the operator allows. The failure is Undecided for
@@ -42,7 +42,7 @@ const (
 	FetchTooLarge FetchErrorKind = "too-large"
 )
 
-// unreachableDelay is how long to wait before a server is tried again.
+// unreachableDelay is the wait before the next attempt at a server.
 const unreachableDelay = time.Second
 
 func (err FetchError) Error() string {
@@ -57,7 +57,7 @@ func (err FetchError) Error() string {
 	}
 }
 
-// Unwrap returns the failure that the kind stands for, nil if it is an ordinary error.
+// Unwrap returns the failure of the kind, nil if it is an ordinary error.
 func (err FetchError) Unwrap() error {
 	mayHaveChanged := hasEffects(err.Method)
 	switch {
@@ -71,7 +71,7 @@ func (err FetchError) Unwrap() error {
 	return nil
 }
 
-// hasEffects counts an unknown method among those with effects.
+// hasEffects treats an unknown method as one with effects.
 func hasEffects(method string) bool {
 	return method != "GET" && method != "HEAD" && method != "OPTIONS"
 }
@@ -117,7 +117,7 @@ func (request Request) failWith(number int, detail string) error {
 	return request.fail(kindOf(name), message)
 }
 
-// httpErrors are WASI's names of what can go wrong, in its order; httpInternal is the last of them.
+// httpErrors are WASI's names for errors, in its order; httpInternal is the last of them.
 var httpErrors = [...]string{
 	"DNS-timeout", "DNS-error", "destination-not-found", "destination-unavailable",
 	"destination-IP-prohibited", "destination-IP-unroutable", "connection-refused",
@@ -143,7 +143,7 @@ func kindOf(name string) FetchErrorKind {
 		return FetchDenied
 	case "HTTP-request-method-invalid", "HTTP-request-URI-invalid", "HTTP-request-URI-too-long",
 		"HTTP-request-header-section-size", "HTTP-request-header-size",
-		// The call has made as many requests as it may.
+		// The call has reached its limit of requests.
 		"connection-limit-reached":
 		return FetchUnusable
 	case "DNS-timeout", "destination-not-found", "destination-unavailable", "destination-IP-unroutable",

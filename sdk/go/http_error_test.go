@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// failureFor is what the host is told of a wrapped error of this kind.
+// failureFor is the host's failure for a wrapped error of this kind.
 func failureFor(kind FetchErrorKind, method string) error {
 	err := FetchError{kind, method, "https://api.example/v1/a", "why"}
 	return failureOf(fmt.Errorf("while making it: %w", err))
@@ -22,7 +22,7 @@ func TestEachKindOfFetchErrorIsAFailure(t *testing.T) {
 	later := func(method string) error { return RetryAfter{time.Second, method + place} }
 	for _, one := range []struct {
 		kind FetchErrorKind
-		// What it means for methods with effects, and for others.
+		// The failure for methods with effects, and for others.
 		effects, others func(method string) error
 	}{
 		{FetchDenied, denied, denied},

@@ -14,7 +14,7 @@ import (
 	"net/url"
 )
 
-// fetch goes to the network itself, in native tests.
+// fetch uses the network directly, in native tests.
 func fetch(request Request, to *url.URL) (Response, error) {
 	var asked, connected bool
 	trace := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
@@ -52,7 +52,7 @@ func fetch(request Request, to *url.URL) (Response, error) {
 	return Response{answer.StatusCode, Header(answer.Header), body}, nil
 }
 
-// reason leaves out the URL, which net/http quotes with its query.
+// reason omits the URL, which net/http quotes with its query.
 func reason(err error) string {
 	if around := (*url.Error)(nil); errors.As(err, &around) {
 		err = around.Err

@@ -10,13 +10,13 @@ import (
 
 // Requests over WASI's own HTTP, wasi:http 0.2.
 
-// chunk is how much is written or read at once; WASI takes no more than this to write.
+// chunk is the number of bytes written or read at once; WASI accepts no more in a write.
 const chunk = 4096
 
-// headRoom is room for the fields of an answer.
+// headRoom is the space for the fields of an answer.
 const headRoom = 512 << 10
 
-// fetching keeps requests apart: they share the room for answers. An import that waits lets no other
+// fetching serialises requests: they share the space for answers. An import that waits lets no other
 // goroutine run anyway.
 var fetching sync.Mutex
 
@@ -25,7 +25,7 @@ func fetch(request Request, to *url.URL) (Response, error) {
 	defer fetching.Unlock()
 	fields := httpFields()
 	if len(request.Body) > 0 && request.Header.Get("Content-Length") == "" {
-		// Without it the body would go in pieces, which not every server takes.
+		// Without it the body would be sent in chunks, which not every server accepts.
 		httpAppend(fields, "Content-Length", fmt.Sprint(len(request.Body)), keep(new(httpDone)))
 	}
 	for name, values := range request.Header {
@@ -52,7 +52,7 @@ func fetch(request Request, to *url.URL) (Response, error) {
 		httpSetPath(sent, 1, to.RequestURI()) != 0 {
 		return Response{}, request.fail(FetchUnusable, "the method or the URL cannot be sent")
 	}
-	// Without one there is nothing to be sent in pieces.
+	// Without one there is nothing to send in chunks.
 	var body httpHandle
 	if len(request.Body) > 0 {
 		httpRequestBody(sent, keep(&body))
@@ -78,8 +78,8 @@ func fetch(request Request, to *url.URL) (Response, error) {
 	return receive(future.code.handle(), request)
 }
 
-// sendBody sends a body and says that it ends. What goes wrong, or a server that does not want all
-// of it, shows in the answer.
+// sendBody sends a body and its end. An error, or a server that does not accept all of it, shows in
+// the answer.
 func sendBody(body uint32, bytes []byte) {
 	var stream httpHandle
 	httpBodyWrite(body, keep(&stream))
@@ -114,7 +114,7 @@ func receive(future uint32, request Request) (Response, error) {
 	release := reserve(headRoom)
 	httpEntries(fields, keep(&entries))
 	for _, entry := range items[[2]span](entries) {
-		// What is read must outlive the room that it was read into.
+		// The data must outlive the buffer that it was read into.
 		textproto.MIMEHeader(response.Header).Add(copied(entry[0]), copied(entry[1]))
 	}
 	release()
@@ -157,7 +157,7 @@ func copied(s span) string { return string([]byte(s.text())) }
 // httpMethods are those that WASI numbers.
 var httpMethods = [...]string{"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
 
-// httpCode is an error-code, or the handle that stands in its place where all went well.
+// httpCode is an error-code, or the handle in its place after a success.
 type httpCode struct {
 	number uint32
 	_      [0]uint64
@@ -174,7 +174,7 @@ func (code *httpCode) err(request Request) error {
 	return request.failWith(number, detail)
 }
 
-// What the imports answer, as it lies in memory.
+// The results of the imports, with their memory layout.
 type (
 	httpDone   struct{ failed bool }
 	httpHandle struct {
@@ -204,7 +204,7 @@ type (
 		failed bool
 		detail [2]uint32
 	}
-	// Where it failed, the span is a stream-error: which one, and a handle.
+	// After a failure, the span is a stream-error: its kind, and a handle.
 	ioRead struct {
 		failed bool
 		bytes  span

@@ -10,28 +10,28 @@ import (
 	"strings"
 )
 
-// Inputs are what a resource is made from.
+// Inputs are the inputs of a resource.
 type Inputs struct {
-	// Values are the definition's. What is not known yet is nil, and named in Unknown.
+	// Values are the definition's. An unknown value is nil, and listed in Unknown.
 	Values Object
 	// Secrets are the definition's. Never log them.
 	Secrets Object
-	// Params are what the developer gave.
+	// Params are the developer's.
 	Params Object
 	// Connection says how to reach the system that the resource is in: its server, credentials, a CA.
 	// It is always the current one. In Read and Delete it may be newer than the rest.
 	Connection Object
-	// Account is the definition's driver_account, empty where there is none.
+	// Account is the definition's driver_account, empty if there is none.
 	Account string
-	// Unknown are the places not known yet, as pointers into
+	// Unknown are the places of unknown values, as pointers into
 	// {"values":…,"secrets":…,"params":…,"connection":…}.
 	Unknown []string
-	// Sensitive are places outside of Secrets that hold secrets, as pointers into the same object. What
-	// is made from them belongs in State.Secrets.
+	// Sensitive are places outside of Secrets that hold secrets, as pointers into the same object. Put
+	// everything made from them in State.Secrets.
 	Sensitive []string
 }
 
-// Get returns what stands at a pointer such as /values/title, nil where nothing does.
+// Get returns the value at a pointer such as /values/title, nil if there is none.
 func (in Inputs) Get(pointer string) any {
 	at := any(in.document())
 	if pointer == "" {
@@ -54,14 +54,14 @@ func (in Inputs) Get(pointer string) any {
 	return at
 }
 
-// document has all that pointers lead into.
+// document is the object that pointers refer to.
 func (in Inputs) document() Object {
 	return Object{
 		"values": in.Values, "secrets": in.Secrets, "params": in.Params, "connection": in.Connection,
 	}
 }
 
-// IsUnknown tells whether what stands at a pointer, above it or below it is not known yet.
+// IsUnknown reports whether the value at a pointer, above it or below it is unknown.
 func (in Inputs) IsUnknown(pointer string) bool {
 	for _, unknown := range in.Unknown {
 		if within(unknown, pointer) || within(pointer, unknown) {
@@ -71,14 +71,14 @@ func (in Inputs) IsUnknown(pointer string) bool {
 	return false
 }
 
-// Changes tells whether what stands at a pointer changes. What is not known yet counts as changed.
+// Changes reports whether the value at a pointer changes. An unknown value is treated as changed.
 func (change Change) Changes(pointer string) bool {
 	return change.After.IsUnknown(pointer) ||
 		!reflect.DeepEqual(change.Before.Get(pointer), change.After.Get(pointer))
 }
 
-// Decode reads the inputs into a struct with the fields that are wanted of `values`, `secrets`,
-// `params` and `connection`. What does not fit is InvalidInputs with a pointer to the place.
+// Decode reads the inputs into a struct with the wanted fields of `values`, `secrets`, `params` and
+// `connection`. A value that does not fit is InvalidInputs with a pointer to the place.
 func (in Inputs) Decode(into any) error {
 	text, err := json.Marshal(in.document())
 	if err != nil {
@@ -93,7 +93,7 @@ func (in Inputs) Decode(into any) error {
 	return err
 }
 
-// Pointer makes a JSON Pointer of names, such as /values/a~1b of "values" and "a/b".
+// Pointer joins names to a JSON Pointer, such as /values/a~1b from "values" and "a/b".
 func Pointer(names ...string) string {
 	pointer := ""
 	for _, name := range names {
@@ -107,7 +107,7 @@ var (
 	unescape = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// within tells whether a pointer leads to a place or below it.
+// within reports whether a pointer is at a place or below it.
 func within(outer, inner string) bool {
 	rest, found := strings.CutPrefix(inner, outer)
 	return found && (rest == "" || strings.HasPrefix(rest, "/"))

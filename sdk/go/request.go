@@ -5,25 +5,25 @@ import "time"
 // Object is a JSON object. Numbers in it are json.Number, so that none loses digits.
 type Object = map[string]any
 
-// Context is where a deployment takes place.
+// Context is the place of a deployment.
 type Context struct {
 	Org       string // may be empty
 	App       string
 	Env       string
 	EnvType   string
-	Namespace string // the empty one is global
+	Namespace string // empty for the global one
 	// Deployment differs from run to run: never derive names from it.
 	Deployment string
 }
 
-// Resource is what a call is about.
+// Resource is the resource of a call.
 type Resource struct {
 	// URN is its stable logical name.
 	URN string
-	// Guresid has 40 hexadecimal digits: permanent, unique, fit for names.
+	// Guresid has 40 hexadecimal digits: permanent, unique, usable in names.
 	Guresid string
 	Type    string
-	// Class is default when none was asked for.
+	// Class is default if none is named.
 	Class string
 	// ID is its id within the environment.
 	ID      string
@@ -32,15 +32,15 @@ type Resource struct {
 
 // State is a live resource.
 type State struct {
-	// ID is the driver's own name for the real thing: not empty, at most 4 KiB, unique.
+	// ID is the driver's own name for the real object: not empty, at most 4 KiB, unique.
 	ID string
-	// Outputs are what others may read.
+	// Outputs are values that others may read.
 	Outputs Object
-	// Secrets are outputs that are secret. A name stands in one of the two only.
+	// Secrets are outputs that are secret. A name is in only one of the two.
 	Secrets Object
-	// Cookie is anything the driver wants back at the next call, at most 10 KiB. Stored encrypted.
+	// Cookie is anything that the driver needs in the next call, at most 10 KiB. Stored encrypted.
 	Cookie []byte
-	// Manifests are to be delivered with the workloads, often none.
+	// Manifests to deliver with the workloads, often none.
 	Manifests []ManifestFile
 }
 
@@ -48,7 +48,7 @@ type State struct {
 type ManifestFile struct {
 	// Name is unique within the resource.
 	Name string
-	// Location is where it goes, such as namespace, cluster or volumes.
+	// Location is its destination, such as namespace, cluster or volumes.
 	Location string
 	// Data is the manifest.
 	Data any
@@ -57,108 +57,108 @@ type ManifestFile struct {
 // Call has facts about one call.
 type Call struct {
 	// IdempotencyKey is the same for every attempt at the same effect, also across a crash. Pass it
-	// on to systems that take one.
+	// on to systems that accept one.
 	IdempotencyKey string
 	// Deadline is when the host ends the call.
 	Deadline time.Time
 }
 
-// CheckRequest has inputs to look at.
+// CheckRequest has inputs to check.
 type CheckRequest struct {
 	Resource Resource
 	// Inputs may have unknown places.
 	Inputs Inputs
 	// Previous are the inputs that Check returned when the resource was last provisioned, without
-	// Connection; nil when it never was.
+	// Connection; nil if it never was.
 	Previous *Inputs
 }
 
-// Checked are inputs as they will be used. Secrets of nil mean those that came.
+// Checked are inputs as they will be used. Secrets of nil are the original ones.
 type Checked struct {
 	// Values have defaults filled in and spellings normalised; unknown places stay nil.
 	Values Object
 	// Secrets likewise.
 	Secrets Object
-	// Warnings are advice that does not stand in the way.
+	// Warnings are advice that does not block.
 	Warnings []InvalidInput
 }
 
-// NameRequest says what a name is wanted for.
+// NameRequest has the resource to name.
 type NameRequest struct {
 	Resource Resource
 	Inputs   Inputs
 }
 
-// CreateRequest says what to make.
+// CreateRequest has the resource to create.
 type CreateRequest struct {
 	Resource Resource
-	// Inputs are checked; nothing is unknown.
+	// Inputs are checked; all are known.
 	Inputs Inputs
-	// Name is what Namer said.
+	// Name is the result of Namer.
 	Name string
-	// Replaces is the id of the resource that this one replaces, nil where none exists. What Create
-	// finds under this id was not made by an earlier attempt.
+	// Replaces is the id of the resource that this one replaces, nil if none exists. An object with
+	// this id was not created by an earlier attempt.
 	Replaces *string
 	Call     Call
 }
 
-// ReadRequest says what to look at.
+// ReadRequest has the resource to read.
 type ReadRequest struct {
 	Resource Resource
-	// ID is the provider's id, or nil to look for it by Name.
+	// ID is the provider's id, or nil to search by Name.
 	ID *string
-	// Name is what Namer said.
+	// Name is the result of Namer.
 	Name string
-	// Inputs are those it was last provisioned with, or is to be provisioned with.
+	// Inputs are those of the last or the next provisioning.
 	Inputs Inputs
-	// State is what is recorded; nil in an import and after a lost answer.
+	// State is the record; nil in an import and after a lost answer.
 	State *State
 	// Known are ids of other resources that may have this name, such as the one that is being
-	// replaced. Without ID, what has one of these ids is not the resource that is looked for.
+	// replaced. Without ID, an object with one of these ids is not the requested resource.
 	Known []string
 	Call  Call
 }
 
-// Observed is what there is.
+// Observed is the existing resource.
 type Observed struct {
-	// State has the id that was asked for, if any.
+	// State has the requested id, if any.
 	State State
-	// Values are as reality has them, in the shape that Check returns, without what cannot be told
-	// and without anything from secrets. What differs from the record is drift. Nil when nothing
-	// can be told.
+	// Values are as reality has them, in the shape that Check returns, without unknown values and
+	// without anything from secrets. A difference from the record is drift. Nil if all are
+	// unknown.
 	Values Object
 }
 
-// Change says what is to become of what.
+// Change is a change of a resource.
 type Change struct {
 	Resource Resource
-	// State is what exists.
+	// State is the existing resource.
 	State State
-	// Before are the inputs it was made with.
+	// Before are the inputs that it was created with.
 	Before Inputs
-	// After are the inputs it is to have; only in UpdateImpact with unknown places.
+	// After are the new inputs; only in UpdateImpact with unknown places.
 	After Inputs
-	// Name is what Namer said.
+	// Name is the result of Namer.
 	Name string
 	Call Call
 }
 
-// Impact is what a change would do.
+// Impact is the effect of a change.
 type Impact struct {
-	// Replaces points to what forces a replacement; none means an update in place.
+	// Replaces points to the inputs that force a replacement; none means an update in place.
 	Replaces []string
-	// DeleteBeforeReplace says that the old one has to go before the new one can be made.
+	// DeleteBeforeReplace says that the old one must be deleted before the new one can be created.
 	DeleteBeforeReplace bool
-	// StableOutputs keep their value for certain.
+	// StableOutputs certainly keep their value.
 	StableOutputs []string
 }
 
-// DeleteRequest says what to delete.
+// DeleteRequest has the resource to delete.
 type DeleteRequest struct {
 	Resource Resource
-	// State is what exists.
+	// State is the existing resource.
 	State State
-	// Inputs are those it was last provisioned with.
+	// Inputs are those of the last provisioning.
 	Inputs Inputs
 	Call   Call
 }

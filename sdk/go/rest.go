@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// Client sends requests to a REST API that speaks JSON, for one call of the driver. It repeats what may
-// be repeated, and its answers know which failure they are.
+// Client sends requests to a REST API that uses JSON, for one call of the driver. It repeats requests
+// that may be repeated, and its answers map to failures.
 type Client struct {
-	// Server is the URL that paths are appended to.
+	// Server is the base URL of paths.
 	Server string
-	// Header goes with each request, such as Authorization.
+	// Header has the fields of each request, such as Authorization.
 	Header Header
 	// Call has the idempotency key and the deadline.
 	Call Call
-	// Attempts is how often a request is sent that may be repeated, 4 when it is 0.
+	// Attempts is the number of attempts at a request that may be repeated, 4 if it is 0.
 	Attempts int
-	// Fetch sends a request. It is the function Fetch when it is nil; tests put another one here.
+	// Fetch sends a request. It is the function Fetch if it is nil; tests set another one.
 	Fetch func(Request) (Response, error)
 }
 
@@ -37,12 +37,12 @@ type Ask struct {
 	Keyed bool
 }
 
-// Answer is what the server answered, whatever its status.
+// Answer is the server's answer, whatever its status.
 type Answer struct {
 	Response
 	// Target is method and URL, without a query.
 	Target string
-	// effects tells whether the request may have changed something.
+	// effects is whether the request may have changed something.
 	effects    bool
 	repeatable bool
 }
@@ -112,7 +112,7 @@ func (client Client) Send(ask Ask) (Answer, error) {
 	}
 }
 
-// pause waits, if the call has the time for it and the operator wants it to go on.
+// pause waits, if the call has the time for it and the operator has not cancelled it.
 func (client Client) pause(wait time.Duration) bool {
 	deadline := client.Call.Deadline
 	if wait > longestWait || (!deadline.IsZero() && time.Now().Add(wait).After(deadline)) || Cancelled() {
@@ -122,7 +122,7 @@ func (client Client) pause(wait time.Duration) bool {
 	return true
 }
 
-// IsSuccess tells whether the status is one of 200 to 299.
+// IsSuccess reports whether the status is one of 200 to 299.
 func (answer Answer) IsSuccess() bool { return answer.Status >= 200 && answer.Status < 300 }
 
 // Decode reads the JSON of an answer whose status is a success. Of any other, the error is Failure's. If
@@ -137,7 +137,7 @@ func (answer Answer) Decode(into any) error {
 	return nil
 }
 
-// Unreadable is the error of an answer without what the driver needs: Undecided for a request with
+// Unreadable is the error of an answer that lacks data for the driver: Undecided for a request with
 // effects, which was carried out, otherwise an ordinary one.
 func (answer Answer) Unreadable(message string) error {
 	message = answer.Target + ": " + message
@@ -147,7 +147,7 @@ func (answer Answer) Unreadable(message string) error {
 	return errors.New(message)
 }
 
-// RetryAfter is after how long the server wants to be asked again, if it says so.
+// RetryAfter is the time after which the server wants the next attempt, if it says so.
 func (answer Answer) RetryAfter() (time.Duration, bool) {
 	told := strings.TrimSpace(answer.Header.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(told, 10, 31); err == nil {
@@ -159,7 +159,7 @@ func (answer Answer) RetryAfter() (time.Duration, bool) {
 	return 0, false
 }
 
-// asksAgain tells whether asking again makes sense and does no harm.
+// asksAgain reports whether another attempt is useful and harmless.
 func (answer Answer) asksAgain() bool {
 	switch answer.Status {
 	case 429:
@@ -173,7 +173,7 @@ func (answer Answer) asksAgain() bool {
 	return false
 }
 
-// Failure is the failure that this answer is: 404 and 410 are NotFound, 409 and 412 a Conflict. If the
+// Failure is the failure of this answer: 404 and 410 are NotFound, 409 and 412 a Conflict. If the
 // server gave up in the middle of a request with effects, it is Undecided.
 func (answer Answer) Failure() error {
 	message := fmt.Sprintf("%s: status %d%s", answer.Target, answer.Status, answer.said())
@@ -197,7 +197,7 @@ func (answer Answer) Failure() error {
 	return errors.New(message)
 }
 
-// said is what the server says about it.
+// said is the server's message.
 func (answer Answer) said() string {
 	var document map[string]any
 	if json.Unmarshal(answer.Body, &document) != nil {

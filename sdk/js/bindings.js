@@ -1,5 +1,5 @@
-// Keeps what componentize-js makes of the engine and the world. That takes most of the time of a
-// build, and changes only with the two. This module needs no componentize-js.
+// Caches the bindings that componentize-js generates from the engine and the world. They take most of
+// the time of a build, and change only with the two. This module needs no componentize-js.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
@@ -7,8 +7,8 @@ import { dirname, join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 
 /**
- * Lets the part of componentize-js that makes bindings keep them in a file. There is no option for
- * that, so its functions are replaced.
+ * Makes componentize-js cache its bindings in a file. There is no option for that, so its functions
+ * are replaced.
  */
 export function keepBindings(splicer, file) {
   const make = splicer.spliceBindings;
@@ -18,13 +18,13 @@ export function keepBindings(splicer, file) {
     if (kept?.key === key) return kept.bindings;
     const bindings = make(engine, features, source, wit, ...rest);
     mkdirSync(dirname(file), { recursive: true });
-    // Beside it first: a build that is interrupted leaves no half of it.
+    // Beside it first: an interrupted build leaves no partial file.
     writeFileSync(`${file}.${process.pid}`, serialize({ key, bindings }));
     renameSync(`${file}.${process.pid}`, file);
     return bindings;
   };
-  // It would take imports of WASI from the component that a driver has no use for, in most of the
-  // time that is left of a build. The host answers them only within the grants.
+  // It would remove unused imports of WASI from the component, which takes most of the remaining time
+  // of a build. The host answers them only within the grants.
   splicer.stubWasi = (component) => component;
 }
 

@@ -1,4 +1,4 @@
-// Makes a component of a driver.
+// Builds a component from a driver.
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, relative, resolve, sep } from "node:path";
@@ -9,10 +9,10 @@ import * as esbuild from "esbuild";
 
 import { keepBindings } from "./bindings.js";
 
-/** The world of drivers: the contract, and what this package imports of WASI. */
+/** The world of drivers: the contract, and this package's imports from WASI. */
 const WIT = fileURLToPath(new URL("wit", import.meta.url));
-/** Where the code is put together, below the current folder: stacks name its lines. What a later
- *  build can use lies there, too. */
+/** The folder for the bundled code, below the current folder: stack traces refer to its lines. It
+ *  also holds the cache for later builds. */
 const FOLDER = "build";
 
 const { splicer } = await import(
@@ -20,20 +20,20 @@ const { splicer } = await import(
 );
 keepBindings(splicer, resolve(FOLDER, "bindings.cache"));
 
-/** Makes `output`, a component, of `source`, a module whose default export is the driver. */
+/** Builds the component `output` from `source`, a module whose default export is the driver. */
 export async function build(source, output, { wit = WIT } = {}) {
   const code = await bundle(source, resolve(FOLDER, `${basename(output, ".wasm")}.js`));
   const { component } = await componentize({
     sourcePath: relative(".", code),
     witPath: wit,
     worldName: "driver",
-    // A driver answers no requests.
+    // A driver serves no HTTP requests.
     disableFeatures: ["fetch-event"],
   });
   await writeFile(output, component);
 }
 
-/** Puts a driver and all that it imports into one file: the engine knows no packages. */
+/** Bundles a driver and all its imports into one file: the engine knows no packages. */
 async function bundle(source, code) {
   const driver = JSON.stringify(`./${relative(".", resolve(source)).split(sep).join("/")}`);
   await mkdir(FOLDER, { recursive: true });

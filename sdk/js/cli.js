@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `purlin-driver SOURCE OUTPUT`: makes a component of a driver.
+// `purlin-driver SOURCE OUTPUT`: builds a component from a driver.
 
 import { build } from "./build.js";
 

@@ -1,4 +1,4 @@
-// Makes a component of a driver: the contract's records to ours and back, what is thrown to failures.
+// Turns a driver into a component: converts the contract's records and exceptions.
 
 import { exit } from "wasi:cli/exit@0.2.0";
 import * as log from "purlin:driver/log@0.2.0";
@@ -11,7 +11,7 @@ import { Failure, host } from "./index.js";
 import { outcome, requestProblem } from "./outcome.js";
 import { send } from "./wasi.js";
 
-/** Lines of a stack that the operator is shown. */
+/** Lines of a stack trace that the operator sees. */
 const FRAMES = 20;
 
 Object.assign(host, {
@@ -23,10 +23,10 @@ Object.assign(host, {
   cancelled: operation.cancelled,
   files,
 });
-// The engine's own does not say why there is no answer.
+// The engine's own `fetch` does not say why there is no answer.
 globalThis.fetch = fetchBy(send);
 
-/** What the component exports as `lifecycle`. */
+/** The component's export `lifecycle`. */
 export const lifecycle = (driver) => ({
   describe: () => manifest(driver),
   check: (request) => call(driver.check, checkRequest(request), checked),
@@ -39,8 +39,8 @@ export const lifecycle = (driver) => ({
 });
 
 /**
- * Calls a driver. What is neither a failure nor about a request is a fault of the driver, which ends
- * the call: nobody knows what there is by then, and the host finds out.
+ * Calls a driver. An exception that is neither a failure nor about a request is a fault of the driver,
+ * which ends the call: its outcome is unknown, and the host finds out.
  */
 async function call(action, request, answer, changes = false) {
   try {

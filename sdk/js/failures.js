@@ -1,9 +1,8 @@
-// Why a call did not succeed: failures, one for each kind that the contract has.
+// Why a call failed: one class for each kind of failure in the contract.
 
 /**
- * Why a call did not succeed. Throw one only where it is certain that nothing was changed, or
- * `partial` where something was. After anything else that is thrown, the host finds out what there
- * is; `outcome.js` says how.
+ * Why a call failed. Throw one only if it is certain that nothing was changed, or `partial` if
+ * something was. After any other exception, the host finds out the outcome; `outcome.js` says how.
  */
 export class Failure extends Error {
   /** @param {string} tag its name in the contract @param {unknown} val what it carries */
@@ -22,7 +21,7 @@ export const denied = (capability, target, message) =>
   new Failure("denied", { capability, target, message }, message);
 /** The resource, or one that it needs, does not exist. */
 export const notFound = (message) => new Failure("not-found", message, message);
-/** Somebody else's change stands in the way. */
+/** Somebody else's change blocks it. */
 export const conflict = (message) => new Failure("conflict", message, message);
 /** Busy, or too many requests; nothing was changed. */
 export const retryAfter = (afterMs, message) => new Failure("retry-after", { afterMs, message }, message);
@@ -31,17 +30,17 @@ export const partial = (state, message) => new Failure("partial", { state, messa
 /** Anything else; nothing was changed. */
 export const failed = (message) => new Failure("failed", message, message);
 /**
- * Whether anything was changed is not known. Purlin keeps the attempt open and finds out. Only
+ * It is unknown whether anything was changed. Purlin keeps the attempt open and finds out. Only
  * `create`, `update` and `delete` may throw it.
  */
 export const undecided = (message) => new Failure("undecided", message, message);
 /**
- * The resource that this one replaces has to go first; nothing was made. Only a `create` with
+ * The resource that this one replaces must be deleted first; nothing was created. Only a `create` with
  * `replaces` may throw it.
  */
 export const needsDeleteBefore = (message) => new Failure("needs-delete-before", message, message);
 
-/** Collects everything that is wrong, so that all of it is told at once. */
+/** Collects all faults, so that they are reported at once. */
 export class Faults extends Array {
   add(pointer, message) {
     this.push({ pointer, message });

@@ -1,9 +1,9 @@
 // `fetch` for drivers: with the engine's `Request` and `Response`, and errors that say why there is
-// no answer. `component.js` gives it a transport; tests give it another.
+// no answer. `component.js` sets its transport; tests set another.
 
 import { HttpError, exchange, targetOf } from "./http.js";
 
-/** A `fetch` that sends by `send`, which takes method, URL, headers and body. */
+/** A `fetch` that sends with `send`, which takes method, URL, headers and body. */
 export const fetchBy = (send) => async (input, init) => {
   const request = requestOf(input, init);
   const { method, url, headers } = request;
@@ -39,13 +39,13 @@ function requestOf(input, init) {
 function unusable(input, init, message, cause) {
   const method = `${init?.method ?? input?.method ?? "GET"}`.toUpperCase();
   const url = `${input?.url ?? input}`;
-  // There may be secrets in a URL, in particular in one that is not read as such.
+  // A URL may contain secrets, in particular an invalid one.
   const said = message.includes(url) ? "the URL cannot be used" : message;
   let target = method;
   try {
     target = targetOf(method, new URL(url));
   } catch {
-    // What is not a URL is not shown.
+    // An invalid URL is not shown.
   }
   return new HttpError("unusable", { method, target }, said, { cause });
 }

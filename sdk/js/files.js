@@ -1,5 +1,5 @@
-// Files in the folders that the operator granted. What fails throws a `FileError` with WASI's name
-// for it as `code`, such as `no-entry` or `read-only`.
+// Files in the folders that the operator granted. Errors are thrown as `FileError` with WASI's name
+// as `code`, such as `no-entry` or `read-only`.
 
 import { getDirectories } from "wasi:filesystem/preopens@0.2.0";
 
@@ -32,7 +32,7 @@ export function read(path) {
   return bytes;
 }
 
-/** Makes a file of the bytes, in place of one that is there. */
+/** Writes the bytes to a file, replacing an existing one. */
 export function write(path, bytes) {
   const file = open(path, { create: true, truncate: true }, { write: true });
   for (let at = 0; at < bytes.length; ) {
@@ -40,7 +40,7 @@ export function write(path, bytes) {
   }
 }
 
-/** Moves a file, to where another may be. */
+/** Moves a file, replacing an existing one. */
 export function rename(from, to) {
   const [folder, name] = find(from);
   const [toFolder, toName] = find(to);

@@ -1,4 +1,4 @@
-// Requests without an answer and what they mean, and which requests may have changed something.
+// Requests without an answer and their meaning, and which requests may have changed something.
 // This module needs no WebAssembly.
 
 import { denied, failed, retryAfter, undecided } from "./failures.js";
@@ -8,12 +8,12 @@ const HARMLESS = ["GET", "HEAD", "OPTIONS"];
 /** Milliseconds to wait for a server that cannot be reached. */
 const PATIENCE = 1000;
 
-/** Bytes that the body of an answer may have; a driver may change it. */
+/** The maximum number of bytes of an answer's body; a driver may change it. */
 export const limits = { largest: 4 << 20 };
 
 export const isHarmless = (method) => HARMLESS.includes(method);
 
-/** Method and URL as people may see them: there may be secrets in a query. */
+/** Method and URL as people may see them: a query may contain secrets. */
 export const targetOf = (method, { protocol, host, pathname }) => `${method} ${protocol}//${host}${pathname}`;
 
 /**
@@ -21,9 +21,9 @@ export const targetOf = (method, { protocol, host, pathname }) => `${method} ${p
  *
  * - `denied`: the operator has not granted it. Nothing was sent.
  * - `unusable`: the URL or a header is wrong. Nothing was sent.
- * - `unreachable`: no server takes the connection at present. Nothing was sent.
+ * - `unreachable`: no server accepts the connection at present. Nothing was sent.
  * - `untrusted`: the server's name is unknown, or its certificate is not valid. Nothing was sent.
- * - `lost`: the request was sent, and no whole answer came.
+ * - `lost`: the request was sent, and no complete answer came.
  * - `too-large`: the answer is larger than `limits.largest`. The request was carried out.
  *
  * It is a `TypeError`, as every `fetch` throws it.
@@ -49,7 +49,7 @@ export class HttpError extends TypeError {
     return this.carriedOut && !this.harmless;
   }
 
-  /** The failure that it is, in a function that `changes` something or in another. */
+  /** Its failure, in a function that `changes` something or in another. */
   failure(changes) {
     if (this.kind === "denied") return denied("http", this.target, this.reason);
     if (this.kind === "unreachable" || (this.kind === "lost" && this.harmless)) {
@@ -63,14 +63,14 @@ export class HttpError extends TypeError {
 /** The requests of this call that may have changed something. */
 export const effects = new Set();
 
-/** Whether a server says that it changed nothing. One that gave up in its work does not say so. */
+/** Whether a server says that it changed nothing. One that gave up in the middle does not say so. */
 const isRefusal = ({ status, headers }) =>
   (status >= 400 && status < 500 && status !== 408) || (status === 503 && headers.has("retry-after"));
 
-/** Sends a request, and notes whether it may have changed something. */
+/** Sends a request, and records whether it may have changed something. */
 export async function exchange(request, send) {
   if (isHarmless(request.method)) return send(request);
-  // Noted first: whatever ends this call later, the request may have been sent.
+  // Recorded first: whatever ends this call later, the request may have been sent.
   effects.add(request);
   try {
     const response = await send(request);
@@ -82,7 +82,7 @@ export async function exchange(request, send) {
   }
 }
 
-/** What the host's errors mean; all others mean that the answer was lost. */
+/** The meaning of the host's errors; all others mean that the answer was lost. */
 const KINDS = {
   "http-request-denied": ["denied", "the operator has not granted it"],
   "destination-ip-prohibited": [

@@ -1,4 +1,4 @@
-// What requests without an answer mean, and which calls they leave undecided.
+// The meaning of requests without an answer, and which calls they leave undecided.
 
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
@@ -14,7 +14,7 @@ const URL_ = "https://api.example/v1/things?token=hush";
 const request = (method) => ({ method, target: `${method} https://api.example/v1/things` });
 const answer = (status, headers = []) => async () => ({ status, headers, body: new TextEncoder().encode("{}") });
 
-/** What a driver's call comes to that sends one request, which the host ends with a code. */
+/** The outcome of a driver's call with one request, which the host ends with a code. */
 async function ended(method, tag, changes = true) {
   const send = async (sent) => {
     throw hostError(sent, { tag });
@@ -98,7 +98,7 @@ test("after a request with effects, a fault leaves the call undecided", async ()
   await after("PUT", 200);
   assert.match(outcome(fault, true).payload.val, /`PUT https:\/\/api.example\/v1\/things` was sent before/);
   assert.equal(outcome(fault, false), undefined);
-  // Not even that no server was reached is true of the whole call then.
+  // Then not even "no server was reached" is true for the whole call.
   const unreachable = hostError(request("GET"), { tag: "connection-refused" });
   assert.equal(outcome(unreachable, true).payload.tag, "undecided");
   const lost = hostError(request("GET"), { tag: "connection-terminated" });

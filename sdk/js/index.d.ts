@@ -1,4 +1,4 @@
-// The types of drivers. The contract's own text, in `wit/`, says what each field means.
+// The types of drivers. The contract in `wit/` explains each field.
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Document = { [name: string]: any };
@@ -38,7 +38,7 @@ export interface ManifestFile {
   data: Json;
 }
 
-/** What a driver returns of a resource. */
+/** A driver's result for a resource. */
 export interface State {
   id: string;
   outputs?: Document;
@@ -143,17 +143,17 @@ export interface Manifest {
   description: string;
   types: TypeSchema[];
   wishes?: Wish[];
-  /** A promise: `create`, called again with the same idempotency key, makes nothing twice. */
+  /** A promise: `create`, called again with the same idempotency key, creates nothing twice. */
   repeatCreate?: boolean;
 }
 
-/** A driver: the default export of its module. What it does not implement, the host does without. */
+/** A driver: the default export of its module. The host works without functions that it lacks. */
 export interface Driver<I = Inputs> {
   manifest: Manifest;
   check?(request: CheckRequest<I>): Maybe<Checked>;
   name?(request: NameRequest<I>): Maybe<string>;
   create(request: CreateRequest<I>): Maybe<State>;
-  /** `undefined` only if it is certain that there is nothing. */
+  /** `undefined` only if there is certainly nothing. */
   read?(request: ReadRequest<I>): Maybe<Observed | undefined>;
   updateImpact?(change: Change<I>): Maybe<Impact>;
   update?(change: Change<I>): Maybe<State>;
@@ -172,8 +172,8 @@ export type FailureTag =
   | "needs-delete-before";
 
 /**
- * Why a call did not succeed. Throw one only where it is certain that nothing was changed, or
- * `partial` where something was.
+ * Why a call failed. Throw one only if it is certain that nothing was changed, or `partial` if
+ * something was.
  */
 export class Failure extends Error {
   constructor(tag: FailureTag, val: unknown, message: string);
@@ -190,16 +190,16 @@ export function failed(message: string): Failure;
 export function undecided(message: string): Failure;
 export function needsDeleteBefore(message: string): Failure;
 
-/** Collects everything that is wrong, so that all of it is told at once. */
+/** Collects all faults, so that they are reported at once. */
 export class Faults extends Array<Fault> {
   add(pointer: string, message: string): void;
   check(): void;
 }
 
-/** Whether a place in the inputs, or one around it, is not known yet. */
+/** Whether a place in the inputs, or one around it, is unknown. */
 export function isUnknown(inputs: Pick<Inputs, "unknown">, pointer: string): boolean;
 
-/** Files in granted folders. What fails throws an error with WASI's name for it as `code`. */
+/** Files in granted folders. Errors have WASI's name as `code`. */
 export interface Files {
   has(folder: string): boolean;
   read(path: string): Uint8Array;
@@ -208,9 +208,9 @@ export interface Files {
   remove(path: string): void;
 }
 
-/** What a driver can reach while it works. */
+/** The host's functions for a driver. */
 export interface Host {
-  /** In tests: what the driver said. */
+  /** In tests: the driver's messages. */
   said: unknown[][];
   log(level: "trace" | "debug" | "info" | "warn" | "error", message: string): void;
   checkpoint(id: string): void;
@@ -218,7 +218,7 @@ export interface Host {
   count(name: string, by?: number): void;
   measure(name: string, value: number): void;
   cancelled(): boolean;
-  /** In tests: what the test puts here. */
+  /** In tests: provided by the test. */
   files: Files;
 }
 
@@ -227,7 +227,7 @@ export const host: Host;
 /** Why a request has no answer. */
 export type HttpErrorKind = "denied" | "unusable" | "unreachable" | "untrusted" | "lost" | "too-large";
 
-/** There is no answer to a request: what `fetch` throws in a component. */
+/** There is no answer to a request: the error of `fetch` in a component. */
 export class HttpError extends TypeError {
   readonly kind: HttpErrorKind;
   /** Method and URL, without a query. */
@@ -235,9 +235,9 @@ export class HttpError extends TypeError {
   readonly reason: string;
   /** Whether the request may have been carried out. */
   readonly carriedOut: boolean;
-  /** The failure that it is, in a function that `changes` something or in another. */
+  /** Its failure, in a function that `changes` something or in another. */
   failure(changes: boolean): Failure;
 }
 
-/** `largest`: bytes that the body of an answer may have. */
+/** `largest`: the maximum number of bytes of an answer's body. */
 export const limits: { largest: number };

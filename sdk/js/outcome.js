@@ -1,4 +1,4 @@
-// What an exception of a driver means for the call. This module needs no WebAssembly.
+// The meaning of a driver's exception for the call. This module needs no WebAssembly.
 
 import { Failure, undecided } from "./failures.js";
 import { HttpError, effects } from "./http.js";

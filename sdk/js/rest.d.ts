@@ -1,11 +1,11 @@
-// The types of `@purlin/driver/rest`, a client for REST APIs that speak JSON.
+// The types of `@purlin/driver/rest`, a client for REST APIs that use JSON.
 
 import type { Call, Failure, Json } from "./index.js";
 
 /** A text as one segment of a path: a slash in it is encoded too. */
 export function segment(text: string): string;
 
-/** What the server answered, whatever its status. */
+/** The server's answer, whatever its status. */
 export class Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -14,17 +14,17 @@ export class Answer {
   readonly target: string;
   /** Whether the request may have changed something. */
   readonly effects: boolean;
-  /** Whether sending it again does no harm. */
+  /** Whether sending it again is harmless. */
   readonly repeatable: boolean;
-  /** Milliseconds after which the server wants to be asked again, if it says so. */
+  /** Milliseconds after which the server wants the next attempt, if it says so. */
   readonly retryAfter: number | undefined;
-  /** Whether asking again makes sense and does no harm. */
+  /** Whether another attempt is useful and harmless. */
   readonly asksAgain: boolean;
   /** The answer itself if its status is one of 200 to 299. Throws `failure()` otherwise. */
   success(): this;
   /** The body as JSON. Throws `undecided` if a request with effects was answered without JSON. */
   json(): any;
-  /** The failure that this answer is. */
+  /** The failure of this answer. */
   failure(): Failure;
 }
 

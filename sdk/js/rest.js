@@ -1,21 +1,21 @@
-// A client for REST APIs that speak JSON: it repeats what may be repeated, and knows which failure an
-// answer is. It sends through `fetch`, so tests replace `globalThis.fetch`.
+// A client for REST APIs that use JSON: it repeats requests that may be repeated, and maps answers to
+// failures. It sends with `fetch`, so tests replace `globalThis.fetch`.
 
 import { conflict, failed, notFound, retryAfter, undecided } from "./failures.js";
 import { HttpError, isHarmless, targetOf } from "./http.js";
 import { host } from "./index.js";
 
-/** Methods whose requests do no harm when they arrive twice. */
+/** Methods whose requests are harmless when they arrive twice. */
 const REPEATABLE = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"];
 /** Milliseconds of the longest wait between two attempts. */
 const LONGEST_WAIT = 10_000;
-/** Places where APIs say what went wrong. */
+/** Places where APIs put error messages. */
 const SAID = ["message", "error_description", "error", "detail", "title", "reason"];
 
 /** A text as one segment of a path: a slash in it is encoded too. */
 export const segment = (text) => (/^\.\.?$/.test(text) ? text.replaceAll(".", "%2E") : encodeURIComponent(text));
 
-/** What the server answered, whatever its status. */
+/** The server's answer, whatever its status. */
 export class Answer {
   constructor(status, headers, body, { target, effects, repeatable }) {
     Object.assign(this, { status, headers, body, target, effects, repeatable });
@@ -37,7 +37,7 @@ export class Answer {
     }
   }
 
-  /** Milliseconds after which the server wants to be asked again, if it says so. */
+  /** Milliseconds after which the server wants the next attempt, if it says so. */
   get retryAfter() {
     const text = (this.headers.get("retry-after") ?? "").trim();
     if (/^\d+$/.test(text)) return Number(text) * 1000;
@@ -45,14 +45,14 @@ export class Answer {
     return Number.isNaN(then) ? undefined : Math.max(0, then - Date.now());
   }
 
-  /** Whether asking again makes sense and does no harm. */
+  /** Whether another attempt is useful and harmless. */
   get asksAgain() {
     if (this.status === 503) return this.repeatable || this.retryAfter !== undefined;
     return this.status === 429 || (this.repeatable && [408, 425, 502, 504].includes(this.status));
   }
 
   /**
-   * The failure that this answer is: 404 and 410 are not found, 409 and 412 a conflict. If the server
+   * The failure of this answer: 404 and 410 are not found, 409 and 412 a conflict. If the server
    * gave up in the middle of a request with effects, it is undecided.
    */
   failure() {
@@ -66,7 +66,7 @@ export class Answer {
     return failed(text);
   }
 
-  /** What the server says about it. */
+  /** The server's message. */
   #said() {
     let document;
     try {
@@ -84,7 +84,7 @@ export class Answer {
 
 /** A client for one call of the driver. */
 export class Client {
-  /** @param server the URL that paths are appended to @param call the call, for its key and deadline */
+  /** @param server the base URL of paths @param call the call, for its key and deadline */
   constructor(server, call, headers = {}, attempts = 4) {
     Object.assign(this, { server: server.replace(/\/+$/, ""), call, headers, attempts });
   }
@@ -122,7 +122,7 @@ export class Client {
     }
   }
 
-  /** Waits, if the call has the time for it and the operator wants it to go on. */
+  /** Waits, if the call has the time for it and the operator has not cancelled it. */
   async #pause(milliseconds) {
     const left = this.call.deadline ? this.call.deadline - Date.now() : LONGEST_WAIT;
     if (milliseconds > LONGEST_WAIT || milliseconds >= left || host.cancelled()) return false;

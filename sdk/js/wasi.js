@@ -9,15 +9,15 @@ import { HttpError, hostError, limits, tooLarge } from "./http.js";
 /** Bytes that are read, and written, at once. */
 const READ = 64n << 10n;
 const WRITE = 4096;
-/** Milliseconds between two looks at what is waited for, at most. */
+/** The maximum number of milliseconds between two polls. */
 const PATIENCE = 8;
-/** Methods whose requests have a body, so that they tell its length even if it is empty. */
+/** Methods whose requests have a body, so that its length is sent even if it is empty. */
 const TELL_LENGTH = ["POST", "PUT", "PATCH"];
 
 /** Sends a request: status, headers and body of the answer. */
 export async function send(request) {
   const outgoing = asked(request);
-  // Without a body there is none to be announced.
+  // Without a body there is no length to announce.
   const sending = request.body.length > 0 ? outgoing.body() : undefined;
   const coming = told(request, () => handle(outgoing, undefined));
   if (sending) write(sending, request.body);
@@ -52,7 +52,7 @@ function asked(request) {
   return outgoing;
 }
 
-/** Sends the body. A server that refuses it says why in the answer. */
+/** Sends the body. A server that rejects it says why in the answer. */
 function write(sending, body) {
   try {
     const stream = sending.write();
@@ -86,7 +86,7 @@ async function read(request, answer) {
     if (error.payload.tag !== "closed") throw brokenOff(request, error.payload.val);
     return { status: answer.status(), headers, body: joined(parts, size) };
   } finally {
-    // What was made from another goes first; left to the collector, it might not.
+    // Children are dropped before their parents; the collector would not guarantee that.
     stream[Symbol.dispose]();
     body[Symbol.dispose]();
   }
@@ -105,7 +105,7 @@ function brokenOff(request, error) {
   return new HttpError("lost", request, `the answer broke off${code ? `: ${code.tag}` : ""}`);
 }
 
-/** Waits until there is something, while timers and other requests go on. */
+/** Waits until there is data, while timers and other requests continue. */
 async function ready(source, signal) {
   const pollable = source.subscribe();
   try {

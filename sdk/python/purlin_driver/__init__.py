@@ -1,8 +1,8 @@
 """Drivers for Purlin in Python: a class with a method for each function of the contract.
 
-JSON is dicts here and not text, a failure is an exception, and what a driver implements is what it
-overrides. `purlin_driver.component` makes a component of it; this module needs no WebAssembly, so
-that tests run natively.
+Here JSON is dicts and not text, a failure is an exception, and a driver implements the functions
+that it overrides. `purlin_driver.component` turns it into a component; this module needs no
+WebAssembly, so that tests run natively.
 """
 
 from .driver import Driver, TypeSchema, Wish

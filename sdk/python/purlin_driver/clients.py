@@ -1,6 +1,6 @@
 """The HTTP clients of Python send through `http.exchange`: `http.client` and `urllib.request`, and
-the packages `urllib3`, `requests` and `httpx`. Sockets have neither TLS here nor a host that says
-why there is no answer; and what a lost answer means is known only to what sent the request."""
+the packages `urllib3`, `requests` and `httpx`. Here, sockets have neither TLS nor a host that says
+why there is no answer; and only the sender of a request knows the meaning of a lost answer."""
 
 import io
 import socket
@@ -10,7 +10,7 @@ from .http import Answer, HttpError, Request, exchange
 
 
 class Wire:
-    """What a client takes for its socket: it collects a request and has the answer to read."""
+    """The socket of a client: it collects a request and provides the answer."""
 
     def __init__(self, scheme: str, host: str, port: int, timeout=None):
         host = f"[{host}]" if ":" in host else host
@@ -35,19 +35,19 @@ class Wire:
         return Request(method, self.server + path, fields, body, self.timeout)
 
     def settimeout(self, timeout) -> None:
-        # Clients have an object of their own for "not given".
+        # Clients use a special object for "not given".
         self.timeout = timeout if isinstance(timeout, (int, float)) else None
 
     def setsockopt(self, *_) -> None:
-        """There is no socket to set options of."""
+        """There is no socket with options."""
 
     def close(self) -> None:
         """There is nothing to close."""
 
 
 class Reply(io.BytesIO):
-    """What a client reads: the request is sent when it asks for the status line, for only then is
-    it ready for an exception."""
+    """The client's reader: the request is sent when the client reads the status line, because only then
+    it is ready for an exception."""
 
     def __init__(self, request: Request):
         super().__init__()
@@ -73,7 +73,7 @@ def pieces(body: bytes):
 
 
 def raw(method: str, answer: Answer) -> bytes:
-    """An answer as it comes over a connection that carries just this one."""
+    """An answer as it comes over a connection for just this one."""
     own = ("connection", "content-length", "keep-alive", "transfer-encoding")
     kept = [(name, value) for name, value in answer.fields if name.lower() not in own]
     length = answer.headers.get("content-length") if method == "HEAD" else str(len(answer.body))
@@ -148,7 +148,7 @@ def urllib3(module) -> None:
 
 
 def requests(module) -> None:
-    # The host has the authorities; there is no file of them here.
+    # The host has the certificate authorities; there is no file of them here.
     def cert_verify(self, conn, url, verify, cert):
         if cert:
             raise unusable(url, "client certificates cannot be sent")
@@ -192,7 +192,7 @@ CLIENTS = {
 
 
 def connect() -> None:
-    """Connects the clients that are imported; those that are not cannot be imported later."""
+    """Connects the imported clients; others cannot be imported later."""
     for name, change in CLIENTS.items():
         if name in sys.modules:
             change(sys.modules[name])

@@ -1,6 +1,6 @@
-"""Makes a component of a driver: the contract's records to ours and back, exceptions to failures."""
+"""Turns a driver into a component: converts the contract's records and exceptions."""
 
-import encodings.idna  # for sockets: what is not imported now is not there later
+import encodings.idna  # for sockets: modules that are not imported now are missing later
 import json
 import os
 import traceback
@@ -15,7 +15,7 @@ from . import clients, failures, http, outcome, requests, wasi
 from .driver import Driver
 from .host import host
 
-#: Places of a traceback that the operator is shown.
+#: Places of a traceback that the operator sees.
 FRAMES = 20
 
 FUNCTIONS = ["check", "name", "read", "update_impact", "update"]
@@ -55,8 +55,8 @@ def export(driver: Driver) -> type:
 
 
 def call(function, request, answer, changes=False):
-    """Calls a driver. What is neither a failure nor about a request is a fault of the driver, which
-    ends the call: nobody knows what there is by then, and the host finds out."""
+    """Calls a driver. An exception that is neither a failure nor about a request is a fault of the
+    driver, which ends the call: its outcome is unknown, and the host finds out."""
     try:
         return answer(function(record(request)))
     except Exception as fault:
@@ -73,7 +73,7 @@ def call(function, request, answer, changes=False):
 
 
 def record(theirs):
-    """A record of the contract as one of ours: the same fields, JSON read."""
+    """A record of the contract as one of ours: the same fields, with JSON parsed."""
     name = type(theirs).__name__
     if name == "CheckRequest":
         previous = None if theirs.previous is None else json.loads(theirs.previous)

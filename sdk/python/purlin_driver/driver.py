@@ -1,4 +1,4 @@
-"""What a driver is."""
+"""The base class of drivers."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from .requests import (
 
 @dataclass
 class TypeSchema:
-    """A type that is provisioned, with JSON Schemas of its inputs and outputs."""
+    """A provisioned type, with JSON Schemas of its inputs and outputs."""
 
     type_name: str
     inputs: dict
@@ -19,7 +19,7 @@ class TypeSchema:
 
 @dataclass
 class Wish:
-    """A capability that the driver asks for; the operator grants."""
+    """A capability that the driver requests; the operator grants."""
 
     capability: str
     pattern: str
@@ -27,15 +27,15 @@ class Wish:
 
 
 class Driver:
-    """The life of a resource. `create` and `delete` every driver has; what it does not override of
-    the others, the host does without: wit/lifecycle.wit says what that means."""
+    """The life of a resource. Every driver has `create` and `delete`; the host works without the others
+    that it does not override: wit/lifecycle.wit says how."""
 
     NAME: str
     VERSION: str
     DESCRIPTION: str
     TYPES: list[TypeSchema]
     WISHES: list[Wish] = []
-    #: A promise: `create`, called again with the same idempotency key, makes nothing twice.
+    #: A promise: `create`, called again with the same idempotency key, creates nothing twice.
     REPEAT_CREATE = False
 
     def check(self, request: CheckRequest) -> Checked:
@@ -43,15 +43,15 @@ class Driver:
         raise NotImplementedError
 
     def name(self, request: NameRequest) -> str:
-        """The friendly name that the real thing gets."""
+        """The friendly name of the real object."""
         raise NotImplementedError
 
     def create(self, request: CreateRequest) -> State:
-        """Makes the resource, or nothing at all."""
+        """Creates the resource, or nothing at all."""
         raise NotImplementedError
 
     def read(self, request: ReadRequest) -> Observed | None:
-        """What there is; none only where it is certain that there is nothing."""
+        """The existing resource; none only if there is certainly nothing."""
         raise NotImplementedError
 
     def update_impact(self, change: Change) -> Impact:
@@ -63,7 +63,7 @@ class Driver:
         raise NotImplementedError
 
     def delete(self, request: DeleteRequest) -> None:
-        """Deletes the resource; what is gone already is fine."""
+        """Deletes the resource; a missing one is fine."""
         raise NotImplementedError
 
     @classmethod

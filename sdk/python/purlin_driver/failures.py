@@ -1,7 +1,7 @@
-"""Why a call did not succeed: exceptions, one for each kind that the contract has.
+"""Why a call failed: one exception for each kind of failure in the contract.
 
-Raise these only where it is certain that nothing was changed, and `Partial` where something was.
-After any other exception the host finds out what there is; `outcome.py` says how.
+Raise these only if it is certain that nothing was changed, and `Partial` if something was. After any
+other exception the host finds out the outcome; `outcome.py` says how.
 """
 
 
@@ -31,7 +31,7 @@ class NotFound(Failure):
 
 
 class Conflict(Failure):
-    """Somebody else's change stands in the way."""
+    """Somebody else's change blocks it."""
 
 
 class RetryAfter(Failure):
@@ -55,17 +55,17 @@ class Failed(Failure):
 
 
 class Undecided(Failure):
-    """Whether anything was changed is not known. Purlin keeps the attempt open and finds out. Only
+    """It is unknown whether anything was changed. Purlin keeps the attempt open and finds out. Only
     `create`, `update` and `delete` may raise it."""
 
 
 class NeedsDeleteBefore(Failure):
-    """The resource that this one replaces has to go first; nothing was made. Only a `create` with
+    """The resource that this one replaces must be deleted first; nothing was created. Only a `create` with
     `replaces` may raise it."""
 
 
 class Faults(list):
-    """Collects everything that is wrong, so that all of it is told at once."""
+    """Collects all faults, so that they are reported at once."""
 
     def add(self, pointer: str, message: str) -> None:
         self.append((pointer, message))

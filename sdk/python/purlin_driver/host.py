@@ -1,8 +1,8 @@
-"""What a driver can say to the host while it works. In a test it is written down instead."""
+"""The host's functions for a driver. In a test, the messages are recorded instead."""
 
 
 class Host:
-    """`component` puts the real one behind it; until then `said` has what a driver said."""
+    """`component` connects the real host; until then `said` has the driver's messages."""
 
     def __init__(self):
         self.said: list[tuple] = []
@@ -14,11 +14,11 @@ class Host:
         self.say("log", level, message)
 
     def checkpoint(self, id: str) -> None:
-        """Has the id kept before `create` is finished: after a crash it is read by that."""
+        """Stores the id before `create` finishes: after a crash the host reads the resource by it."""
         self.say("checkpoint", id)
 
     def progress(self, message: str, percent: int | None = None) -> None:
-        """Tells people what is going on."""
+        """Shows people the progress."""
         self.say("progress", message, percent)
 
     def count(self, name: str, by: int = 1) -> None:
@@ -30,7 +30,7 @@ class Host:
         self.say("measure", name, value)
 
     def cancelled(self) -> bool:
-        """Whether the operator wants this call to end; ask it where you wait."""
+        """Whether the operator cancelled this call; check it while you wait."""
         return self.asked_to_end()
 
 

@@ -1,7 +1,7 @@
-"""Requests over HTTP and HTTPS, as far as `http` is granted, and what it means if one has no answer.
+"""Requests over HTTP and HTTPS, within the `http` grants, and the meaning of a missing answer.
 
 In a component, `request` and the HTTP clients of Python (`clients.py`) all send through `exchange`.
-It needs no WebAssembly: natively, requests go out through `http.client`."""
+This module needs no WebAssembly: natively, requests go out through `http.client`."""
 
 import http.client
 import socket
@@ -12,11 +12,11 @@ from .failures import Denied, Failed, Failure, RetryAfter, Undecided
 
 #: Methods that change nothing, however often they are sent.
 HARMLESS = {"GET", "HEAD", "OPTIONS"}
-#: Methods whose requests have a body, so that they tell its length even if it is empty.
+#: Methods whose requests have a body, so that its length is sent even if it is empty.
 TELL_LENGTH = {"POST", "PUT", "PATCH"}
 #: Milliseconds to wait for a server that cannot be reached.
 PATIENCE = 1000
-#: Bytes that the body of an answer may have; a driver may change it.
+#: The maximum number of bytes of an answer's body; a driver may change it.
 LARGEST = 4 << 20
 
 
@@ -25,9 +25,9 @@ class HttpError(OSError):
 
     - `denied`: the operator has not granted it. Nothing was sent.
     - `unusable`: the URL or a header is wrong. Nothing was sent.
-    - `unreachable`: no server takes the connection at present. Nothing was sent.
+    - `unreachable`: no server accepts the connection at present. Nothing was sent.
     - `untrusted`: the server's name is unknown, or its certificate is not valid. Nothing was sent.
-    - `lost`: the request was sent, and no whole answer came.
+    - `lost`: the request was sent, and no complete answer came.
     - `too-large`: the answer is larger than `LARGEST`. The request was carried out.
     """
 
@@ -46,7 +46,7 @@ class HttpError(OSError):
         return self.carried_out and not self.harmless
 
     def failure(self, changes: bool) -> Failure:
-        """The failure that it is, in a function that `changes` something or in another."""
+        """Its failure, in a function that `changes` something or in another."""
         if self.kind == "denied":
             return Denied("http", self.target, self.message)
         if self.kind == "unreachable" or (self.kind == "lost" and self.harmless):
@@ -67,7 +67,7 @@ class Request:
 
     @property
     def target(self) -> str:
-        """Method and URL as people may see them: there may be secrets in a query."""
+        """Method and URL as people may see them: a query may contain secrets."""
         url = urlsplit(self.url)
         return f"{self.method} {url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
 
@@ -121,7 +121,7 @@ class Answer:
 
 
 class Effects:
-    """Which requests of this call may have changed something."""
+    """The requests of this call that may have changed something."""
 
     def __init__(self):
         self.targets: list[str] = []
@@ -139,11 +139,11 @@ def request(
 
 
 def exchange(request: Request) -> Answer:
-    """Sends a request, and notes whether it may have changed something."""
+    """Sends a request, and records whether it may have changed something."""
     request.method = request.method.upper()
     if request.harmless:
         return transport(request)
-    # Noted first: whatever ends this call later, the request may have been sent.
+    # Recorded first: whatever ends this call later, the request may have been sent.
     effects.targets.append(request.target)
     try:
         answer = transport(request)
@@ -194,5 +194,5 @@ def too_large(request: Request) -> HttpError:
     return HttpError("too-large", request, f"the answer has more than {LARGEST} bytes")
 
 
-#: What sends requests: `component.py` puts WASI here, and a test may put anything.
+#: The transport of requests: `component.py` sets WASI here, and a test may set any other.
 transport = native

@@ -1,9 +1,9 @@
-"""What an exception of a driver means for the call. It needs no WebAssembly."""
+"""The meaning of a driver's exception for the call. This module needs no WebAssembly."""
 
 from . import http
 from .failures import Failure, Undecided
 
-#: Packages that put an exception of their own around that of the request.
+#: Packages that wrap the request's exception in their own.
 CLIENTS = {"http", "httpcore", "httpx", "requests", "urllib", "urllib3"}
 
 
@@ -26,6 +26,6 @@ def request_problem(fault: BaseException) -> http.HttpError | None:
     """The request without an answer that an exception is about."""
     while fault is not None and not isinstance(fault, http.HttpError):
         client = type(fault).__module__.partition(".")[0] in CLIENTS
-        # A fault in a handler of the driver's own is not about the request.
+        # A fault in a handler of the driver itself is not about the request.
         fault = fault.__cause__ or (fault.__context__ if client else None)
     return fault

@@ -1,4 +1,4 @@
-"""What a driver is asked, and what it answers. wit/ says what each field means."""
+"""Requests to a driver, and its answers. wit/ explains each field."""
 
 from dataclasses import dataclass, field
 
@@ -40,7 +40,7 @@ class Inputs:
     sensitive: list[str] = field(default_factory=list)
 
     def is_unknown(self, pointer: str) -> bool:
-        """Whether a place, or one around it, is not known yet."""
+        """Whether a place, or one around it, is unknown."""
         return any(pointer == place or pointer.startswith(place + "/") for place in self.unknown)
 
 

@@ -1,5 +1,5 @@
-"""A client for REST APIs that speak JSON: it repeats what may be repeated, and knows which failure an
-answer is. It sends through `http`, so tests replace `http.transport`."""
+"""A client for REST APIs that use JSON: it repeats requests that may be repeated, and maps answers to
+failures. It sends through `http`, so tests replace `http.transport`."""
 
 import json
 import time
@@ -12,11 +12,11 @@ from .failures import Conflict, Failed, Failure, NotFound, RetryAfter, Undecided
 from .host import host
 from .requests import Call
 
-#: Methods whose requests do no harm when they arrive twice.
+#: Methods whose requests are harmless when they arrive twice.
 REPEATABLE = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
 #: Seconds of the longest wait between two attempts.
 LONGEST_WAIT = 10
-#: Places where APIs say what went wrong.
+#: Places where APIs put error messages.
 SAID = ("message", "error_description", "error", "detail", "title", "reason")
 
 
@@ -27,7 +27,7 @@ def segment(text: str) -> str:
 
 @dataclass
 class Answer:
-    """What the server answered, whatever its status."""
+    """The server's answer, whatever its status."""
 
     status: int
     headers: dict[str, str]
@@ -51,7 +51,7 @@ class Answer:
             raise kind(f"{self.target}: the answer is not JSON: {error}") from None
 
     def retry_after(self) -> float | None:
-        """Seconds after which the server wants to be asked again, if it says so."""
+        """Seconds after which the server wants the next attempt, if it says so."""
         text = self.headers.get("retry-after", "").strip()
         if text.isdecimal():
             return float(text)
@@ -61,13 +61,13 @@ class Answer:
             return None
 
     def asks_again(self) -> bool:
-        """Whether asking again makes sense and does no harm."""
+        """Whether another attempt is useful and harmless."""
         if self.status == 503:
             return self.repeatable or self.retry_after() is not None
         return self.status == 429 or (self.repeatable and self.status in (408, 425, 502, 504))
 
     def failure(self) -> Failure:
-        """The failure that this answer is: 404 and 410 are not found, 409 and 412 a conflict. If the
+        """The failure of this answer: 404 and 410 are not found, 409 and 412 a conflict. If the
         server gave up in the middle of a request with effects, it is undecided."""
         text = f"{self.target}: status {self.status}{self.said()}"
         gave_up = self.status in (408, 500, 502, 504) or (self.status == 503 and self.retry_after() is None)
@@ -80,7 +80,7 @@ class Answer:
         return kinds.get(self.status, Failed)(text)
 
     def said(self) -> str:
-        """What the server says about it."""
+        """The server's message."""
         try:
             document = json.loads(self.body)
         except ValueError:
@@ -138,7 +138,7 @@ class Client:
         raise AssertionError("there is at least one attempt")
 
     def pause(self, seconds: float) -> bool:
-        """Waits, if the call has the time for it and the operator wants it to go on."""
+        """Waits, if the call has the time for it and the operator has not cancelled it."""
         left = self.call.deadline / 1000 - time.time() if self.call.deadline else LONGEST_WAIT
         if seconds > LONGEST_WAIT or seconds >= left or host.cancelled():
             return False

@@ -14,7 +14,7 @@ from .http import Answer, HttpError, Request
 #: Bytes that are read, and written, at once.
 READ, WRITE = 64 << 10, 4096
 
-#: What the host's errors mean; all others mean that the answer was lost.
+#: The meaning of the host's errors; all others mean that the answer was lost.
 KINDS = {
     "HttpRequestDenied": ("denied", "the operator has not granted it"),
     "DestinationIpProhibited": (
@@ -51,7 +51,7 @@ KINDS = {
 
 def send(request: Request) -> Answer:
     asked = outgoing(request)
-    # Without a body there is none to be announced.
+    # Without a body there is no length to announce.
     sending = asked.body() if request.body else None
     try:
         coming = outgoing_handler.handle(asked, options(request.timeout))
@@ -95,7 +95,7 @@ def options(timeout: float | None) -> wasi.RequestOptions | None:
 
 
 def write(sending: wasi.OutgoingBody, body: bytes) -> None:
-    """Sends the body. A server that refuses it says why in the answer."""
+    """Sends the body. A server that rejects it says why in the answer."""
     with suppress(Err):
         with sending.write() as stream:
             for at in range(0, len(body), WRITE):

@@ -56,7 +56,7 @@ class Clients(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.clients = list(installed())
-        # Other tests want what was there before, and a proxy of this machine is of no use here.
+        # Other tests need the original state, and a proxy of this machine is useless here.
         for patch in [
             mock.patch.object(http.client.HTTPConnection, "connect"),
             mock.patch.object(http.client, "HTTPSConnection"),

@@ -1,4 +1,4 @@
-"""What requests without an answer mean, and which calls they leave undecided."""
+"""The meaning of requests without an answer, and which calls they leave undecided."""
 
 import contextlib
 import threading
@@ -77,7 +77,7 @@ class Outcomes(unittest.TestCase):
         self.answered("PUT", 200)
         self.assertIn("`PUT https://api.example/v1/things` was sent before", str(outcome.of(fault, True)))
         self.assertIsNone(self.name(fault, changes=False))
-        # Not even that no server was reached is true of the whole call then.
+        # Then not even "no server was reached" is true for the whole call.
         for kind in ("unreachable", "lost"):
             error = HttpError(kind, Request("GET", URL, []), "it ended")
             self.assertEqual(self.name(error), "Undecided", kind)
@@ -124,7 +124,7 @@ class Outcomes(unittest.TestCase):
 
 
 class Handler(http_server.BaseHTTPRequestHandler):
-    """Answers as its path says."""
+    """Answers according to its path."""
 
     def do_POST(self):
         self.server.lines.append(self.requestline)
