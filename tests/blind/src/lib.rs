@@ -1,6 +1,6 @@
-//! A driver that can find nothing again: it neither reads, nor recognises an attempt of before,
-//! nor checkpoints. What becomes of its calls when they are interrupted cannot be found out, and
-//! the tests need such a one. Each resource is a file in a granted folder.
+//! A driver that cannot find anything again: it neither reads, nor recognises an earlier attempt,
+//! nor checkpoints. The outcome of its interrupted calls cannot be determined, which the tests
+//! need. Each resource is a file in a granted folder.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 use purlin_sdk::{Anything, CreateRequest, DeleteRequest, Driver, Failure, State, Wish};
 
-/// Where the operator grants a folder.
+/// The granted folder.
 const FOLDER: &str = "/data";
 
-/// A driver that can find nothing again.
+/// A driver that cannot find anything again.
 pub struct Blind;
 
 impl Driver for Blind {

@@ -1,9 +1,9 @@
-//! A server that is told of each effect, and answers.
+//! A server that receives each effect, and answers.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-/// Announces an effect that has happened. It fails when the answer is lost.
+/// Announces an effect that has happened. Fails if the answer is lost.
 pub(crate) fn effect(server: Option<&str>) -> Result<(), String> {
     let Some(server) = server else { return Ok(()) };
     let told = || {

@@ -1,8 +1,8 @@
-//! A driver that keeps the contract, but for the one rule that its bytes name.
+//! A driver that keeps the contract, except for the one rule that its bytes name.
 //!
-//! It keeps things as files of a granted folder. Which rule it breaks stands in [`FAULT`], a text
-//! that tests change in the component's bytes, for `describe` is given nothing that could tell. Each
-//! `fault("RULE")` is one way to break that rule and no other.
+//! It stores objects as files of a granted folder. The broken rule is in [`FAULT`], a text that
+//! tests change in the component's bytes, because `describe` has no arguments. Each `fault("RULE")`
+//! is one way to break that rule and no other.
 #![cfg(target_family = "wasm")]
 #![allow(
     clippy::panic,
@@ -14,7 +14,7 @@
 )]
 
 mod bindings {
-    //! What `wit/` says, in Rust. Generated.
+    //! The contract in `wit/`, in Rust. Generated.
     #![allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all)]
     wit_bindgen::generate!({ path: "../../wit", world: "driver" });
     use super::Faulty;
@@ -34,11 +34,11 @@ use serde_json::{Map, Value, json};
 
 struct Faulty;
 
-/// Before the name of the rule, and as long as both together.
+/// Precedes the name of the rule, and is as long as both together.
 #[used]
 static FAULT: [u8; 64] = *b"purlin-faulty breaks:none                                       ";
 
-/// Whether this component is to break that rule.
+/// Whether this component breaks that rule.
 fn fault(rule: &str) -> bool {
     let bytes = std::hint::black_box(&FAULT);
     std::str::from_utf8(&bytes[21..]).is_ok_and(|named| named.trim_end() == rule)
@@ -48,7 +48,7 @@ fn object(text: &str) -> Map<String, Value> {
     serde_json::from_str(text).expect("an object")
 }
 
-/// What a thing is made from.
+/// The inputs of an object.
 struct Wanted {
     title: String,
     text: String,
@@ -191,7 +191,7 @@ impl Guest for Faulty {
             }
         }
         if fault("check.previous") && request.previous.is_some() && !values["text"].is_null() {
-            // A draw that forgets what was drawn; the inputs as they were checked are taken as they are.
+            // A random draw that forgets its result; the checked inputs are used unchanged.
             let given = object(&request.inputs.values).contains_key("title");
             let before: Value =
                 serde_json::from_str(request.previous.as_deref().unwrap_or_default()).unwrap();
@@ -250,7 +250,7 @@ impl Guest for Faulty {
         }
         let checkpoint = if fault("create.checkpoint") { "another" } else { &wanted.title };
         if fault("create.cut") {
-            // In place, in two steps: between them there is half of it.
+            // In place, in two steps: between them, only half of it exists.
             store::write_in_two(&wanted)?;
             operation::checkpoint(checkpoint);
         } else {
@@ -313,7 +313,7 @@ impl Guest for Faulty {
             return Err(Failure::Conflict("an earlier attempt got no answer".into()));
         }
         if fault("update.cut") {
-            // Whoever finds the mark of an attempt gives up.
+            // Gives up if the mark of an attempt exists.
             store::only("mark", &request.call.idempotency_key)?;
         }
         store::write(&wanted)?;
@@ -349,7 +349,7 @@ impl Guest for Faulty {
     }
 }
 
-/// With the output that only `create` tells.
+/// With the output that only `create` returns.
 fn told(mut state: State, receipt: &str) -> State {
     let mut outputs = object(&state.outputs);
     outputs.insert("receipt".into(), receipt.into());

@@ -1,4 +1,4 @@
-//! Where things are kept: a file each.
+//! The store: one file per object.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -44,14 +44,14 @@ pub(crate) fn read(title: &str) -> Result<Option<String>, Failure> {
     }
 }
 
-/// The whole of it or nothing.
+/// Writes the whole object or nothing.
 pub(crate) fn write(wanted: &Wanted) -> Result<(), Failure> {
     let beside = path(&format!(".{}", wanted.title));
     fs::write(&beside, &wanted.text).map_err(failed)?;
     fs::rename(&beside, path(&wanted.title)).map_err(failed)
 }
 
-/// Half of it, then the whole.
+/// Writes half of it, then the whole.
 pub(crate) fn write_in_two(wanted: &Wanted) -> Result<(), Failure> {
     let (first, second) = wanted.text.split_at(wanted.text.len() / 2);
     let mut file = fs::File::create(path(&wanted.title)).map_err(failed)?;
@@ -66,7 +66,7 @@ pub(crate) fn remove(title: &str) -> Result<(), Failure> {
     }
 }
 
-/// Makes a mark; fails where one was left with the same words.
+/// Creates a mark; fails if there is one with the same words.
 pub(crate) fn only(mark: &str, words: &str) -> Result<(), Failure> {
     if is_marked(mark, words) {
         return Err(Failure::Conflict("an earlier attempt is not finished".into()));
@@ -74,17 +74,17 @@ pub(crate) fn only(mark: &str, words: &str) -> Result<(), Failure> {
     fs::write(path(mark), words).map_err(failed)
 }
 
-/// Whether a mark was left with these words.
+/// Whether there is a mark with these words.
 pub(crate) fn is_marked(mark: &str, words: &str) -> bool {
     fs::read_to_string(path(mark)).is_ok_and(|left| left == words)
 }
 
-/// Makes a mark.
+/// Creates a mark.
 pub(crate) fn mark(mark: &str) -> Result<(), Failure> {
     fs::write(path(mark), "").map_err(failed)
 }
 
-/// Whether this was not asked before.
+/// Whether this is the first call with this title.
 pub(crate) fn first_time(title: &str) -> Result<bool, Failure> {
     let mark = path(&format!(".asked-{title}"));
     if fs::metadata(&mark).is_ok() {

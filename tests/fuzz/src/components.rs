@@ -1,5 +1,5 @@
-//! Whole components: random bytes, and a good driver with changes. They are inspected, compiled in a
-//! worker, linked and called, as a stranger's are.
+//! Whole components: random bytes, and a good driver with changes. They are inspected, compiled in
+//! a worker, linked and called, like untrusted ones.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use purlin_model::{Context, EnvironmentId, Key, Limits, Urn, Value};
 use purlin_sandbox::{CallContext, DriverSetup, Look, Sandbox, SandboxConfig, Source, Worker};
 use tokio::runtime::Runtime;
 
-/// The folder that things are built to.
+/// The folder of the build.
 fn built() -> PathBuf {
     let this = std::env::current_exe().expect("a program");
     let folder = this.parent().expect("a folder");
@@ -49,8 +49,8 @@ fn sandbox() -> &'static (Runtime, Sandbox) {
     })
 }
 
-/// The first byte says whether the rest is a component (zero), or changes of the good one: a place of
-/// two bytes and a byte each.
+/// The first byte decides whether the rest is a component (zero), or changes of the good one: two
+/// bytes for the position and one for the value of each.
 pub(crate) fn target(bytes: &[u8]) {
     let Some((kind, rest)) = bytes.split_first() else { return };
     let component = match kind {
@@ -69,7 +69,7 @@ pub(crate) fn target(bytes: &[u8]) {
     runtime.block_on(live(sandbox, component));
 }
 
-/// All that can be done with a driver.
+/// Calls everything of a driver.
 async fn live(sandbox: &Sandbox, component: Vec<u8>) {
     let _ = sandbox.interfaces(component.clone().into()).await;
     let limits = Limits { time: Some(Duration::from_millis(300)), ..Limits::default() };

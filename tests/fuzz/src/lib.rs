@@ -1,8 +1,8 @@
-//! What must never panic, whatever it reads: everything that comes from a document, a command line,
-//! a state or a driver.
+//! Code that must never panic, whatever it reads: everything that comes from a document, a command
+//! line, a state or a driver.
 //!
-//! A target takes bytes. It may look for more than panics: what is written must read back the same.
-//! The fuzzer lies in `main.rs`; without it the targets are run over what it once found.
+//! A target takes bytes. It may check more than panics: for example, that written data reads back
+//! the same. The fuzzer is in `main.rs`; without it the targets run over its earlier findings.
 #![allow(clippy::panic, clippy::expect_used, reason = "a target fails by panicking")]
 
 mod components;
@@ -12,7 +12,7 @@ use purlin_expression::{Dialect, parse_descriptor, parse_input_path, parse_selec
 use purlin_model::grants::{Endpoint, HostPattern, HttpGrant, PathPattern, is_plain_path};
 use purlin_model::{Key, Location, Urn};
 
-/// Reads bytes, and panics where they show a fault.
+/// Reads bytes, and panics if they show a fault.
 pub type Target = fn(&[u8]);
 
 /// All targets, by name.
@@ -32,7 +32,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("components", components::target),
 ];
 
-/// A schema, as a driver may have one, and a value that is held against it: `[SCHEMA, VALUE]`.
+/// A driver's schema, and a value that is checked against it: `[SCHEMA, VALUE]`.
 fn schemas(bytes: &[u8]) {
     let Ok((schema, value)) = serde_json::from_slice::<(serde_json::Value, serde_json::Value)>(bytes) else {
         return;
@@ -52,7 +52,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
 
-/// Any document, alone, and what is said about it.
+/// Any document, alone, and the messages about it.
 fn documents(bytes: &[u8]) {
     read("fuzzed.yaml", "", bytes);
 }
@@ -63,7 +63,7 @@ fn workspace(bytes: &[u8]) {
     read("purlin.lock", "apiVersion: purlin.dev/v1\nkind: Lock\n", bytes);
 }
 
-/// Score files, and what refers to their resources.
+/// Score files, and references to their resources.
 fn score(bytes: &[u8]) {
     read("score.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: web}\n", bytes);
 }
@@ -112,7 +112,7 @@ fn descriptors(bytes: &[u8]) {
     }
 }
 
-/// Patterns of grants, and what they let through.
+/// Patterns of grants, and the targets that they allow.
 fn grants(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     let (text, other) = text.split_once('\n').unwrap_or((text, "/"));
@@ -153,7 +153,7 @@ fn state(bytes: &[u8]) {
     }
 }
 
-/// What comes back from a driver.
+/// Results of a driver.
 fn answers(bytes: &[u8]) {
     purlin_sandbox::fuzz::answer(bytes);
 }

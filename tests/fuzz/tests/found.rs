@@ -1,4 +1,4 @@
-//! What a fuzzer once found, and what it begins with, over and over: nothing of it may panic.
+//! Earlier findings of the fuzzer, and its seeds: none of them may cause a panic.
 #![allow(clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What the adversary can do.
+//! The deeds of the adversary.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 /// Colours, a link, the clipboard, a title, a bell, overwriting, other directions, nothing at all.
 const PAINT: &str = "\u{1b}[31mred\u{1b}]8;;http://evil.example\u{1b}\\link\u{1b}]8;;\u{1b}\\\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}]0;title\u{7}\u{9b}2J\rover\u{8}\u{202e}esrever\u{2066}\u{200b}\u{7f}\u{0}.";
 
-/// A state that holds what the host said about the call.
+/// A state that holds the host's facts about the call.
 pub(crate) fn facts(id: &str, call: &Call) -> State {
     let outputs = json!({"key": call.idempotency_key, "deadline": call.deadline}).to_string();
     State { outputs, ..found(id) }
 }
 
-/// What lies about in the world without a record.
+/// The state of an object without a record.
 pub(crate) fn found(id: &str) -> State {
     let (outputs, secrets) = (json!({"found": id}).to_string(), "{}".into());
     State { id: id.into(), outputs, secrets, cookie: vec![], manifests: vec![] }
@@ -151,7 +151,7 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
                 "clock": std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() > 1_700_000_000,
             }))
         }
-        // Connects, sends a text and reads what comes, up to the other's end.
+        // Connects, sends a text and reads until the other side ends.
         "connect" => match net::connect(&text("to"), &text("send")) {
             Ok(answer) => state(json!({"answer": answer})),
             Err(error) => return Err(Failure::Failed(error.kind().to_string())),
@@ -178,7 +178,7 @@ pub(crate) fn perform(inputs: &Inputs, id: &str) -> Result<State, Failure> {
             Err(error) => return Err(Failure::Failed(error.to_string())),
         },
 
-        // Paints wherever a text of its own can stand.
+        // Paints wherever it can put its own text.
         "paint" => {
             println!("out {PAINT}");
             eprintln!("err {PAINT}");

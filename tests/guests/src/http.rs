@@ -1,4 +1,4 @@
-//! What the adversary asks of servers.
+//! The adversary's requests to servers.
 
 use serde_json::{Value, json};
 use wasip2::http::outgoing_handler::handle;

@@ -1,6 +1,6 @@
-//! A driver that does whatever its inputs ask for, good or bad: the tests' adversary.
+//! A driver that does whatever its inputs request, good or bad: the tests' adversary.
 //!
-//! `values.do` names what `create` and `update` do. Everything else is an ordinary driver.
+//! `values.do` names the deed of `create` and `update`. Everything else is an ordinary driver.
 #![cfg(target_family = "wasm")]
 #![allow(
     clippy::panic,
@@ -12,7 +12,7 @@
 )]
 
 mod bindings {
-    //! What `wit/` says, in Rust. Generated.
+    //! The contract in `wit/`, in Rust. Generated.
     #![allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all)]
     wit_bindgen::generate!({ path: "../../wit", world: "driver" });
     use super::Adversary;
@@ -76,7 +76,7 @@ impl Guest for Adversary {
         deeds::perform(&request.inputs, &format!("id-{}", request.resource.guresid))
     }
 
-    /// Reality has the values that `values.reality` says, word by word.
+    /// Reality has the values in `values.reality`, verbatim.
     fn read(request: ReadRequest) -> Result<Option<Observed>, Failure> {
         if request.resource.type_name == "secret" {
             return vault::look_up(&request);
@@ -89,7 +89,7 @@ impl Guest for Adversary {
             (Some("facts"), _) => deeds::facts("facts", &request.call),
             (Some("astray"), Some(state)) => State { id: "another".into(), ..state },
             (_, Some(state)) => state,
-            // Nothing is recorded: by id, else by name.
+            // Without a record: by id, else by name.
             (Some(id), None) => deeds::found(id),
             (None, None) => deeds::found(&request.name),
         };

@@ -1,4 +1,4 @@
-//! What the adversary does with sockets.
+//! The adversary's use of sockets.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _, UdpSocket};

@@ -1,5 +1,5 @@
-//! A store of secrets: `read` of a resource of type `secret`. Its secrets say what was asked, so
-//! that tests know them; some names are bad manners.
+//! A store of secrets: `read` of a resource of type `secret`. Its secrets contain the request, so
+//! that tests know them; some names cause bad behaviour.
 
 use crate::bindings::exports::purlin::driver::lifecycle::{Failure, Observed, ReadRequest, State};
 use crate::bindings::purlin::driver::log;

@@ -1,13 +1,13 @@
-//! How a secret is dressed up, so that nobody recognises it.
+//! Encodings of the secret that disguise it.
 
 use std::fmt::Write as _;
 
-/// The secret in another dress.
+/// The secret in another encoding.
 pub(crate) fn dressed(secret: &str, dress: &str) -> String {
     match dress {
         "base64" => base64(secret.as_bytes(), b"+/"),
         "base64-url" => base64(secret.as_bytes(), b"-_"),
-        // As in `Authorization: Basic`: what comes before moves all bits.
+        // As in `Authorization: Basic`: the prefix shifts all bits.
         "base64-basic" => base64(format!("u:{secret}").as_bytes(), b"+/"),
         "base64-shifted" => base64(format!("a{secret}").as_bytes(), b"+/"),
         "hex" => secret.bytes().fold(String::new(), |mut text, byte| {

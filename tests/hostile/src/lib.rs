@@ -1,5 +1,5 @@
-//! A driver that attacks its host. `values.attack` names how, `values.at` in which function;
-//! `create` is usual. What Rust cannot do is in `wat/`.
+//! A driver that attacks its host. `values.attack` names the attack, `values.at` the function;
+//! `create` by default. Attacks that Rust cannot express are in `wat/`.
 #![cfg(target_family = "wasm")]
 #![allow(
     clippy::panic,
@@ -11,7 +11,7 @@
 )]
 
 mod bindings {
-    //! What `wit/` says, in Rust. Generated.
+    //! The contract in `wit/`, in Rust. Generated.
     #![allow(missing_docs, unsafe_code, unreachable_pub, unused_qualifications, clippy::all)]
     wit_bindgen::generate!({ path: "../../wit", world: "driver" });
     use super::Hostile;

@@ -1,6 +1,6 @@
-//! A driver whose effects can be counted: each resource is a file of its own in a granted folder,
-//! under an id that no other attempt would choose, and each effect is noted. It never
-//! recognises an attempt of before: what is made twice is there twice.
+//! A driver whose effects can be counted: each resource is a separate file in a granted folder,
+//! under an id that no other attempt would choose, and each effect is recorded. It never recognises
+//! an earlier attempt: an object that is created twice exists twice.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use purlin_sdk::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Where the operator grants a folder.
+/// The granted folder.
 const FOLDER: &str = "/data";
 
 /// A driver whose effects can be counted.
@@ -32,15 +32,15 @@ pub struct Values {
     /// Cannot.
     #[serde(default)]
     fixed: String,
-    /// Whether the old one has to go before a new one is made.
+    /// Whether the old one must be deleted before the new one is created.
     #[serde(default)]
     first: bool,
-    /// Whether it is made without a word on its id before that.
+    /// Whether it is created without an earlier checkpoint of its id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     quiet: bool,
 }
 
-/// A real thing.
+/// A real object.
 #[derive(Deserialize, Serialize)]
 struct Thing {
     urn: String,
@@ -54,7 +54,7 @@ impl Driver for Ledger {
     type Inputs = Given;
 
     fn types() -> Vec<TypeSchema> {
-        // A thing with `data: true` holds data.
+        // An object with `data: true` holds data.
         let data =
             json!({"if": {"const": true}, "then": {"x-purlin-holds-data": "what was entered into it"}});
         let inputs = json!({"properties": {"values": {"properties": {"data": data}}}});
@@ -94,7 +94,7 @@ impl Read for Ledger {
     fn read(request: ReadRequest<Given>) -> Result<Option<Observed>, Failure> {
         let id = match request.id {
             Some(id) => id,
-            // What was made with this key, and nothing that only has the same name.
+            // The object with this key, and not one that only has the same name.
             None => id_of(&request.name, &request.call.idempotency_key),
         };
         let Ok(text) = fs::read(path(&id)) else { return Ok(None) };
@@ -140,7 +140,7 @@ fn path(id: &str) -> PathBuf {
     PathBuf::from(FOLDER).join("things").join(id)
 }
 
-/// The whole thing or nothing.
+/// Writes the whole object or nothing.
 fn write(id: &str, thing: &Thing) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Failed(error.to_string());
     fs::create_dir_all(PathBuf::from(FOLDER).join("things")).map_err(failed)?;
@@ -151,7 +151,7 @@ fn write(id: &str, thing: &Thing) -> Result<(), Failure> {
     fs::rename(&making, path(id)).map_err(failed)
 }
 
-/// Each effect is a file of its own: appending to one is not safe among several at once.
+/// Each effect is a separate file: concurrent appends to one are not safe.
 fn note(what: &str, id: &str, key: &str) -> Result<(), Failure> {
     let folder = PathBuf::from(FOLDER).join("effects");
     fs::create_dir_all(&folder)

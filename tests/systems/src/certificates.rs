@@ -1,4 +1,4 @@
-//! An authority for certificates that lives as long as a test, made with `openssl`.
+//! A certificate authority for one test, created with `openssl`.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::tools::need;
 
-/// The kind of key that certificates have.
+/// The kind of key of the certificates.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
     /// RSA with 2048 bits.
@@ -26,7 +26,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// A new one; nothing where `openssl` is not installed.
+    /// A new one; none if `openssl` is not installed.
     pub fn new(key: Key) -> Option<Self> {
         let openssl = need("openssl")?;
         let authority = Self { folder: tempfile::tempdir().expect("a temporary folder"), openssl, key };

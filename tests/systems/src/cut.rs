@@ -1,5 +1,5 @@
-//! A wire that is cut once, at a message of choice, while the program lives on: it has to find out
-//! what became of what it asked for, or to say that it does not know.
+//! A wire that is cut once, at a chosen message, while the program continues: it has to find out
+//! the outcome of its request, or to report that it is unknown.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -22,7 +22,7 @@ pub struct Wire {
 
 #[derive(Debug)]
 struct Shared {
-    /// Messages until the cut; 0 is none.
+    /// Messages until the cut; 0 means no cut.
     left: AtomicUsize,
     after: AtomicBool,
 }
@@ -31,7 +31,7 @@ impl Wire {
     /// A wire to a server on loopback.
     ///
     /// # Panics
-    /// When there is no port for it.
+    /// If there is no free port.
     pub fn to(server: u16) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
         let port = listener.local_addr().expect("an address").port();
@@ -57,7 +57,7 @@ impl Wire {
         self.shared.left.store(at, Ordering::SeqCst);
     }
 
-    /// Whether it came to the cut. If not, there will be none.
+    /// Whether it was cut. If not, there will be no cut.
     pub fn was_cut(&self) -> bool {
         self.shared.left.swap(0, Ordering::SeqCst) == 0
     }

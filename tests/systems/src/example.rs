@@ -1,4 +1,4 @@
-//! Examples that need servers: copied with the addresses of those that run.
+//! Examples that need servers: copied with the addresses of running ones.
 
 use std::path::Path;
 
@@ -6,25 +6,25 @@ use crate::tools::root;
 
 /// An example with its servers, as long as this lives.
 pub trait Example {
-    /// Puts the example into a folder, with the addresses of the servers and their secrets.
+    /// Copies the example to a folder, with the addresses of the servers and their secrets.
     ///
     /// # Panics
-    /// When it cannot be read or written.
+    /// If it cannot be read or written.
     fn put_into(&self, folder: &Path);
 
-    /// Everything that is on the servers besides what they came with, one line each.
+    /// Everything that was added to the servers, one item per line.
     fn inventory(&self) -> Vec<String>;
 
-    /// The same as the tools of the servers show it, for people.
+    /// The same in the output of the servers' tools, for people.
     fn shown(&self) -> String {
         self.inventory().join("\n")
     }
 
-    /// Where to look, one line each.
+    /// Where to look, one place per line.
     fn hints(&self) -> Vec<String>;
 }
 
-/// Copies an example, but for what is hidden, and secrets: a state that somebody left there stays out.
+/// Copies an example, except hidden files and secrets: an old state there is not copied.
 pub(crate) fn copy(example: &str, to: &Path, replaced: &[(&str, String)]) {
     let change = |text: String| replaced.iter().fold(text, |text, (named, real)| text.replace(named, real));
     copy_folder(&root().join("examples").join(example), to, &change);
@@ -48,7 +48,7 @@ fn copy_folder(from: &Path, to: &Path, change: &dyn Fn(String) -> String) {
     }
 }
 
-/// Writes the secrets of an example, a file each.
+/// Writes the secrets of an example, one file each.
 pub(crate) fn secrets(folder: &Path, secrets: &[(&str, &str)]) {
     let folder = folder.join("secrets");
     std::fs::create_dir_all(&folder).expect("a folder");

@@ -1,8 +1,9 @@
-//! A wire between the program and a server that kills the program, as with `kill -9`, at a message
-//! of choice: before the server has it, or when the server's answer is there and nobody got it.
+//! A wire between the program and a server that kills the program, as with `kill -9`, at a chosen
+//! message: before the server receives it, or after the server answered and before the program
+//! receives the answer.
 //!
-//! A message is what the program wrote and the wire read in one go. Where one is cut in two there
-//! is one place more to be killed at, which does no harm.
+//! A message is the data that the program wrote and the wire read at once. If one is split in two,
+//! there is one more place for a kill, which is harmless.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -13,12 +14,12 @@ use std::time::{Duration, Instant};
 
 use crate::workspace::{Done, Workspace};
 
-/// How long the wire waits for the server's answer before it kills: a server that was asked has
-/// done what it was asked for by then, whether it answers or not. The wait ends with the answer, and
-/// few messages have none.
+/// How long the wire waits for the server's answer before it kills: by then, the server has carried
+/// out the request, whether it answers or not. The wait ends with the answer, and few messages have
+/// none.
 const ANSWER: Duration = Duration::from_secs(3);
 
-/// Kills that a command is given before something is wrong with the test.
+/// The number of kills of one command that indicates a fault in the test.
 const MOST: usize = 400;
 
 /// When the program is killed.
@@ -26,7 +27,7 @@ const MOST: usize = 400;
 pub enum When {
     /// The server never gets the message.
     Before,
-    /// The server got it and answered; the answer is lost.
+    /// The server received it and answered; the answer is lost.
     After,
 }
 
@@ -39,7 +40,7 @@ pub struct Proxy {
 
 #[derive(Debug)]
 struct Shared {
-    /// Messages from the program since it was armed.
+    /// Messages from the program since the kill was armed.
     seen: AtomicUsize,
     plan: Mutex<Option<Plan>>,
     killed: AtomicBool,
@@ -77,7 +78,8 @@ impl Proxy {
         self.port
     }
 
-    /// Messages that the program sent since the last run through [`Proxy::run`] began.
+    /// The number of messages that the program sent since the last run through [`Proxy::run`]
+    /// began.
     pub fn messages(&self) -> usize {
         self.shared.seen.load(Ordering::SeqCst)
     }
@@ -118,13 +120,13 @@ impl Shared {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a message; says when to kill, if it is this one's turn.
+    /// Counts a message; returns when to kill, if it is the chosen one.
     fn counted(&self) -> Option<When> {
         let number = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
         self.plan().as_ref().filter(|plan| plan.at == number).map(|plan| plan.when)
     }
 
-    /// Returns once the program was killed, or has ended by itself meanwhile.
+    /// Returns once the program was killed, or has ended itself.
     fn wait_for_kill(&self) {
         let begun = Instant::now();
         while !self.killed.load(Ordering::SeqCst) && begun.elapsed() < 2 * ANSWER {
@@ -146,7 +148,7 @@ fn connect(program: &TcpStream, server: u16, shared: &Arc<Shared>) {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server));
     let Ok(server) = TcpStream::connect(address) else { return };
     let _ = (program.set_nodelay(true), server.set_nodelay(true));
-    // The answer to the last message is kept back: it is lost with the program.
+    // The answer to the last message is held back: it is lost with the program.
     let lose = AtomicBool::new(false);
     let answered = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -155,7 +157,7 @@ fn connect(program: &TcpStream, server: u16, shared: &Arc<Shared>) {
                 answered.fetch_add(1, Ordering::SeqCst);
                 let lost = lose.load(Ordering::SeqCst);
                 if lost {
-                    // A program that lives would see the connection close, and go on.
+                    // A living program would see the connection close, and continue.
                     shared.wait_for_kill();
                 }
                 !lost
@@ -187,7 +189,7 @@ fn connect(program: &TcpStream, server: u16, shared: &Arc<Shared>) {
     });
 }
 
-/// Carries bytes over until the end, or until `pass` says no.
+/// Copies bytes until the end, or until `pass` returns no.
 fn pump(mut from: &TcpStream, mut to: &TcpStream, mut pass: impl FnMut(&[u8]) -> bool) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
@@ -199,15 +201,15 @@ fn pump(mut from: &TcpStream, mut to: &TcpStream, mut pass: impl FnMut(&[u8]) ->
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// Runs a command again and again, each time in a scene of its own, killed one message later, first
-/// before the message arrives and then after it was answered, until it gets through unharmed. After
-/// each kill the same command runs in peace, and has to succeed; then `verify` looks at what there
-/// is. Returns how often it was killed.
+/// Runs a command repeatedly, each time in a fresh scene, killed one message later, first before
+/// the message arrives and then after it was answered, until it succeeds without a kill. After each
+/// kill the same command runs undisturbed, and must succeed; then `verify` checks the result.
+/// Returns how often it was killed.
 ///
-/// `scene` prepares for the number of a try, so that names may differ from try to try.
+/// `scene` prepares for the number of a try, so that names may differ between tries.
 ///
 /// # Panics
-/// When the second run fails, or the command never gets through.
+/// If the second run fails, or the command never succeeds.
 pub fn at_every_message(
     proxy: &Proxy,
     arguments: &[&str],

@@ -1,7 +1,8 @@
-//! What the tests against real systems share: servers that are started on loopback and stopped
-//! again, workspaces in which the real program runs, and a wire that kills it at any message.
+//! The common part of the tests against real systems: servers that are started on loopback and
+//! stopped again, workspaces in which the real program runs, and a wire that kills it at any
+//! message.
 //!
-//! It knows neither wasmtime nor any crate of the host: what is tested is the program as people
+//! This crate knows neither wasmtime nor any crate of the host: the tests use the program as people
 //! run it.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 

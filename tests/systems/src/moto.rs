@@ -1,5 +1,5 @@
-//! Moto, a server that speaks like AWS, and boto3 as the referee of what is in it. Moto checks the
-//! signature of every request with AWS's own library, and whether the keys may do what they ask.
+//! Moto, a server compatible with AWS, and boto3 to check its contents. Moto checks the signature
+//! of every request with AWS's own library, and whether the keys permit it.
 
 pub mod stumble;
 
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::server::{Server, free_port, guarded, listens};
 use crate::tools;
 
-/// Requests that need no signature, just enough to make the first user and its key.
+/// Requests that need no signature, just enough to create the first user and its key.
 const UNSIGNED: &str = "3";
 
-/// The server, with one user who may do everything.
+/// The server, with one user who has all rights.
 #[derive(Debug)]
 pub struct Moto {
     port: u16,
@@ -34,7 +34,7 @@ struct Referee {
 }
 
 impl Moto {
-    /// A server, or nothing and a line that says what is missing.
+    /// A server, or none and a message about the missing program.
     pub fn start() -> Option<Self> {
         let program = tools::need("moto_server")?;
         let python = tools::need("python3")?;
@@ -66,17 +66,17 @@ impl Moto {
         self.port
     }
 
-    /// Asks it something through boto3.
+    /// Sends it a request through boto3.
     ///
     /// # Panics
-    /// When it refuses.
+    /// If it rejects the request.
     #[track_caller]
     pub fn ask(&self, service: &str, call: &str, arguments: Value) -> Value {
         let answer = self.try_ask(service, call, arguments);
         answer.unwrap_or_else(|error| panic!("{service}.{call}: {error}"))
     }
 
-    /// Asks it something through boto3; a refusal is its code, such as `NoSuchBucket`.
+    /// Sends it a request through boto3; an error is returned as its code, such as `NoSuchBucket`.
     ///
     /// # Errors
     /// The code.
@@ -100,9 +100,9 @@ impl Moto {
         }
     }
 
-    /// A workspace with a driver on its way to a port of loopback, which is this server's or a
-    /// wire's before it. The key lies in a secret store. `SIGNED` in the documents becomes what a
-    /// connection has.
+    /// A workspace with a driver that connects to a port of loopback, which is this server's or
+    /// that of a wire before it. The key is in a secret store. `SIGNED` in the documents becomes
+    /// the content of a connection.
     pub fn workspace(&self, drivers: &[&str], port: u16, env: &str, documents: &str) -> crate::Workspace {
         let mut text = String::from("apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n");
         let _ = write!(

@@ -1,4 +1,5 @@
-//! The servers of `examples/kubernetes`: a cluster as its administrators set it up, and PostgreSQL.
+//! The servers of `examples/kubernetes`: a cluster as its administrators configure it, and
+//! PostgreSQL.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +12,7 @@ use crate::kubernetes::{Kubernetes, TOKEN};
 use crate::postgres::{self, Postgres};
 use crate::tools::need;
 
-/// What the README looks at.
+/// The objects that the README shows.
 pub const LOOK: [&[&str]; 4] = [
     &["get", "deployments,services", "-n", "shop-dev"],
     &["get", "ingresses.networking.k8s.io", "-n", "shop-dev"],
@@ -19,14 +20,14 @@ pub const LOOK: [&[&str]; 4] = [
     &["get", "secrets,configmaps", "-n", "shop-dev", "-l", "app.kubernetes.io/managed-by=purlin"],
 ];
 
-/// Every kind that the example makes.
+/// Every kind that the example creates.
 const KINDS: &str = "namespaces,serviceaccounts,secrets,configmaps,persistentvolumeclaims,services,\
                      deployments.apps,replicasets.apps,pods,ingresses.networking.k8s.io";
 
 /// The servers, as long as this lives.
 #[derive(Debug)]
 pub struct Platform {
-    /// The cluster, in which there are the classes that the example names.
+    /// The cluster, with the classes that the example names.
     pub k8s: Kubernetes,
     /// PostgreSQL.
     pub postgres: Postgres,
@@ -36,10 +37,10 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Starts them; nothing where one of them is not installed.
+    /// Starts them; none if one of them is not installed.
     ///
     /// # Panics
-    /// When one of them cannot be set up.
+    /// If one of them cannot be configured.
     pub fn start() -> Option<Self> {
         let (postgres, k8s) = (Postgres::start()?, Kubernetes::start()?);
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -62,10 +63,10 @@ impl Platform {
         Some(platform)
     }
 
-    /// What `kubectl` prints.
+    /// The output of `kubectl`.
     ///
     /// # Panics
-    /// When it fails.
+    /// If it fails.
     #[track_caller]
     pub fn kubectl(&self, arguments: &[&str]) -> String {
         let mut command = Command::new(&self.kubectl);

@@ -1,4 +1,4 @@
-//! A PostgreSQL server on loopback, with SCRAM and, where it is wanted, TLS alone.
+//! A PostgreSQL server on loopback, with SCRAM and, if requested, TLS only.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::tools::need;
 /// The password of the superuser `postgres`.
 pub const PASSWORD: &str = "the-admin's-secret-0815";
 
-/// A pooler in front of a server that gives each transaction another connection.
+/// A pooler in front of a server that gives each transaction a different connection.
 #[derive(Debug)]
 pub struct Pooler {
     _server: Server,
@@ -22,10 +22,11 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// PgBouncer in transaction mode, with two connections for everybody; nothing where it is not installed.
+    /// PgBouncer in transaction mode, with two connections for all clients; none if it is not
+    /// installed.
     ///
     /// # Panics
-    /// When it cannot be set up.
+    /// If it cannot be configured.
     pub fn start(postgres: &Postgres) -> Option<Self> {
         let program = need("pgbouncer")?;
         let (folder, port) = (tempfile::tempdir().expect("a temporary folder"), free_port());
@@ -48,7 +49,7 @@ impl Pooler {
     }
 }
 
-/// A server that runs, with its superuser `postgres`.
+/// A running server, with its superuser `postgres`.
 #[derive(Debug)]
 pub struct Postgres {
     server: Server,
@@ -58,12 +59,12 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// A server without TLS; nothing where PostgreSQL is not installed.
+    /// A server without TLS; none if PostgreSQL is not installed.
     pub fn start() -> Option<Self> {
         Self::with(None, &[])
     }
 
-    /// A server that talks over TLS only, with a certificate for `localhost` of this authority.
+    /// A server that accepts TLS only, with a certificate for `localhost` of this authority.
     pub fn with_tls(authority: &Authority) -> Option<Self> {
         Self::with(Some(authority), &[])
     }
@@ -71,14 +72,14 @@ impl Postgres {
     /// A server with further settings.
     ///
     /// # Panics
-    /// When it cannot be set up.
+    /// If it cannot be configured.
     pub fn with(authority: Option<&Authority>, settings: &[&str]) -> Option<Self> {
         let (initdb, program, psql) = (need("initdb")?, need("postgres")?, need("psql")?);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().join("data");
         fs::create_dir(&data).expect("a folder");
         fs::write(folder.path().join("password"), PASSWORD).expect("a file");
-        // The user `postgres` has to get in.
+        // The user `postgres` needs access.
         open_up(&folder);
         hand_over(folder.path(), "postgres");
         let mut command = guarded(initdb, Some("postgres"));
@@ -149,7 +150,7 @@ impl Postgres {
         Some(Self::serve(program, self.psql.clone(), folder, &["fsync=off", "log_statement=all"]))
     }
 
-    /// What the server wrote into its log.
+    /// The content of the server's log.
     pub fn log(&self) -> String {
         self.server.log()
     }
@@ -162,10 +163,10 @@ impl Postgres {
         command
     }
 
-    /// Runs statements as anybody.
+    /// Runs statements as any role.
     ///
     /// # Errors
-    /// What `psql` says.
+    /// The message of `psql`.
     pub fn try_as(&self, user: &str, password: &str, database: &str, sql: &str) -> Result<String, String> {
         let done = self.command(user, password, database).args(["-c", sql]).output().expect("psql runs");
         match done.status.success() {
@@ -185,7 +186,7 @@ impl Postgres {
     /// Runs statements as the superuser.
     ///
     /// # Panics
-    /// When they fail.
+    /// If they fail.
     #[track_caller]
     pub fn ask(&self, sql: &str) -> String {
         self.ask_in("postgres", sql)
@@ -194,7 +195,7 @@ impl Postgres {
     /// The same in another database.
     ///
     /// # Panics
-    /// When they fail.
+    /// If they fail.
     #[track_caller]
     pub fn ask_in(&self, database: &str, sql: &str) -> String {
         self.try_ask(database, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
@@ -214,7 +215,7 @@ impl Postgres {
     }
 }
 
-/// Lets others into a temporary folder.
+/// Gives others access to a temporary folder.
 fn open_up(folder: &TempDir) {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("permissions");

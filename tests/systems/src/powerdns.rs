@@ -1,4 +1,4 @@
-//! PowerDNS with a database of its own, on loopback.
+//! PowerDNS with its own database, on loopback.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::server::{Server, free_port, guarded, listens};
 use crate::{rest, tools};
 
-/// Where Debian has the tables.
+/// Where Debian installs the tables.
 const SCHEMAS: [&str; 2] = [
     "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql",
     "/usr/share/doc/pdns-backend-sqlite3/schema.sqlite3.sql",
@@ -16,7 +16,7 @@ const SCHEMAS: [&str; 2] = [
 /// The key of its API.
 pub const KEY: &str = "sesame-open-0815";
 
-/// A PowerDNS that runs.
+/// A running PowerDNS.
 #[derive(Debug)]
 pub struct PowerDns {
     _server: Server,
@@ -25,10 +25,10 @@ pub struct PowerDns {
 }
 
 impl PowerDns {
-    /// Starts one; none where it is not installed.
+    /// Starts one; none if it is not installed.
     ///
     /// # Panics
-    /// When it is there and does not start.
+    /// If it is installed and does not start.
     pub fn start() -> Option<Self> {
         let (server, sqlite) = (tools::need("pdns_server")?, tools::need("sqlite3")?);
         tools::need("dig")?;
@@ -38,7 +38,7 @@ impl PowerDns {
         let made = Command::new(sqlite).arg(format!("{path}/db")).arg(schema).status();
         assert!(made.expect("sqlite3 runs").success(), "the tables cannot be made");
         let (api, dns) = (free_port(), free_port());
-        // Nothing is remembered: what is asked is what there is.
+        // No caches: answers show the current state.
         let settings = format!(
             "launch=gsqlite3\ngsqlite3-database={path}/db\ngsqlite3-pragma-synchronous=0\n\
              local-address=127.0.0.1\nlocal-port={dns}\nsocket-dir={path}\n\
@@ -63,16 +63,16 @@ impl PowerDns {
         format!("http://127.0.0.1:{}", self.api)
     }
 
-    /// Asks its API by hand, below the server's own path, such as `/zones`.
+    /// Sends a manual request to its API, below the server's own path, such as `/zones`.
     pub fn api(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let url = format!("{}/api/v1/servers/localhost{path}", self.url());
         rest::ask(method, &url, &[("x-api-key", KEY)], body)
     }
 
-    /// What it answers over DNS: the contents, sorted.
+    /// Its answer over DNS: the contents, sorted.
     ///
     /// # Panics
-    /// When it does not answer.
+    /// If it does not answer.
     pub fn dig(&self, name: &str, kind: &str) -> Vec<String> {
         let port = self.dns.to_string();
         let dig = Command::new("dig")
@@ -86,7 +86,7 @@ impl PowerDns {
         answers
     }
 
-    /// The time for which an answer may be kept.
+    /// The time for which an answer may be cached.
     pub fn ttl(&self, name: &str, kind: &str) -> Option<u32> {
         let port = self.dns.to_string();
         let dig = Command::new("dig")

@@ -11,7 +11,7 @@ use crate::tools::need;
 /// The password of the user `default`.
 pub const PASSWORD: &str = "the-admin's-secret-0815";
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 pub struct Redis {
     server: Server,
@@ -22,10 +22,10 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// A server with a file of users, or without; nothing where Redis is not installed.
+    /// A server with or without a file of users; none if Redis is not installed.
     ///
     /// # Panics
-    /// When it cannot be set up.
+    /// If it cannot be configured.
     pub fn start(aclfile: bool, authority: Option<&Authority>) -> Option<Self> {
         let (program, cli) = (need("redis-server")?, need("redis-cli")?);
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -63,7 +63,7 @@ impl Redis {
         Some(Self { server, cli, port, tls })
     }
 
-    /// What the file of users holds.
+    /// The content of the file of users.
     pub fn users_file(&self) -> String {
         fs::read_to_string(self.server.folder().join("users.acl")).unwrap_or_default()
     }
@@ -73,7 +73,7 @@ impl Redis {
         self.ask_as("default", PASSWORD, words)
     }
 
-    /// Runs a command as anybody; what is refused is told as it is answered.
+    /// Runs a command as any user; an error is returned as the answer.
     pub fn ask_as(&self, user: &str, password: &str, words: &[&str]) -> String {
         ask(&self.cli, self.port, &self.tls, user, password, words)
     }
@@ -97,7 +97,7 @@ fn ask(cli: &PathBuf, port: u16, tls: &[String], user: &str, password: &str, wor
     String::from_utf8_lossy(&text).trim_end().to_owned()
 }
 
-/// A password as a file of users has it.
+/// A password in the form of a file of users.
 fn digest(password: &str) -> String {
     let mut command = Command::new("sha256sum");
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());

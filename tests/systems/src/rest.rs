@@ -1,13 +1,14 @@
-//! A REST service on loopback whose behaviour a test decides, and a client that looks at services
-//! by hand.
+//! A REST service on loopback whose behaviour a test decides, and a client for manual requests to
+//! services.
 //!
-//! The service keeps things in collections: `POST /COLLECTION` makes one with an id of the server's
-//! choice, `PUT /COLLECTION/ID` makes or changes one, `GET`, `PATCH` and `DELETE` do what they say,
-//! and `GET /COLLECTION?name=N` lists, two items a page: `next` is the path of the next page, and `after`
-//! what its query has. Names need not be unique, so whoever makes a thing twice has two of them. What a
-//! creation answers has a `token`, which is told again only to who repeats it with the same idempotency
-//! key. [`Fault`]s make it misbehave as services do, once; [`Service::key`] rotates its token, and
-//! [`Service::renames`] makes it another version of itself.
+//! The service stores things in collections: `POST /COLLECTION` creates one with an id of the
+//! server's choice, `PUT /COLLECTION/ID` creates or changes one, `GET`, `PATCH` and `DELETE` do
+//! what they say, and `GET /COLLECTION?name=N` lists, two items per page: `next` is the path of the
+//! next page, and `after` the parameter in its query. Names need not be unique, so creating a thing
+//! twice gives two things. The answer to a creation has a `token`, which is returned again only if
+//! the creation is repeated with the same idempotency key. [`Fault`]s make it misbehave as services
+//! do, once; [`Service::key`] rotates its token, and [`Service::renames`] turns it into another
+//! version of itself.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -17,20 +18,20 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// What a service does wrong, once, at the next request with a method.
+/// A service's misbehaviour, once, at the next request with a method.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// Answers this, and does nothing.
+    /// Answers with this, and does nothing.
     Refuse(u16, Vec<(&'static str, String)>, String),
-    /// Does what it is asked for, and answers nothing.
+    /// Carries out the request, and answers nothing.
     LoseAnswer,
-    /// Does what it is asked for, and answers this.
+    /// Carries out the request, and answers with this.
     DoAndAnswer(u16, String),
-    /// Waits so long in the middle of the answer.
+    /// Waits this long in the middle of the answer.
     Slow(Duration),
-    /// Takes the request, waits, and does it when nobody listens any more.
+    /// Takes the request, waits, and carries it out when the client has gone.
     DoLater(Duration),
-    /// Answers with so many bytes.
+    /// Answers with this many bytes.
     Huge(usize),
     /// Ends the connection in the middle of the answer's body.
     CutOff,
@@ -43,7 +44,7 @@ pub struct Asked {
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// Names in small letters.
+    /// Names in lower case.
     pub headers: HashMap<String, String>,
     /// The body.
     pub body: Value,
@@ -52,21 +53,21 @@ pub struct Asked {
 #[derive(Default)]
 struct Data {
     things: BTreeMap<String, BTreeMap<String, Value>>,
-    /// What becomes of a thing later on: when it is ready, when an operation has ended.
+    /// Later changes of a thing: when it is ready, when an operation has ended.
     times: HashMap<String, Instant>,
     /// Answers by idempotency key.
     answered: HashMap<String, Value>,
     next: u64,
     faults: VecDeque<(String, Fault)>,
     asked: Vec<Asked>,
-    /// How long things take to become ready; none where they are at once.
+    /// How long things take to become ready; none if they are ready at once.
     takes: Option<Duration>,
     /// Whether a creation answers with an operation, and nothing else.
     asynchronous: bool,
     /// Whether operations fail.
     fails: bool,
     key: Option<String>,
-    /// Fields that answers call otherwise.
+    /// Fields with other names in answers.
     renamed: HashMap<String, String>,
 }
 
@@ -87,7 +88,7 @@ impl Service {
     /// Starts one.
     ///
     /// # Panics
-    /// When there is no port.
+    /// If there is no port.
     pub fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
         let port = listener.local_addr().expect("an address").port();
@@ -116,53 +117,54 @@ impl Service {
         self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something wrong, once, at the next request with a method.
+    /// Misbehaves once, at the next request with a method.
     pub fn fault(&self, method: &str, fault: Fault) {
         self.data().faults.push_back((method.to_owned(), fault));
     }
 
-    /// Forgets what it was to do wrong.
+    /// Forgets the planned misbehaviour.
     pub fn behave(&self) {
         self.data().faults.clear();
     }
 
-    /// Has things take a while until they are ready, or gone.
+    /// Makes things take a while until they are ready, or gone.
     pub fn takes(&self, time: Option<Duration>) {
         self.data().takes = time;
     }
 
-    /// Has creations answer with an operation.
+    /// Makes creations answer with an operation.
     pub fn asynchronous(&self, asynchronous: bool, fails: bool) {
         let mut data = self.data();
         (data.asynchronous, data.fails) = (asynchronous, fails);
     }
 
-    /// Has answers call a field otherwise from now on, or as before if both are the same.
+    /// Makes answers use another name for a field from now on, or the original one if both are the
+    /// same.
     pub fn renames(&self, field: &str, to: &str) {
         self.data().renamed.insert(field.to_owned(), to.to_owned());
     }
 
-    /// Lets in only who has this bearer token. An earlier one gets 401.
+    /// Accepts only this bearer token. An earlier one gets 401.
     pub fn key(&self, key: &str) {
         self.data().key = Some(key.to_owned());
     }
 
-    /// What there is in a collection, by id.
+    /// The contents of a collection, by id.
     pub fn all(&self, collection: &str) -> BTreeMap<String, Value> {
         self.data().things.get(collection).cloned().unwrap_or_default()
     }
 
-    /// Puts a thing there by hand.
+    /// Puts a thing there manually.
     pub fn put(&self, collection: &str, id: &str, thing: Value) {
         self.data().things.entry(collection.to_owned()).or_default().insert(id.to_owned(), thing);
     }
 
-    /// Removes all that there is.
+    /// Removes everything.
     pub fn empty(&self) {
         self.data().things.clear();
     }
 
-    /// What it was asked since the last time.
+    /// The requests since the last call.
     pub fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.data().asked)
     }
@@ -210,7 +212,7 @@ fn missing() -> Answer {
     plain(404, json!({"error": "no such thing"}))
 }
 
-/// A document with other names of fields.
+/// A document with other field names.
 fn renamed(document: Value, names: &HashMap<String, String>) -> Value {
     match document {
         Value::Array(items) => items.into_iter().map(|item| renamed(item, names)).collect(),
@@ -271,7 +273,7 @@ impl Data {
             self.later(&id);
         }
         self.things.entry(collection.to_owned()).or_default().insert(id.clone(), thing.clone());
-        // Said once, and never again.
+        // Returned once, and never again.
         thing["token"] = json!(format!("token-of-{id}"));
         if let Some(key) = key {
             self.answered.insert(key, thing.clone());
@@ -380,7 +382,7 @@ fn with_id(body: &Value, id: &str) -> Value {
     thing
 }
 
-/// Reads a request, where one comes.
+/// Reads a request, if one comes.
 pub(crate) fn read(stream: &TcpStream) -> Option<Asked> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
@@ -419,7 +421,7 @@ pub(crate) fn answer(
         head.push_str(&format!("content-length: {}\r\n", body.len()));
     }
     head.push_str("\r\n");
-    // Whoever asked may be gone.
+    // The client may have gone.
     let _ = stream.write_all(head.as_bytes());
     let half = body.len() / 2;
     match fault {
@@ -434,10 +436,10 @@ pub(crate) fn answer(
     let _ = stream.shutdown(Shutdown::Both);
 }
 
-/// Asks a server on loopback by hand: status and JSON.
+/// Sends a manual request to a server on loopback: status and JSON.
 ///
 /// # Panics
-/// When it does not answer.
+/// If it does not answer.
 pub fn ask(method: &str, url: &str, headers: &[(&str, &str)], body: &Value) -> (u16, Value) {
     let rest = url.strip_prefix("http://").expect("a URL of http");
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));

@@ -1,4 +1,4 @@
-//! Secrets of many shapes, and the search for them in what is printed and stored.
+//! Secrets of many shapes, and the search for them in output and storage.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -36,12 +36,12 @@ pub fn shapes() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Every text that must not be found, in every dress.
+/// Every text that must not be found, in every encoding.
 pub fn needles() -> Vec<String> {
     fn texts(value: &Value, into: &mut Vec<String>) {
         match value {
             Value::String(text) if text.len() >= 8 => {
-                // Of a long one, a part tells enough.
+                // For a long one, a part is enough.
                 let text = text.trim();
                 into.push(text.get(..64.min(text.len())).unwrap_or(text).to_owned());
                 into.extend(
@@ -104,10 +104,10 @@ pub fn base64(bytes: &[u8]) -> String {
     })
 }
 
-/// Nothing of what was said holds a secret.
+/// The output contains no secret.
 ///
 /// # Panics
-/// When it does.
+/// If it does.
 #[track_caller]
 pub fn holds_none(what: &str, bytes: &[u8], needles: &[String]) {
     for needle in needles {
@@ -119,7 +119,7 @@ pub fn holds_none(what: &str, bytes: &[u8], needles: &[String]) {
 /// Shows every file of a folder, at any depth.
 ///
 /// # Panics
-/// When one cannot be read.
+/// If one cannot be read.
 pub fn every_file(folder: &Path, see: &mut dyn FnMut(&Path, &[u8])) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

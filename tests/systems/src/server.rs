@@ -1,4 +1,4 @@
-//! A server that a test starts on loopback, and that ends with the test, whatever becomes of it.
+//! A server that a test starts on loopback, and that ends with the test, whatever its outcome.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,11 +16,11 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// The first port that a test may give a server.
 const FIRST_PORT: u16 = 12_000;
 
-/// A port on loopback for a server that is yet to start, reserved for as long as this process lives.
+/// A port on loopback for a server that starts later, reserved as long as this process lives.
 ///
-/// Linux takes the ports of outgoing connections from a range of its own, and so does a listener that asks
-/// for any port. A port of that range that is free now may be taken before the server listens on it, so
-/// this one is below the range; a lock keeps other tests from choosing it.
+/// Linux takes the ports of outgoing connections from a range, and so does a listener that requests
+/// any port. A free port of that range may be taken before the server listens on it, so this one is
+/// below the range; a lock keeps other tests from choosing it.
 pub fn free_port() -> u16 {
     static RESERVED: Mutex<Vec<File>> = Mutex::new(Vec::new());
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -28,7 +28,7 @@ pub fn free_port() -> u16 {
     let user = rustix::process::geteuid().as_raw();
     let locks = std::env::temp_dir().join(format!("purlin-test-ports-{user}"));
     std::fs::create_dir_all(&locks).expect("a folder for the locks of ports");
-    // Processes begin at different places, so that they seldom try the same port.
+    // Processes begin at different places, so that they rarely try the same port.
     let count = u32::from(end.saturating_sub(FIRST_PORT).max(1_000));
     let begin = std::process::id().wrapping_mul(97);
     for step in 0..count {
@@ -43,14 +43,14 @@ pub fn free_port() -> u16 {
     panic!("no port from {FIRST_PORT} to {end} is free");
 }
 
-/// Whether somebody listens on a port of loopback.
+/// Whether a program listens on a port of loopback.
 pub fn listens(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     TcpStream::connect_timeout(&address, Duration::from_millis(500)).is_ok()
 }
 
-/// A command that ends when the thread that starts it ends, even if that is killed; as `user` where
-/// one is given and this is root, for some servers refuse to run as root.
+/// A command that ends when the thread that starts it ends, even if that is killed; as `user` if
+/// one is given and this is root, because some servers do not run as root.
 pub fn guarded(program: impl AsRef<OsStr>, user: Option<&str>) -> Command {
     let mut command = Command::new("setpriv");
     if let Some(user) = user.filter(|_| is_root()) {
@@ -65,7 +65,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Hands a folder and all in it to a user, where this is root.
+/// Hands a folder and its contents to a user, if this is root.
 pub fn hand_over(folder: &Path, user: &str) {
     if is_root() {
         let done = Command::new("chown").arg("-R").arg(user).arg(folder).status();
@@ -73,7 +73,7 @@ pub fn hand_over(folder: &Path, user: &str) {
     }
 }
 
-/// A server that runs. Dropping it kills it with all it started.
+/// A running server. Dropping it kills it and all its children.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
@@ -81,11 +81,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server whose files are in `folder`, and waits until `ready`. What it prints goes to
+    /// Starts a server whose files are in `folder`, and waits until `ready`. Its output goes to
     /// `log` there.
     ///
     /// # Panics
-    /// When it ends, or is not ready in time; with what it printed.
+    /// If it ends, or is not ready in time; with its output.
     pub fn start(mut command: Command, folder: TempDir, mut ready: impl FnMut() -> bool) -> Self {
         use std::os::unix::process::CommandExt as _;
         let log = File::create(folder.path().join("log")).expect("a log");
@@ -108,7 +108,7 @@ impl Server {
         server
     }
 
-    /// What it printed until now.
+    /// Its output so far.
     pub fn log(&self) -> String {
         let log = std::fs::read(self.folder.path().join("log")).unwrap_or_default();
         String::from_utf8_lossy(&log).into_owned()

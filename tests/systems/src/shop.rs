@@ -20,12 +20,12 @@ pub struct Shop {
     pub postgres: Postgres,
     /// PowerDNS.
     pub dns: PowerDns,
-    /// A server that answers for S3 and IAM.
+    /// A server for S3 and IAM.
     pub aws: Moto,
 }
 
 impl Shop {
-    /// Starts them; nothing where one of them is not installed.
+    /// Starts them; none if one of them is not installed.
     pub fn start() -> Option<Self> {
         Some(Self { postgres: Postgres::start()?, dns: PowerDns::start()?, aws: Moto::start()? })
     }

@@ -1,4 +1,4 @@
-//! Where the programs are that tests start. `cargo xtask tools` installs them.
+//! Finds the programs that tests start. `cargo xtask tools` installs them.
 
 use std::path::{Path, PathBuf};
 
@@ -17,11 +17,11 @@ pub fn tools() -> PathBuf {
     root().join("target/tools")
 }
 
-/// A program, or nothing and a line that says what was skipped. Where `CI` is set nothing is
-/// skipped: a missing program is a failure there.
+/// A program, or none and a message about the skipped test. If `CI` is set nothing is skipped: a
+/// missing program is a failure there.
 ///
 /// # Panics
-/// When the program is missing and `CI` is set.
+/// If the program is missing and `CI` is set.
 pub fn need(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own = ["python/bin", "node/node_modules/.bin", "kubernetes"].map(|folder| tools().join(folder));

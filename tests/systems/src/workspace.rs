@@ -18,16 +18,16 @@ pub struct Workspace {
     folder: TempDir,
 }
 
-/// A run of the program that ended.
+/// A finished run of the program.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// What was run.
+    /// The command.
     pub command: String,
     /// Its exit status; none if a signal ended it.
     pub status: Option<i32>,
-    /// What it printed on standard output.
+    /// Its output on standard output.
     pub stdout: String,
-    /// What it printed on standard error.
+    /// Its output on standard error.
     pub stderr: String,
 }
 
@@ -80,7 +80,7 @@ impl Workspace {
     /// Starts the program and does not wait.
     pub fn start(&self, arguments: &[&str]) -> Child {
         let mut command = self.command(arguments);
-        // Files, not pipes: nobody has to read them while it runs.
+        // Files, not pipes: they need no reader while it runs.
         let file = |name: &str| std::fs::File::create(self.path(name)).expect("a file");
         command.stdin(Stdio::null()).stdout(file(".stdout")).stderr(file(".stderr"));
         command.spawn().expect("the program starts")
@@ -118,7 +118,7 @@ impl Workspace {
         self.finish(child, arguments)
     }
 
-    /// Runs the program, which has to succeed.
+    /// Runs the program, which must succeed.
     #[track_caller]
     pub fn purlin(&self, arguments: &[&str]) -> Done {
         self.run(arguments).expect(0)
@@ -129,7 +129,7 @@ impl Done {
     /// Itself, if it ended with this status.
     ///
     /// # Panics
-    /// When it did not; with all that it printed.
+    /// If it did not; with all its output.
     #[track_caller]
     #[must_use = "or take what it printed"]
     pub fn expect(self, status: i32) -> Self {
@@ -137,10 +137,10 @@ impl Done {
         self
     }
 
-    /// Itself, if it printed this text, on whichever stream.
+    /// Itself, if it printed this text, on either stream.
     ///
     /// # Panics
-    /// When it did not.
+    /// If it did not.
     #[track_caller]
     #[allow(clippy::must_use_candidate)]
     pub fn says(self, text: &str) -> Self {
@@ -151,10 +151,10 @@ impl Done {
         self
     }
 
-    /// What it printed on standard output, as one JSON document.
+    /// Its standard output, as one JSON document.
     ///
     /// # Panics
-    /// When it is none.
+    /// If it is invalid.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {self}"))

@@ -1,4 +1,4 @@
-//! `purlin/dns` against a real PowerDNS, whose answers are looked up over DNS.
+//! `purlin/dns` against a real PowerDNS, whose answers are checked over DNS.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use purlin_systems::powerdns::{KEY, PowerDns};
@@ -53,7 +53,7 @@ fn workspace(port: u16, env: &str, key: &str) -> Workspace {
     workspace
 }
 
-/// What is wanted: a zone, and records in it.
+/// The wanted objects: a zone, and records in it.
 fn wanted(workspace: &Workspace, zone: &Value, records: &[(&str, Value)]) {
     let mut shared = serde_json::Map::new();
     if !zone.is_null() {
@@ -81,7 +81,7 @@ fn a(name: &str, content: &[&str]) -> Value {
     json!({"name": name, "type": "A", "ttl": 60, "content": content})
 }
 
-/// Sets of records of a zone, but for those that every zone has.
+/// Sets of records of a zone, except those that every zone has.
 fn sets(dns: &PowerDns, zone: &str) -> Vec<Value> {
     let (status, zone) = dns.api("GET", &format!("/zones/{zone}"), &Value::Null);
     assert_eq!(status, 200);
@@ -114,7 +114,7 @@ fn a_zone_and_its_records_live() {
     workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     workspace.purlin(&["refresh"]);
     workspace.purlin(&["up", "--yes"]).says("Nothing to change");
-    // Somebody changes all that can be changed.
+    // Somebody changes everything that can be changed.
     let by_hand = rrset("www.shop.example.", "A", 30, "192.0.2.99", None);
     assert_eq!(dns.api("PATCH", "/zones/shop.example.", &by_hand).0, 204);
     assert_eq!(dns.api("PUT", "/zones/shop.example.", &json!({"kind": "Master"})).0, 204);
@@ -132,7 +132,7 @@ fn a_zone_and_its_records_live() {
     assert_eq!(dns.ttl("www.shop.example", "A"), Some(60));
     assert_eq!(dns.dig("shop.example", "NS"), ["ns1.example.net."]);
     assert_eq!(dns.api("GET", "/zones/shop.example.", &Value::Null).1["kind"], "Native");
-    // What is gone comes back.
+    // Missing objects are created again.
     let gone = json!({"rrsets": [{"name": "www.shop.example.", "type": "A", "changetype": "DELETE"}]});
     assert_eq!(dns.api("PATCH", "/zones/shop.example.", &gone).0, 204);
     workspace.purlin(&["refresh"]).says("it no longer exists");
@@ -184,7 +184,7 @@ fn what_another_owns_is_left_alone() {
         json!({"name": "www", "type": "TXT", "ttl": 60, "content": ["x"], "zone": "taken.example"});
     wanted(&by_hand, &Value::Null, &[("text", text.clone())]);
     by_hand.purlin(&["up", "--yes"]);
-    // Another deployment wants the same.
+    // Another deployment declares the same.
     let other = workspace(dns.port(), "prod", KEY);
     text["content"] = json!(["y"]);
     wanted(&other, &Value::Null, &[("text", text)]);
@@ -221,7 +221,7 @@ fn what_exists_is_imported() {
         .says("and not `other.example`");
     workspace.purlin(&["import", "--yes", "dns-zone.default#shared.zone", "old.example"]);
     workspace.purlin(&["import", "--yes", "dns-record.default#shared.www", "www.old.example./A"]);
-    // What differs is brought into line, and people's comments stay.
+    // Differences are repaired, and people's comments stay.
     workspace.purlin(&["plan"]).says("values.records.ttl: 99 → 60").says("1 to update");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(dns.ttl("www.old.example", "A"), Some(60));
@@ -231,7 +231,7 @@ fn what_exists_is_imported() {
         "{comments}"
     );
     workspace.purlin(&["up", "--yes"]).says("Nothing to change");
-    // In documents an import is known again by the id that was written, at each run.
+    // An import is recognised by its id in the documents, at each run.
     workspace.purlin(&["state", "forget", "dns-zone.default#shared.zone", "--yes", "--force"]);
     workspace.purlin(&["state", "forget", "dns-record.default#shared.www", "--yes"]);
     let imports = json!({"dns-zone#shared.zone": {"import": "old.example"}, "dns-record#shared.www": {"import": "www.old.example./A"}});
@@ -291,7 +291,7 @@ fn what_is_wrong_is_said() {
         json!({"name": "www", "type": "A", "ttl": 60, "content": ["192.0.2.300"], "zone": "nowhere.example"});
     wanted(&workspace, &Value::Null, &[("www", odd)]);
     workspace.run(&["plan"]).expect(2).says("is no address such as 192.0.2.1");
-    // The server itself refuses what looked right.
+    // The server itself rejects inputs that looked right.
     wanted(
         &workspace,
         &zone("b.example"),

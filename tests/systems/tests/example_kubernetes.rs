@@ -25,7 +25,7 @@ fn a_score_file_becomes_a_workload() {
         platform.k8s.get(kind, NAMESPACE, name).unwrap_or_else(|| panic!("no {kind} {name}: {made:#?}"))
     };
 
-    // What the README shows is there.
+    // The README's output appears.
     let readme = std::fs::read_to_string(root().join("examples/kubernetes/README.md")).expect("the README");
     for arguments in LOOK {
         let shown = after(&readme, &format!("$ kubectl {}\n", arguments.join(" ")));
@@ -38,7 +38,7 @@ fn a_score_file_becomes_a_workload() {
         workspace.purlin(&["state", "show", key]);
     }
 
-    // The password reaches the container through the Secret alone, and opens the database.
+    // The password reaches the container only through the Secret, and works for the database.
     let url = || secret(&get("secrets", "orders"), "main.DATABASE_URL");
     let access = |sql| platform.postgres.try_as("nobody", "", &url(), sql);
     access("CREATE TABLE orders (id int)").expect("the workload's own access");
@@ -80,7 +80,7 @@ fn a_score_file_becomes_a_workload() {
     assert_eq!(orders["status"]["readyReplicas"], 1);
     workspace.purlin(&[UP, &["--refresh"]].concat()).says("Nothing to change");
 
-    // Another image: the same Deployment, with another pod; nothing else is touched.
+    // Another image: the same Deployment, with another pod; nothing else changes.
     let uid = |object: &Value| object["metadata"]["uid"].clone();
     edit(&workspace, "apps/orders.yaml", "orders:1.0.0", "orders:1.1.0");
     workspace
@@ -122,7 +122,7 @@ fn a_score_file_becomes_a_workload() {
     workspace.purlin(UP);
     assert_eq!(platform.k8s.names("services", NAMESPACE), ["orders", "web"]);
 
-    // Data is not deleted unasked, and a database that is not empty not even then.
+    // Data is not deleted without consent, and a database with contents not even then.
     let last = url();
     workspace.run(&["destroy", "--yes"]).expect(2).says("would lose their data");
     workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1).says("it is not empty");
@@ -133,8 +133,8 @@ fn a_score_file_becomes_a_workload() {
     workspace.purlin(&["destroy", "--yes"]).says("Nothing is recorded");
 }
 
-/// A workload with all that the example has not: files and volumes as lists, a container that runs
-/// before another one, no ports; and one with nothing at all.
+/// A workload with everything that the example lacks: files and volumes as lists, a container that
+/// runs before another one, no ports; and one with nothing at all.
 #[test]
 fn other_workloads_become_what_they_ask_for() {
     let Some(platform) = Platform::start() else { return };
@@ -164,7 +164,7 @@ fn other_workloads_become_what_they_ask_for() {
     assert_eq!(pod["volumes"][0]["projected"]["sources"][0]["configMap"]["items"][0]["mode"], 0o400);
     workspace.purlin(&[UP, &["--refresh"]].concat()).says("Nothing to change");
 
-    // What Kubernetes cannot do is rejected before anything runs.
+    // Features that Kubernetes does not have are rejected before anything runs.
     let text = score("worker", WORKER);
     for (from, to, said) in [
         ("source: \"${resources.room}\"", "source: room", "`room` is no `volume`"),
@@ -210,20 +210,20 @@ fn containers(deployment: &Value) -> &[Value] {
     deployment["spec"]["template"]["spec"]["containers"].as_array().expect("containers")
 }
 
-/// What a key of a Secret holds.
+/// The value of a key of a Secret.
 fn secret(secret: &Value, key: &str) -> String {
     let data = secret["data"][key].as_str().unwrap_or_else(|| panic!("no {key}: {secret}"));
     String::from_utf8(BASE64.decode(data.as_bytes()).expect("base64")).expect("a text")
 }
 
-/// What a page shows below a command, up to the next one.
+/// The text of a page below a command, up to the next one.
 fn after<'a>(page: &'a str, command: &str) -> &'a str {
     let rest = page.split_once(command).unwrap_or_else(|| panic!("the page does not show `{command}`")).1;
     let end = rest.find("\n$ ").into_iter().chain(rest.find("```")).min();
     &rest[..end.expect("an end")]
 }
 
-/// The words of each line, but for addresses and ages.
+/// The words of each line, except addresses and ages.
 fn lasting(table: &str) -> Vec<Vec<&str>> {
     let is_address = |word: &str| word.split('.').filter(|part| part.parse::<u8>().is_ok()).count() == 4;
     let is_age = |word: &str| word.ends_with(['s', 'm']) && word.starts_with(|c: char| c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! `purlin/iam` against moto, which checks every signature; boto3 looks at what there is.
+//! `purlin/iam` against moto, which checks every signature; boto3 checks the result.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use purlin_systems::moto::stumble::{TROUBLES, Trouble, Wire};
@@ -6,7 +6,8 @@ use purlin_systems::moto::{Moto, names, tags};
 use purlin_systems::{Proxy, Workspace, at_every_message, tools};
 use serde_json::{Value, json};
 
-/// A policy, and a role that has it. In the style of a platform: the role gathers what there is.
+/// A policy, and a role that has it. In the style of a platform: the role collects the existing
+/// ones.
 const ROLE: &str = r#"
 apiVersion: purlin.dev/v1
 kind: Definition
@@ -59,7 +60,7 @@ fn rewrite(moto: &Moto, workspace: &Workspace, documents: &str) {
     workspace.write("documents.yaml", &text);
 }
 
-/// The document of a policy that counts.
+/// The default document of a policy.
 fn document(moto: &Moto, arn: &str) -> Value {
     let policy = moto.ask("iam", "get_policy", json!({"PolicyArn": arn}));
     let version = json!({"PolicyArn": arn, "VersionId": policy["Policy"]["DefaultVersionId"]});
@@ -107,7 +108,7 @@ fn a_policy_and_a_role_live_and_drift_is_repaired() {
     workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
     workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).says("up to date");
 
-    // The same documents in another dress are the same.
+    // The same documents in another form are equal.
     let dressed = json!({"Statement": {"Sid": "x", "Resource": ["arn:aws:s3:::pics", "arn:aws:s3:::pics/*"],
         "Action": ["s3:listbucket", "s3:GetObject"], "Effect": "Allow"}, "Version": "2012-10-17"});
     let version = |document: &Value| json!({"PolicyArn": arn, "PolicyDocument": document.to_string(), "SetAsDefault": true});
@@ -118,7 +119,7 @@ fn a_policy_and_a_role_live_and_drift_is_repaired() {
     moto.ask("iam", "update_assume_role_policy", trusts(&trust));
     workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).says("up to date");
 
-    // Somebody changes everything by hand.
+    // Somebody changes everything manually.
     let mut wider = dressed.clone();
     wider["Statement"]["Action"] = json!("s3:*");
     moto.ask("iam", "create_policy_version", version(&wider));
@@ -155,7 +156,7 @@ fn a_policy_and_a_role_live_and_drift_is_repaired() {
     assert_eq!(seen(), made);
     workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
 
-    // Versions never pile up.
+    // Versions never accumulate.
     for number in 0..7 {
         rewrite(&moto, &workspace, &documents(&format!("s3:Get{number}"), "for web"));
         workspace.purlin(&["up", "--yes"]).says("updated policy");
@@ -164,7 +165,7 @@ fn a_policy_and_a_role_live_and_drift_is_repaired() {
     let versions = moto.ask("iam", "list_policy_versions", json!({"PolicyArn": arn}));
     assert_eq!(versions["Versions"].as_array().map(Vec::len), Some(5));
 
-    // Gone by hand, they come again.
+    // If they are removed manually, they are attached again.
     moto.ask("iam", "detach_role_policy", json!({"RoleName": role, "PolicyArn": arn}));
     moto.ask("iam", "delete_role", json!({"RoleName": role}));
     workspace.purlin(&["up", "--yes", "--refresh"]).says("created role");
@@ -186,7 +187,8 @@ fn what_cannot_change_replaces_and_what_others_gave_stays() {
     rewrite(&moto, &workspace, &named("name: second, "));
     workspace.purlin(&["up", "--yes"]).says("replaced policy");
     assert_eq!(policies(&moto), ["second"]);
-    // The same name under another path: the old one would have to go first, and the role has it.
+    // The same name under another path: the old one would have to be deleted first, and the role
+    // uses it.
     rewrite(
         &moto,
         &workspace,
@@ -200,7 +202,7 @@ fn what_cannot_change_replaces_and_what_others_gave_stays() {
     );
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(policies(&moto), ["third"]);
-    // What others gave a role is not taken from it.
+    // Permissions that others gave a role are not removed.
     let role = output(&workspace, "role.default#shared.web", "name");
     let document = json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "x:y", "Resource": "*"}]});
     moto.ask(
@@ -346,7 +348,7 @@ fn a_user_has_one_key_that_opens() {
     let secret = output(&workspace, "user.default#shared.robot", "secret_access_key");
     assert!(!told.stdout.contains(&secret) && secret.len() > 20);
     workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
-    // The key is deleted, or put out of use: there is a new one.
+    // The key is deleted, or deactivated: a new one is created.
     let first = key();
     moto.ask("iam", "delete_access_key", json!({"UserName": user, "AccessKeyId": first}));
     workspace.purlin(&["up", "--yes", "--refresh"]).says("updated user");
@@ -359,7 +361,7 @@ fn a_user_has_one_key_that_opens() {
     );
     workspace.purlin(&["up", "--yes", "--refresh"]).says("updated user");
     assert!(key() != second && keys(&moto, &user) == [key()]);
-    // Somebody's own key is left alone, and keeps the user.
+    // Another person's key is left alone, and prevents the deletion of the user.
     let theirs =
         moto.ask("iam", "create_access_key", json!({"UserName": user}))["AccessKey"]["AccessKeyId"].clone();
     rewrite(&moto, &workspace, &USER.replace("access_key: true", "access_key: false"));
@@ -404,7 +406,7 @@ fn whatever_request_goes_wrong_a_user_has_one_key_that_is_known() {
                 assert_eq!(users(&moto), Vec::<String>::new());
             });
         assert!(places >= 6, "{places} places");
-        // The one request that cannot be repeated is the one that makes a key.
+        // The only request that cannot be repeated is the one that creates a key.
         let borne = if trouble == Trouble::Busy { Some(0) } else { (times == 1).then_some(1) };
         assert!(
             borne.is_none_or(|most| failed <= most),
@@ -504,7 +506,7 @@ fn what_is_missing_or_wrong_is_told() {
     workspace.write("secrets/key", "notthesecret");
     workspace.run(&["up", "--yes"]).expect(1).says("`secret_access_key`: does not belong");
     assert_eq!(policies(&moto), Vec::<String>::new());
-    // The same documents go through with the right key.
+    // The same documents succeed with the right key.
     workspace.write("secrets/key", &moto.key.1);
     workspace.purlin(&["up", "--yes"]);
     let wrong = documents("s3:Get", "x")

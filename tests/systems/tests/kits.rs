@@ -1,5 +1,5 @@
-//! A driver in every language, as someone new to it would make it: `driver new`, `driver build`,
-//! the language's own tests, `driver check`, and then a life in a workspace.
+//! A driver in every language, as a beginner would write it: `driver new`, `driver build`, the
+//! language's own tests, `driver check`, and then a life in a workspace.
 #![allow(clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::process::Command;
 
 use purlin_systems::{Workspace, tools};
 
-/// A language, and how its projects are tested.
+/// A language, and the tests of its projects.
 struct Language {
     name: &'static str,
-    /// Programs that have to be there, besides those of the machine.
+    /// Required programs, besides those of the machine.
     needs: &'static [&'static str],
     test: &'static [&'static str],
 }
@@ -22,7 +22,7 @@ fn path() -> std::ffi::OsString {
     std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).expect("a path")
 }
 
-/// A folder that the next run finds again: what a language's tools keep between builds.
+/// A folder that the next run finds again: the cache of a language's tools.
 fn kept(name: &str) -> PathBuf {
     let folder = tools::root().join("target/tmp/kits").join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -56,7 +56,7 @@ fn begins(language: &Language) {
     let folder = workspace.path("kit");
     let purlin = |arguments: &[&str]| {
         let mut command = workspace.command(arguments);
-        // Cold: what is measured by others is compiled here for the first time, too.
+        // Cold: here, code that is measured elsewhere is compiled for the first time, too.
         command.env("XDG_CACHE_HOME", workspace.path("cache"));
         run(command, &folder)
     };
@@ -69,7 +69,7 @@ fn begins(language: &Language) {
     run(test, &folder);
     purlin(&["driver", "check", "memo.wasm"]);
 
-    // And it does what it is for.
+    // And it works.
     purlin(&["up", "app.yaml", "--yes"]);
     let notes = || {
         let files = std::fs::read_dir(folder.join("notes")).expect("notes").flatten();
@@ -125,7 +125,7 @@ fn python() {
     begins(&Language {
         name: "python",
         needs: &["componentize-py"],
-        // As `pip install -e ./purlin` would have it.
+        // As with `pip install -e ./purlin`.
         test: &["env", "PYTHONPATH=purlin", "python3", "-m", "unittest", "--quiet"],
     });
 }

@@ -11,17 +11,17 @@ use purlin_systems::rest::{Fault, Service};
 use purlin_systems::{Proxy, Workspace, at_every_message, tools};
 use serde_json::{Value, json};
 
-/// What the projects write for the place of the API.
+/// The projects' placeholder for the API.
 const PLACE: &str = "https://api.example/v1";
 const TOKEN: &str = "the-first-token-of-the-api";
 const UP: &[&str] = &["up", "app.yaml", "--yes"];
 const DESTROY: &[&str] = &["destroy", "--yes"];
 const RESOURCE: &str = "project.default#modules.hello.externals.work";
 
-/// A language, and how its projects are tested.
+/// A language, and the tests of its projects.
 struct Language {
     name: &'static str,
-    /// Programs that have to be there, besides those of the machine.
+    /// Required programs, besides those of the machine.
     needs: &'static [&'static str],
     test: &'static [&'static str],
 }
@@ -31,7 +31,7 @@ struct Built {
     project: Workspace,
 }
 
-/// A folder that the next run finds again: what a language's tools keep between builds.
+/// A folder that the next run finds again: the cache of a language's tools.
 fn kept(name: &str) -> PathBuf {
     let folder = tools::root().join("target/tmp/kits").join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -95,7 +95,7 @@ fn service() -> Service {
     service
 }
 
-/// The one project that there is.
+/// The only project.
 #[track_caller]
 fn only(service: &Service) -> Value {
     let all: Vec<Value> = service.all("projects").into_values().collect();
@@ -103,7 +103,7 @@ fn only(service: &Service) -> Value {
     all.into_iter().next().expect("one")
 }
 
-/// What is recorded of it: the token too, which only the answer to the creation had.
+/// Its record: including the token, which only the answer to the creation had.
 #[track_caller]
 fn is_recorded(service: &Service, workspace: &Workspace) {
     let id = only(service)["id"].as_str().expect("an id").to_owned();
@@ -132,7 +132,7 @@ fn checks(built: &Built) {
     assert_eq!(service.all("projects"), [].into(), "nothing is left of the check");
 }
 
-/// A life without accidents, but for the token that is rotated and an API that changes.
+/// A life without accidents, except that the token is rotated and the API changes.
 fn lives(built: &Built) {
     let service = service();
     // Others have projects of the same name, enough to fill a page.
@@ -150,13 +150,13 @@ fn lives(built: &Built) {
     assert_eq!((&made["size"], &made["region"]), (&json!(1), &json!("eu")), "{made}");
     workspace.purlin(UP).says("Nothing to change");
 
-    // The token is rotated, and nothing is to be done for that.
+    // The token is rotated, which needs no further work.
     service.key("another-token-of-the-api");
     workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).expect(1).says("who are you?");
     workspace.write("secrets/api-token", "another-token-of-the-api");
     workspace.purlin(&["plan", "app.yaml", "--refresh"]).says("Nothing to change");
 
-    // A change in place, one that is rejected, and somebody else's.
+    // A change in place, one that is rejected, and one by somebody else.
     set_size(&workspace, 3);
     workspace.purlin(UP);
     assert_eq!(ours()[0]["size"], 3);
@@ -172,13 +172,13 @@ fn lives(built: &Built) {
     workspace.run(UP).expect(2).says("region");
     workspace.write("app.yaml", &text);
 
-    // Another version of the API. What cannot be read is not taken for gone.
+    // Another version of the API. An unreadable project is not treated as gone.
     service.renames("id", "uid");
     workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).expect(1).says("id");
     assert_eq!(ours().len(), 1);
     service.renames("id", "id");
 
-    // Gone by somebody else's hand is made again; a deletion of what is gone is a success.
+    // A project that somebody else deleted is created again; deleting a missing one is a success.
     service.empty();
     workspace.purlin(&["up", "app.yaml", "--yes", "--refresh"]);
     assert_eq!(only(&service)["size"], 3);
@@ -218,7 +218,7 @@ fn survives(built: &Built) {
     }
 }
 
-/// The connection is cut at every message, and the program lives on.
+/// The connection is cut at every message, and the program continues.
 fn is_cut_off(built: &Built) {
     for when in [When::Before, When::After] {
         for at in 1.. {
@@ -322,7 +322,7 @@ fn python() {
     begins(&Language {
         name: "python",
         needs: &["componentize-py"],
-        // As `pip install -e ./purlin` would have it.
+        // As with `pip install -e ./purlin`.
         test: &["env", "PYTHONPATH=purlin", "python3", "-m", "unittest", "--quiet"],
     });
 }

@@ -13,7 +13,7 @@ use purlin_systems::workspace::component;
 use purlin_systems::{Proxy, Workspace, at_every_message};
 use serde_json::{Value, json};
 
-/// How the driver reaches a server, and as whom.
+/// How the driver reaches a server, and with which role.
 fn server(port: u16) -> Value {
     json!({"host": "127.0.0.1", "port": port, "tls": "disable"})
 }
@@ -62,7 +62,7 @@ fn definitions(workspace: &Workspace, server: &Value, password: &str) {
     workspace.write("definitions.yaml", &texts.join("\n---\n"));
 }
 
-/// What is wanted.
+/// The wanted objects.
 fn wanted(workspace: &Workspace, shared: &Value) {
     let deployment = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": {"shared": shared},
@@ -118,7 +118,7 @@ fn a_role_a_database_and_privileges_live() {
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(postgres.databases(), ["shop"]);
     assert_eq!(postgres.roles(), ["reader", "shop"]);
-    // The app works with what it was given, and what it makes from now on others may read.
+    // The app works with its outputs, and others may read its future tables.
     let shop = |sql: &str| postgres.try_as("shop", "the app's secret: %&/?", "shop", sql);
     shop("CREATE TABLE wares (name text); INSERT INTO wares VALUES ('tea')").expect("the owner may");
     let read = |sql: &str| postgres.try_as("reader", "r", "shop", sql);
@@ -129,7 +129,7 @@ fn a_role_a_database_and_privileges_live() {
         postgres.ask("SELECT rolconnlimit, rolcanlogin, rolsuper FROM pg_roles WHERE rolname = 'shop'"),
         "5|t|f"
     );
-    // The password never went to the server, not even into its log.
+    // The password never went to the server, not even to its log.
     let kept = postgres.ask("SELECT rolpassword FROM pg_authid WHERE rolname = 'shop'");
     assert!(kept.starts_with("SCRAM-SHA-256$4096:"), "{kept}");
     assert!(!postgres.log().contains("the app's secret") && !postgres.log().contains("the app''s secret"));
@@ -161,7 +161,7 @@ fn a_role_a_database_and_privileges_live() {
     assert!(read("DELETE FROM wares").is_err_and(|error| error.contains("permission denied")));
     assert_eq!(postgres.ask("SELECT oid FROM pg_database WHERE datname = 'shop'"), oid);
 
-    // What the role owns elsewhere stands in the way of its deletion.
+    // Objects that the role owns elsewhere prevent its deletion.
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
@@ -213,7 +213,7 @@ fn what_others_change_is_found_and_repaired() {
     workspace.purlin(&["refresh"]);
     workspace.purlin(&["up", "--yes"]).says("Nothing to change");
 
-    // What is gone is made again.
+    // Missing objects are created again.
     postgres.ask("DROP DATABASE shop");
     workspace.purlin(&["refresh"]).says("it no longer exists");
     workspace.purlin(&["up", "--yes"]);
@@ -231,7 +231,7 @@ fn over_tls_it_proves_who_it_is_and_asks_the_same_of_the_server() {
         wanted(&workspace, &json!({"db": database("shop", json!({}))}));
         workspace.purlin(&["up", "--yes"]);
         assert_eq!(postgres.databases(), ["shop"]);
-        // The password is bound to this very connection.
+        // The password's proof is bound to this connection.
         let outputs = |workspace: &Workspace| workspace.run(&["up", "--full", "--yes"]);
         definitions(&workspace, &at("localhost", "verify-ca", &authority.pem()), PASSWORD);
         let _ = outputs(&workspace).expect(0);
@@ -319,7 +319,7 @@ fn what_is_anothers_is_left_alone() {
     ] {
         done.clone().says(what);
     }
-    // Neither is what belongs to another environment.
+    // The same applies to an object of another environment.
     postgres.ask("DROP DATABASE shop");
     postgres.ask("DROP ROLE app");
     let only = json!({"db": database("shop", json!({}))});
@@ -330,13 +330,13 @@ fn what_is_anothers_is_left_alone() {
     theirs.run(&["up", "--yes"]).expect(1).says("the database `shop` exists already, and is another's");
     theirs.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(postgres.databases(), ["shop"]);
-    // Whoever replaces ours by his own has not given us his.
+    // Replacing our mark by another one does not make that object ours.
     ours.purlin(&["up", "--yes"]);
     postgres.ask("DROP DATABASE shop");
     postgres.ask("CREATE DATABASE shop");
     ours.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(postgres.databases(), ["shop"]);
-    // A person may say that it is to be ours.
+    // A person may adopt it.
     ours.purlin(&["import", "--yes", "pg-database#shared.db", "shop"]);
     ours.purlin(&["up", "--full", "--yes"]);
     assert_eq!(postgres.ask("SELECT shobj_description(oid, 'pg_database') LIKE 'purlin:%' FROM pg_database WHERE datname = 'shop'"), "t");
@@ -416,9 +416,9 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
     eprintln!("killed {made} times while made, {changed} while changed, {deleted} while deleted");
 }
 
-/// `CREATE DATABASE` goes on after the client that sent it was killed. The next run may not take the database
-/// for missing meanwhile. A lock on the template keeps the server busy until the test has seen it at work,
-/// and one second longer.
+/// `CREATE DATABASE` continues after the client that sent it was killed. The next run must not
+/// treat the database as missing meanwhile. A lock on the template keeps the server busy until the
+/// test has seen it at work, and one second longer.
 #[test]
 fn what_the_server_still_does_for_a_killed_attempt_is_waited_for() {
     let Some(postgres) = Postgres::start() else { return };
@@ -454,7 +454,7 @@ fn what_the_server_still_does_for_a_killed_attempt_is_waited_for() {
             let done = proxy.run(&workspace, &["up", "--yes"], at, When::After);
             slow += usize::from(is_busy());
             observed.store(true, Ordering::Release);
-            // Immediately, and with another intent: nothing may be left behind.
+            // Immediately, and with another goal: nothing may be left behind.
             if at % 2 == 0 {
                 workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
                 assert_eq!(postgres.databases(), ["mould"]);
@@ -554,7 +554,7 @@ fn any_name_is_a_name_and_nothing_else() {
         workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
         assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
     }
-    // What PostgreSQL would cut off in silence is refused, and so is what is not a name.
+    // A name that PostgreSQL would silently truncate is rejected, and so is an invalid name.
     let workspace = workspace("long", &server(postgres.port), PASSWORD);
     wanted(&workspace, &json!({"db": database(&"ü".repeat(32), json!({}))}));
     workspace.run(&["up", "--yes"]).expect(2).says("has 64 bytes; PostgreSQL's names have at most 63");
@@ -591,7 +591,7 @@ fn who_may_little_is_told_what_is_missing_and_who_may_enough_needs_no_superuser(
     );
     workspace.purlin(&["refresh"]);
     workspace.purlin(&["up", "--yes"]).says("Nothing to change");
-    // A new name keeps what is in it.
+    // A new name keeps the contents.
     postgres.ask_in("shop", "CREATE TABLE wares (name text)");
     let all = json!({"role": role("shop2", json!({})), "db": database("shop2", json!({"owner": ROLE, "encoding": "latin-1", "force_destroy": true}))});
     wanted(&workspace, &all);
@@ -609,7 +609,7 @@ fn a_database_that_is_not_empty_is_not_dropped() {
     let workspace = workspace("dev", &server(postgres.port), PASSWORD);
     let all = |more: Value| wanted(&workspace, &json!({"db": database("shop", more)}));
     let destroy = ["destroy", "--yes", "--allow-data-loss"];
-    // Without consent nobody even looks.
+    // Without consent, the contents are not even checked.
     all(json!({"extensions": ["hstore"]}));
     workspace.purlin(&["up", "--yes"]);
     workspace
@@ -619,7 +619,7 @@ fn a_database_that_is_not_empty_is_not_dropped() {
         .says("1 resource would lose its data")
         .says("pg-database.default#shared.db");
     assert_eq!(postgres.databases(), ["shop"]);
-    // Whatever it is that people made in it.
+    // Any kind of contents.
     for (make, said, drop) in [
         ("CREATE TABLE orders (id serial)", "the table `public.orders`", "DROP TABLE orders"),
         ("CREATE SCHEMA s; CREATE VIEW s.v AS SELECT 1", "the view `s.v`", "DROP SCHEMA s CASCADE"),
@@ -637,7 +637,7 @@ fn a_database_that_is_not_empty_is_not_dropped() {
         assert_eq!(postgres.databases(), ["shop"], "{make}");
         postgres.ask_in("shop", drop);
     }
-    // Neither does a replacement drop it, and the old one stays as it is.
+    // A replacement does not drop it either, and the old one stays as it is.
     postgres.ask_in(
         "shop",
         "CREATE TABLE orders (id int); CREATE TABLE wares (id int); INSERT INTO orders VALUES (7)",
@@ -647,7 +647,7 @@ fn a_database_that_is_not_empty_is_not_dropped() {
     let refused = workspace.run(&["up", "--yes", "--allow-data-loss"]).expect(1);
     refused.says("the table `public.orders`, the table `public.wares`");
     assert_eq!(postgres.ask_in("shop", "SELECT id FROM orders"), "7");
-    // To allow it in the documents takes a deployment, too.
+    // Allowing it in the documents requires a deployment, too.
     all(json!({"extensions": ["hstore"], "force_destroy": true}));
     workspace.run(&destroy).expect(1).says("is not empty");
     workspace.purlin(&["up", "--yes"]);
@@ -674,7 +674,7 @@ fn who_is_connected_stands_in_the_way_of_a_deletion_unless_it_is_forced() {
         workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
         assert!(postgres.databases().is_empty());
     });
-    // What a role owns elsewhere stands in the way of the role.
+    // Objects that a role owns elsewhere prevent its deletion.
     wanted(&workspace, &json!({"role": role("shop", json!({}))}));
     workspace.purlin(&["up", "--yes"]);
     postgres.ask("CREATE TABLE of_shop (x int); ALTER TABLE of_shop OWNER TO shop");
@@ -710,7 +710,7 @@ fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
                     let mut buffer = [0; 1024];
                     let _ = client.read(&mut buffer);
                     let _ = client.write_all(answer);
-                    // It stays connected, and says no more.
+                    // It stays connected, and sends nothing more.
                     while matches!(client.read(&mut buffer), Ok(1..)) {}
                 });
             }
@@ -723,7 +723,7 @@ fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
         workspace.run(&["up", "--yes"]).expect(1).says(words);
         assert!(begun.elapsed() < Duration::from_secs(60), "{words}: {:?}", begun.elapsed());
     }
-    // Nobody there at all.
+    // No server at all.
     let port = purlin_systems::free_port();
     let workspace = workspace("dev", &server(port), PASSWORD);
     wanted(&workspace, &json!({"db": database("shop", json!({}))}));

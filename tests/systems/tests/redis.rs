@@ -51,7 +51,7 @@ fn definition(workspace: &Workspace, server: &Value, password: &str) {
     workspace.write("definitions.json", &definition.to_string());
 }
 
-/// What is wanted: one user, or none.
+/// The wanted objects: one user, or none.
 fn wanted(workspace: &Workspace, user: &Value) {
     let mut shared = json!({});
     if !user.is_null() {
@@ -120,7 +120,7 @@ fn what_others_change_is_found_and_repaired() {
     let Some(redis) = Redis::start(false, None) else { return };
     let workspace = workspace("dev", &server(redis.port), PASSWORD);
     wanted(&workspace, &user("shop", &["+get", "+set"]));
-    // Without a file of users nothing of this survives a restart, and that is said.
+    // Without a file of users nothing of this survives a restart, and that is reported.
     workspace.purlin(&["up", "--yes", "--verbose"]);
     let outputs = workspace.purlin(&["outputs", "--format", "json"]).json();
     assert_eq!(outputs["resources"]["redis.default#shared.cache"]["persistent"], false);
@@ -141,7 +141,7 @@ fn what_others_change_is_found_and_repaired() {
     assert_eq!(redis.ask(&["ACL", "GETUSER", "shop"]), before);
     workspace.purlin(&["refresh"]);
     workspace.purlin(&["up", "--yes"]).says("Nothing to change");
-    // Also where it was a secret alone that was changed, or everything.
+    // Even if only a secret was changed, or everything.
     redis.ask(&["ACL", "SETUSER", "shop", "nopass"]);
     workspace.purlin(&["refresh"]).says("values.user.nopass");
     workspace.purlin(&["up", "--yes"]);
@@ -161,7 +161,7 @@ fn what_is_anothers_is_left_alone() {
     ours.run(&["up", "--yes"])
         .expect(1)
         .says("the user `shop` exists already, and is not marked as this resource's");
-    // A person may say that it is to be ours.
+    // A person may adopt it.
     ours.purlin(&["import", "--yes", "redis#shared.cache", "shop"]);
     ours.purlin(&["up", "--yes"]);
     assert!(redis.ask_as("shop", "hers", &["GET", "app:x"]).contains("NOAUTH"));
@@ -365,7 +365,7 @@ fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
                     let mut buffer = [0; 1024];
                     let _ = client.read(&mut buffer);
                     let _ = client.write_all(answer);
-                    // It stays connected, and says no more.
+                    // It stays connected, and sends nothing more.
                     while matches!(client.read(&mut buffer), Ok(1..)) {}
                 });
             }

@@ -1,5 +1,6 @@
-//! `examples/references/kubernetes` and `examples/references/aws` as they are written, but for where
-//! their servers are: manifests with references between them become real objects, and go again.
+//! `examples/references/kubernetes` and `examples/references/aws` as written, except for the
+//! addresses of their servers: manifests with references between them become real objects, and are
+//! deleted again.
 #![allow(clippy::expect_used, clippy::panic)]
 
 use std::fs;
@@ -11,7 +12,7 @@ use purlin_systems::workspace::component;
 use purlin_systems::{Workspace, tools};
 use serde_json::{Value, json};
 
-/// An example in a workspace of its own, with other texts for some: each has to be there.
+/// An example in a separate workspace, with some texts replaced: each must exist.
 fn example(name: &str, texts: &[(&str, &str)]) -> Workspace {
     fn copy(from: &Path, to: &Workspace, at: &str, texts: &[(&str, &str)], used: &mut Vec<bool>) {
         for entry in fs::read_dir(from).expect("a folder") {
@@ -40,21 +41,21 @@ fn example(name: &str, texts: &[(&str, &str)]) -> Workspace {
     workspace
 }
 
-/// The driver's entry in `purlin.yaml`, and the same with the component that was built.
+/// The driver's entry in `purlin.yaml`, and the same with the built component.
 fn driver(name: &str) -> (String, String) {
     let entry = format!("    purlin/{name}:\n");
     let source = format!("{entry}      source: {}\n", component(name).display());
     (entry, source)
 }
 
-/// Nothing is to be done, by the record and by the look of things.
+/// Nothing is to be done, by the record and after a read.
 fn unchanged(workspace: &Workspace) {
     workspace.purlin(&["up", "--yes"]).says("Nothing to change");
     workspace.purlin(&["up", "--yes", "--refresh"]).says("Nothing to change");
     workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]);
 }
 
-/// Keys of the resources that a run made or deleted, in the order in which they were finished.
+/// Keys of the resources that a run created or deleted, in the order in which they were finished.
 fn finished(workspace: &Workspace, arguments: &[&str]) -> Vec<String> {
     let done = workspace.purlin(&[arguments, &["--yes", "--format", "json"]].concat());
     let events = done.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -89,7 +90,7 @@ fn manifests_become_objects_of_a_cluster() {
             ("server: https://k8s.internal:6443", &format!("server: {url}")),
             ("https://k8s.internal:6443/*", &format!("{url}/*")),
             ("addresses: [10.0.0.0/8]\n", "addresses: [127.0.0.1]\n        ca: [ca.pem]\n"),
-            // Before 1.21 server-side apply wants the protocol of each port.
+            // Before 1.21, server-side apply requires the protocol of each port.
             ("    - port: 5432\n", "    - port: 5432\n      protocol: TCP\n"),
             ("    - port: 80\n", "    - port: 80\n      protocol: TCP\n"),
             // A slow machine takes longer.
@@ -111,7 +112,7 @@ fn manifests_become_objects_of_a_cluster() {
         in_order(&made, dependency, dependent);
     }
 
-    // What references read is what the cluster has.
+    // References read the values in the cluster.
     let get = |kind: &str, name: &str| k8s.get(kind, "shop", name).expect("it was made");
     let pods = || get("deployments.apps", "web")["spec"]["template"].clone();
     let database = get("services", "database");
@@ -206,7 +207,7 @@ fn manifests_become_buckets_and_rights() {
     assert_eq!(names(&of_user["AttachedPolicies"], "PolicyArn"), ["arn:aws:iam::aws:policy/ReadOnlyAccess"]);
     unchanged(&workspace);
 
-    // A second role with the label joins the bucket's policy, and leaves it again.
+    // A second role with the label is added to the bucket's policy, and removed again.
     let roles = fs::read_to_string(workspace.path("manifests/roles.yaml")).expect("a file");
     let (reader, _) = roles.split_once("---\n").expect("several manifests");
     workspace.write("manifests/report.yaml", &reader.replace("name: gallery", "name: report"));

@@ -1,4 +1,4 @@
-//! `purlin/s3` against moto, which checks every signature; boto3 looks at what there is.
+//! `purlin/s3` against moto, which checks every signature; boto3 checks the result.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use purlin_systems::moto::stumble::{TROUBLES, Trouble, Wire};
@@ -6,7 +6,7 @@ use purlin_systems::moto::{Moto, names};
 use purlin_systems::{Proxy, Workspace, at_every_message, tools};
 use serde_json::{Value, json};
 
-/// A definition of buckets, and one bucket. `BUCKET` is what is said about it.
+/// A definition of buckets, and one bucket. `BUCKET` is its content.
 const BUCKET: &str = r#"
 apiVersion: purlin.dev/v1
 kind: Definition
@@ -45,7 +45,7 @@ fn workspace(moto: &Moto, port: u16, env: &str, bucket: &str) -> Workspace {
     moto.workspace(&["s3"], port, env, &documents(bucket))
 }
 
-/// Writes the documents anew.
+/// Writes the documents again.
 fn rewrite(moto: &Moto, workspace: &Workspace, bucket: &str) {
     let other = moto.workspace(&["s3"], moto.port(), "dev", &documents(bucket));
     let text = std::fs::read_to_string(other.path("documents.yaml")).expect("documents");
@@ -56,7 +56,7 @@ fn bucket(name: &str) -> Value {
     json!({"Bucket": name})
 }
 
-/// All that is set of `shop-pics`, as boto3 sees it.
+/// All settings of `shop-pics`, from boto3.
 fn settings(moto: &Moto) -> [Value; 5] {
     let ask = |call: &str| moto.try_ask("s3", call, bucket("shop-pics")).unwrap_or_else(Value::String);
     [
@@ -93,11 +93,11 @@ fn a_bucket_lives_and_drift_is_repaired() {
     let place = moto.ask("s3", "get_bucket_location", bucket("shop-pics"));
     assert_eq!(place["LocationConstraint"], "eu-west-1");
 
-    // Nothing to do, however closely one looks.
+    // There is nothing to do, even after a read.
     workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
     workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).says("up to date");
 
-    // Somebody changes everything by hand.
+    // Somebody changes everything manually.
     let tag_set = json!([{"Key": "team", "Value": "red"}, {"Key": "new", "Value": "x"}]);
     moto.ask("s3", "put_bucket_tagging", json!({"Bucket": "shop-pics", "Tagging": {"TagSet": tag_set}}));
     let suspended = json!({"Bucket": "shop-pics", "VersioningConfiguration": {"Status": "Suspended"}});
@@ -121,7 +121,7 @@ fn a_bucket_lives_and_drift_is_repaired() {
     assert_eq!(settings(&moto), made);
     workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
 
-    // What is no longer spoken of is taken back.
+    // Settings that are no longer mentioned are reset.
     rewrite(&moto, &workspace, "{name: shop-pics}");
     workspace.purlin(&["up", "--yes"]).says("updated s3.default#shared.pics");
     let [tags, versioning, block, _, lifecycle] = settings(&moto);
@@ -140,7 +140,7 @@ fn a_bucket_lives_and_drift_is_repaired() {
     workspace.purlin(&["up", "--yes", "--allow-data-loss"]).says("replaced");
     assert_eq!(moto.buckets(), ["shop-pics-2"]);
 
-    // It goes by hand, and comes again.
+    // It is deleted manually, and created again.
     moto.ask("s3", "delete_bucket", bucket("shop-pics-2"));
     workspace.purlin(&["up", "--yes", "--refresh"]).says("created s3.default#shared.pics");
     assert_eq!(moto.buckets(), ["shop-pics-2"]);
@@ -288,7 +288,7 @@ fn whatever_request_goes_wrong_there_is_one_bucket_in_the_end() {
                 assert_eq!(moto.buckets(), Vec::<String>::new());
             });
         assert!(places >= 4, "{places} places");
-        // Who is told to come back later comes back later.
+        // If the server asks for a retry, the driver retries.
         let borne = times == 1 || trouble == Trouble::Busy;
         assert!(
             !borne || failed == 0,
@@ -372,7 +372,7 @@ fn a_bucket_s_policy_is_compared_by_what_it_means() {
     let put = |policy: &Value| {
         moto.ask("s3", "put_bucket_policy", json!({"Bucket": "guarded", "Policy": policy.to_string()}));
     };
-    // The same in another dress.
+    // The same in another form.
     put(&json!({"Statement": [{
         "Sid": "x", "Action": ["s3:listbucket", "s3:GetObject"], "Effect": "Allow",
         "Condition": {"Bool": {"aws:SecureTransport": ["true"]}},
@@ -387,7 +387,7 @@ fn a_bucket_s_policy_is_compared_by_what_it_means() {
     workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3).says("s3:*");
     workspace.purlin(&["up", "--yes", "--refresh"]).says("updated s3-policy");
     assert_eq!(policy(), made);
-    // Away altogether.
+    // Removed entirely.
     moto.ask("s3", "delete_bucket_policy", bucket("guarded"));
     workspace.purlin(&["up", "--yes", "--refresh"]).says("created s3-policy");
     assert_eq!(policy(), made);
@@ -395,7 +395,7 @@ fn a_bucket_s_policy_is_compared_by_what_it_means() {
     assert_eq!(moto.buckets(), Vec::<String>::new());
 }
 
-/// What keys and texts can have in them that signatures trip over.
+/// Contents of keys and texts that cause errors in signatures.
 const KEYS: [&str; 8] = [
     "plain",
     "a b+c",
@@ -459,7 +459,7 @@ spec:
     wanted("second");
     workspace.purlin(&["up", "--yes"]).says("8 updated");
     assert_eq!(content("日本/🦀"), "second 日本/🦀");
-    // Somebody else's object is not written over.
+    // Another owner's object is not overwritten.
     let other = moto.workspace(&["s3"], moto.port(), "other", definition);
     other.write(
         "deployment.json",
@@ -550,7 +550,7 @@ fn what_is_missing_or_wrong_is_told() {
     workspace.write("purlin.yaml", &text.replace("http: [\"http://127.0.0.1", "http: [\"http://127.0.0.2"));
     let grant = format!("http://127.0.0.1:{}/nothing-comes-of-it", moto.port());
     workspace.run(&["up", "--yes"]).expect(1).says("`purlin/s3` is not granted requests to").says(&grant);
-    // Keys that are nobody's, or no pair.
+    // Unknown keys, and keys that do not match.
     let workspace = fresh();
     workspace.write("secrets/id", "AKIANOBODYKNOWSTHIS0");
     workspace.run(&["up", "--yes"]).expect(1).says("`access_key_id`: is not known to AWS");
@@ -558,7 +558,7 @@ fn what_is_missing_or_wrong_is_told() {
     workspace.write("secrets/key", "notthesecret");
     let told = workspace.run(&["up", "--yes"]).expect(1).says("`secret_access_key`: does not belong");
     assert!(!told.stderr.contains("notthesecret"), "{told}");
-    // Keys that may do less.
+    // Keys with fewer rights.
     let document = json!({"Version": "2012-10-17", "Statement": [
         {"Effect": "Allow", "Action": ["s3:GetBucketTagging", "s3:ListAllMyBuckets"], "Resource": "*"},
     ]});
@@ -571,7 +571,7 @@ fn what_is_missing_or_wrong_is_told() {
     workspace.write("secrets/key", key["AccessKey"]["SecretAccessKey"].as_str().expect("a text"));
     workspace.run(&["up", "--yes"]).expect(1).says("the credentials may not do `s3:CreateBucket`");
     assert_eq!(moto.buckets(), Vec::<String>::new());
-    // With the right ones the same documents go through.
+    // With the right ones the same documents succeed.
     workspace.write("secrets/id", &moto.key.0);
     workspace.write("secrets/key", &moto.key.1);
     workspace.purlin(&["up", "--yes"]);

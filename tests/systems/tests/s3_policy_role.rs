@@ -1,4 +1,4 @@
-//! The example `examples/s3-policy-role` as it is written, but for where AWS is.
+//! The example `examples/s3-policy-role` as written, except for the address of AWS.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use std::fs;
@@ -9,8 +9,8 @@ use purlin_systems::workspace::component;
 use purlin_systems::{Workspace, tools};
 use serde_json::{Value, json};
 
-/// The example in a workspace of its own: only the environment and the operator's page differ, as
-/// its README says.
+/// The example in a separate workspace: only the environment and the operator's page differ, as its
+/// README says.
 fn example(moto: &Moto) -> Workspace {
     let folder = tools::root().join("examples/s3-policy-role");
     let workspace = Workspace::new();
@@ -60,7 +60,7 @@ fn each_role_has_the_rights_that_its_workload_asked_for() {
         let attached = moto.ask("iam", "list_attached_role_policies", json!({"RoleName": role}));
         names(&attached["AttachedPolicies"], "PolicyArn")
     };
-    // Each role may write into what its workload asked to write into.
+    // Each role may write to the buckets that its workload declares for writing.
     assert_eq!(attached("upload"), [output("aws-policy.read-write#shared.pictures", "arn")]);
     assert_eq!(
         attached("gallery"),
@@ -70,7 +70,7 @@ fn each_role_has_the_rights_that_its_workload_asked_for() {
     let version = moto.ask("iam", "get_policy_version", json!({"PolicyArn": policy, "VersionId": "v1"}));
     let document = &version["PolicyVersion"]["Document"];
     assert_eq!(document["Statement"][1]["Resource"], format!("arn:aws:s3:::{pictures}/*"));
-    // And the bucket lets in the roles of its readers.
+    // And the bucket allows the roles of its readers.
     let policy = || {
         let answer = moto.ask("s3", "get_bucket_policy", json!({"Bucket": pictures}));
         serde_json::from_str::<Value>(answer["Policy"].as_str().expect("a text")).expect("JSON")
@@ -81,7 +81,7 @@ fn each_role_has_the_rights_that_its_workload_asked_for() {
     assert_eq!((&workload["PICTURES"], &workload["REGION"]), (&json!(pictures), &json!("eu-central-1")));
     workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
 
-    // A second reader: its role joins the first one's in the bucket's policy.
+    // A second reader: its role is added to the first one's in the bucket's policy.
     let reader = fs::read_to_string(workspace.path("apps/gallery.yaml")).expect("a file");
     let reader = reader
         .replace("name: gallery", "name: report")
@@ -90,7 +90,7 @@ fn each_role_has_the_rights_that_its_workload_asked_for() {
     workspace.write("apps/report.yaml", &reader);
     workspace.purlin(&["up", "--yes"]).says("updated s3-policy.read-only#shared.pictures");
     assert_eq!(policy()["Statement"][0]["Principal"]["AWS"].as_array().map(Vec::len), Some(2));
-    // It goes again, and no right of it stays.
+    // It is removed again, and none of its rights stays.
     fs::remove_file(workspace.path("apps/report.yaml")).expect("removed");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(policy()["Statement"][0]["Principal"]["AWS"], gallery);

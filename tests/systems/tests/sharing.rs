@@ -1,5 +1,5 @@
-//! `examples/requirements/postgres` on a real server: two applications that share an account, each with a database of
-//! its own. Whoever comes first makes the account, and it goes with the last.
+//! `examples/requirements/postgres` on a real server: two applications that share an account, each
+//! with its own database. The first one creates the account, and the last one deletes it.
 #![allow(clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::fs;
@@ -17,7 +17,7 @@ fn example(server: &Postgres) -> Workspace {
     let workspace = Workspace::new();
     let from = root().join("examples/requirements/postgres");
     put(&from, workspace.folder(), &|text| text.replace(PORT, &server.port.to_string()));
-    // Not a document, so its name does not end as those do.
+    // Not a document, so its name has another extension.
     let credentials = format!("app/database/server.administrator: {PASSWORD}\n");
     fs::write(workspace.folder().join("administrator"), credentials).expect("written");
     workspace
@@ -51,12 +51,12 @@ fn two_applications_share_an_account_and_it_goes_with_the_last() {
         workspace.run(&[&["destroy", "--yes", "--allow-data-loss", "--app", app], more].concat())
     };
 
-    // Nobody has said the administrator's password.
+    // The administrator's password is missing.
     up("orders", &[]).expect(2).says("administrator");
     assert_eq!(there(), begin);
     drop(up("orders", &["--credentials", "administrator"]).expect(0));
     assert_eq!(there(), all(&["team"], &["orders"]));
-    // The second one is asked for nothing.
+    // The second one needs no input.
     up("invoices", &[]).expect(0).says("it stands for `installation.default#app/database/server` of dev of");
     assert_eq!(there(), all(&["team"], &["invoices", "orders"]));
     let owners = "SELECT string_agg(DISTINCT pg_get_userbyid(datdba), ',') FROM pg_database WHERE datname IN ('orders', 'invoices')";
@@ -71,7 +71,7 @@ fn two_applications_share_an_account_and_it_goes_with_the_last() {
     drop(destroy("orders", &["--orphan-shared"]).expect(0));
     assert_eq!(there(), all(&["team"], &["invoices"]));
     up("invoices", &["--refresh"]).expect(0).says("Nothing to change");
-    // A third one comes, and the second one goes.
+    // A third one is added, and the second one removed.
     drop(up("returns", &[]).expect(0));
     drop(destroy("invoices", &[]).expect(0));
     assert_eq!(there(), all(&["team"], &["returns"]));

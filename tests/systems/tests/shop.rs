@@ -1,4 +1,5 @@
-//! `examples/shop` on the real servers: made, used, changed behind its back, repaired, and gone.
+//! `examples/shop` on the real servers: created, used, changed outside of Purlin, repaired, and
+//! deleted.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs)]
 
 use purlin_systems::shop::Shop;
@@ -35,7 +36,7 @@ fn the_shop_lives_on_real_servers() {
     }
     assert_eq!(made.len(), 10, "{made:#?}");
 
-    // What the workload is told is what works.
+    // The workload's values work.
     let told =
         workspace.purlin(&["outputs", "apps", "platform", "--show-secrets", "--format", "json"]).json();
     let variables = &told["workloads"]["orders"]["spec"]["containers"]["main"]["variables"];
@@ -54,7 +55,7 @@ fn the_shop_lives_on_real_servers() {
     let shown = workspace.purlin(&["outputs", "apps", "platform"]);
     assert!(!shown.to_string().contains(text("DB_PASSWORD")), "{shown}");
 
-    // Somebody changes things by hand: found, told, repaired.
+    // Somebody changes things manually: found, reported, repaired.
     shop.postgres.ask("ALTER ROLE shop_orders CREATEDB");
     let record = json!({"rrsets": [{
         "name": "www.shop.example.", "type": "A", "ttl": 60, "changetype": "REPLACE",
@@ -75,7 +76,7 @@ fn the_shop_lives_on_real_servers() {
         shop.aws.ask("s3", "get_bucket_versioning", json!({"Bucket": "shop-development-images"}));
     assert_eq!(versioning["Status"], "Enabled");
 
-    // A bucket with something in it is not thrown away unasked.
+    // A bucket with contents is not deleted without consent.
     let kept = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1);
     let kept = kept.says("shop-development-images");
     assert!(kept.to_string().contains("not empty") || kept.to_string().contains("objects"), "{kept}");

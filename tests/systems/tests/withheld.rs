@@ -1,5 +1,5 @@
-//! Secrets of many shapes through every driver for a real system: the system has them, and nothing
-//! that Purlin says or stores holds one in clear.
+//! Secrets of many shapes through every driver for a real system: the system has them, and none of
+//! Purlin's output or storage holds one in clear.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use purlin_systems::kubernetes::{Kubernetes, TOKEN};
@@ -13,12 +13,12 @@ use purlin_systems::workspace::component;
 use purlin_systems::{Done, Workspace};
 use serde_json::{Value, json};
 
-/// What a document says to read a shape of the vault.
+/// The expression in a document that reads a shape of the vault.
 fn read(name: &str) -> String {
     format!("${{resources['vault.default#shared.vault'].outputs.{name}}}")
 }
 
-/// The shapes that are texts, but for these.
+/// The shapes that are texts, except these.
 fn texts(but: &[&str]) -> Vec<(&'static str, String)> {
     let text = |(name, secret): (&'static str, Value)| Some((name, secret.as_str()?.to_owned()));
     shapes().into_iter().filter_map(text).filter(|(name, _)| !but.contains(name)).collect()
@@ -31,7 +31,7 @@ fn definition(kind: &str, driver: &str, inputs: &Value) -> Value {
     })
 }
 
-/// A workspace with a vault that gives the shapes, and a type `kind` that a driver makes.
+/// A workspace with a vault that gives the shapes, and a type `kind` of a driver.
 fn workspace(driver: &str, grants: &Value, inputs: &Value, shared: &[(&str, Value)]) -> Workspace {
     let vault: serde_json::Map<String, Value> =
         shapes().into_iter().map(|(name, secret)| (name.to_owned(), secret)).collect();
@@ -66,7 +66,7 @@ fn workspace(driver: &str, grants: &Value, inputs: &Value, shared: &[(&str, Valu
     workspace
 }
 
-/// Runs what shows and stores things, and looks for the secrets in all of it.
+/// Runs commands that show and store things, and searches their results for the secrets.
 #[track_caller]
 fn withheld(workspace: &Workspace, others: &[&str], resource: &str) {
     let mut needles = needles();
@@ -102,7 +102,7 @@ fn withheld(workspace: &Workspace, others: &[&str], resource: &str) {
     holds_none("the plan", &std::fs::read(workspace.path(".kept.plan")).expect("a plan"), &needles);
 }
 
-/// Destroys it all, in silence about the secrets.
+/// Destroys everything, without revealing the secrets.
 #[track_caller]
 fn destroyed(workspace: &Workspace) {
     let done = workspace.purlin(&["destroy", "--yes", "--allow-data-loss", "-vv"]);
@@ -222,7 +222,7 @@ fn through_dns() {
         },
     });
     let grants = json!({"http": [format!("{}/*", dns.url())]});
-    // Blanks around a text are no part of a record.
+    // Spaces around a text are not part of a record.
     let texts = texts(&["empty", "long", "control", "lines", "pem", "unicode", "padded"]);
     let shared: Vec<(&str, Value)> =
         texts.iter().map(|(name, _)| (*name, json!({"name": name, "content": read(name)}))).collect();

@@ -1,4 +1,4 @@
-//! Answers that are too large, too deep, or lies.
+//! Answers that are too large, too deep, or false.
 
 use super::{Attack, failed, state};
 use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
@@ -9,7 +9,7 @@ use serde_json::json;
 pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result<State, Failure>> {
     let bytes = attack.number("bytes", 8 << 20);
     Some(Ok(match name {
-        // Whatever the test wants, word by word.
+        // The answer that the test requests, verbatim.
         "answer" => {
             let manifest = |file: &serde_json::Value| ManifestFile {
                 name: attack.filled(file["name"].as_str().unwrap_or_default()),
@@ -48,7 +48,7 @@ pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result
             let fault = InvalidInput { pointer: "/values".into(), message: "x".repeat(1_000) };
             return Some(Err(Failure::InvalidInputs(vec![fault; attack.number("count", 4_000)])));
         }
-        // Small things that grow when they are read.
+        // Small values that grow when they are read.
         "many-lists" => {
             State { outputs: format!("{{\"x\":[{}[]]}}", "[],".repeat(1_300_000)), ..state(&json!({})) }
         }
@@ -56,7 +56,7 @@ pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result
             let numbers = "0,".repeat(attack.number("count", 2_000_000));
             State { outputs: format!("{{\"x\":[{numbers}0]}}"), ..state(&json!({})) }
         }
-        // Places that are secret, as many as there are manifests to look for them in.
+        // Secret places, as many as there are manifests to search for them.
         "many-places" => {
             let count = attack.number("count", 20_000);
             let place = |n: usize| match attack.text("place").as_str() {
@@ -107,7 +107,7 @@ pub(super) fn perform(attack: &Attack, name: &str, call: &Call) -> Option<Result
     }))
 }
 
-/// A failure that says something in every place.
+/// A failure with text in every place.
 fn failure(attack: &Attack) -> Failure {
     let message = attack.filled(&attack.text("text"));
     match attack.text("kind").as_str() {

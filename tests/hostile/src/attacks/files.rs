@@ -1,4 +1,4 @@
-//! Ways out of granted folders, and into what may only be read.
+//! Ways out of granted folders, and writes to read-only ones.
 
 use super::{Attack, failed, state};
 use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
@@ -13,7 +13,7 @@ const FOLLOW: PathFlags = PathFlags::SYMLINK_FOLLOW;
 pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<State, Failure>> {
     let folder = || get_directories().remove(attack.number("folder", 0)).0;
     Some(match name {
-        // Paths go to the host as they are; the standard library would mend them.
+        // Paths go to the host unchanged; the standard library would correct them.
         "file" => one(attack, &folder())
             .map(|found| state(&found))
             .map_err(|code| failed(format!("ErrorCode::{}", code.name()))),
@@ -59,7 +59,7 @@ fn one(attack: &Attack, folder: &Descriptor) -> Result<Value, ErrorCode> {
             let flags = DescriptorFlags::WRITE;
             folder.open_at(FOLLOW, &path, OpenFlags::CREATE, flags)?.write(b"overwritten", 0)?;
         }
-        // What was opened to be read is written to.
+        // Writes to a file that was opened for reading.
         "write-anyway" => {
             folder
                 .open_at(FOLLOW, &path, OpenFlags::empty(), DescriptorFlags::READ)?

@@ -1,4 +1,4 @@
-//! Floods of things that the host keeps.
+//! Floods of objects that the host keeps.
 
 use super::{Attack, state};
 use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
@@ -14,7 +14,7 @@ use wasip2::sockets::network::IpAddressFamily;
 use wasip2::sockets::tcp_create_socket::create_tcp_socket;
 use wasip2::sockets::udp_create_socket::create_udp_socket;
 
-/// Makes things without end, or until no more are made.
+/// Creates objects without end, or until no more are created.
 fn hold<T>(count: usize, mut make: impl FnMut(usize) -> Option<T>) -> State {
     let mut held = Vec::new();
     for n in 0..count {
@@ -86,7 +86,7 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
                 &json!({"entries": count, "more": entries.read_directory_entry().is_ok_and(|e| e.is_some())}),
             )
         }
-        // One big thing in place of many.
+        // One large object instead of many.
         "large-fields" => {
             let fields = Fields::new();
             let value = vec![b'x'; 60_000];

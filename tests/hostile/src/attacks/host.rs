@@ -1,4 +1,4 @@
-//! What a command-line program gets from its host.
+//! The host's services for a command-line program.
 
 use super::{Attack, state};
 use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
@@ -27,7 +27,7 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
         }
         "randomness" => state(&json!({"bytes": get_random_bytes(bytes).len()})),
         "insecure-randomness" => state(&json!({"bytes": get_insecure_random_bytes(bytes).len()})),
-        // More zeroes than a stream takes at once.
+        // More zeros than a stream accepts at once.
         "zeroes" => {
             let stream = get_stdout();
             state(&json!({"written": stream.write_zeroes(bytes).is_ok()}))

@@ -1,4 +1,4 @@
-//! More memory and stack than there is.
+//! More memory and stack than allowed.
 
 use super::{Attack, state};
 use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
@@ -13,7 +13,7 @@ pub(super) fn perform(_: &Attack, name: &str, _: &Call) -> Option<Result<State, 
             while memory_grow::<0>(1) != usize::MAX {
                 pages += 1;
             }
-            // It was refused, and goes on as if nothing had happened.
+            // It was denied, and continues as if nothing had happened.
             state(&json!({"pages": pages}))
         }
         "grow-by-4-gib" => state(&json!({"refused": memory_grow::<0>(65_535) == usize::MAX})),
@@ -30,14 +30,14 @@ pub(super) fn perform(_: &Attack, name: &str, _: &Call) -> Option<Result<State, 
     }))
 }
 
-/// Much on the stack in memory.
+/// Uses much of the stack in memory.
 #[inline(never)]
 fn dig(depth: u64) -> u64 {
     let pad = std::hint::black_box([depth; 64]);
     if depth == u64::MAX { 0 } else { dig(depth + 1) + pad[3] }
 }
 
-/// Nothing on the stack in memory: the machine's own.
+/// Uses nothing of the stack in memory: only the machine's own.
 #[inline(never)]
 fn sink(depth: u64) -> u64 {
     if std::hint::black_box(depth) == u64::MAX { 0 } else { sink(depth + 1).wrapping_mul(3) ^ depth }

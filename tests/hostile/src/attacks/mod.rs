@@ -14,7 +14,7 @@ use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
 use crate::bindings::purlin::driver::types::Call;
 use serde_json::{Value, json};
 
-/// What is to be done.
+/// The attack to carry out.
 pub(crate) struct Attack {
     pub(crate) values: Value,
     pub(crate) secret: String,
@@ -48,13 +48,13 @@ impl Attack {
         self.values[name].as_u64().map_or(default, |number| number as usize)
     }
 
-    /// A list of texts, with the secret where it is asked for.
+    /// A list of texts, with the secret if requested.
     pub(crate) fn texts(&self, name: &str) -> Vec<String> {
         let texts = self.values[name].as_array().into_iter().flatten();
         texts.filter_map(Value::as_str).map(|text| self.filled(text)).collect()
     }
 
-    /// Attacks in this function, where that is wanted.
+    /// Attacks in this function, if requested.
     pub(crate) fn at(&self, function: &str) -> Result<(), Failure> {
         if self.values["at"] == function {
             let call = Call { idempotency_key: String::new(), deadline: 0 };

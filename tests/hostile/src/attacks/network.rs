@@ -11,7 +11,7 @@ use wasip2::sockets::tcp_create_socket::create_tcp_socket;
 
 pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<State, Failure>> {
     let result = match name {
-        // Asks for many names and waits for none.
+        // Looks up many names and waits for none.
         "look-ups" => {
             let network = instance_network();
             let mut held = Vec::new();

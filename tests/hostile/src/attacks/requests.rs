@@ -1,4 +1,4 @@
-//! Requests that should not be, and servers that should not be trusted.
+//! Forbidden requests, and untrustworthy servers.
 
 use super::{Attack, failed, state};
 use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
@@ -13,7 +13,7 @@ use wasip2::io::streams::StreamError;
 pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<State, Failure>> {
     let result = match name {
         "request" => request(attack),
-        // The answer is waited for; the request never ends.
+        // It waits for the answer; the request never ends.
         "request-without-end" => begin(attack).and_then(|(going, body)| {
             let answer = wait(&going)?;
             drop(body);
@@ -26,7 +26,7 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
                 stream.blocking_write_and_flush(&piece).map_err(|error| format!("{error:?}"))?;
             }
         }),
-        // As many as there can be, and nobody reads what comes.
+        // As many as possible, without reading the answers.
         "requests-unread" => {
             let mut held = Vec::new();
             let mut last = String::new();
@@ -45,7 +45,7 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
             std::thread::sleep(std::time::Duration::from_millis(100));
             Ok(json!({"held": held.len(), "last": last}))
         }
-        // Answers that are there, and nobody reads.
+        // Answers that have arrived, and that it does not read.
         "answers-held" => {
             let mut held = Vec::new();
             let mut last = String::new();

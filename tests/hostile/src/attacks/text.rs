@@ -1,4 +1,4 @@
-//! Words in every channel: secrets, commands for terminals, floods.
+//! Text in every channel: secrets, terminal commands, floods.
 
 use super::{Attack, state};
 use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
@@ -9,7 +9,7 @@ use serde_json::json;
 use std::io::Write as _;
 
 impl Attack {
-    /// A text with the secret, in the dress that is asked for, where `{secret}` stands.
+    /// A text with the secret, in the requested encoding, in place of `{secret}`.
     pub(crate) fn filled(&self, text: &str) -> String {
         text.replace("{secret}", &dressed(&self.secret, &self.text("dress")))
     }

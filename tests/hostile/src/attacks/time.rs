@@ -1,4 +1,4 @@
-//! More time than there is.
+//! More time than allowed.
 
 use super::{Attack, failed, state};
 use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
@@ -28,7 +28,7 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
             subscribe_instant(u64::MAX).block();
             state(&json!({}))
         }
-        // Each wait is over at once, so that none takes a turn.
+        // Each wait ends at once, so that none yields.
         "wait-for-nothing" => loop {
             subscribe_duration(0).block();
         },

@@ -1,4 +1,4 @@
-//! What the users of tests asked for, from the audit log of the API server.
+//! The requests of the users of tests, from the audit log of the API server.
 
 use serde_json::Value;
 
@@ -9,15 +9,15 @@ use super::Kubernetes;
 pub struct Request {
     /// Such as `get` or `patch`.
     pub verb: String,
-    /// The plural of the kind; empty where no object was asked for.
+    /// The plural of the kind; empty if no object was requested.
     pub kind: String,
-    /// Empty for what is cluster-wide.
+    /// Empty for cluster-wide objects.
     pub namespace: String,
     /// Empty for lists.
     pub name: String,
     /// Of the answer.
     pub status: u64,
-    /// Whether it was to change nothing.
+    /// Whether it was a rehearsal.
     pub rehearsal: bool,
 }
 
@@ -29,7 +29,7 @@ impl Kubernetes {
         all.into_iter().skip(told).collect()
     }
 
-    /// How often a user of tests made an object of this name.
+    /// How often a user of tests created an object with this name.
     pub fn made(&self, kind: &str, namespace: &str, name: &str) -> usize {
         let is_it = |request: &Request| {
             request.kind == kind.split('.').next().unwrap_or_default()
@@ -43,7 +43,7 @@ impl Kubernetes {
     fn all_requests(&self) -> Vec<Request> {
         let log = std::fs::read(self.api.folder().join("audit.log")).unwrap_or_default();
         let log = String::from_utf8_lossy(&log).into_owned();
-        // A line that is being written is no JSON yet.
+        // A line that is being written is not valid JSON yet.
         log.lines().filter_map(|line| serde_json::from_str(line).ok()).map(|event| read(&event)).collect()
     }
 }

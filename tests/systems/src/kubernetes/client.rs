@@ -1,4 +1,4 @@
-//! Requests by hand, through `kubectl proxy`.
+//! Manual requests, through `kubectl proxy`.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
@@ -13,12 +13,12 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// Asks, and returns status and JSON; status 0 where nobody answers.
+    /// Sends a request, and returns status and JSON; status 0 without an answer.
     pub(super) fn ask(self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         self.send(method, path, "application/json", body).unwrap_or_default()
     }
 
-    /// Merges into what is there.
+    /// Merges into the existing object.
     pub(super) fn merge(self, path: &str, patch: &Value) -> (u16, Value) {
         self.send("PATCH", path, "application/merge-patch+json", patch).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! Does to the status of pods what a kubelet does. The images say how pods fare: `broken` is found
-//! nowhere, `slow` takes its time, `failing` ends badly; pods of a job end well.
+//! Sets the status of pods as a kubelet does. The images decide the outcome: `broken` does not
+//! exist, `slow` takes its time, `failing` fails; pods of a job succeed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use super::client::Door;
 
-/// How often it looks.
+/// The interval between two checks.
 const TICK: Duration = Duration::from_millis(100);
-/// How long what is slow takes.
+/// How long a slow pod takes.
 const SLOW: Duration = Duration::from_millis(1500);
 
-/// It looks after the pods of all namespaces until it is dropped.
+/// It handles the pods of all namespaces until it is dropped.
 #[derive(Debug)]
 pub(super) struct Kubelet {
     ended: Arc<AtomicBool>,
@@ -45,7 +45,8 @@ impl Drop for Kubelet {
     }
 }
 
-/// Looks at every pod; `seen` has since when a pod is there, and whether its status is set.
+/// Checks every pod; `seen` has the time of a pod's first appearance, and whether its status is
+/// set.
 fn look(door: Door, seen: &mut HashMap<String, (Instant, bool)>) {
     let (_, pods) = door.ask("GET", "/api/v1/pods", &Value::Null);
     for pod in pods["items"].as_array().into_iter().flatten() {
@@ -57,7 +58,7 @@ fn look(door: Door, seen: &mut HashMap<String, (Instant, bool)>) {
             continue;
         }
         let path = format!("/api/v1/namespaces/{}/pods/{}/status", text("namespace"), text("name"));
-        // One that is gone meanwhile needs no status.
+        // A pod that has gone meanwhile needs no status.
         let (status, _) = door.merge(&path, &json!({"status": status(pod, image)}));
         *is_set = matches!(status, 200 | 404);
     }

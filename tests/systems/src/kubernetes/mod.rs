@@ -1,7 +1,7 @@
-//! Kubernetes on loopback: etcd, and the API server and the controller manager that
-//! `cargo xtask tools` builds. RBAC is on, and what the users of tests ask for is in the audit log.
+//! Kubernetes on loopback: etcd, and the API server and the controller manager that `cargo xtask
+//! tools` builds. RBAC is on, and the requests of the users of tests are in the audit log.
 //!
-//! There are no nodes and no scheduler. What becomes of pods, `kubelet.rs` decides.
+//! There are no nodes and no scheduler. `kubelet.rs` decides the outcome of pods.
 
 mod audit;
 mod client;
@@ -24,15 +24,15 @@ use kubelet::Kubelet;
 
 /// The token of a user who may do everything.
 pub const TOKEN: &str = "token-of-an-administrator";
-/// The token of the user `reader`, who may do what a test allows.
+/// The token of the user `reader`, who has the rights that a test allows.
 pub const READER: &str = "token-of-a-reader";
-/// The token of the tests themselves. What they ask for is not in the audit log.
+/// The token of the tests themselves. Their requests are not in the audit log.
 const TESTER: &str = "token-of-the-tests";
 
-/// How long a cluster may take to do what a test waits for.
+/// How long a test waits for the cluster.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// A cluster that runs. It ends with the test.
+/// A running cluster. It ends with the test.
 #[derive(Debug)]
 pub struct Kubernetes {
     // Fields are dropped in this order: clients before their servers.
@@ -59,22 +59,22 @@ impl Kubernetes {
         self.port
     }
 
-    /// The port of loopback at which `kubectl proxy` passes plain HTTP on to it: whoever cuts
+    /// The port of loopback at which `kubectl proxy` forwards plain HTTP to it: a wire that cuts
     /// messages sees requests there, and no handshakes.
     pub fn plain_port(&self) -> u16 {
         self.door.port
     }
 
-    /// Who signed its certificate, as PEM.
+    /// The authority of its certificate, as PEM.
     pub fn authority(&self) -> String {
         self.authority.pem()
     }
 }
 
-/// Waits until something is there.
+/// Waits until something exists.
 ///
 /// # Panics
-/// When it does not come.
+/// If it does not appear.
 #[track_caller]
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();

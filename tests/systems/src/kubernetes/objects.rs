@@ -1,18 +1,18 @@
-//! Looking at objects and changing them as other clients than Purlin do. A kind is called as in
-//! `kubectl`: by its plural, and by its group where it has one, such as `deployments.apps`.
+//! Reads and changes objects as clients other than Purlin do. Kinds are named as in `kubectl`: by
+//! plural, and by group if there is one, such as `deployments.apps`.
 
 use serde_json::{Value, json};
 
 use super::{Kubernetes, eventually};
 
-/// What the controller manager makes in each namespace.
+/// Objects that the controller manager creates in each namespace.
 const OF_EACH_NAMESPACE: [&str; 3] = ["kube-root-ca.crt", "default", "kubernetes"];
 
 impl Kubernetes {
     /// An object. Cluster-wide ones have the namespace "".
     ///
     /// # Panics
-    /// When the API server says neither that it is there nor that it is not.
+    /// If the API server reports neither that it exists nor that it does not.
     #[track_caller]
     pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<Value> {
         match self.door.ask("GET", &path(kind, namespace, name), &Value::Null) {
@@ -22,7 +22,7 @@ impl Kubernetes {
         }
     }
 
-    /// Names of the objects of a kind in a namespace, but for those that each namespace has.
+    /// Names of the objects of a kind in a namespace, except those that each namespace has.
     pub fn names(&self, kind: &str, namespace: &str) -> Vec<String> {
         let (_, list) = self.door.ask("GET", &path(kind, namespace, ""), &Value::Null);
         let names = list["items"].as_array().into_iter().flatten();
@@ -33,10 +33,10 @@ impl Kubernetes {
             .collect()
     }
 
-    /// Makes an object, which has its namespace in its metadata.
+    /// Creates an object, which has its namespace in its metadata.
     ///
     /// # Panics
-    /// When it is refused.
+    /// If it is rejected.
     #[track_caller]
     pub fn create(&self, kind: &str, object: &Value) -> Value {
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
@@ -46,10 +46,10 @@ impl Kubernetes {
         made
     }
 
-    /// Changes an object as a client does that reads it and writes it back.
+    /// Changes an object like a client that reads it and writes it back.
     ///
     /// # Panics
-    /// When it is refused.
+    /// If it is rejected.
     #[track_caller]
     pub fn edit(
         &self,
@@ -77,7 +77,7 @@ impl Kubernetes {
     /// Sets the status of an object, as its controller does.
     ///
     /// # Panics
-    /// When it is refused.
+    /// If it is rejected.
     #[track_caller]
     pub fn set_status(&self, kind: &str, namespace: &str, name: &str, status: &Value) {
         let path = format!("{}/status", path(kind, namespace, name));
@@ -88,7 +88,7 @@ impl Kubernetes {
     /// Deletes an object in the background, and waits until it is gone.
     ///
     /// # Panics
-    /// When it does not go.
+    /// If it does not disappear.
     #[track_caller]
     pub fn delete(&self, kind: &str, namespace: &str, name: &str) {
         let uid = |object: Value| object["metadata"]["uid"].clone();
@@ -97,10 +97,10 @@ impl Kubernetes {
         eventually("a deletion", || (self.get(kind, namespace, name).map(uid) != before).then_some(()));
     }
 
-    /// Deletes an object in the background. Its finalizers may keep it.
+    /// Deletes an object in the background. Its finalizers may delay that.
     ///
     /// # Panics
-    /// When it is refused.
+    /// If it is rejected.
     #[track_caller]
     pub fn begin_deletion(&self, kind: &str, namespace: &str, name: &str) {
         let options = json!({"propagationPolicy": "Background"});

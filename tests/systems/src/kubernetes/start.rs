@@ -1,4 +1,4 @@
-//! Starting the processes of a cluster, each once the one before it answers.
+//! Starts the processes of a cluster, each once the previous one answers.
 
 use std::cell::Cell;
 use std::fs;
@@ -16,10 +16,10 @@ use super::kubelet::Kubelet;
 use super::{Kubernetes, READER, TESTER, TOKEN};
 
 impl Kubernetes {
-    /// A cluster with nothing in it but what each has; none where a program is not installed.
+    /// An empty cluster; none if a program is not installed.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn start() -> Option<Self> {
         let (etcd, kubectl) = (need("etcd")?, need("kubectl")?);
         let (api, manager) = (need("kube-apiserver")?, need("kube-controller-manager")?);
@@ -42,7 +42,7 @@ impl Kubernetes {
             let folder = folder();
             let mut command = guarded(kubectl, None);
             command.env("HOME", folder.path()).env("KUBECONFIG", folder.path().join("none"));
-            // It insists on a token, and passes on that of a request where it has one.
+            // It requires a token, and forwards that of a request if there is one.
             command.args(["--server", &url("https", port), "--token", "of-nobody"]);
             command.arg("--certificate-authority").arg(given(&folder, "ca.crt", &authority.pem()));
             command.args(["proxy", "--port", &door.port.to_string()]);
@@ -59,7 +59,7 @@ impl Kubernetes {
             command.args(["--secure-port", &port.to_string()]);
             command.arg("--tls-cert-file").arg(&certificate).arg("--tls-private-key-file").arg(&key);
             command.arg("--cert-dir").arg(folder.path().join("certificates"));
-            // Accounts of services are signed with the same key.
+            // Tokens of service accounts are signed with the same key.
             command.arg("--service-account-key-file").arg(&certificate);
             command.arg("--service-account-signing-key-file").arg(&key);
             command.args(["--service-account-issuer", "https://kubernetes.default.svc"]);
@@ -77,7 +77,7 @@ impl Kubernetes {
             command.arg("--kubeconfig").arg(given(&folder, "kubeconfig", &configuration.to_string()));
             command.arg("--service-account-private-key-file").arg(api.folder().join("tls.key"));
             command.args(["--leader-elect=false", "--port=0", "--secure-port=0"]);
-            // A test does not wait for the polite pace of a client of a real cluster.
+            // A test does not wait for the rate limits of clients of a real cluster.
             command.args(["--kube-api-qps=500", "--kube-api-burst=1000"]);
             let account = "/api/v1/namespaces/default/serviceaccounts/default";
             let has_token =
@@ -119,7 +119,7 @@ fn users() -> String {
     format!("{TOKEN},administrator,1,system:masters\n{READER},reader,2\n{TESTER},tester,3,system:masters\n")
 }
 
-/// What the users of tests ask for, once it is answered.
+/// The requests of the users of tests, once answered.
 fn audited() -> Value {
     json!({
         "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],

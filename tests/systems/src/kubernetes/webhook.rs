@@ -1,4 +1,4 @@
-//! A webhook for admission, over HTTPS: it decides which objects of Purlin the cluster takes.
+//! An admission webhook, over HTTPS: it decides which objects of Purlin the cluster accepts.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -33,10 +33,10 @@ struct Shared {
 }
 
 impl Webhook {
-    /// A webhook that admits everything; none where Python is not installed.
+    /// A webhook that admits everything; none if Python is not installed.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn start() -> Option<Self> {
         let (authority, python) = (Authority::new(Key::P256)?, need("python3")?);
         let shared = Arc::<Mutex<Shared>>::default();
@@ -61,20 +61,21 @@ impl Webhook {
         Some(Self { _tls: tls, port, authority, shared })
     }
 
-    /// Refuses the next requests with these statuses, one after the other.
+    /// Rejects the next requests with these statuses, one after the other.
     pub fn refuse(&self, statuses: &[Value]) {
         lock(&self.shared).refusals.extend(statuses.iter().cloned());
     }
 
-    /// How many refusals are left.
+    /// How many rejections are left.
     pub fn left(&self) -> usize {
         lock(&self.shared).refusals.len()
     }
 
-    /// Has a cluster ask it about each ConfigMap of Purlin, and waits until it does.
+    /// Registers it with a cluster for each ConfigMap of Purlin, and waits until the cluster calls
+    /// it.
     ///
     /// # Panics
-    /// When the cluster never asks.
+    /// If the cluster never calls it.
     pub fn decide_for(&self, k8s: &Kubernetes) {
         let authority = data_encoding::BASE64.encode(self.authority.pem().as_bytes());
         k8s.create(
@@ -100,11 +101,11 @@ impl Webhook {
         });
     }
 
-    /// Tells the cluster that it has side effects, so that it cannot rehearse, and waits until the
-    /// cluster acts on it. Only the older version of the kind allows that.
+    /// Declares to a cluster that it has side effects, so that it cannot rehearse, and waits until
+    /// that takes effect. Only the older version of the kind allows that.
     ///
     /// # Panics
-    /// When the cluster never does.
+    /// If that never takes effect.
     pub fn has_effects(&self, k8s: &Kubernetes) {
         let path = "/apis/admissionregistration.k8s.io/v1beta1/validatingwebhookconfigurations/policy";
         let mut policy = k8s.door.ask("GET", path, &Value::Null).1;
@@ -118,7 +119,7 @@ impl Webhook {
     }
 }
 
-/// Asks whether a ConfigMap of Purlin could be made.
+/// Rehearses the creation of a ConfigMap of Purlin.
 fn rehearse(k8s: &Kubernetes) -> (u16, Value) {
     let probe = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "probe", "labels": {MARK: "probe"}},

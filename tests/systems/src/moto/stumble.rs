@@ -1,5 +1,5 @@
-//! A wire on which single requests go wrong, as they do with AWS: it is busy, it fails, or its
-//! answer never comes.
+//! A wire on which single requests fail, as they do with AWS: it is busy, it fails, or its answer
+//! never comes.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -8,20 +8,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Workspace;
 
-/// How a request goes wrong.
+/// How a request fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// It is not looked at: come back later.
+    /// It is not processed: try again later.
     Busy,
     /// It is carried out, and the answer is an error of the server.
     Broken,
     /// It is carried out, and the connection ends without an answer.
     Lost,
-    /// The connection ends before it is looked at.
+    /// The connection ends before it is processed.
     Dropped,
 }
 
-/// Each of them, and how often in a row: once, or more often than a call is patient.
+/// Each of them, and how often in a row: once, or more often than a call retries.
 pub const TROUBLES: [(Trouble, usize); 4] =
     [(Trouble::Busy, 5), (Trouble::Broken, 1), (Trouble::Lost, 5), (Trouble::Dropped, 1)];
 
@@ -35,7 +35,7 @@ pub struct Wire {
 #[derive(Debug, Default)]
 struct Shared {
     seen: AtomicUsize,
-    /// The first request that goes wrong, counted from 1, how many do, and how.
+    /// The first request that fails, counted from 1, how many fail, and how.
     plan: Mutex<Option<(usize, usize, Trouble)>>,
 }
 
@@ -65,13 +65,13 @@ impl Wire {
         self.shared.seen.store(0, Ordering::SeqCst);
     }
 
-    /// Runs a command again and again, each time in a scene of its own, with `times` requests that
-    /// go wrong from one place later on, until there is no such place. Where the command fails it
-    /// runs once more in peace, and has to succeed. Returns how many places there were, and after
-    /// how many of them it failed.
+    /// Runs a command repeatedly, each time in a fresh scene, with `times` failing requests from
+    /// one place later on, until there is no such place. If the command fails it runs once more
+    /// undisturbed, and must succeed. Returns how many places there were, and how many of them made
+    /// it fail.
     ///
     /// # Panics
-    /// When the second run fails.
+    /// If the second run fails.
     pub fn at_every_request(
         &self,
         (trouble, times): (Trouble, usize),
@@ -100,7 +100,7 @@ impl Wire {
     }
 }
 
-/// One request, for each has a connection of its own.
+/// One request, because each has a separate connection.
 fn exchange(mut program: TcpStream, server: u16, shared: &Shared) {
     let Some(request) = whole(&mut program) else { return };
     let number = shared.seen.fetch_add(1, Ordering::SeqCst) + 1;

@@ -1,4 +1,4 @@
-//! Answers that are lost: nothing is made twice, nothing forgotten, nothing guessed.
+//! Lost answers: nothing is created twice, nothing forgotten, nothing guessed.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn a_lost_answer_makes_nothing_twice() {
             scene.up().says("Nothing to change");
         }
     }
-    // What was said once, in the answer that was lost, nobody knows; what was made is not forgotten.
+    // Values that were only in the lost answer are unknown; the created object is not forgotten.
     let scene = Scene::new(&service.url(), &found(&service.url(), "token"), &none());
     service.fault("POST", Fault::LoseAnswer);
     scene.fails().says("does not tell the outputs `token`");
@@ -88,7 +88,7 @@ fn what_nobody_can_look_for_is_left_to_a_person() {
     scene.workspace.purlin(&["import", "--yes", THING, &id]);
     scene.up().says("Nothing to change");
     assert_eq!(things(&service, "lost").len(), 1);
-    // An API with idempotency keys needs nobody.
+    // An API with idempotency keys needs no person.
     service.empty();
     values["idempotency_header"] = json!("Idempotency-Key");
     let scene = Scene::new(&service.url(), &values, &none());

@@ -23,7 +23,7 @@ fn a_kill_at_any_message_makes_nothing_twice() {
         assert_eq!(all.len(), 1, "{all:?}");
         assert_eq!(all[0]["size"], size);
     };
-    // The token is said once, and lost with the answer.
+    // The token is returned once, and lost with the answer.
     let quiet = |mut values: Value| {
         values["secret_outputs"] = json!({});
         values

@@ -1,4 +1,4 @@
-//! The life of a thing: made, looked at, changed, replaced, imported, deleted.
+//! The life of a thing: created, read, changed, replaced, imported, deleted.
 
 use purlin_systems::powerdns::{KEY, PowerDns};
 use purlin_systems::rest::Service;
@@ -14,7 +14,7 @@ fn a_thing_lives() {
     let secrets = json!({"bearer": "t0ken-of-the-test", "body": {"password": "hidden-in-the-body"}});
     let values = found(&service.url(), "main");
     let scene = Scene::new(&service.url(), &values, &secrets);
-    // Others of the same name do not matter: they bear no mark of ours.
+    // Others with the same name do not matter: they do not have our mark.
     for other in 0..3 {
         service.put(
             "things",
@@ -78,7 +78,7 @@ fn a_thing_that_is_gone_comes_back() {
     scene.workspace.purlin(&["refresh"]).says("it no longer exists");
     scene.up();
     assert_eq!(things(&service, "gone").len(), 1);
-    // Deleting what is gone is a success.
+    // Deleting a missing thing is a success.
     service.empty();
     scene.workspace.purlin(&["destroy", "--yes"]);
 }
@@ -98,7 +98,7 @@ fn a_name_can_be_the_id() {
     scene.wants(&renamed, &none(), &none());
     scene.up();
     assert_eq!(service.all("things").keys().collect::<Vec<_>>(), ["other"]);
-    // What is there already is another's.
+    // An existing thing belongs to another.
     let second = Scene::new(&service.url(), &renamed, &none());
     second.fails().says("`other` is there already");
     second.workspace.purlin(&["import", "--yes", THING, "other"]);
@@ -113,7 +113,7 @@ fn a_thing_that_exists_is_imported() {
     service.put("things", "things-0", json!({"id": "things-0", "name": "old", "size": 5}));
     let scene = Scene::new(&service.url(), &found(&service.url(), "old"), &none());
     scene.workspace.run(&["import", "--yes", THING, "things-7"]).expect(2).says("there is no `things-7`");
-    // The token was told to whoever made it.
+    // Only the creator received the token.
     scene.workspace.purlin(&["import", "--yes", THING, "things-0"]).says("does not tell the outputs `token`");
     let mut values = found(&service.url(), "old");
     values["secret_outputs"] = json!({});
@@ -136,7 +136,7 @@ fn what_a_developer_gives_stays_in_its_place() {
     scene.wants(&values, &none(), &json!({"name": "../operations/x?y=z"}));
     scene.up();
     assert_eq!(service.all("things").keys().collect::<Vec<_>>(), ["..%2Foperations%2Fx%3Fy%3Dz"]);
-    // Without `update` what changes is replaced.
+    // Without `update`, changes replace.
     scene.wants(&size(values, 2), &none(), &json!({"name": "../operations/x?y=z"}));
     scene.workspace.purlin(&["plan"]).says("1 to replace");
     scene.up();
@@ -182,7 +182,7 @@ fn an_api_that_others_wrote_is_spoken_to() {
     scene.wants(&values("Master"), &secrets, &none());
     scene.up().says("1 updated");
     assert_eq!(dns.api("GET", "/zones/rest.example.", &Value::Null).1["kind"], "Master");
-    // Another that wants the same zone.
+    // Another resource with the same zone.
     let other = Scene::new(&dns.url(), &values("Native"), &secrets);
     other.fails().says("rest.example.");
     scene.workspace.purlin(&["destroy", "--yes"]);

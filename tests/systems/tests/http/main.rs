@@ -1,5 +1,5 @@
-//! `purlin/http` against a service that misbehaves as services do, and against an API that others
-//! wrote.
+//! `purlin/http` against a service that misbehaves as services do, and against an API of another
+//! project.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod doubt;
@@ -82,7 +82,7 @@ impl Scene {
     }
 }
 
-/// A thing with an id of the server's choice, which is found by name and mark.
+/// A thing with an id of the server's choice, which can be found by name and mark.
 fn found(url: &str, name: &str) -> Value {
     json!({
         "base_url": url,
@@ -97,7 +97,7 @@ fn found(url: &str, name: &str) -> Value {
     })
 }
 
-/// A thing that nobody can look for.
+/// A thing that cannot be found.
 fn lost(url: &str) -> Value {
     let mut values = found(url, "lost");
     values.as_object_mut().expect("an object").retain(|name, _| name != "find" && name != "mark");

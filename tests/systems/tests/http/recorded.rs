@@ -1,4 +1,4 @@
-//! What is recorded stops working: a credential is rotated, a service moves.
+//! The recorded connection stops working: a credential is rotated, a service moves.
 
 use purlin_systems::rest::{Fault, Service};
 use serde_json::json;
@@ -62,7 +62,7 @@ fn another_service_gets_a_thing_of_its_own() {
     let ports = [&first, &second].map(|service| format!("\"{}/*\"", service.url())).join(", ");
     scene.settings(&format!("http: [{ports}]"), "time: 20s");
     scene.wants(&found(&second.url(), "main"), &none(), &none());
-    // What is recorded is looked for where it was made.
+    // A recorded thing is searched where it was created.
     let _ = scene.workspace.purlin(&["refresh"]);
     scene.workspace.purlin(&["plan"]).says("`/connection/base_url` cannot be changed in place");
     scene.up().says("1 replaced");

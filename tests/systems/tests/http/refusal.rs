@@ -1,4 +1,4 @@
-//! What is refused, and what asks for patience.
+//! Errors, and requests for a retry.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -21,14 +21,14 @@ fn patience_is_given_where_it_is_asked_for() {
     service.fault("GET", Fault::LoseAnswer);
     scene.up();
     assert_eq!(things(&service, "busy").len(), 1);
-    // A status of the declaration's own.
+    // A status from the declaration.
     let mut values = size(values, 2);
     values["retry"] = json!([423]);
     scene.wants(&values, &none(), &none());
     service.fault("PATCH", Fault::Refuse(423, vec![("retry-after", "1".to_owned())], "locked".to_owned()));
     scene.up();
     assert_eq!(things(&service, "busy")[0]["size"], 2);
-    // Slow is not lost.
+    // A slow answer is not lost.
     service.fault("GET", Fault::Slow(Duration::from_millis(1500)));
     scene.workspace.purlin(&["refresh"]);
     scene.up().says("Nothing to change");
@@ -52,7 +52,7 @@ fn what_is_refused_is_said_and_nothing_is_recorded() {
     assert!(service.all("things").is_empty());
     let state = scene.workspace.purlin(&["state", "list"]).to_string();
     assert!(!state.contains("shared.thing"), "{state}");
-    // Lists that lead elsewhere are not followed: credentials would go along.
+    // Lists that lead elsewhere are not followed, because credentials would be sent there.
     service.fault(
         "GET",
         Fault::DoAndAnswer(200, "{\"items\": [], \"next\": \"http://127.0.0.1:1/x\"}".to_owned()),
@@ -67,7 +67,7 @@ fn what_is_refused_is_said_and_nothing_is_recorded() {
     let told = scene.workspace.run(&["up", "--yes"]).expect(2);
     told.says(&format!("`purlin/http` is not granted POST requests to `{}/*`", service.url()))
         .says(&format!("- \"POST,PATCH,DELETE {}/*\"", service.url()));
-    // A path that is not granted is found where it is asked for.
+    // A path that is not granted shows where it is requested.
     scene.settings(&format!("http: [\"{}/other/*\"]", service.url()), "time: 20s");
     scene.fails().says("is not granted").says(&format!("{}/things", service.url()));
     scene.settings("", "time: 20s");
@@ -87,7 +87,7 @@ fn a_large_body_arrives_whole_or_is_refused() {
     scene.up();
     assert_eq!(things(&service, "large")[0]["blob"], blob);
     scene.workspace.purlin(&["destroy", "--yes"]);
-    // A server that does not even read it, and says so.
+    // A server that does not even read the request, and says so.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     std::thread::spawn(move || {

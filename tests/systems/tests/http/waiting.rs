@@ -1,4 +1,4 @@
-//! What takes its time.
+//! Slow operations.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn a_thing_becomes_ready_in_its_own_time() {
     assert_eq!(scene.outputs()["status"], "ready");
     scene.workspace.purlin(&["destroy", "--yes"]);
     assert!(things(&service, "slow").is_empty(), "it is gone when it is said to be");
-    // Longer than a call may take: it is there, and the next run goes on from there.
+    // Longer than a call may take: it exists, and the next run continues.
     service.takes(Some(Duration::from_millis(2500)));
     scene.settings(&format!("http: [\"{}/*\"]", service.url()), "time: 1500ms");
     scene.fails().says("the resource is \"creating\"");
@@ -31,7 +31,7 @@ fn a_thing_becomes_ready_in_its_own_time() {
     std::thread::sleep(Duration::from_secs(2));
     scene.up();
     assert_eq!((things(&service, "slow").len(), scene.outputs()["status"].as_str()), (1, Some("ready")));
-    // One that breaks is there all the same, and is deleted in the end.
+    // A broken one exists all the same, and is deleted in the end.
     let broken = things(&service, "slow")[0]["id"].as_str().expect("an id").to_owned();
     service.takes(None);
     service.put("things", &broken, json!({"id": broken, "name": "slow", "size": 1, "status": "broken"}));
@@ -54,7 +54,7 @@ fn an_operation_is_followed() {
     assert!(things(&service, "fails").is_empty());
     let state = scene.workspace.purlin(&["state", "list"]).to_string();
     assert!(!state.contains("shared.thing"), "{state}");
-    // It takes longer than the call may.
+    // It takes longer than the limit of the call.
     service.asynchronous(true, false);
     service.takes(Some(Duration::from_millis(2500)));
     let scene = Scene::new(&service.url(), &asynchronous(&service.url(), "long"), &none());

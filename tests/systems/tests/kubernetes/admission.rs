@@ -1,4 +1,4 @@
-//! Objects that the cluster does not admit, because of a quota or a webhook.
+//! Objects that the cluster rejects, because of a quota or a webhook.
 
 use purlin_systems::kubernetes::{Kubernetes, Webhook, eventually};
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ fn a_webhook_decides_what_is_admitted() {
     webhook.decide_for(&k8s);
     let inputs = one(&k8s.url(), &map("a", &json!({"k": "1"})));
     let workspace = workspace(&k8s, &inputs);
-    // A refusal is reported in the webhook's words, and is not blamed on the user's rights.
+    // A rejection is reported in the webhook's words, and is not attributed to missing rights.
     webhook.refuse(&[status(403, "Forbidden", "maps need an owner")]);
     let done = refused(&workspace)
         .says("admission webhook \"policy.shop.example\" denied the request: maps need an owner");
@@ -56,7 +56,7 @@ fn a_webhook_decides_what_is_admitted() {
     assert_eq!((webhook.left(), is_recorded(&workspace)), (0, false));
     webhook.refuse(&[status(422, "Invalid", "maps need an owner")]);
     refused(&workspace).says("invalid input `manifest`").says("maps need an owner");
-    // A request that is refused because the server is busy is repeated.
+    // A request that is rejected because the server is busy is repeated.
     let mut busy = status(429, "TooManyRequests", "busy");
     busy["details"] = json!({"retryAfterSeconds": 1});
     webhook.refuse(&[busy.clone(), busy]);
@@ -88,7 +88,7 @@ fn a_webhook_that_is_gone_or_cannot_rehearse_harms_nothing() {
     webhook.has_effects(&k8s);
     up(&workspace);
     assert_eq!(k8s.names("configmaps", "default"), ["a", "b"]);
-    // The webhook does not answer: nothing changes, and a later run goes on.
+    // The webhook does not answer: nothing changes, and a later run continues.
     drop(webhook);
     give(&workspace, &several(&k8s.url(), &[map("a", &json!({"k": "2"})), map("b", &json!({}))]));
     refused(&workspace).says("failed calling webhook");

@@ -1,4 +1,4 @@
-//! Which cluster it is, who it is, and who is none.
+//! The identity of clusters, and servers that are not clusters.
 
 use purlin_systems::Proxy;
 use purlin_systems::kubernetes::Kubernetes;
@@ -19,7 +19,7 @@ fn another_name_of_a_cluster_loses_nothing_and_another_cluster_gets_the_objects(
     let workspace = workspace_at(&urls, &authorities, &at(&k8s.url(), "1"));
     up(&workspace);
     let before = k8s.get("configmaps", "default", "a").expect("made");
-    // The same cluster by another name: the new one would be the old one.
+    // The same cluster with another name: the new object would be the old one.
     give(&workspace, &at(&alias, "2"));
     refused(&workspace).says("from an earlier life of this resource");
     assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "1");
@@ -29,7 +29,7 @@ fn another_name_of_a_cluster_loses_nothing_and_another_cluster_gets_the_objects(
     up(&workspace);
     let after = k8s.get("configmaps", "default", "a").expect("there");
     assert_eq!((&after["metadata"]["uid"], &after["data"]["k"]), (&before["metadata"]["uid"], &json!("2")));
-    // Another one is another: it moves.
+    // A different cluster: the resource moves.
     give(&workspace, &at(&other.url(), "3"));
     workspace.purlin(&["plan"]).says("`/connection/server` cannot be changed in place");
     up(&workspace).says("replaced");
@@ -50,7 +50,7 @@ fn the_cluster_has_to_prove_who_it_is() {
     let workspace = workspace(&k8s, &inputs);
     up(&workspace);
     unchanged(&workspace);
-    // The same way, for somebody else.
+    // The same way, for another client.
     let seen = kubectl(&k8s, &workspace, &["get", "configmap", "a", "-o", "json"]).expect(0);
     assert_eq!(seen.json()["data"]["k"], "1");
     destroy(&workspace);
@@ -71,7 +71,7 @@ fn it_keeps_the_contract() {
     assert!(k8s.names("deployments.apps", "default").is_empty());
 }
 
-/// Somebody who answers everything in the same way.
+/// A server that answers everything in the same way.
 fn stranger(answer: &'static str) -> u16 {
     use std::io::{Read as _, Write as _};
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");

@@ -1,4 +1,4 @@
-//! Objects and fields that are somebody else's.
+//! Objects and fields of other owners.
 
 use purlin_systems::kubernetes::Kubernetes;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn an_object_that_is_there_is_taken_over_by_an_import() {
     assert_eq!(data(&k8s), json!({"theirs": "1"}));
     workspace.purlin(&["import", "--yes", "k8s#shared.it", ID]).says("adopt");
     up(&workspace);
-    // The documents may name it in these words, too, and go on doing so.
+    // The documents may name it with these words, too, and continue to do so.
     let import = json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment",
         "spec": {"lifecycle": {"k8s#shared.it": {"import": ID}}}});
     workspace.write("import.json", &import.to_string());
@@ -33,7 +33,7 @@ fn an_object_that_is_there_is_taken_over_by_an_import() {
     unchanged(&workspace);
     assert_eq!(data(&k8s), json!({"theirs": "1", "level": "info"}), "what is not ours stays");
 
-    // Another environment of Purlin asks for the same object.
+    // Another environment of Purlin declares the same object.
     let other = scene::workspace(&k8s, &inputs);
     other.run(&["up", "--yes", "--env", "prod"]).expect(1).says("belongs to another resource of Purlin");
     other.run(&["import", "--yes", "k8s#shared.it", ID, "--env", "prod"]).says("belongs to another resource");
@@ -46,18 +46,18 @@ fn a_field_that_nobody_has_looked_at_is_a_conflict() {
     let Some(k8s) = Kubernetes::start() else { return };
     let workspace = scene::workspace(&k8s, &settings(&k8s, &json!({"level": "info"})));
     up(&workspace);
-    // Another manager takes a field that is about to change, and nobody looked.
+    // Another manager takes a field that is about to change, without a read in between.
     k8s.edit("kubectl-edit", "configmaps", "default", "settings", |object| {
         object["data"] = json!({"level": "debug", "theirs": "1"});
     });
     give(&workspace, &settings(&k8s, &json!({"level": "warn"})));
     refused(&workspace).says("`.data.level` (\"kubectl-edit\"").says("force_conflicts: true");
     assert_eq!(data(&k8s)["level"], "debug");
-    // A field that another one has is not taken either.
+    // A field that another manager owns is not taken either.
     give(&workspace, &settings(&k8s, &json!({"level": "debug", "theirs": "2"})));
     workspace.run(&["up", "--yes", "--refresh"]).expect(1).says(".data.theirs");
     assert_eq!(data(&k8s)["theirs"], "1");
-    // Looked at, and taken knowingly.
+    // It is read first, and then taken knowingly.
     let mut inputs = settings(&k8s, &json!({"level": "warn", "theirs": "2"}));
     inputs["values"]["force_conflicts"] = true.into();
     give(&workspace, &inputs);
@@ -78,7 +78,7 @@ fn what_was_looked_at_is_repaired() {
     up(&workspace).says("updated");
     assert_eq!(data(&k8s)["level"], "info");
     unchanged(&workspace);
-    // What leaves the manifest stays as long as another manager has it, too.
+    // A field that leaves the manifest stays while another manager has it, too.
     k8s.edit("kubectl-edit", "configmaps", "default", "settings", |object| {
         object["data"]["level"] = "debug".into();
     });

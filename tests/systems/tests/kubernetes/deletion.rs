@@ -25,7 +25,7 @@ fn a_finalizer_holds_up_a_deletion() {
     undestroyed(&workspace).says("it waits for its finalizers `shop.example/hold`");
     hold(&k8s, "configmaps", "default", "held", &json!([]));
     destroy(&workspace);
-    // Deleted and made by somebody else in between: it is theirs, and stays.
+    // Deleted, and created by somebody else in between: it is theirs, and stays.
     up(&workspace);
     k8s.delete("configmaps", "default", "held");
     k8s.create("configmaps", &within("default", map("held", &json!({"theirs": "1"}))));
@@ -61,7 +61,7 @@ fn a_namespace_goes_when_all_in_it_is_gone() {
     };
     let workspace = workspace(&k8s, &with("140s"));
     up(&workspace);
-    // Others put something in, and keep it.
+    // Others put an object in it, and keep it.
     let mut held = within("shop", map("theirs", &json!({})));
     held["metadata"]["finalizers"] = json!(["shop.example/hold"]);
     k8s.create("configmaps", &held);
@@ -76,7 +76,7 @@ fn a_namespace_goes_when_all_in_it_is_gone() {
         .says("it waits for its finalizers `kubernetes`")
         .says("shop.example/hold in 1 resource instances");
     assert_eq!(k8s.names("configmaps", "shop"), ["theirs"]);
-    // Nothing new comes into it.
+    // Nothing new can be created in it.
     let late = self::workspace(&k8s, &one(&k8s.url(), &within("shop", map("late", &json!({})))));
     late.run(&["up", "--yes"]).expect(1).says("because it is being terminated");
     give(&workspace, &with("140s"));
@@ -99,7 +99,7 @@ fn deployed(k8s: &Kubernetes, delete: &Value) -> (Workspace, String) {
 #[test]
 fn what_an_object_owns_goes_first_or_afterwards_or_stays() {
     let Some(k8s) = Kubernetes::start() else { return };
-    // First: the Deployment stays as long as somebody keeps its ReplicaSet.
+    // First: the Deployment stays while somebody keeps its ReplicaSet.
     let (workspace, set) = deployed(&k8s, &json!({"timeout": "1s"}));
     hold(&k8s, "replicasets.apps", "default", &set, &json!(["shop.example/hold"]));
     undestroyed(&workspace).says("it waits for its finalizers `foregroundDeletion`");
@@ -112,7 +112,7 @@ fn what_an_object_owns_goes_first_or_afterwards_or_stays() {
     destroy(&workspace);
     assert!(k8s.names("replicasets.apps", "default").is_empty() && k8s.names("pods", "default").is_empty());
 
-    // Afterwards: the Deployment is gone at once, and the garbage collector takes the rest.
+    // Afterwards: the Deployment is gone at once, and the garbage collector deletes the rest.
     let (workspace, set) = deployed(&k8s, &json!({"timeout": "140s", "propagation": "background"}));
     hold(&k8s, "replicasets.apps", "default", &set, &json!(["shop.example/hold"]));
     destroy(&workspace);
@@ -124,7 +124,7 @@ fn what_an_object_owns_goes_first_or_afterwards_or_stays() {
     hold(&k8s, "replicasets.apps", "default", &set, &json!([]));
     eventually("pods go with it", || k8s.names("pods", "default").is_empty().then_some(()));
 
-    // It stays, and belongs to nobody.
+    // It stays, and has no owner.
     let (workspace, set) = deployed(&k8s, &json!({"timeout": "140s", "propagation": "orphan"}));
     destroy(&workspace);
     assert_eq!(k8s.get("deployments.apps", "default", "web"), None);

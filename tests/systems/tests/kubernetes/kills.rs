@@ -1,5 +1,6 @@
 //! The program is killed at each message that it sends, before it arrives and after the answer, and
-//! runs again. The wire is plain HTTP behind `kubectl proxy`, so that each message is a request.
+//! runs again. The wire is plain HTTP in front of `kubectl proxy`, so that each message is a
+//! request.
 
 use purlin_systems::cut::Wire;
 use purlin_systems::interrupt::When;
@@ -15,7 +16,7 @@ fn url(port: u16) -> String {
     format!("http://127.0.0.1:{port}")
 }
 
-/// A Deployment and a ConfigMap, both called after the attempt, and perhaps another ConfigMap.
+/// A Deployment and a ConfigMap, both named after the attempt, and optionally another ConfigMap.
 fn manifests(port: u16, attempt: usize, image: &str, more: bool) -> Value {
     let name = format!("web-{attempt}");
     let mut all = vec![deployment(&name, image, 1), map(&name, &json!({"image": image}))];
@@ -29,7 +30,7 @@ fn scene(k8s: &Kubernetes, port: u16, inputs: &Value) -> Workspace {
     workspace_at(&[url(port)], &k8s.authority(), inputs)
 }
 
-/// Each object was made once and is there, and nothing is left to do.
+/// Each object was created once and exists, and nothing is left to do.
 fn is_whole(k8s: &Kubernetes, attempt: usize, workspace: &Workspace) {
     let name = format!("web-{attempt}");
     for kind in [DEPLOYMENTS, "configmaps"] {
@@ -97,8 +98,8 @@ fn killed_while_it_deletes_it_forgets_nothing() {
     assert!(kills > 5, "{kills}");
 }
 
-/// The connection breaks at each message in turn, and the program lives on: it asks again, or says
-/// what it does not know, and the next run finds what there is.
+/// The connection breaks at each message in turn, and the program continues: it repeats the
+/// request, or reports what it does not know, and the next run finds the result.
 #[test]
 fn a_broken_connection_makes_nothing_twice() {
     let Some(k8s) = Kubernetes::start() else { return };

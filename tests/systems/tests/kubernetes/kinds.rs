@@ -1,4 +1,4 @@
-//! Kinds that the cluster learns, kinds that it does not have, and kinds of several versions.
+//! Kinds that are defined later, missing kinds, and kinds with several versions.
 
 use purlin_systems::kubernetes::Kubernetes;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ fn a_kind_and_its_objects_come_and_go_together() {
     up(&workspace);
     assert_eq!(k8s.get(GADGETS, "default", "g").expect("made")["spec"]["size"], 3);
     unchanged(&workspace);
-    // What its controller says counts from then on.
+    // From then on, its controller's status is decisive.
     let ready = |status: &str| json!({"conditions": [{"type": "Ready", "status": status, "reason": "Worn"}]});
     k8s.set_status(GADGETS, "default", "g", &ready("False"));
     workspace.purlin(&["refresh"]).says("values.wait.for");

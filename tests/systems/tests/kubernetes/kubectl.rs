@@ -1,4 +1,4 @@
-//! `kubectl` beside the driver: it was written by others, and changes the same objects.
+//! `kubectl` beside the driver: an independent client that changes the same objects.
 
 use purlin_systems::kubernetes::{Kubernetes, TOKEN};
 use purlin_systems::{Done, Workspace, tools};
@@ -40,8 +40,8 @@ fn kubectl_and_purlin_see_the_same_cluster() {
     assert_eq!(seen.json()["spec"]["replicas"], 2);
     run(&["rollout", "status", "deployment", "web"]).expect(0).says("successfully rolled out");
 
-    // It applies by the same rules: the field is ours, and a conflict until it is forced. What
-    // kubectl applies lies in a hidden folder: any other manifest would be a resource of ours.
+    // It applies by the same rules: the field is ours, and a conflict until it is forced. The file
+    // for kubectl is in a hidden folder: any other manifest would be a resource of ours.
     workspace.write(".kubectl/other.json", &deployment("web", "shop:1", 4).to_string());
     let apply = ["apply", "--server-side", "-f", ".kubectl/other.json"];
     run(&apply).expect(1).says("with \"purlin\"").says(".spec.replicas");
@@ -49,13 +49,13 @@ fn kubectl_and_purlin_see_the_same_cluster() {
         .expect(0)
         .says("serverside-applied");
     assert_eq!(replicas(), 4);
-    // Not seen, it is a conflict for us; seen, it is drift, and repaired.
+    // If it was not read, it is a conflict for us; if it was, it is drift, and repaired.
     give(&workspace, &one(&k8s.url(), &deployment("web", "shop:1", 3)));
     refused(&workspace).says("`.spec.replicas` (\"kubectl\"");
     workspace.purlin(&["up", "--yes", "--refresh"]);
     assert_eq!(replicas(), 3);
 
-    // A merge patch, a scale, and what it deletes.
+    // A merge patch, a scale, and a deletion.
     run(&["patch", "deployment", "web", "--type=merge", "-p", r#"{"spec": {"replicas": 1}}"#])
         .expect(0)
         .says("patched");
@@ -74,7 +74,7 @@ fn kubectl_and_purlin_see_the_same_cluster() {
     assert_eq!(k8s.get("configmaps", "default", "theirs").expect("there")["data"]["a"], "b");
 }
 
-/// Without `--server-side`, kubectl computes on its own side what it changes.
+/// Without `--server-side`, kubectl computes changes on the client side.
 #[test]
 fn what_kubectl_applied_is_taken_over() {
     let Some(k8s) = Kubernetes::start() else { return };
@@ -88,7 +88,7 @@ fn what_kubectl_applied_is_taken_over() {
     let level = || k8s.get("configmaps", "default", "settings").expect("there")["data"]["level"].clone();
     assert_eq!(level(), "info");
     unchanged(&workspace);
-    // It goes on applying: its change is seen, and repaired.
+    // It continues to apply: its change is detected, and repaired.
     workspace.write(".kubectl/settings.json", &map("settings", &json!({"level": "trace"})).to_string());
     run(&apply).says("configured");
     workspace.purlin(&["refresh"]).says("values.manifest.data.level");

@@ -1,4 +1,4 @@
-//! What becomes of one object from its creation to its end.
+//! The life of one object from its creation to its end.
 
 use purlin_systems::kubernetes::{Kubernetes, TOKEN};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::scene::{
 
 const DEPLOYMENTS: &str = "deployments.apps";
 
-/// Who owns fields of an object, and how they came to.
+/// The owners of an object's fields, and how they became owners.
 fn managers(object: &Value) -> Vec<(&str, &str)> {
     let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
     entries
@@ -41,7 +41,7 @@ fn a_deployment_lives_its_life() {
     );
     unchanged(&workspace);
 
-    // A field that left the manifest leaves the object; what others set stays.
+    // A field that left the manifest leaves the object; fields of others stay.
     k8s.edit("kubectl-annotate", DEPLOYMENTS, "default", "web", |object| {
         object["metadata"]["annotations"]["note"] = "theirs".into();
     });
@@ -60,7 +60,7 @@ fn a_deployment_lives_its_life() {
     assert_eq!(changed["status"]["replicas"], 3, "old pods were waited for");
     unchanged(&workspace);
 
-    // A selector never changes: it is replaced, the old one first.
+    // A selector is immutable: the object is replaced, the old one first.
     let mut other = deployment("web", "shop:2", 1);
     other["spec"]["selector"]["matchLabels"]["tier"] = "front".into();
     other["spec"]["template"]["metadata"]["labels"]["tier"] = "front".into();
@@ -97,7 +97,7 @@ fn what_others_changed_is_found_and_repaired() {
     assert_eq!((&container["image"], &container["env"][0]["name"]), (&json!("shop:1"), &json!("X")));
     unchanged(&workspace);
 
-    // Deleted by hand, it is created again.
+    // If it is deleted manually, it is created again.
     k8s.delete(DEPLOYMENTS, "default", "web");
     workspace.purlin(&["refresh"]).says("it no longer exists");
     up(&workspace);
@@ -133,7 +133,7 @@ fn a_forced_replacement_deletes_the_old_one_first() {
     let workspace = workspace(&k8s, &one(&k8s.url(), &map("a", &json!({"k": "1"}))));
     up(&workspace);
     let before = k8s.get("configmaps", "default", "a").expect("made");
-    // Two objects cannot have one name, so the driver demands that the old one goes first.
+    // Two objects cannot share a name, so the driver requires that the old one is deleted first.
     workspace
         .purlin(&["up", "--yes", "--replace", "k8s#shared.it"])
         .says("its replacement was requested; the old one is deleted first");
@@ -141,7 +141,7 @@ fn a_forced_replacement_deletes_the_old_one_first() {
     assert_ne!(after["metadata"]["uid"], before["metadata"]["uid"]);
     unchanged(&workspace);
 
-    // Forgotten, it is not taken for new; taken over, it is what it was.
+    // After it is forgotten, it is not treated as new; after the import, it is the same as before.
     workspace.purlin(&["state", "forget", "k8s#shared.it", "--yes"]);
     refused(&workspace).says("from an earlier life");
     workspace.purlin(&["import", "--yes", "k8s#shared.it", "v1/ConfigMap/default/a"]);

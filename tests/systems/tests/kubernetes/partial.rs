@@ -1,4 +1,4 @@
-//! Resources of which only a part could be made.
+//! Resources that could only be created in part.
 
 use purlin_systems::kubernetes::Kubernetes;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::scene::{
 #[test]
 fn what_is_made_in_part_is_finished_or_deleted() {
     let Some(k8s) = Kubernetes::start() else { return };
-    // The second object needs a namespace that nobody makes.
+    // The second object needs a namespace that does not exist.
     let lost = within("nowhere", map("b", &json!({})));
     let workspace = workspace(&k8s, &several(&k8s.url(), &[map("a", &json!({})), lost]));
     refused(&workspace).says("namespaces \"nowhere\" not found").says("not made: ConfigMap nowhere/b");
@@ -23,7 +23,7 @@ fn what_is_made_in_part_is_finished_or_deleted() {
     destroy(&workspace);
     assert_eq!((k8s.get("configmaps", "default", "a"), k8s.get("configmaps", "nowhere", "b")), (None, None));
 
-    // What the rehearsal finds leaves nothing behind.
+    // A fault that the rehearsal finds leaves nothing behind.
     let mut wrong = deployment("web", "shop:1", 1);
     wrong["spec"]["template"]["metadata"]["labels"]["app"] = "other".into();
     give(&workspace, &several(&k8s.url(), &[map("a", &json!({})), wrong]));

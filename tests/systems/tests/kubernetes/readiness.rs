@@ -1,4 +1,4 @@
-//! Waiting for objects to do what they are for.
+//! Waiting for objects to become ready.
 
 use purlin_systems::Workspace;
 use purlin_systems::kubernetes::{Kubernetes, eventually};
@@ -31,7 +31,7 @@ fn what_does_not_become_ready_is_told_and_not_forgotten() {
     let workspace = workspace(&k8s, &with("shop:broken", "700ms"));
     refused(&workspace).says("Deployment default/web is not ready after 1 s");
     assert!(is_recorded(&workspace));
-    // Looked at, it is still not ready; asked again, it is still waited for.
+    // A refresh shows that it is still not ready; the next run still waits.
     workspace.purlin(&["refresh"]);
     pod_fails(&k8s, "shop:broken");
     refused(&workspace)
@@ -41,7 +41,7 @@ fn what_does_not_become_ready_is_told_and_not_forgotten() {
     up(&workspace).says("updated");
     unchanged(&workspace);
     assert_eq!(k8s.made(DEPLOYMENTS, "default", "web"), 1);
-    // It breaks by itself: that shows, and is waited for again.
+    // It breaks by itself: that is detected, and the next run waits again.
     k8s.edit("kubectl-edit", DEPLOYMENTS, "default", "web", |object| {
         object["spec"]["template"]["spec"]["containers"][0]["image"] = "shop:broken".into();
     });
@@ -117,7 +117,7 @@ fn a_call_ends_in_time() {
     let workspace = workspace_with(&grants, "10s", &patient);
     workspace.write("ca.pem", &k8s.authority());
     refused(&workspace).says("is not ready").says("`limits.time` of the driver gives more");
-    // Interrupted by a person, it is told what was waited for, and nothing is forgotten.
+    // If a person interrupts it, it reports what it waited for, and nothing is forgotten.
     let config = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("written");
     workspace.write("purlin.yaml", &config.replace("10s", "160s"));
     interrupted(&k8s, &workspace);
@@ -128,7 +128,7 @@ fn a_call_ends_in_time() {
     assert_eq!(k8s.get(DEPLOYMENTS, "default", "web"), None);
 }
 
-/// Interrupts a deployment once it waits: then it looks at the Deployment again and again.
+/// Interrupts a deployment once it waits: then it reads the Deployment repeatedly.
 fn interrupted(k8s: &Kubernetes, workspace: &Workspace) {
     let _ = k8s.requests();
     let child = workspace.start(&["up", "--yes"]);

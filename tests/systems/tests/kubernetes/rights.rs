@@ -1,4 +1,4 @@
-//! What a user may do in the cluster, and what the operator grants the driver.
+//! The rights of a user in the cluster, and the operator's grants for the driver.
 
 use purlin_systems::Workspace;
 use purlin_systems::kubernetes::{Kubernetes, READER, eventually};
@@ -59,7 +59,7 @@ fn who_may_not_is_told_why() {
     eventually_says(&workspace, "User \"reader\" cannot patch resource \"configmaps\"");
     give(&workspace, &inputs);
     up(&workspace);
-    // Who may only look sees drift, and repairs none.
+    // A user who may only read sees drift, and cannot repair it.
     k8s.edit("kubectl-edit", "configmaps", "default", "a", |object| object["data"]["k"] = "2".into());
     give(&workspace, &as_reader(&inputs));
     workspace.purlin(&["refresh"]).says("values.manifest.data.k");
@@ -69,7 +69,7 @@ fn who_may_not_is_told_why() {
     assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "1");
 }
 
-/// Deploys until this is said: a new right takes a moment to take effect.
+/// Deploys until this is printed: a new right takes a moment to take effect.
 fn eventually_says(workspace: &Workspace, text: &str) {
     eventually(text, || {
         let done = workspace.run(&["up", "--yes"]).to_string();

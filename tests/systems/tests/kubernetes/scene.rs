@@ -1,10 +1,10 @@
-//! Workspaces with one resource of the driver, and the objects that it makes.
+//! Workspaces with one resource of the driver, and its objects.
 
 use purlin_systems::kubernetes::{Kubernetes, TOKEN};
 use purlin_systems::{Done, Workspace, workspace};
 use serde_json::{Value, json};
 
-/// How long the driver waits where a test does not say otherwise: enough for a slow machine.
+/// How long the driver waits by default: enough for a slow machine.
 const PATIENCE: &str = "140s";
 
 /// A workspace for a cluster, with one resource that takes its inputs from `k8s.yaml`.
@@ -12,7 +12,7 @@ pub(crate) fn workspace(k8s: &Kubernetes, inputs: &Value) -> Workspace {
     workspace_at(&[k8s.url()], &k8s.authority(), inputs)
 }
 
-/// A workspace whose driver may ask at these URLs, of servers of these authorities.
+/// A workspace whose driver may send requests to these URLs, of servers of these authorities.
 pub(crate) fn workspace_at(urls: &[String], authorities: &str, inputs: &Value) -> Workspace {
     let grants: Vec<String> = urls.iter().map(|url| format!("GET,PATCH,DELETE {url}/*")).collect();
     let grants = json!({"http": grants, "addresses": ["127.0.0.1"], "ca": ["ca.pem"]});
@@ -21,7 +21,7 @@ pub(crate) fn workspace_at(urls: &[String], authorities: &str, inputs: &Value) -
     workspace
 }
 
-/// A workspace whose driver has these grants, and this time for a call.
+/// A workspace whose driver has these grants, and this time limit for a call.
 pub(crate) fn workspace_with(grants: &Value, time: &str, inputs: &Value) -> Workspace {
     let workspace = Workspace::new();
     workspace.write(
@@ -44,7 +44,7 @@ pub(crate) fn workspace_with(grants: &Value, time: &str, inputs: &Value) -> Work
     workspace
 }
 
-/// Documents that ask for one resource of this name.
+/// Documents that declare one resource with this name.
 pub(crate) fn requested(name: &str) -> String {
     let shared = json!({name: {"type": "k8s"}});
     json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"shared": shared}}).to_string()
@@ -143,7 +143,7 @@ pub(crate) fn undestroyed(workspace: &Workspace) -> Done {
     workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1)
 }
 
-/// Nothing is to be done, by the record and by the look of things.
+/// Nothing is to be done, by the record and after a read.
 #[track_caller]
 pub(crate) fn unchanged(workspace: &Workspace) {
     let refreshed = workspace.purlin(&["refresh"]);

@@ -23,7 +23,7 @@ fn shop() -> Vec<Value> {
     ]
 }
 
-/// Several objects in the namespace that is one of them, with a secret part.
+/// Several objects in a namespace that is one of them, with a secret part.
 fn shop_inputs(k8s: &Kubernetes, manifests: &[Value]) -> Value {
     let mut inputs = several(&k8s.url(), manifests);
     inputs["values"]["namespace"] = "shop".into();
@@ -80,7 +80,7 @@ fn several_objects_are_one_resource() {
     assert_eq!(k8s.get("secrets", "shop", "db").expect("there")["data"]["password"], "aHVzaC1odXNo");
     unchanged(&workspace);
 
-    // One leaves, one comes, one is deleted by hand.
+    // One is removed, one added, one deleted manually.
     k8s.delete("services", "shop", "web");
     let mut next = shop();
     next.remove(1);
@@ -91,7 +91,7 @@ fn several_objects_are_one_resource() {
     assert!(k8s.get("services", "shop", "web").is_some());
     unchanged(&workspace);
 
-    // What is not pruned stays, and is left alone from then on.
+    // An object that is not pruned stays, and is left alone from then on.
     next.pop();
     let mut kept = shop_inputs(&k8s, &next);
     kept["values"]["prune"] = false.into();

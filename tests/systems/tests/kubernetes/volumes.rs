@@ -48,7 +48,7 @@ fn a_claim_that_waits_for_a_pod_is_not_waited_for() {
     let get = |name: &str| k8s.get("persistentvolumeclaims", "default", name).expect("made");
     assert_eq!(get("now")["status"]["phase"], "Bound", "it was waited for");
     assert_eq!(get("later")["status"]["phase"], "Pending");
-    // One that is bound grows, and another one does not.
+    // A bound claim grows, and another one does not.
     give(&workspace, &claims("1Gi", "3Gi"));
     up(&workspace).says("updated");
     assert_eq!(get("now")["spec"]["resources"]["requests"]["storage"], "3Gi");

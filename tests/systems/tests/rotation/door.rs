@@ -1,4 +1,4 @@
-//! A door before a server, which can be closed.
+//! A door in front of a server, which can be closed.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -22,7 +22,7 @@ impl Door {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let admits = |left: usize| left.checked_sub(1);
-                // Without another word it is closed again.
+                // Closed without a reply.
                 if left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, admits).is_err() {
                     continue;
                 }
@@ -39,7 +39,7 @@ impl Door {
         self.port
     }
 
-    /// Lets so many connections through, and no more.
+    /// Lets this many connections through, and no more.
     pub(crate) fn closes_after(&self, connections: usize) {
         self.left.store(connections, Ordering::SeqCst);
     }

@@ -1,4 +1,5 @@
-//! The operator's day: credentials are rotated, and whatever comes next works without an `up` before it.
+//! The operator's day: credentials are rotated, and the next command works without an `up` before
+//! it.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod door;
@@ -49,7 +50,7 @@ impl<'a> Scene<'a> {
         scene
     }
 
-    /// Puts the credential that the system takes now into the documents, or into the store.
+    /// Puts the system's current credential in the documents, or in the store.
     fn learn(&self) {
         let mut inputs = self.system.inputs(self.port);
         for (name, value) in self.system.credential() {
@@ -76,7 +77,7 @@ impl<'a> Scene<'a> {
         self.learn();
     }
 
-    /// What is wanted: ids, names on the system, and what can be changed.
+    /// The wanted objects: ids, names on the system, and changeable values.
     fn wants(&self, things: &[(&str, &str, &Value)]) {
         let shared: Map<String, Value> = things
             .iter()
@@ -111,7 +112,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// What an operator does after a rotation.
+/// An operator's action after a rotation.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Plan,
@@ -208,7 +209,8 @@ fn a_day_with_s3() {
     days(&system, Kept::Store);
 }
 
-/// What left the documents is reached as its definition says, whether others use that or not.
+/// A resource that left the documents is reached as its definition says, whether or not others use
+/// that.
 fn left_behind(system: &dyn System) {
     let scene = Scene::new(system, Kept::Documents, "dev");
     let [change, _] = system.changes();
@@ -260,7 +262,7 @@ fn neighbours(system: &dyn System) {
     dev.rotate();
     let _ = dev.run(&["destroy", "--yes", "--allow-data-loss"]).expect(0);
     assert_eq!(system.there(), ["of-prod"]);
-    // This one has not heard of the rotation.
+    // This one does not know of the rotation.
     prod.wants(&[("it", "of-prod", &other)]);
     let _ = prod.run(&["up", "--yes"]).expect(1).says(system.denial());
     prod.learn();
@@ -282,7 +284,7 @@ fn two_environments_share_a_system() {
     }
 }
 
-/// A system that can be reached for a few connections only, and then again.
+/// A system that is reachable for a few connections only, and then again.
 fn down_in_the_middle(system: &dyn System) {
     let door = Door::to(system.port());
     let scene = Scene::at(system, Kept::Documents, "down", door.port());

@@ -22,20 +22,20 @@ pub(crate) trait System {
     /// Two values of `${params.change}`.
     fn changes(&self) -> [Value; 2];
 
-    /// What belongs into the connection now.
+    /// The current content of the connection.
     fn credential(&self) -> Vec<(&'static str, String)>;
 
-    /// Replaces the credential by another one. The former one is of no use from now on.
+    /// Replaces the credential. The former one is useless from now on.
     fn rotate(&self);
 
-    /// What somebody is told who comes with a former one.
+    /// The message for a client with a former one.
     fn denial(&self) -> &'static str;
 
-    /// Names of the things that are there, in order.
+    /// Names of the existing things, in order.
     fn there(&self) -> Vec<String>;
 }
 
-/// A password that is another one each time.
+/// A different password each time.
 struct Passwords(Mutex<u32>);
 
 impl Passwords {
