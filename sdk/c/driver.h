@@ -540,10 +540,10 @@ extern void purlin_driver_metrics_count(driver_string_t *name, uint64_t by);
 extern void purlin_driver_metrics_record_value(driver_string_t *name, double value);
 
 // Imported Functions from `purlin:driver/operation@0.2.0`
-// Tells the host the provider id before the call is finished. After a crash the host reads
-// the resource by this id in place of making it again. Only in `create`; the last one
-// counts. Returns once the id is safe; when it cannot be kept, the call ends here. An empty id, or one over 4 KiB, ends the call with
-// an error that the operator sees.
+// Reports the provider id to the host before the call finishes. After a crash the host reads
+// the resource by this id instead of creating it again. Only in `create`; the last one is
+// valid. Returns once the id is stored; if it cannot be stored, the call ends here. An empty
+// id, or one over 4 KiB, ends the call with an error that the operator sees.
 extern void purlin_driver_operation_checkpoint(driver_string_t *id);
 // Shows people the progress; `percent` if known (0 to 100).
 extern void purlin_driver_operation_progress(driver_string_t *message, uint8_t *maybe_percent);

@@ -1,5 +1,5 @@
-//! Resources that a Deployment or a Deployment Set declares: `{NAME: {type, class?, id?,
-//! params?}}`.
+//! Resources that a Deployment or a Deployment Set declares:
+//! `{NAME: {type, class?, id?, params?}}`.
 
 use std::sync::Arc;
 

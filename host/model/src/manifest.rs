@@ -8,8 +8,9 @@ use crate::{Key, Location, Map, Path, ResourceId, Template, TypeName, Value};
 
 /// A managed resource: a manifest in the format of Kubernetes.
 ///
-/// Its reference fields are resolved into [`Self::params`]: if the manifest has `vpcIdRef: {name:
-/// net}`, the params have `vpcId`, a placeholder that reads the output `id` of `net`.
+/// Its reference fields are resolved into [`Self::params`]: if the manifest has
+/// `vpcIdRef: {name: net}`, the params have `vpcId`, a placeholder that reads the output `id` of
+/// `net`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
     /// `apiVersion`, such as `ec2.aws.crossplane.io/v1beta1`.

@@ -44,8 +44,8 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// The place of a message about a text, and the rest of the message: one that begins with `line
-    /// N: ` is about that line, which can be located if the text was written as a block.
+    /// The place of a message about a text, and the rest of the message: one that begins with
+    /// `line N: ` is about that line, which can be located if the text was written as a block.
     pub fn of_line(self, message: &str) -> (Self, &str) {
         let line = message.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
         let line = line.and_then(|(number, rest)| Some((number.parse::<u32>().ok()?, rest)));

@@ -1,5 +1,5 @@
-//! Marks values as secret that a schema declares secret, with `writeOnly: true` or `x-secret:
-//! true`.
+//! Marks values as secret that a schema declares secret, with `writeOnly: true` or
+//! `x-secret: true`.
 
 use purlin_model::Value;
 use serde_json::Value as Json;

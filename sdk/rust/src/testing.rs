@@ -228,9 +228,9 @@ pub fn raw<I>(inputs: types::Inputs) -> Result<Raw<I>, Failure> {
     crate::glue::raw_inputs(inputs)
 }
 
-/// Checks that a README has the tables of a driver's inputs and outputs, each below its line `<!--
-/// inputs -->` or `<!-- outputs -->`. A driver of several resource types names the type: `<!--
-/// inputs of bucket -->`. If `PURLIN_BLESS=1` is in the environment, it writes the tables.
+/// Checks that a README has the tables of a driver's inputs and outputs, each below its line
+/// `<!-- inputs -->` or `<!-- outputs -->`. A driver of several resource types names the type:
+/// `<!-- inputs of bucket -->`. If `PURLIN_BLESS=1` is in the environment, it writes the tables.
 ///
 /// # Errors
 /// If the README cannot be read or written, has no such line, or has other tables.

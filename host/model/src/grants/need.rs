@@ -61,8 +61,8 @@ impl fmt::Display for Need {
     }
 }
 
-/// The access that a driver certainly needs for inputs, from the schema of `{values, secrets,
-/// params, connection}`. Secret and unknown inputs give no information.
+/// The access that a driver certainly needs for inputs, from the schema of
+/// `{values, secrets, params, connection}`. Secret and unknown inputs give no information.
 pub fn reached(schema: &serde_json::Value, inputs: &Inputs) -> Vec<Reached> {
     let mut found = Vec::new();
     for (name, value) in

@@ -1,5 +1,6 @@
-//! Kubernetes on loopback: etcd, and the API server and the controller manager that `cargo xtask
-//! tools` builds. RBAC is on, and the requests of the users of tests are in the audit log.
+//! Kubernetes on loopback: etcd, and the API server and the controller manager that
+//! `cargo xtask tools` builds. RBAC is on, and the requests of the users of tests are in the audit
+//! log.
 //!
 //! There are no nodes and no scheduler. `kubelet.rs` decides the outcome of pods.
 
