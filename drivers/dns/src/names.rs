@@ -36,7 +36,8 @@ pub(crate) fn absolute(name: &str) -> Result<String, String> {
     Ok(format!("{}.", bare.to_ascii_lowercase()))
 }
 
-/// A name within a zone: `@` is the zone itself, and what does not end with the zone is below it.
+/// A name within a zone: `@` is the zone itself, and a name that does not end with the zone is
+/// below it.
 ///
 /// # Errors
 /// The fault in the name.

@@ -1,4 +1,4 @@
-//! The built-in driver purlin/iam: policies, roles, users and what connects them, in AWS IAM.
+//! The built-in driver purlin/iam: policies, roles, users and their connections in AWS IAM.
 
 mod api;
 mod attached;
@@ -24,7 +24,7 @@ use attachment::Pair;
 use inputs::{Connection, IamInputs, IamOutputs, KINDS, Thing};
 use named::{Known, Named};
 
-/// Policies, roles, users and what connects them.
+/// Policies, roles, users and their connections.
 pub struct Driven;
 
 impl Driver for Driven {

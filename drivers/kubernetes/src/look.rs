@@ -133,7 +133,7 @@ impl Look<'_> {
         place.map_err(|trouble| trouble.failure(&identity.short(), ""))
     }
 
-    /// A live object, where it is this resource's.
+    /// A live object, if it is this resource's.
     fn find(&self, place: &Place) -> Result<Option<Json>, Failure> {
         let what = place.identity.short();
         let Some(live) = self.api.get(&place.path).map_err(|trouble| trouble.failure(&what, ""))? else {

@@ -451,7 +451,7 @@ impl<'s> Run<'s> {
         value: &Value,
         verdict: &mut Verdict,
     ) -> Result<(), TooComplex> {
-        // What a branch with unknown values evaluates is unknown too.
+        // The evaluations of a branch with unknown values are unknown too.
         if value.has_unknown() && verdict.undecided {
             return Ok(());
         }

@@ -89,8 +89,9 @@ pub struct ReadRequest<I> {
 pub struct Observed {
     /// The resource, with the requested id.
     pub state: State,
-    /// `values` as reality has them, in the shape that `check` returns; without undeterminable
-    /// values, and without anything from `secrets`. A difference from the record is drift.
+    /// `values` as reality has them, in the shape that `check` returns; without values that the
+    /// driver cannot determine, and without anything from `secrets`. A difference from the record
+    /// is drift.
     pub values: Option<Object>,
 }
 

@@ -88,7 +88,7 @@ pub(super) fn reply(output: &mut impl Write, outcome: u8, bytes: &[u8]) -> io::R
     output.flush()
 }
 
-/// Gives up permanently what the task does not need.
+/// Permanently gives up access that the task does not need.
 #[cfg(unix)]
 fn constrain(allowance: Allowance) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
