@@ -6,10 +6,12 @@ mod common;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use common::scene::Scene;
 use common::*;
 use futures::executor::block_on as run;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::{TestCaseError, TestRunner};
 use purlin_model::Value;
 use purlin_state::{
     Change, Deployment, EmbeddedStore, Environment, Error, Known, MemoryStore, Outcome, RecordId, Store,
@@ -26,6 +28,10 @@ fn stores(test: impl Fn(&Working<dyn Store>)) {
     let embedded = EmbeddedStore::open(folder.path(), options(folder.path())).expect("opens");
     test(&Working::<dyn Store>::new(Arc::new(embedded)));
     let report = EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks");
+    assert!(report.is_whole(), "{report:?}");
+    let Some(scene) = Scene::begin(&[]) else { return };
+    test(&Working::<dyn Store>::new(Arc::new(scene.open())));
+    let report = scene.run(scene.open().verify()).expect("looks");
     assert!(report.is_whole(), "{report:?}");
 }
 
@@ -256,43 +262,65 @@ fn told(store: &dyn Store) -> impl PartialEq + std::fmt::Debug + use<> {
     (all, known.map(|known| Known { holder: None, ..known }).collect::<Vec<_>>())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+#[test]
+fn all_stores_tell_the_same() {
+    let scene = Scene::begin(&[]);
+    let config = ProptestConfig {
+        source_file: Some(file!()),
+        test_name: Some("all_stores_tell_the_same"),
+        ..ProptestConfig::with_cases(48)
+    };
+    let cases = (vec((any::<bool>(), vec(change(), 0..5)), 1..25), 0..25_usize);
+    let told = TestRunner::new(config)
+        .run(&cases, |(commits, reopen)| tell_the_same(scene.as_ref(), commits, reopen));
+    told.unwrap_or_else(|error| panic!("{error}"));
+}
 
-    #[test]
-    fn both_stores_tell_the_same(
-        commits in vec((any::<bool>(), vec(change(), 0..5)), 1..25),
-        reopen in 0..25_usize,
-    ) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let memory = Working::new(Arc::new(MemoryStore::new()));
-        let mut embedded = open(folder.path()).expect("opens");
-        let other_process = open(folder.path()).expect("opens");
-        for (at, (here, commit)) in commits.into_iter().enumerate() {
-            if at == reopen {
-                drop(embedded);
-                embedded = open(folder.path()).expect("opens");
-            }
-            // What is about another environment is nothing here.
-            let environment = if here { environment() } else { other() };
-            let commit: Vec<Change> = commit.into_iter().filter(|change| here || is_of_all(change)).collect();
-            run(memory.commit_in(&environment, commit.clone())).expect("commits");
-            run(embedded.commit_in(&environment, commit)).expect("commits");
+fn tell_the_same(
+    scene: Option<&Scene>,
+    commits: Vec<(bool, Vec<Change>)>,
+    reopen: usize,
+) -> Result<(), TestCaseError> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let memory = Working::new(Arc::new(MemoryStore::new()));
+    let database = scene.map(|scene| Working::new(Arc::new(scene.open_anew())));
+    let mut embedded = open(folder.path()).expect("opens");
+    let other_process = open(folder.path()).expect("opens");
+    for (at, (here, commit)) in commits.into_iter().enumerate() {
+        if at == reopen {
+            drop(embedded);
+            embedded = open(folder.path()).expect("opens");
         }
-        let expected = told(&*memory);
-        prop_assert_eq!(&told(&*embedded), &expected);
-        prop_assert_eq!(&told(&*other_process), &expected);
-        drop(embedded);
-        prop_assert_eq!(&told(&*other_process), &expected);
-        let embedded = open(folder.path()).expect("opens");
-        prop_assert_eq!(&told(&*embedded), &expected);
-        // And with a key that is new for all of it.
-        if folder.path().join("environments").exists() {
-            run(embedded.rotate_key(None)).expect("rotates");
-            prop_assert_eq!(&told(&*embedded), &expected);
-            prop_assert_eq!(&told(&*other_process), &expected);
+        // What is about another environment is nothing here.
+        let environment = if here { environment() } else { other() };
+        let commit: Vec<Change> = commit.into_iter().filter(|change| here || is_of_all(change)).collect();
+        run(memory.commit_in(&environment, commit.clone())).expect("commits");
+        if let Some(database) = &database {
+            run(database.commit_in(&environment, commit.clone())).expect("commits");
         }
+        run(embedded.commit_in(&environment, commit)).expect("commits");
     }
+    let expected = told(&*memory);
+    if let (Some(scene), Some(database)) = (scene, database) {
+        prop_assert_eq!(&told(&*database), &expected);
+        prop_assert_eq!(&told(&scene.open()), &expected);
+        database.release().expect("released");
+        prop_assert_eq!(&told(&scene.open()), &expected);
+        prop_assert!(scene.run(scene.open().verify()).expect("looks").is_whole());
+    }
+    prop_assert_eq!(&told(&*embedded), &expected);
+    prop_assert_eq!(&told(&*other_process), &expected);
+    drop(embedded);
+    prop_assert_eq!(&told(&*other_process), &expected);
+    let embedded = open(folder.path()).expect("opens");
+    prop_assert_eq!(&told(&*embedded), &expected);
+    // And with a key that is new for all of it.
+    if folder.path().join("environments").exists() {
+        run(embedded.rotate_key(None)).expect("rotates");
+        prop_assert_eq!(&told(&*embedded), &expected);
+        prop_assert_eq!(&told(&*other_process), &expected);
+    }
+    Ok(())
 }
 
 /// Whether a change is about its environment as a whole.

@@ -8,84 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::keeps::keeps;
+use common::scene::{BRIEF, KEY, Scene, runtime};
 use common::*;
 use purlin_model::Stand;
 use purlin_state::{
-    Address, Change, Deployment, Doubt, Due, Environment, Error, Export, ImportOptions, KeyProvider, Lock,
-    Outcome, PostgresOptions, PostgresStore, Store,
+    Address, Change, Deployment, Doubt, Due, Environment, Error, Export, ImportOptions, KeyProvider, Outcome,
+    PostgresOptions, PostgresStore, Store,
 };
 use purlin_systems::cut::Wire;
 use purlin_systems::interrupt::When;
-use purlin_systems::postgres::{PASSWORD, Pooler, Postgres};
+use purlin_systems::postgres::Pooler;
 use sha2::{Digest, Sha256};
-use tokio::runtime::Runtime;
-
-/// A short lease, three times as long as a busy machine takes to renew it.
-const BRIEF: Duration = Duration::from_secs(9);
-
-/// The identity in it was made for these tests.
-const KEY: &str = "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX";
-
-/// A server, and the runtime in which its clients live.
-struct Scene {
-    server: Postgres,
-    runtime: Runtime,
-    key: tempfile::TempDir,
-}
-
-impl Scene {
-    fn begin(settings: &[&str]) -> Option<Self> {
-        let server = Postgres::with(None, settings)?;
-        let key = tempfile::tempdir().expect("a folder");
-        KeyProvider::create(&key.path().join("key")).expect("made");
-        let scene = Self { server, runtime: runtime(), key };
-        assert!(scene.runtime.block_on(PostgresStore::prepare(&scene.options())).expect("prepared"));
-        Some(scene)
-    }
-
-    fn options(&self) -> PostgresOptions {
-        PostgresOptions {
-            address: Address {
-                url: format!("postgres://postgres@127.0.0.1:{}/postgres", self.server.port),
-                schema: "purlin".into(),
-                password: Some(PASSWORD.into()),
-                ca: None,
-            },
-            key: KeyProvider::File(self.key.path().join("key")),
-            lease: PostgresOptions::LEASE,
-            patience: PostgresOptions::PATIENCE,
-        }
-    }
-
-    /// A store whose leases a test can wait for, and that a busy machine keeps all the same.
-    fn open_briefly(&self) -> PostgresStore {
-        self.run(PostgresStore::open(self.brief())).expect("opens")
-    }
-
-    fn brief(&self) -> PostgresOptions {
-        PostgresOptions { lease: BRIEF, ..self.options() }
-    }
-
-    fn open(&self) -> PostgresStore {
-        self.run(PostgresStore::open(self.options())).expect("opens")
-    }
-
-    fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        self.runtime.block_on(future)
-    }
-
-    fn sql(&self, sql: &str) -> String {
-        self.server.ask(sql)
-    }
-
-    fn lock(&self, store: &PostgresStore) -> Lock {
-        self.run(store.lock(&environment(), holder())).expect("free")
-    }
-}
-
-fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
-}
 
 /// Installs its server where that is missing, and says so.
 macro_rules! scene {
