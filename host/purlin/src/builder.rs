@@ -218,7 +218,7 @@ pub struct Purlin {
     holder: Holder,
     pub(crate) wait: Duration,
     pub(crate) patience: Duration,
-    lock_timeout: Duration,
+    pub(crate) lock_timeout: Duration,
     clock: Clock,
     is_system_clock: bool,
     pub(crate) probe: Option<Probe>,
@@ -420,7 +420,17 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`]; when somebody else has it, with who, since when and from where.
     pub async fn begin(&self, environment: &Environment) -> Result<Session<'_>, Error> {
-        let session = self.begin_held(environment).await?;
+        self.begin_within(environment, self.lock_timeout, &CancelToken::default()).await
+    }
+
+    /// The same, which waits for another deployment up to `wait`, or until the run is cancelled.
+    pub(crate) async fn begin_within(
+        &self,
+        environment: &Environment,
+        wait: Duration,
+        cancel: &CancelToken,
+    ) -> Result<Session<'_>, Error> {
+        let session = self.take(environment, wait, cancel).await?;
         let snapshot = session.snapshot().await?;
         if let Some(holder) = &snapshot.held {
             return Err(Error::Held { environment: environment.clone(), holder: Box::new(holder.clone()) });
@@ -435,16 +445,21 @@ impl Purlin {
     /// [`Error::State`]; when somebody else has it, with who, since when and from where.
     /// [`Error::Clock`] when the system's clock cannot be right.
     pub async fn begin_held(&self, environment: &Environment) -> Result<Session<'_>, Error> {
+        self.take(environment, self.lock_timeout, &CancelToken::default()).await
+    }
+
+    async fn take(
+        &self,
+        environment: &Environment,
+        wait: Duration,
+        cancel: &CancelToken,
+    ) -> Result<Session<'_>, Error> {
         if self.is_system_clock {
             clock::now()?;
         }
         let store = self.store().await?;
         let told = format!("which has the lock of {environment}");
-        let lock = self
-            .patiently(self.lock_timeout, &told, &CancelToken::default(), || {
-                store.lock(environment, self.holder())
-            })
-            .await?;
+        let lock = self.patiently(wait, &told, cancel, || store.lock(environment, self.holder())).await?;
         let (read, current, claims, reserved) = Default::default();
         let session = Session { purlin: self, lock, read, current, claims, reserved };
         if session.lock.has_lapsed() {

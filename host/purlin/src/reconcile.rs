@@ -109,7 +109,7 @@ impl Keeper {
     ) -> Result<Pass, Error> {
         let clock = purlin.clock();
         let policy = &purlin.workspace().reconcile;
-        let session = purlin.begin(&documents.environment()).await?;
+        let session = purlin.begin_within(&documents.environment(), purlin.lock_timeout, &cancel).await?;
         let mut pass = Pass::default();
         if !session.open_calls().await?.is_empty() {
             session.know(documents, &documents.context).await;

@@ -259,7 +259,8 @@ impl Purlin {
             let id = deployment_id();
             let one = match own.filter(|own| *own.environment() == environment) {
                 Some(own) => own.delete_left(&id, cancel).await?,
-                None => match self.begin(&environment).await {
+                // Whoever deploys there deletes it at the end.
+                None => match self.begin_within(&environment, Duration::ZERO, cancel).await {
                     Ok(session) => {
                         let one = session.delete_left(&id, cancel).await?;
                         session.release().await?;
