@@ -1,4 +1,4 @@
-//! What several commands take on the command line.
+//! Arguments and options that several commands share.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ use crate::choices::{BundleArgs, ChoiceArgs};
 use crate::commands::Command;
 use crate::failure::Failure;
 
-/// Provisions what applications need: definitions say how, developers say what.
+/// Provision the resources that applications declare, as definitions describe.
 ///
-/// Purlin reads definitions (how each kind of resource is provisioned) and Score files (what a
-/// workload needs), joins them into one graph, and provisions every resource through a sandboxed
-/// driver, in order.
+/// Purlin reads definitions (how each kind of resource is provisioned) and Score files (what a workload
+/// needs), combines them into one graph, and provisions every resource with a sandboxed driver, in
+/// order.
 #[derive(Debug, Parser)]
 #[command(
     name = "purlin",
@@ -27,18 +27,18 @@ use crate::failure::Failure;
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  purlin init shop && cd shop    make a small project to begin with
-  purlin graph                   see what would be provisioned, and why
-  purlin plan                    see what would change
-  purlin up                      change it
-  purlin destroy                 delete everything again
+  purlin init shop && cd shop    create a small project to start with
+  purlin graph                   show what would be provisioned, and why
+  purlin plan                    show what would change
+  purlin up                      apply the changes
+  purlin destroy                 delete everything
 
-Exit status: 0 done; 1 something failed while running; 2 the input or the command line is wrong;
+Exit status: 0 success; 1 something failed during the run; 2 the input or the command line is invalid;
 3 `plan --detailed-exitcode` found changes.
 
-With `--format json`, what goes wrong is on standard output as well:
+With `--format json`, errors are written to standard output as well:
   {\"format\": 1, \"error\": {\"message\", \"hints\", \"diagnostics\"}}
-Every JSON document has the version of its format in \"format\"."
+Every JSON document gives the version of its format in \"format\"."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -51,11 +51,11 @@ pub(crate) struct Cli {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Whether to use colours; `auto` does on a terminal, unless NO_COLOR is set.
+    /// Control the use of colours; `auto` uses them on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
     pub(crate) color: When,
 
-    /// Print more on standard error; twice for still more.
+    /// Print more on standard error; repeat for even more.
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     pub(crate) verbose: u8,
 
@@ -63,20 +63,21 @@ pub(crate) struct Global {
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 
-    /// Driver calls at the same time [default: the workspace's, else 32].
+    /// Run up to N driver calls at once [default: the workspace's, else 32].
     #[arg(long, global = true, value_name = "N")]
     pub(crate) parallelism: Option<NonZeroUsize>,
 
-    /// How long to wait for another deployment of the same environment, such as `30s` or `5m` [default: not at all].
+    /// Wait up to this long for another deployment of the same environment, such as `30s` or `5m`
+    /// [default: do not wait].
     #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
     pub(crate) lock_timeout: Option<Duration>,
 
-    /// Print where the time went.
+    /// Print how the run spent its time.
     #[arg(long, global = true)]
     pub(crate) timings: bool,
 
-    /// Folder of the embedded state [default: the workspace's, else `.purlin` beside purlin.yaml or
-    /// in the current folder].
+    /// Use the embedded state in this folder [default: the workspace's, else `.purlin` beside
+    /// purlin.yaml or in the current folder].
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 }
@@ -90,31 +91,31 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 pub(crate) enum When {
     /// On a terminal, unless NO_COLOR is set.
     Auto,
-    /// Even into a pipe or a file.
+    /// Even in a pipe or a file.
     Always,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
-/// How data is written.
+/// The format of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// Human-readable text.
     #[default]
     Text,
-    /// For programs, with a version in `format`.
+    /// Machine-readable JSON, with a version in `format`.
     Json,
 }
 
-/// `--format` of commands that know text and JSON.
+/// `--format` of commands that write text or JSON.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct FormatArg {
-    /// How to write the result.
+    /// Write the result in this format.
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]
     pub(crate) format: Format,
 }
 
-/// What such options stand under in help texts.
+/// The heading of such options in help texts.
 const CONTEXT: &str = "Documents and context";
 
 /// Which documents to read.
@@ -125,7 +126,7 @@ pub(crate) struct DocumentArgs {
     #[arg(value_name = "FILE|DIR")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Documents to read, like the arguments; may be given several times.
+    /// Read these documents, like the arguments; may be repeated.
     #[arg(short, long, value_name = "FILE|DIR", help_heading = CONTEXT)]
     pub(crate) file: Vec<PathBuf>,
 
@@ -145,16 +146,16 @@ pub(crate) struct DocumentArgs {
     pub(crate) choices: ChoiceArgs,
 }
 
-/// What `${values.K}` reads, over what documents say.
+/// Values for `${values.K}` that override those of documents.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ValueArgs {
-    /// A file of values, a map in YAML or JSON, over those of documents and of the environment; may
-    /// be given several times, the later over the earlier.
+    /// Override values of documents and of the environment with this file, a map in YAML or JSON. May be
+    /// repeated; later files override earlier ones.
     #[arg(long = "values", value_name = "FILE", help_heading = CONTEXT)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// A value over all others, as text; it becomes a number or a boolean where it takes the place
-    /// of one. `K:=V` takes V as YAML. May be given several times.
+    /// Set a value, overriding all others. The text becomes a number or a boolean if it replaces one.
+    /// `K:=V` parses V as YAML. May be repeated.
     #[arg(long, value_name = "K=V", help_heading = CONTEXT)]
     set: Vec<String>,
 }
@@ -210,19 +211,18 @@ fn assignment(text: &str) -> Result<Assignment, (String, String)> {
     Ok(Assignment { name: name.to_owned(), value })
 }
 
-/// What is meant although it is not what is declared or recorded.
+/// Intended differences from the declared or recorded environment.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct ChangeArgs {
-    /// Make an environment that purlin.yaml does not declare, or a second one from the same
-    /// documents.
+    /// Create an environment that purlin.yaml does not declare, or a second one from the same documents.
     #[arg(long, help_heading = CONTEXT)]
     pub(crate) new_environment: bool,
 
-    /// Change the type that is recorded for the environment.
+    /// Change the recorded type of the environment.
     #[arg(long, help_heading = CONTEXT)]
     pub(crate) change_env_type: bool,
 
-    /// Change the namespace that is recorded for the environment.
+    /// Change the recorded namespace of the environment.
     #[arg(long, help_heading = CONTEXT)]
     pub(crate) change_namespace: bool,
 }
@@ -238,38 +238,38 @@ impl ChangeArgs {
     }
 }
 
-/// Where it is deployed, as far as no Deployment says so.
+/// The context of the deployment, unless a Deployment sets it.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ContextArgs {
-    /// Organisation [default: the workspace's, else `default`].
+    /// Set the organisation [default: the workspace's, else `default`].
     #[arg(long, value_name = "ID", help_heading = CONTEXT)]
     pub(crate) org: Option<String>,
 
-    /// Application [default: the workspace's, else `default`].
+    /// Set the application [default: the workspace's, else `default`].
     #[arg(long, value_name = "ID", help_heading = CONTEXT)]
     pub(crate) app: Option<String>,
 
-    /// Environment [default: the workspace's, else `development`].
+    /// Set the environment [default: the workspace's, else `development`].
     #[arg(long, value_name = "ID", help_heading = CONTEXT)]
     pub(crate) env: Option<String>,
 
-    /// Type of the environment [default: what the workspace declares, else `development`].
+    /// Set the type of the environment [default: the workspace's, else `development`].
     #[arg(long, value_name = "TYPE", help_heading = CONTEXT)]
     pub(crate) env_type: Option<String>,
 
-    /// Namespace [default: what the workspace declares, else the environment's id].
+    /// Set the namespace [default: the workspace's, else the environment's id].
     #[arg(long, value_name = "NAME", help_heading = CONTEXT)]
     pub(crate) namespace: Option<String>,
 }
 
-/// What options of a run stand under in help texts.
+/// The heading of the options of a run in help texts.
 const RUN: &str = "What to do";
 
-/// Which resources it is about.
+/// The resources to include.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ScopeArgs {
-    /// Only these resources; may be given several times. A key, without its class where that is
-    /// `default`, or a pattern with `*`.
+    /// Include only these resources; may be repeated. A key (the class `default` can be omitted), or a
+    /// pattern with `*`.
     #[arg(long, value_name = "KEY", help_heading = RUN)]
     pub(crate) target: Vec<String>,
 
@@ -277,7 +277,7 @@ pub(crate) struct ScopeArgs {
     #[arg(long, requires = "target", help_heading = RUN)]
     pub(crate) target_dependents: bool,
 
-    /// All but these resources; may be given several times.
+    /// Exclude these resources; may be repeated.
     #[arg(long, value_name = "KEY", help_heading = RUN)]
     pub(crate) exclude: Vec<String>,
 }
@@ -293,7 +293,7 @@ impl ScopeArgs {
     }
 }
 
-/// How a plan is made.
+/// How to make a plan.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
@@ -303,7 +303,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, help_heading = RUN)]
     pub(crate) refresh: bool,
 
-    /// Provision every resource, even where nothing changed.
+    /// Provision every resource, even if nothing changed.
     #[arg(long, help_heading = RUN)]
     pub(crate) full: bool,
 
@@ -314,7 +314,7 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) hand_over: HandOverArgs,
 
-    /// Replace this resource, whatever its inputs say; may be given several times.
+    /// Replace this resource, regardless of its inputs; may be repeated.
     #[arg(long, value_name = "KEY", help_heading = RUN)]
     pub(crate) replace: Vec<String>,
 }
@@ -333,31 +333,30 @@ impl PlanArgs {
     }
 }
 
-/// What becomes of what others use.
+/// How to treat resources that others use.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct HandOverArgs {
-    /// Leave in place what others use in other environments, with what it depends on: it goes when the last
-    /// of them does. Without this, nothing that they use may go.
+    /// Keep resources that other environments use, and their dependencies, until the last user is gone.
+    /// Without this option, such resources cannot be deleted.
     #[arg(long, help_heading = RUN)]
     pub(crate) orphan_shared: bool,
 }
 
-/// What may be missing.
+/// Documents and definitions that may be missing.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct AcceptArgs {
-    /// Accept that this file or folder, which the last deployment was made from, holds no document
-    /// any more or is not read this time; may be given several times. `-` is standard input. The key
-    /// of a resource that Purlin adds by itself, such as `k8s-namespace#k8s-namespace`, accepts that
-    /// no definition matches it any more.
+    /// Accept that this file or folder of the last deployment no longer holds documents or is not read
+    /// this time; may be repeated. `-` is standard input. The key of a resource that Purlin adds by
+    /// itself, such as `k8s-namespace#k8s-namespace`, accepts that no definition matches it any more.
     #[arg(long, value_name = "FILE|DIR", help_heading = RUN)]
     pub(crate) accept_missing: Vec<String>,
 }
 
-/// Where a command works that is about what is recorded: documents only say which environment.
+/// The environment of a command that works on the record; documents only identify it.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PlaceArgs {
-    /// Documents that say which environment it is [default: the folder of the nearest purlin.yaml,
-    /// else the current folder].
+    /// Identify the environment by these documents [default: the folder of the nearest purlin.yaml, else
+    /// the current folder].
     #[arg(short, long, value_name = "FILE|DIR", help_heading = CONTEXT)]
     pub(crate) file: Vec<PathBuf>,
 

@@ -16,56 +16,56 @@ use crate::text;
 /// What such options stand under in help texts.
 const BUNDLES: &str = "Bundles";
 
-/// What the text is called that `--bundle` stands for.
+/// The name of the text that `--bundle` stands for.
 const NAME_OF_TEXT: &str = "--bundle";
 
-/// The bundle to install, where no document asks for one.
+/// The bundle to install, if no document requests one.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct BundleArgs {
-    /// Install this bundle instead of what documents ask for. Folders that are read are the catalog
-    /// then: Deployments, Score files and manifests in them count for nothing. The application is
-    /// called as the installation, and the environment as the namespace, unless options say otherwise.
+    /// Install this bundle instead of deploying documents. Folders serve as the catalog: Deployments,
+    /// Score files and manifests in them are ignored. Unless options override this, the application is
+    /// named after the installation, and the environment after the namespace.
     #[arg(long, value_name = "REFERENCE", help_heading = BUNDLES)]
     pub(crate) bundle: Option<String>,
 
-    /// What the installation is called [default: the last part of the bundle's name].
+    /// Name the installation [default: the last part of the bundle's name].
     #[arg(long, value_name = "NAME", requires = "bundle", help_heading = BUNDLES)]
     pub(crate) name: Option<String>,
 }
 
-/// What is said of what bundles require.
+/// Choices for the requirements of bundles.
 #[derive(Clone, Default, Args)]
 pub(crate) struct ChoiceArgs {
-    /// What a requirement ends in, named as in its bundle or as the installation that it ends in: a bundle,
-    /// or an installation that is there, as NAMESPACE/NAME, /NAME in the global namespace, or by its URN.
-    /// Later runs keep to it; `NAME=` takes it back. May be given several times.
+    /// Satisfy a requirement with this bundle or existing installation. NAME is its name in the bundle
+    /// or the name of its installation; INSTALLATION is NAMESPACE/NAME, /NAME in the global namespace,
+    /// or a URN. Later runs keep this choice; `NAME=` removes it. May be repeated.
     #[arg(long, value_name = "NAME=REFERENCE|INSTALLATION", help_heading = BUNDLES)]
     pub(crate) with: Vec<String>,
 
-    /// A parameter of an installation, as text; it becomes what the bundle declares. `K:=V` takes V as
-    /// YAML. Later runs remember it. May be given several times. NAME is enough where one
-    /// installation is asked for.
+    /// Set a parameter of an installation. The text becomes the type that the bundle declares. `K:=V`
+    /// parses V as YAML. Later runs remember it. May be repeated. NAME is enough if only one
+    /// installation is requested.
     #[arg(long, value_name = "[INSTALLATION.]NAME=V", help_heading = BUNDLES)]
     param: Vec<String>,
 
-    /// A credential of an installation, in the same way. Others on this machine may see it while the
-    /// command runs: better use a file or a variable.
+    /// Set a credential of an installation, in the same way. Others on this machine may see it while the
+    /// command runs; prefer a file or a variable.
     #[arg(long, value_name = "[INSTALLATION.]NAME=V", help_heading = BUNDLES)]
     credential: Vec<String>,
 
-    /// A file with parameters, a map in YAML or JSON. May be given several times.
+    /// Read parameters from this file, a map in YAML or JSON. May be repeated.
     #[arg(long, value_name = "FILE", help_heading = BUNDLES)]
     params: Vec<PathBuf>,
 
-    /// A file with credentials, in the same way.
+    /// Read credentials from this file, in the same way.
     #[arg(long, value_name = "FILE", help_heading = BUNDLES)]
     credentials: Vec<PathBuf>,
 
-    /// A parameter whose text is in an environment variable. May be given several times.
+    /// Read the text of a parameter from an environment variable. May be repeated.
     #[arg(long, value_name = "[INSTALLATION.]NAME=VARIABLE", help_heading = BUNDLES)]
     param_env: Vec<String>,
 
-    /// A credential whose text is in an environment variable. May be given several times.
+    /// Read the text of a credential from an environment variable. May be repeated.
     #[arg(long, value_name = "[INSTALLATION.]NAME=VARIABLE", help_heading = BUNDLES)]
     credential_env: Vec<String>,
 }
@@ -87,7 +87,7 @@ impl ChoiceArgs {
 }
 
 impl BundleArgs {
-    /// What the installation is called; none where no bundle is named.
+    /// The name of the installation; none if no bundle is named.
     pub(crate) fn installation(&self) -> Option<&str> {
         let bundle = self.bundle.as_deref()?;
         let repository = bundle.split('@').next().unwrap_or_default();

@@ -14,14 +14,14 @@ use crate::app::App;
 use crate::failure::{Failure, keys_as_lines};
 use crate::text;
 
-/// How a person agrees beforehand.
+/// Consent given in advance.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ConsentArgs {
-    /// Apply without asking. Required where there is no terminal to ask on.
+    /// Apply without asking for confirmation. Required without a terminal.
     #[arg(short, long)]
     pub(crate) yes: bool,
 
-    /// Delete and replace resources that hold data, too. Required besides `--yes`.
+    /// Also delete and replace resources that hold data. Required in addition to `--yes`.
     #[arg(long)]
     pub(crate) allow_data_loss: bool,
 }
