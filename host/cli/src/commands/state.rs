@@ -21,9 +21,9 @@ use crate::app::App;
 use crate::args::Format;
 use crate::failure::{Failure, Status};
 
-/// Show and correct what is recorded.
+/// Show and correct the state.
 ///
-/// No command here calls a driver: what is real stays as it is.
+/// None of these commands calls a driver, so real resources do not change.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -20,25 +20,25 @@ use crate::text;
 
 /// Copy environments from one state to another, such as from a folder to a database.
 ///
-/// FROM and TO are projects (a folder with a purlin.yaml, or that file), whose state is meant, or folders of a state
-/// (`.purlin`). Each environment is copied as a whole, with its history, compared with the original, and the original
-/// is closed to deployments. An interrupted copy continues where it stopped: environments that are in TO already are
-/// not copied again.
+/// FROM and TO are projects (a folder with a purlin.yaml, or that file), whose state is used, or folders
+/// of a state (`.purlin`). Each environment is copied completely, with its history, and compared with the
+/// original, which is then closed to deployments. An interrupted copy continues where it stopped:
+/// environments that are already in TO are not copied again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  purlin state copy .purlin .               purlin.yaml names a database now
+  purlin state copy .purlin .               purlin.yaml now names a database
   purlin state copy . ../backup --keep-open
   purlin state copy .purlin . --env staging
 
-With `--format json`; `outcome` is `copied`, `already` (it was there) or `failed`, with `error`:
+With `--format json`; `outcome` is `copied`, `already` (it exists) or `failed`, with `error`:
   {\"format\": 1, \"from\", \"to\", \"environments\": [{\"org\", \"app\", \"env\", \"outcome\", \"resources\", \"error\"}]}")]
 pub(super) struct Args {
-    /// The state that environments are copied from.
+    /// The state to copy from.
     #[arg(value_name = "FROM")]
     from: PathBuf,
 
-    /// The state that they are copied to. A folder is created if it does not exist.
+    /// The state to copy to. A folder is created if it does not exist.
     #[arg(value_name = "TO")]
     to: PathBuf,
 
@@ -46,12 +46,12 @@ pub(super) struct Args {
     #[arg(long = "env", value_name = "ENV")]
     environments: Vec<String>,
 
-    /// Replace what TO has recorded in these environments, which is lost.
+    /// Replace the record of these environments in TO, which is lost.
     #[arg(long)]
     replace: bool,
 
-    /// Leave the originals open to deployments. Use this for backups only: two states that know the same resources
-    /// undo what the other one did.
+    /// Leave the originals open to deployments. Use this for backups only: two states with the same
+    /// resources undo each other's changes.
     #[arg(long)]
     keep_open: bool,
 

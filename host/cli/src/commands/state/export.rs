@@ -10,11 +10,11 @@ use crate::input;
 use crate::report::state::Transfer;
 use crate::text;
 
-/// Write what is recorded in an environment to a file.
+/// Export the record of an environment to a file.
 ///
 /// The file holds the resources and the history of one environment, as a backup or to move it to another
-/// state. It is encrypted like the state, for the same key or for the one that `--for` names. `purlin state
-/// import` reads it.
+/// state. It is encrypted like the state, for the same key or for the one that `--for` names. `purlin
+/// state import` reads the file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,12 +24,12 @@ Examples:
 With `--format json`:
   {\"format\": 1, \"file\", \"environment\": {\"org\", \"app\", \"env\"}, \"resources\"}")]
 pub(super) struct Args {
-    /// The file, which is not there yet.
+    /// The file to write, which must not exist.
     #[arg(value_name = "FILE")]
     exported: PathBuf,
 
     /// Encrypt the file for this public key (`age1…`) instead of the key of the state. `purlin state key
-    /// show` prints that of another state.
+    /// show` prints the public key of a state.
     #[arg(long = "for", value_name = "RECIPIENT")]
     recipient: Option<String>,
 

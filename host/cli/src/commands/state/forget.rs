@@ -14,16 +14,16 @@ use crate::text;
 
 /// Remove a resource from the state without deleting it.
 ///
-/// Its record goes, and with it its old copies and calls whose outcome is not known; `purlin state
-/// settle` ends such a call without forgetting the resource. Where the documents still ask for it, the
-/// next `up` creates a new one. Without a terminal to ask on, `--yes` is required.
+/// Removes its record, its old copies, and calls whose outcome is not known; `purlin state settle` ends
+/// such a call without forgetting the resource. If the documents still declare the resource, the next
+/// `up` creates a new one. Without a terminal, `--yes` is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin state forget dns#shared.web
   purlin state forget dns#shared.web --yes
 
-With `--format json`; `left` is what stays, its `provider_id` null where it is not known:
+With `--format json`; `left` lists what stays; `provider_id` is null if it is not known:
   {\"format\": 1, \"edit\": \"forget\", \"urn\", \"key\", \"changed\", \"dependents\": [urn],
    \"left\": [{\"driver\", \"provider_id\"}]}")]
 pub(super) struct Args {
@@ -34,11 +34,11 @@ pub(super) struct Args {
     #[command(flatten)]
     place: PlaceArgs,
 
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(short, long)]
     yes: bool,
 
-    /// Also where others depend on it: they lose that dependency.
+    /// Forget it even if others depend on it; they lose that dependency.
     #[arg(long)]
     force: bool,
 

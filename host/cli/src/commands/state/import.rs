@@ -12,24 +12,24 @@ use crate::input;
 use crate::report::state::Transfer;
 use crate::text;
 
-/// Record what a file of `purlin state export` holds.
+/// Import a file that `purlin state export` wrote.
 ///
-/// The file says which environment it is of. What is real may have changed since it was written, so the
-/// next `purlin up` reads all resources before it plans. No driver is called by this command.
+/// The file names its environment. Real resources may have changed since it was written, so the next
+/// `purlin up` reads all resources before it plans. This command calls no driver.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin state import dev.purlin
-  purlin state import dev.purlin --replace    in place of what is recorded
+  purlin state import dev.purlin --replace    replace the existing record
 
 With `--format json`:
   {\"format\": 1, \"file\", \"environment\": {\"org\", \"app\", \"env\"}, \"resources\"}")]
 pub(super) struct Args {
-    /// The file.
+    /// The file to import.
     #[arg(value_name = "FILE")]
     exported: PathBuf,
 
-    /// Replace what is recorded in the environment, which is lost.
+    /// Replace the existing record of the environment, which is lost.
     #[arg(long)]
     replace: bool,
 

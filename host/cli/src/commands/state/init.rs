@@ -11,8 +11,8 @@ use crate::report::FORMAT;
 
 /// Create the tables of a state in a database, or update them to this version.
 ///
-/// The database is the one that purlin.yaml names as `state: {postgres: {url: …}}`. Takes the right to create a
-/// schema in it, or a schema that belongs to the user. Running it again changes nothing.
+/// purlin.yaml names the database as `state: {postgres: {url: …}}`. Requires the right to create a schema
+/// in it, or a schema that belongs to the user. Running it again changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -14,7 +14,7 @@ use crate::input;
 use crate::report::FORMAT;
 use crate::text;
 
-/// The key that secrets in the state are encrypted with.
+/// Manage the key that encrypts secrets in the state.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -28,10 +28,10 @@ enum Command {
     Rotate(RotateArgs),
 }
 
-/// Show the public half of the key: for whom the state is encrypted.
+/// Show the public key that the state is encrypted for.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-With `--format json`; `recipient` is null where there is no key yet:
+With `--format json`; `recipient` is null if there is no key yet:
   {\"format\": 1, \"recipient\"}")]
 struct ShowArgs {
     #[command(flatten)]
@@ -40,10 +40,10 @@ struct ShowArgs {
     format: FormatArg,
 }
 
-/// Make a new key in a file that only you can read.
+/// Create a new key in a file that only you can read.
 ///
-/// It is an age identity. Nothing uses it before `purlin state key rotate --to FILE`, or before
-/// purlin.yaml names it.
+/// The key is an age identity. Nothing uses it until you run `purlin state key rotate --to FILE`, or name
+/// it in purlin.yaml.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -52,20 +52,19 @@ Examples:
 With `--format json`:
   {\"format\": 1, \"file\", \"recipient\"}")]
 struct NewArgs {
-    /// The file, which is not there yet.
+    /// The file to write, which must not exist.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     format: FormatArg,
 }
 
-/// Encrypt all secrets again with a new key.
+/// Re-encrypt all secrets with a new key.
 ///
-/// Happens in one step: whenever it is interrupted, either the old key opens all of the state or
-/// the new one does. Where the key lies in a file, the new one takes its place there. Where it
-/// comes from an environment variable or a command, `--to` is needed, and you put the new one
-/// there. Keep the old key as long as you keep copies of the state from before. Plans that were
-/// kept in files cannot be read any more.
+/// The rotation is atomic: if it is interrupted, either the old key or the new one opens the entire
+/// state. If the key is in a file, the new one replaces it there. If it comes from an environment
+/// variable or a command, `--to` is required, and you store the new key there. Keep the old key as long
+/// as you keep older copies of the state. Saved plans can no longer be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -75,7 +74,7 @@ Examples:
 With `--format json`:
   {\"format\": 1, \"recipient\"}")]
 struct RotateArgs {
-    /// A file with the new key; made up without it.
+    /// Use the new key in this file; without this, a key is generated.
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
     #[command(flatten)]

@@ -11,9 +11,9 @@ use crate::report::FORMAT;
 use crate::report::state::{List, Resource};
 use crate::ui::Level;
 
-/// List the resources that are recorded in an environment.
+/// List the recorded resources of an environment.
 ///
-/// Where the terminal is narrow the last columns are cut; `--verbose` shows them whole.
+/// In a narrow terminal, the last columns are truncated; `--verbose` shows them in full.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,9 +21,9 @@ Examples:
   purlin state list --all
   purlin state list --format json | jq -r '.resources[].urn'
 
-A resource is ready; partial, where its driver could not finish; absent, where it was deleted to
-make room for a new one; or pending, where a run was interrupted while it was made. `replaced` is
-an old copy that waits to be deleted. Marks: external (only observed), tainted (to be replaced),
+A resource is ready; partial, if its driver could not finish; absent, if it was deleted to make room
+for a new one; or pending, if a run was interrupted while creating it. `replaced` is an old copy that
+will be deleted. Marks: external (only observed), tainted (to be replaced),
 protected (never deleted).
 
 With `--format json`:
@@ -34,7 +34,7 @@ pub(super) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
 
-    /// Of every environment that the state knows.
+    /// List resources of every environment in the state.
     #[arg(long)]
     all: bool,
 

@@ -10,11 +10,11 @@ use crate::surroundings;
 
 use super::subject;
 
-/// Close an environment to deployments, until `purlin state unlock`.
+/// Close an environment to deployments until `purlin state unlock`.
 ///
-/// `up` and its like are refused, with who closed it and why. Looking stays possible, and so do
-/// the edits of `purlin state`. A running deployment has its own lock, which goes with it; this one
-/// stays.
+/// Purlin rejects `up` and similar commands, with the user and the reason. Read-only commands and the
+/// edits of `purlin state` still work. A running deployment has its own lock, which ends with it; this
+/// one stays.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,7 @@ With `--format json`:
   {\"format\": 1, \"environment\": {\"org\", \"app\", \"env\"},
    \"locked\": {\"user\", \"host\", \"reason\", \"since\"}, \"changed\"}")]
 pub(super) struct Args {
-    /// What for; others are told.
+    /// Give a reason, which others are shown.
     #[arg(long, value_name = "TEXT", default_value = "purlin state lock")]
     reason: String,
 

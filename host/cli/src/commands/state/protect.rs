@@ -7,10 +7,10 @@ use crate::failure::{Failure, Status};
 use crate::report::state::{Edited, key};
 use crate::text;
 
-/// Protect a resource: nothing deletes or replaces it, whatever the documents say.
+/// Protect a resource from deletion and replacement, whatever the documents say.
 ///
-/// This is apart from `lifecycle.protect` in documents: either protects, and `--off` lifts only
-/// what was set by this command.
+/// This is separate from `lifecycle.protect` in documents: either one protects, and `--off` removes only
+/// the protection that this command set.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +24,7 @@ pub(super) struct Args {
     #[arg(value_name = "KEY|URN")]
     resource: String,
 
-    /// Lift the protection.
+    /// Remove the protection.
     #[arg(long)]
     off: bool,
 

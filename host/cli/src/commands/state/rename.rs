@@ -9,11 +9,11 @@ use crate::failure::{Failure, Status};
 use crate::report::state::{Edited, Named, key};
 use crate::text;
 
-/// Rename a resource, and every reference to it.
+/// Rename a resource and every reference to it.
 ///
-/// For a resource that has another name in the documents than when it was made: without this the
-/// next `up` would delete it and make a new one. The documents can say the same, with
-/// `lifecycle.aliases`. No driver is called: what is real stays as it is.
+/// Use this if the name of a resource has changed in the documents; otherwise the next `up` would delete
+/// it and create a new one. Documents can do the same, with `lifecycle.aliases`. No driver is called, and
+/// the real resource does not change.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(value_name = "OLD")]
     old: String,
 
-    /// What it is to be called: a key, or a URN of the same environment.
+    /// The new name: a key, or a URN of the same environment.
     #[arg(value_name = "NEW")]
     new: String,
 

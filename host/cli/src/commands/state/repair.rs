@@ -16,19 +16,19 @@ use crate::text;
 
 /// Check the state for damage and repair it.
 ///
-/// A damaged environment is restored from the parts of it that can be read. Parts that cannot be read are named and
-/// left out; the next `purlin up` then reads all resources before it plans. Copies of the old files are kept in
+/// A damaged environment is restored from its readable parts. Unreadable parts are reported and omitted;
+/// the next `purlin up` then reads all resources before it plans. Copies of the old files are kept in
 /// `stale/`; in a database, damaged entries move to the table `stale`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  purlin state repair --check    only look: status 1 where something is wrong
+  purlin state repair --check    only check: status 1 if something is wrong
   purlin state repair
 
 With `--format json`:
   {\"format\": 1, \"whole\", \"repaired\", \"findings\": […], \"lost\": […], \"moved\": […], \"records\"}")]
 pub(super) struct Args {
-    /// Only look; nothing is written. Ends with status 1 where something is wrong.
+    /// Only check, without writing. Exits with status 1 if something is wrong.
     #[arg(long)]
     check: bool,
 

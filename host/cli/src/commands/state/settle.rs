@@ -10,12 +10,12 @@ use crate::failure::{Failure, Status};
 use crate::report::state::{Edited, key};
 use crate::text;
 
-/// Say what became of an interrupted call.
+/// Record the outcome of an interrupted call.
 ///
-/// When a run is killed during a call, and the driver cannot tell afterwards whether the call succeeded,
-/// the resource is left alone until somebody looks. Check whether it exists, and say so here. The next
-/// `purlin up` goes on from there: it updates a resource that exists to match the documents, and creates
-/// one that does not. No driver is called.
+/// If a run is killed during a call, and the driver cannot tell afterwards whether the call succeeded,
+/// Purlin leaves the resource alone until you settle it. Check whether it exists, and record the answer.
+/// The next `purlin up` continues from there: it updates a resource that exists to match the documents,
+/// and creates one that does not. No driver is called.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,11 +29,11 @@ pub(super) struct Args {
     #[arg(value_name = "KEY|URN")]
     resource: String,
 
-    /// It exists, and this is the id that its driver gives it.
+    /// Record that it exists, with this provider id.
     #[arg(long, value_name = "ID", required_unless_present = "not_made")]
     made: Option<String>,
 
-    /// It does not exist.
+    /// Record that it does not exist.
     #[arg(long, conflicts_with = "made")]
     not_made: bool,
 

@@ -9,7 +9,7 @@ use crate::report::FORMAT;
 use crate::report::state::{Details, Shown};
 use crate::text;
 
-/// Show everything that is recorded about a resource.
+/// Show the full record of a resource.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -18,8 +18,8 @@ Examples:
 
 Secrets are shown as `[secret]`.
 
-With `--format json`, as in the text; `reason`, `message`, `pending` and `copies` only where there
-are such:
+With `--format json`, as in the text; `reason`, `message`, `pending` and `copies` only if they
+exist:
   {\"format\": 1,
    \"resource\": {\"urn\", \"key\", \"status\", \"reason\", \"message\", \"conditions\": […],
               \"pending\": {…}, \"driver\", \"driver_digest\", \"definition\", \"name\", \"provider_id\", \"protect\",
@@ -35,7 +35,7 @@ pub(super) struct Args {
     #[command(flatten)]
     place: PlaceArgs,
 
-    /// Show secrets in clear.
+    /// Show secrets in plain text.
     #[arg(long)]
     show_secrets: bool,
 

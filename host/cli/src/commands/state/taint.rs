@@ -7,7 +7,7 @@ use crate::failure::{Failure, Status};
 use crate::report::state::{Edited, key};
 use crate::text;
 
-/// Mark a resource to be replaced by the next `up`, or take the mark away.
+/// Mark a resource for replacement on the next `up`, or remove the mark.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +21,7 @@ pub(super) struct Args {
     #[arg(value_name = "KEY|URN")]
     resource: String,
 
-    /// Take the mark away.
+    /// Remove the mark.
     #[arg(long)]
     off: bool,
 

@@ -11,8 +11,8 @@ use super::subject;
 
 /// Open an environment to deployments again.
 ///
-/// Lifts what `purlin state lock` set, whoever set it. The lock of a running deployment is not
-/// touched; it goes with the process that holds it.
+/// Removes the lock set by `purlin state lock`, regardless of its owner. The lock of a running deployment
+/// is not affected; it ends with the process that holds it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
