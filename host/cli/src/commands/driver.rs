@@ -19,7 +19,7 @@ use crate::args::Format;
 use crate::failure::{Failure, Status};
 use crate::{input, surroundings};
 
-/// Write, build and try drivers; look at those of others, and approve them.
+/// Write, build and test drivers; inspect and approve third-party drivers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -65,10 +65,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
 }
 
-/// Which workspace it is about.
+/// The workspace to use.
 #[derive(Clone, Debug, Default, clap::Args)]
 struct WorkspaceArg {
-    /// The workspace's file [default: the nearest purlin.yaml].
+    /// Use this workspace file [default: the nearest purlin.yaml].
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
 }

@@ -18,26 +18,26 @@ use crate::report::inspect::component;
 use crate::surroundings::WORKSPACE_FILE;
 use crate::{files, input, text};
 
-/// Name a driver in purlin.yaml.
+/// Add a driver to purlin.yaml.
 ///
-/// Asks the component what it is, in an instance that reaches nothing, and compiles it then and there.
-/// Adds its name and file to purlin.yaml, which is made where there is none, and leaves every other
-/// line as it is. Grants it nothing: what it wishes for is shown, as lines that would grant it. Where
-/// there is a purlin.lock, the driver is approved as it is.
+/// Reads the manifest of the component, in an instance without any access, and compiles it. Adds its name
+/// and file to purlin.yaml, which is created if it does not exist, and keeps every other line as it is.
+/// Grants nothing: the access that the driver requests is shown as lines that would grant it. If there is
+/// a purlin.lock, the driver is approved as it is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  purlin driver add ./note.wasm                      under the name that it gives itself
-  purlin driver add drivers/pg.wasm --name acme/db   under another
+  purlin driver add ./note.wasm                      under the name in its manifest
+  purlin driver add drivers/pg.wasm --name acme/db   under another name
   purlin driver add ./drivers/note                   a folder with versions of one driver
 
-Exit status: 0 done; 2 it is no driver, or the name is taken.")]
+Exit status: 0 success; 2 it is not a driver, or the name is taken.")]
 pub(crate) struct Args {
     /// The component's file, or a folder with several versions of it.
     #[arg(value_name = "FILE|DIR")]
     source: PathBuf,
 
-    /// The name that definitions use [default: the one that it gives itself].
+    /// Use this name in definitions [default: the name in its manifest].
     #[arg(long, value_name = "ORG/NAME")]
     name: Option<String>,
 

@@ -12,27 +12,27 @@ use crate::report::FORMAT;
 use crate::style::{CREATE, DELETE, STRONG, paint};
 use crate::{files, input, text};
 
-/// Approve the drivers of others as they are now.
+/// Approve third-party drivers as they are now.
 ///
-/// Writes purlin.lock beside purlin.yaml: version, digest, imports, wishes and grants of every driver
-/// that did not come with purlin. While the file is there, nothing else of theirs is used: another
-/// build, one that asks for more, or one that is granted more is refused before it is asked anything.
-/// Says what changes against the present file, and asks nothing.
+/// Writes purlin.lock beside purlin.yaml: version, digest, imports, requested access and grants of every
+/// third-party driver. While the file exists, Purlin uses nothing else: it rejects another build, one
+/// that requests more, or one with more grants before calling it. Shows the differences from the present
+/// file, and does not ask for confirmation.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  purlin driver inspect acme/postgres    look at it
+  purlin driver inspect acme/postgres    inspect it
   purlin driver approve acme/postgres    approve it as it is
-  purlin driver approve --check          is everything approved? For CI
+  purlin driver approve --check          check that everything is approved, for CI
 
-Exit status: 0 done; 1 `--check` found something that is not approved; 2 a driver is not there, or is
-none.")]
+Exit status: 0 success; 1 `--check` found something that is not approved; 2 a driver does not exist or
+is not a driver.")]
 pub(crate) struct Args {
-    /// Which drivers [default: all that did not come with purlin].
+    /// The drivers to approve [default: all third-party drivers].
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
-    /// Only look whether everything is approved.
+    /// Only check whether everything is approved.
     #[arg(long)]
     check: bool,
 

@@ -14,32 +14,32 @@ use crate::{files, input, text};
 
 use project::Project;
 
-/// Build a driver with its language's own tools, and make a component of it.
+/// Build a driver as a component, with the tools of its language.
 ///
-/// A folder is built by cargo, go, make, npm or componentize-py, whichever its files ask for; what
-/// these print goes to standard error. A core module (what compilers for C and Go make, and cargo
-/// for wasm32-unknown-unknown) becomes a component of the contract. What comes out is looked at as
-/// `purlin driver inspect` does it.
+/// Builds a folder with cargo, go, make, npm or componentize-py, depending on its files; their output
+/// goes to standard error. A core module (from compilers for C and Go, and from cargo for
+/// wasm32-unknown-unknown) becomes a component of the contract. The result is inspected as by `purlin
+/// driver inspect`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin driver build                                      the project in this folder
-  purlin driver build drivers/note                         the one in another
+  purlin driver build drivers/note                         a project in another folder
   purlin driver build --target wasm32-unknown-unknown      a Rust driver without WASI
   purlin driver build build/note.core.wasm -o note.wasm    a core module
 
-Exit status: 0 done; 1 the build failed; 2 there is nothing to build, or a tool is missing.")]
+Exit status: 0 success; 1 the build failed; 2 there is nothing to build, or a tool is missing.")]
 pub(crate) struct Args {
     /// The project's folder, or the file of a core module.
     #[arg(value_name = "DIR|FILE", default_value = ".")]
     source: PathBuf,
 
-    /// Where the component goes [default: the project's name, in its folder].
+    /// Write the component to this file [default: the project's name, in its folder].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Rust's target: `wasm32-wasip2`, or `wasm32-unknown-unknown` for a driver that needs nothing
-    /// but the contract.
+    /// Build for this Rust target: `wasm32-wasip2`, or `wasm32-unknown-unknown` for a driver that needs
+    /// only the contract.
     #[arg(long, value_name = "TARGET", default_value = "wasm32-wasip2")]
     target: String,
 }

@@ -22,38 +22,38 @@ use crate::{input, render, text};
 /// How often `--watch` looks whether something changed.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// Hold a driver to the contract.
+/// Test a driver against the contract.
 ///
-/// Calls it as a deployment would, and as bad luck would: twice with the same key, cut off in the
-/// middle, cancelled, without its grants. Then says, rule by rule, what it keeps and what it does not.
+/// Calls it as a deployment would, and under failures: twice with the same key, interrupted in the
+/// middle, cancelled, without its grants. Then reports, rule by rule, whether it complies.
 ///
-/// It is tried with the cases in check.yaml, which lies beside the component, or beside purlin.yaml for
-/// a driver by name; without that file, with inputs made from its schema. It gets the grants and limits
-/// that purlin.yaml has for it. What it makes is really made, and deleted again.
+/// Uses the cases in check.yaml, which is beside the component, or beside purlin.yaml for a driver given
+/// by name; without that file, it generates inputs from the schema. The driver has its grants and limits
+/// from purlin.yaml. It creates real objects, and deletes them again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin driver check ./note.wasm            with the check.yaml beside it
   purlin driver check ./note.wasm --watch    again after each build
   purlin driver check acme/note --rule create.cut
-  purlin driver check --rules                the rules, and what they demand
+  purlin driver check --rules                list the rules and what they require
 
-Exit status: 0 every rule that could be tried is kept; 1 one is broken, or something could not be
-deleted; 2 it is no driver, or there is nothing to try it with.")]
+Exit status: 0 the driver keeps every rule that could be tested; 1 it breaks one, or something could
+not be deleted; 2 it is not a driver, or there is nothing to test it with.")]
 pub(crate) struct Args {
-    /// A component's file, or the name of a driver.
+    /// The file of a component, or the name of a driver.
     #[arg(value_name = "FILE|NAME", required_unless_present = "rules")]
     driver: Option<String>,
 
-    /// The file with the cases [default: check.yaml beside the component].
+    /// Read the cases from this file [default: check.yaml beside the component].
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
 
-    /// One rule alone.
+    /// Test only this rule.
     #[arg(long, value_name = "ID")]
     rule: Option<String>,
 
-    /// Again whenever the component or the cases change, until Ctrl-C.
+    /// Test again whenever the component or the cases change, until Ctrl-C.
     #[arg(long)]
     watch: bool,
 

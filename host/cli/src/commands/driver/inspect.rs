@@ -14,26 +14,25 @@ use crate::render;
 use crate::report::FORMAT;
 use crate::report::inspect::{Report, component};
 
-/// Look at a driver before it is used.
+/// Inspect a driver before using it.
 ///
-/// Says what its bytes say, read without running any of it: size, digest, contract, and what it
-/// imports. Then asks it what it is, in an instance that reaches nothing (no grants, no more than five
-/// seconds), and says what it says of itself: types, inputs, and what it wishes for, with the lines
-/// of purlin.yaml that would grant it.
+/// Shows the size, digest, contract and imports of the component, which it reads without running it. Then
+/// calls the driver for its manifest, in an instance without access (no grants, at most five seconds),
+/// and shows its types, inputs and requested access, with the lines of purlin.yaml that would grant it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  purlin driver inspect ./postgres.wasm           a file that nobody named yet
+  purlin driver inspect ./postgres.wasm           a file without a name yet
   purlin driver inspect acme/postgres             a driver of the workspace, or a built-in one
   purlin driver inspect --static ./postgres.wasm  without running any of it
 
-Exit status: 0 done; 2 it is no driver, or does not say what it is.")]
+Exit status: 0 success; 2 it is not a driver, or returns no manifest.")]
 pub(crate) struct Args {
-    /// A component's file, or the name of a driver.
+    /// The file of a component, or the name of a driver.
     #[arg(value_name = "FILE|NAME")]
     driver: String,
 
-    /// Only read its bytes; do not ask it what it is.
+    /// Only read the component, without running it.
     #[arg(long = "static")]
     bytes_only: bool,
 

@@ -11,7 +11,7 @@ use crate::input;
 use crate::report::FORMAT;
 use crate::text;
 
-/// List the drivers that can be used: those that came with purlin, and the workspace's.
+/// List the available drivers: the built-in ones, and those of the workspace.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]

@@ -16,20 +16,18 @@ use crate::text;
 
 use kits::Kit;
 
-/// Write a driver that works, to begin with.
+/// Create a small, working driver.
 ///
-/// A small project in the language of your choice that builds with that language's ordinary tools:
-/// the driver, what it needs of Purlin, a test, a workspace that uses it, and what `purlin driver
-/// check` is to try. Put your own system in the place of what the driver does. Nothing that is there
-/// is overwritten.
+/// The project uses the language of your choice and builds with its usual tools. It contains the driver,
+/// what the driver needs of Purlin, a test, a workspace that uses it, and the cases for `purlin driver
+/// check`. Replace what the driver does with your own system. Existing files are not overwritten.
 ///
-/// `--template rest` writes a driver for a resource of a REST API that speaks JSON: with a connection, a
-/// client with retries and idempotency keys, and a token that the API shows only once. `--template files`
-/// writes one that keeps notes in a folder.
+/// `--template rest` writes a driver for a resource of a JSON REST API, with a connection, a client with
+/// retries and idempotency keys, and a token that the API shows only once. `--template files` writes one
+/// that keeps notes in a folder.
 ///
-/// What the project needs of Purlin is its folder `purlin/`, the SDK. `--upgrade` replaces it with
-/// that of this version of purlin, and changes nothing else; a file of the SDK that you changed is
-/// an error, and then nothing is written.
+/// The folder `purlin/` contains the SDK. `--upgrade` replaces it with that of this version of purlin,
+/// and changes nothing else. If you changed a file of the SDK, it reports an error and writes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,51 +36,51 @@ Examples:
   purlin driver new queue --lang rust --template rest     acme/queue, for a REST API
   purlin driver new bucket --upgrade                      this version's SDK for `bucket`
 
-Exit status: 0 done; 2 there are files in the way, the name is none, or the SDK cannot be upgraded.")]
+Exit status: 0 success; 2 files are in the way, the name is invalid, or the SDK cannot be upgraded.")]
 pub(crate) struct Args {
-    /// The folder to write into; it is made if need be. With `--upgrade`, the project's folder.
+    /// The folder to write to, created if necessary. With `--upgrade`, the project's folder.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// The language it is written in.
+    /// Write the driver in this language.
     #[arg(long, visible_alias = "language", value_name = "LANG", required_unless_present = "upgrade")]
     lang: Option<Language>,
 
-    /// What the driver is for, to begin with.
+    /// Start from this template.
     #[arg(long, value_name = "TEMPLATE", default_value = "files")]
     template: Template,
 
-    /// The driver's name [default: acme/ and the folder's name].
+    /// Name the driver [default: acme/ and the folder's name].
     #[arg(long, value_name = "ORG/NAME")]
     name: Option<String>,
 
-    /// Replace the SDK of a project with that of this version.
+    /// Replace the project's SDK with that of this version.
     #[arg(long, conflicts_with_all = ["lang", "template", "name"])]
     upgrade: bool,
 }
 
-/// What a driver can be written in.
+/// A language for drivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Language {
-    /// Rust, by cargo.
+    /// Rust, with cargo.
     Rust,
-    /// C, by clang and make.
+    /// C, with clang and make.
     C,
-    /// Go, by its own compiler.
+    /// Go, with its own compiler.
     Go,
-    /// JavaScript, by componentize-js.
+    /// JavaScript, with componentize-js.
     Js,
-    /// Python, by componentize-py.
+    /// Python, with componentize-py.
     Python,
 }
 
-/// What a driver does before its author changes it.
+/// The initial content of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Template {
     /// Notes in a folder.
     Files,
-    /// A resource of a REST API that speaks JSON.
+    /// A resource of a JSON REST API.
     Rest,
 }
 

@@ -24,11 +24,11 @@ use crate::{input, text};
 
 use request::Request;
 
-/// Call one function of a driver by hand.
+/// Call one function of a driver directly.
 ///
-/// The request is JSON, from a file, from standard input (`-`) or from the options; so is the answer.
-/// What `create` and `update` answer is a request for the next call. The driver has what purlin.yaml
-/// grants it; effects are real, and nothing is written to the state.
+/// The request is JSON, from a file, from standard input (`-`) or from the options; the response is JSON
+/// too. The response of `create` and `update` is a request for the next call. The driver has its grants
+/// from purlin.yaml. Effects are real, and nothing is written to the state.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,48 +39,48 @@ Examples:
   purlin driver run note.wasm delete made.json
 
 A request is an object with: key, context, inputs (values, secrets, params, connection, account,
-unknown), before (inputs that it was made with), previous, name, id, state, idempotency_key. All can
-be left out where the function does not need them.
+unknown), before (the inputs of its creation), previous, name, id, state, idempotency_key. Omit
+those that the function does not need.
 
-Exit status: 0 done; 1 the driver failed; 2 the request is wrong.")]
+Exit status: 0 success; 1 the driver failed; 2 the request is invalid.")]
 pub(crate) struct Args {
-    /// A component's file, or the name of a driver.
+    /// The file of a component, or the name of a driver.
     #[arg(value_name = "FILE|NAME")]
     driver: String,
 
-    /// What to call.
+    /// The function to call.
     #[arg(value_name = "FUNCTION")]
     function: Function,
 
-    /// The request, `-` for standard input.
+    /// The request; `-` for standard input.
     #[arg(value_name = "REQUEST")]
     request: Option<String>,
 
-    /// `inputs.values` as JSON, in place of the request's.
+    /// Replace `inputs.values` of the request with this JSON.
     #[arg(long, value_name = "JSON")]
     values: Option<String>,
 
-    /// `inputs.secrets` as JSON, in place of the request's.
+    /// Replace `inputs.secrets` of the request with this JSON.
     #[arg(long, value_name = "JSON")]
     secrets: Option<String>,
 
-    /// `inputs.params` as JSON, in place of the request's.
+    /// Replace `inputs.params` of the request with this JSON.
     #[arg(long, value_name = "JSON")]
     params: Option<String>,
 
-    /// `inputs.connection` as JSON, in place of the request's.
+    /// Replace `inputs.connection` of the request with this JSON.
     #[arg(long, value_name = "JSON")]
     connection: Option<String>,
 
-    /// Which resource it is, such as `note.default#shared.a`.
+    /// Set the resource, such as `note.default#shared.a`.
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
-    /// The provider's id. Only `read` takes it.
+    /// Set the provider id, which only `read` takes.
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
-    /// Show secrets, which the next call needs where they are in its request.
+    /// Show secrets, which the next call needs if they are in its request.
     #[arg(long)]
     show_secrets: bool,
 
