@@ -12,22 +12,21 @@ use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::{files, input, text};
 
-/// Carry out a plan that `purlin plan --out` wrote.
+/// Apply a plan that `purlin plan --out` wrote.
 ///
-/// Applies exactly the saved plan, with its documents and values. A plan fits the state that it
-/// was made from: when the state has changed since, Purlin rejects the plan. A plan that failed or was
-/// interrupted on the way is the exception: repeated, the command finds out what became of the calls
-/// and goes on with what is left. Where documents are named as well, they may ask for nothing but
-/// what the plan says. Without a terminal to ask on, `--yes` is required.
+/// Applies exactly the saved plan, with its documents and values. If the state has changed since the
+/// plan was made, Purlin rejects the plan. A plan that failed or was interrupted is the exception: run
+/// the command again, and it determines the outcome of the open calls and continues with the rest. If
+/// documents are named as well, they must match the plan. Without a terminal, `--yes` is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin plan --out change.plan && purlin apply --yes change.plan
-  purlin apply change.plan -f platform    refused if these ask for something else
+  purlin apply change.plan -f platform    rejected if these documents differ from the plan
 
-Events with `--format json` are those of `up`.")]
+Events with `--format json` are the same as for `up`.")]
 pub(crate) struct Args {
-    /// The plan.
+    /// The plan to apply.
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
 

@@ -18,20 +18,20 @@ use crate::text;
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Delete everything that is recorded in an environment.
+/// Delete all recorded resources of an environment.
 ///
-/// Works from the record. The documents say which environment it is, and what the inputs are now
-/// where a call with recorded ones fails.
-/// Dependents are deleted first. Without a terminal to ask on, `--yes` is required.
+/// Works from the record and deletes dependents first. The documents identify the environment, and
+/// provide the current inputs if a call with the recorded ones fails. Without a terminal, `--yes` is
+/// required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin destroy
   purlin destroy --yes --env staging
   purlin destroy --target 'dns#shared.www' --target-dependents
-  purlin destroy --yes --retry-for 10m   until a provider lets go of everything
+  purlin destroy --yes --retry-for 10m   retry while the provider rejects deletions
 
-Events with `--format json` are those of `up`; with `--retry-for`, each attempt ends with a summary.")]
+Events with `--format json` are the same as for `up`; with `--retry-for`, each attempt ends with a summary.")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
@@ -45,8 +45,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     consent: ConsentArgs,
 
-    /// Go on for so long while a provider refuses a deletion, such as `10m`: after 1 s, then 2 s, up to a
-    /// minute.
+    /// Retry for up to this long, such as `10m`, while a provider rejects a deletion: after 1 s, then 2
+    /// s, up to a minute.
     #[arg(long, value_name = "TIME", value_parser = crate::args::duration)]
     retry_for: Option<Duration>,
 

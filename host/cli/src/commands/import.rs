@@ -9,27 +9,27 @@ use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 
-/// Adopt a resource that exists already.
+/// Adopt an existing resource.
 ///
-/// The documents have to ask for the resource; its driver looks at what exists under ID, and that is
-/// recorded. Nothing real is changed: `purlin plan` then shows what differs from the documents.
-/// It also settles what an interrupted run left undecided.
+/// The documents must declare the resource. Its driver reads the object with this ID, and Purlin records
+/// it. Nothing real is changed; `purlin plan` then shows how it differs from the documents. This also
+/// settles a call that an interrupted run left undecided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin import postgres#shared.db db-7f3a
   purlin import --yes 'dns#modules.web.externals.www' www.example.org -f platform -f app
 
-To take over in the same run as everything else, a Deployment says
+To adopt it in the same run as everything else, write in a Deployment:
   lifecycle: {postgres#shared.db: {import: db-7f3a}}
 
-Events with `--format json` are those of `up`.")]
+Events with `--format json` are the same as for `up`.")]
 pub(crate) struct Args {
-    /// The resource, as the documents name it.
+    /// The resource, as named in the documents.
     #[arg(value_name = "KEY")]
     key: String,
 
-    /// The driver's own name for what exists.
+    /// The provider id of the existing object.
     #[arg(value_name = "ID")]
     id: String,
 

@@ -16,19 +16,19 @@ use crate::report;
 use crate::text;
 use crate::ui::Level;
 
-/// Show what `up` would do; nothing is changed.
+/// Show the changes that `up` would make.
 ///
-/// Compares the documents with what is recorded. Values that only exist once something is
-/// provisioned are shown as `(known after apply)`, secrets as `[secret]`.
+/// Compares the documents with the state and changes nothing. Values that exist only after provisioning
+/// are shown as `(known after apply)`, secrets as `[secret]`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin plan
   purlin plan --verbose              every change in full
-  purlin plan --detailed-exitcode    for scripts: 0 nothing to do, 3 changes
-  purlin plan --offline              without the drivers
-  purlin plan --refresh              look first what others changed
-  purlin plan --out change.plan      keep it for `purlin apply change.plan`
+  purlin plan --detailed-exitcode    for scripts: 0 no changes, 3 changes
+  purlin plan --offline              without calling drivers
+  purlin plan --refresh              detect drift first
+  purlin plan --out change.plan      save it for `purlin apply change.plan`
 
 With `--format json`:
   {\"format\": 1,
@@ -37,13 +37,13 @@ With `--format json`:
    \"summary\": {\"create\", \"update\", \"replace\", \"delete\", \"none\"},
    \"observed\": [{\"key\", \"finding\", \"message\", \"changes\"}],
    \"offers\": [{\"installation\", \"installed\", \"newer\"}]}
-and \"observed\" only where something was found that is not as recorded, \"offers\" only where there are newer
-versions of bundles than what is installed.")]
+\"observed\" is present only if something differs from the record, \"offers\" only if there are newer
+versions of installed bundles.")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
 
-    /// Exit with status 3 when there is something to do.
+    /// Exit with status 3 if there are changes.
     #[arg(long)]
     detailed_exitcode: bool,
 
@@ -53,11 +53,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     accept: AcceptArgs,
 
-    /// Write the plan to a file for `purlin apply`. It is sealed with the key of the state.
+    /// Write the plan to a file for `purlin apply`, sealed with the key of the state.
     #[arg(long, value_name = "FILE", conflicts_with = "offline")]
     out: Option<PathBuf>,
 
-    /// Plan without calling drivers: inputs are not validated, and drivers may be missing.
+    /// Plan without calling drivers; inputs are not validated, and drivers may be missing.
     #[arg(long, conflicts_with = "refresh")]
     offline: bool,
 

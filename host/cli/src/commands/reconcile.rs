@@ -35,35 +35,34 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(3_600);
 /// Columns of a cause in a line.
 const LONGEST_CAUSE: usize = 200;
 
-/// Keep an environment, or all of them, as the documents want it.
+/// Keep an environment, or all of them, in line with the documents.
 ///
-/// Applies the documents, reads every resource, and repairs or reports what others changed, as
-/// `reconcile` in purlin.yaml says. With `--watch` it goes on: each resource is read at its interval,
-/// failures are tried again after 1 s, then 2 s, up to a minute, and changed documents are applied at
-/// once. It deletes and replaces nothing that purlin.yaml does not allow; it names those resources, and
-/// `purlin up` asks about them.
+/// Applies the documents, reads every resource, and repairs or reports drift, according to `reconcile`
+/// in purlin.yaml. With `--watch` it continues: it reads each resource at its interval, retries failures
+/// after 1 s, then 2 s, up to a minute, and applies changed documents at once. It deletes and replaces
+/// nothing that purlin.yaml does not allow; it lists those resources, and `purlin up` asks about them.
 ///
-/// With `--all`, it does so in every environment that the state knows, each from the documents of its last
-/// deployment. Documents that are named take the place of the recorded ones, as in `purlin impact`. On a
-/// database, any number of hosts share the work: each environment is the turn of one of them.
+/// With `--all`, it does so in every environment in the state, each from the documents of its last
+/// deployment. Documents that are named replace the recorded ones, as in `purlin impact`. On a database,
+/// any number of hosts share the work, and one host at a time handles each environment.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin reconcile --yes
   purlin reconcile --yes --watch
-  purlin reconcile --yes --watch --format json   one event a line on standard output
+  purlin reconcile --yes --watch --format json   one event per line on standard output
   purlin reconcile --yes --all                   every environment once
   purlin reconcile --yes --all --watch           as a service, on any number of hosts
   purlin reconcile --yes --all platform/         roll out changed definitions
-  purlin reconcile --request --env staging       have the service look at one environment now
+  purlin reconcile --request --env staging       have the service check one environment now
 
 With `--request` and `--format json`:
   {\"format\": 1, \"environment\": {\"org\", \"app\", \"env\"}, \"requested\": true}
 
-In a watch, SIGUSR1 reads everything at once; Ctrl-C finishes the calls in flight and ends it.
+With `--watch`, SIGUSR1 reads everything at once; Ctrl-C finishes the calls in flight and exits.
 
-Events with `--format json` are those of `up`; each pass in which something happened ends with a summary.
-Without `--watch`, the exit status is 0 if every resource is as the documents want it.
+Events with `--format json` are as for `up`; each pass in which something happened ends with a summary.
+Without `--watch`, the exit status is 0 if every resource matches the documents.
 
 With `--all` and `--format json`, a line for each turn that changed something or did not succeed, and
 without `--watch` a summary at the end:
@@ -76,27 +75,27 @@ pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
 
-    /// Go on until Ctrl-C.
+    /// Continue until Ctrl-C.
     #[arg(short, long)]
     watch: bool,
 
-    /// Keep every environment that the state knows.
+    /// Reconcile every environment in the state.
     #[arg(long)]
     all: bool,
 
-    /// Request a pass over the environment from the hosts that run `--all --watch`, and return at once. It comes
-    /// before all others, and reads every resource. For a state in a database.
+    /// Request a pass over the environment from the hosts that run `--all --watch`, and return at once.
+    /// It takes priority over all others and reads every resource. Requires a state in a database.
     #[arg(long, conflicts_with_all = ["watch", "all"])]
     request: bool,
 
-    /// Environments at the same time, with `--all` [default: 4 for each processor].
+    /// Reconcile up to N environments at once, with `--all` [default: 4 per processor].
     #[arg(long, value_name = "N", requires = "all")]
     environments: Option<std::num::NonZeroUsize>,
 
     #[command(flatten)]
     accept: AcceptArgs,
 
-    /// Begin without asking. Required where there is no terminal to ask on.
+    /// Start without asking for confirmation. Required without a terminal.
     #[arg(short, long)]
     yes: bool,
 

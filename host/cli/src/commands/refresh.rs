@@ -7,17 +7,17 @@ use crate::failure::{Failure, Status};
 use crate::input;
 use crate::text;
 
-/// Read every resource and record what changed outside of Purlin.
+/// Read every resource and record changes made outside Purlin.
 ///
-/// Asks each driver what its resources are like now. Nothing real is changed; `purlin plan` then
-/// shows what it takes to change it back. What an interrupted run left open is found out first.
+/// Calls each driver to read its resources. Nothing real is changed; `purlin plan` then shows how to
+/// undo the changes. Calls that an interrupted run left open are settled first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin refresh
   purlin refresh --target 'postgres*'
 
-Events with `--format json` are those of `up`; what differs is in `changes` of the phase `observed`.")]
+Events with `--format json` are as for `up`; differences are in `changes` of the phase `observed`.")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,

@@ -14,22 +14,21 @@ use crate::{input, surroundings, text};
 
 /// Deploy the documents of an earlier deployment again.
 ///
-/// The documents are those of then, and so is their context; the drivers, their grants and the
-/// state's key are those of now. Beyond that it is `up`: the plan is shown, asked about and carried
-/// out, and the history gets a new entry. Files stay as they are: the next `up` deploys what they
-/// say.
+/// Uses the original documents and context, with the current drivers, grants and state key. Otherwise it
+/// works like `up`: it shows the plan, asks for confirmation, applies it, and adds an entry to the
+/// history. Files are not changed: the next `up` deploys their contents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin rollback                to the last success before the latest deployment; after a rollback
-                                 that failed or was interrupted, to where that one went
+                                 that failed or was interrupted, to the same target
   purlin rollback 12             to the documents of the 12th deployment
-  purlin diff 12                 what that would take back
+  purlin diff 12                 show what that would undo
 
-Events with `--format json` are those of `up`.")]
+Events with `--format json` are the same as for `up`.")]
 pub(crate) struct Args {
-    /// The deployment whose documents to take: its number or its id [default: the last that
-    /// succeeded before the latest; a rollback that did not succeed goes on].
+    /// The deployment whose documents to use: its number or its id [default: the last that succeeded
+    /// before the latest; an unsuccessful rollback continues].
     #[arg(value_name = "DEPLOYMENT")]
     deployment: Option<String>,
 

@@ -9,22 +9,21 @@ use crate::input;
 
 /// Create or update the environment to match the documents.
 ///
-/// Shows the plan, asks, and applies it: in order, and as much as possible at the same time. A
-/// resource that fails stops its dependents and nothing else. Resources that are no longer in the
-/// documents are deleted. Calls that an earlier run left open are settled first. Ctrl-C finishes
-/// the calls in flight; a second one cuts them off. Without a terminal to ask on, `--yes` is
-/// required.
+/// Shows the plan, asks for confirmation, and applies it: in order, and as much as possible
+/// concurrently. If a resource fails, only its dependents are skipped. Resources that are no longer in
+/// the documents are deleted. Calls that an earlier run left open are settled first. Ctrl-C finishes the
+/// calls in flight; a second Ctrl-C aborts them. Without a terminal, `--yes` is required.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin up
-  purlin up --yes                apply without asking, as scripts do
-  purlin up --refresh            look first what others changed, and change it back
+  purlin up --yes                apply without asking, for scripts
+  purlin up --refresh            detect drift first, and repair it
   purlin up --target 'dns#shared.*'
   purlin up --env staging -f platform -f app
-  purlin up --yes --format json  one event a line on standard output
+  purlin up --yes --format json  one event per line on standard output
 
-Events with `--format json`, the summary last; `error` when no run could begin:
+Events with `--format json`, with the summary last; `error` if the run could not start:
   {\"format\": 1, \"event\": \"resource\", \"key\", \"action\", \"phase\", \"error\": {\"code\", \"message\"}}
   {\"format\": 1, \"event\": \"summary\", \"status\", \"done\": {…}, \"failed\", \"skipped\",
    \"unknown\": [key], \"calls\"}

@@ -15,17 +15,17 @@ use crate::report::diagnostic::{self, Fault};
 use crate::style::{GOOD, paint};
 use crate::text;
 
-/// Check documents and the graph they make; nothing is provisioned.
+/// Check documents and their graph, without provisioning.
 ///
-/// Reads every document, matches definitions, builds the graph, checks params and inputs by the
-/// schemas of resource types and drivers, and asks the drivers to check the rest. Shows all faults,
+/// Reads every document, matches definitions, builds the graph, validates params and inputs against the
+/// schemas of resource types and drivers, and calls the drivers to check the rest. Shows all errors,
 /// warnings and notes at once. Needs no state.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin validate                  the workspace's folder
   purlin validate platform/ app/   two folders as one deployment
-  purlin validate --offline        without the drivers
+  purlin validate --offline        without calling drivers
   cat all.yaml | purlin validate - --format json
 
 With `--format json`:
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
 
-    /// Ask no driver: inputs are not checked, and missing drivers do not matter.
+    /// Validate without calling drivers; inputs are not checked, and drivers may be missing.
     #[arg(long)]
     offline: bool,
 
