@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::args::Format;
 use crate::failure::{Failure, Status};
 
-/// Look at bundles and at what they require.
+/// Inspect bundles and their requirements.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

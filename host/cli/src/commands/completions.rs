@@ -4,10 +4,10 @@ use crate::app::App;
 use crate::complete;
 use crate::failure::{Failure, Status};
 
-/// Print a script that completes the command line in a shell.
+/// Print a shell completion script.
 ///
-/// Besides commands and options it completes keys of resources, environments, deployments, drivers
-/// and files: the script calls `purlin`, which reads the documents and the state.
+/// Besides commands and options, it completes the keys of resources, environments, deployments, drivers
+/// and files. The script calls `purlin`, which reads the documents and the state.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -15,7 +15,7 @@ Examples:
   purlin completions zsh > \"${fpath[1]}/_purlin\"
   purlin completions fish > ~/.config/fish/completions/purlin.fish")]
 pub(crate) struct Args {
-    /// Which shell.
+    /// The shell.
     #[arg(value_name = "SHELL")]
     shell: clap_complete::Shell,
 }

@@ -13,31 +13,30 @@ use crate::render;
 use crate::report::diff::{Diff, Side};
 use crate::ui::Level;
 
-/// Show how the documents of two deployments differ in what they ask for.
+/// Show the differences between the documents of two deployments.
 ///
-/// Documents are compared, not what is real: `purlin plan` compares documents with what is
-/// recorded. Where inputs read outputs of other resources, those recorded now are taken on both
-/// sides.
+/// Compares documents, not real resources; `purlin plan` compares documents with the state. If inputs
+/// read outputs of other resources, both sides use the currently recorded outputs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  purlin diff             the latest deployment, and the documents now
-  purlin diff 3           deployment 3, and the documents now
+  purlin diff             the latest deployment and the current documents
+  purlin diff 3           deployment 3 and the current documents
   purlin diff 3 5         deployments 3 and 5
   purlin diff 3 latest
 
-With `--format json`; `difference` is `added`, `changed` or `removed`, and `deployment` null for the
-documents now:
+With `--format json`; `difference` is `added`, `changed` or `removed`, and `deployment` is null for the
+current documents:
   {\"format\": 1, \"before\": {\"deployment\", \"id\"}, \"after\": {\"deployment\", \"id\"},
    \"differences\": [{\"key\", \"difference\", \"changes\": [{\"path\", \"before\", \"after\", \"unknown\",
                     \"secret\", \"replaces\"}]}],
    \"summary\": {\"added\", \"changed\", \"removed\"}}")]
 pub(crate) struct Args {
-    /// The earlier one: the number or the id of a deployment, or `latest` [default: the latest].
+    /// The earlier deployment: its number or id, or `latest` [default: the latest].
     #[arg(value_name = "BEFORE")]
     before: Option<String>,
 
-    /// The later one [default: the documents now].
+    /// The later deployment [default: the current documents].
     #[arg(value_name = "AFTER")]
     after: Option<String>,
 

@@ -19,8 +19,8 @@ use crate::text;
 
 /// Check the installation, the workspace, the state and the drivers.
 ///
-/// Looks at the terminal, the workspace, the state and its key, the folder of compiled drivers, and
-/// every driver. Each line says what to do where something is not as it should be.
+/// Checks the terminal, the workspace, the state and its key, the folder of compiled drivers, and every
+/// driver. Each line that reports a problem says how to fix it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

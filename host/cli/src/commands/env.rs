@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::args::Format;
 use crate::failure::{Failure, Status};
 
-/// Look at the environments that are declared or recorded.
+/// Show declared and recorded environments.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -15,21 +15,20 @@ use crate::report;
 
 /// Explain why a resource is provisioned as it is.
 ///
-/// Which definition wins, which would without it, why each of the others lost, what brought the
-/// resource into the graph, and what it depends on and why.
+/// Shows which definition wins, which would win without it, why each of the others lost, how the resource
+/// came into the graph, and what it depends on and why.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin explain postgres#modules.web.externals.db
-  purlin explain web.db                                what the workload `web` calls `db`
+  purlin explain web.db                                the resource `db` of the workload `web`
   purlin explain workload#modules.web --env production
   purlin explain dns.public#shared.api --format json | jq .winner.definition
 
-Keys of resources are those that `purlin graph` shows: TYPE[.CLASS]#ID, the class being `default`
-where it is left out. A short name such as `web.db`, `db` or `dns` will do where only one resource
-has it.")]
+`purlin graph` shows the keys of resources: TYPE[.CLASS]#ID. If the class is omitted, it is
+`default`. A short name such as `web.db`, `db` or `dns` is enough if it is unique.")]
 pub(crate) struct Args {
-    /// The resource: TYPE[.CLASS]#ID, or a short name that only it has.
+    /// The resource: TYPE[.CLASS]#ID, or a unique short name.
     #[arg(value_name = "KEY")]
     key: String,
 

@@ -16,28 +16,29 @@ use crate::render;
 use crate::report::FORMAT;
 use crate::text;
 
-/// Write the workloads' documents and the manifests that drivers returned into a folder.
+/// Write the workloads' documents and the manifests returned by drivers to a folder.
 ///
-/// `DIR/workloads/NAME.yaml` holds each workload as it is deployed, `DIR/manifests/LOCATION/NAME`
-/// each manifest. Every file is written whole; other files in the folder are left alone, and so is a
-/// file with such a name that no export wrote: `DIR/.purlin-export` lists those that one did.
+/// Writes each workload as deployed to `DIR/workloads/NAME.yaml`, and each manifest to
+/// `DIR/manifests/LOCATION/NAME`. Every file is written completely. Other files in the folder are kept,
+/// and so is a file with such a name that no export wrote; `DIR/.purlin-export` lists the exported
+/// files.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin export out
-  purlin export out --show-secrets    with secrets in clear: mind who can read the folder
+  purlin export out --show-secrets    with secrets in plain text: check who can read it
 
-Without `--show-secrets` every secret is written as `[secret]`; the files that are incomplete
-for it are named. With it, files that hold secrets are readable by you alone (mode 0600).")]
+Without `--show-secrets`, every secret is written as `[secret]`, and the incomplete files are
+listed. With it, only you can read the files that contain secrets (mode 0600).")]
 pub(crate) struct Args {
-    /// The folder to write into; made where it is not there.
+    /// The folder to write to; created if it does not exist.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
     #[command(flatten)]
     documents: DocumentArgs,
 
-    /// Write secrets in clear.
+    /// Write secrets in plain text.
     #[arg(long)]
     show_secrets: bool,
 

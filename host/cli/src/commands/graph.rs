@@ -15,7 +15,7 @@ use crate::report;
 
 /// Show the resource graph: what would be provisioned, by which definition, and why.
 ///
-/// Needs no state and no drivers. An arrow leads from a resource to what it depends on.
+/// Needs no state and no drivers. An arrow points from a resource to its dependency.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,20 +31,20 @@ pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
 
-    /// How to show it.
+    /// Show the graph in this format.
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "tree")]
     format: GraphFormat,
 
-    /// Show implicit resources that nothing refers to as well.
+    /// Also show implicit resources that nothing refers to.
     #[arg(long)]
     all: bool,
 
-    /// Leave out edges that a longer way implies.
+    /// Omit edges that a longer path implies.
     #[arg(long)]
     reduce: bool,
 }
 
-/// How a graph is shown.
+/// The format of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum GraphFormat {
     /// Text for people.

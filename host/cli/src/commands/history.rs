@@ -12,34 +12,34 @@ use crate::report::FORMAT;
 use crate::report::history::{Details, Entry, Firsts, History, Shown};
 use crate::text;
 
-/// Show what was deployed in an environment, when and by whom; the newest first.
+/// Show what was deployed in an environment, when and by whom, newest first.
 ///
-/// A run in which nothing changed leaves no entry. With a number, or an id, one deployment is shown
-/// with its steps.
+/// A run that changed nothing leaves no entry. Give a number or an id to show one deployment with its
+/// steps.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin history
   purlin history --limit 100
-  purlin history 12                what was done in the 12th deployment
+  purlin history 12                show the steps of the 12th deployment
   purlin history latest
 
-The outcome is succeeded, failed, cancelled, or unfinished, where the run was ended by force.
-`documents` is the first deployment that was made from the same documents; null where there were
-none, as for `destroy`.
+The outcome is succeeded, failed, cancelled, or unfinished if the run was killed.
+`documents` is the first deployment from the same documents; null if there were none, as for
+`destroy`.
 
-With `--format json`; with one deployment, it is under `deployment` and has `steps` as well:
+With `--format json`; a single deployment is under `deployment` and also has `steps`:
   {\"format\": 1,
    \"deployments\": [{\"number\", \"id\", \"command\", \"user\", \"host\", \"pid\", \"started\", \"ended\",
                     \"outcome\", \"documents\", \"done\": {\"create\", \"update\", \"replace\", \"delete\",
                     \"read\", \"adopt\"}, \"failed\"}]}
   {\"format\": 1, \"deployment\": {…, \"steps\": [{\"urn\", \"key\", \"action\", \"succeeded\"}]}}")]
 pub(crate) struct Args {
-    /// One deployment: its number, its id, or `latest`.
+    /// Show one deployment: its number, its id, or `latest`.
     #[arg(value_name = "DEPLOYMENT")]
     deployment: Option<String>,
 
-    /// How many to show at most.
+    /// Show at most this many.
     #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "deployment")]
     limit: usize,
 

@@ -15,15 +15,15 @@ use crate::failure::{Failure, Status};
 use crate::report::impact::{Effect, Environment, Groups, Summary};
 use crate::{input, render, text};
 
-/// Show what changed definitions would do to every environment.
+/// Show how changed definitions would affect every environment.
 ///
-/// Plans each environment that the state knows from the documents of its last deployment, with the
-/// documents named here in the place of the recorded ones: a recorded document is replaced if its file is
-/// named, or lies in a folder that is named. What a deployment without the change would do anyway is left
-/// out. Nothing is changed, no lock is taken, and no secret is read.
+/// Plans each environment in the state from the documents of its last deployment, with the documents
+/// named here replacing the recorded ones: a recorded document is replaced if its file is named, or is
+/// in a folder that is named. Effects that a deployment would have without the change are omitted.
+/// Nothing is changed, no lock is taken, and no secret is read.
 ///
-/// Drivers are not called: their schemas say what a change does. With `--check` they are called, to
-/// validate inputs and to say which changes replace a resource.
+/// Drivers are not called; their schemas determine the effects. With `--check`, they are called to
+/// validate inputs and to report which changes replace a resource.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,47 +31,47 @@ Examples:
   purlin impact platform/ --fail-on replace,loses-data      for CI
   purlin impact platform/ --format markdown > comment.md    for a pull request
 
-With `--format json`, a line for each environment that is affected, then a summary:
+With `--format json`, a line for each affected environment, then a summary:
   {\"format\": 1, \"event\": \"environment\", \"org\", \"app\", \"env\", \"effect\", \"loses_data\",
    \"resources\": [{\"key\", \"action\", \"reasons\": [{\"reason\", \"message\", …}], \"paths\", \"loses\"}],
    \"faults\": [{\"code\", \"message\"}]}
   {\"format\": 1, \"event\": \"summary\", \"environments\", \"unchanged\", \"create\", \"update\",
    \"replace\", \"delete\", \"rejected\", \"unknown\", \"loses_data\"}
-An environment counts under the most severe of its effects, in this order: rejected, delete, replace,
+An environment counts under its most severe effect, in this order: rejected, delete, replace,
 update, create, unchanged. It is unknown if the documents of its last deployment are not recorded.
 
-Exit status: 0 done; 1 an environment cannot be read; 2 the documents are wrong; 3 an environment has an
+Exit status: 0 success; 1 an environment cannot be read; 2 the documents are invalid; 3 an environment has an
 effect that `--fail-on` names.")]
 pub(crate) struct Args {
     /// The changed documents: files, or folders (recursively).
     #[arg(value_name = "FILE|DIR", required = true)]
     paths: Vec<PathBuf>,
 
-    /// Exit with status 3 if an environment is affected so.
+    /// Exit with status 3 if an environment has this effect.
     #[arg(long, value_name = "EFFECT", value_delimiter = ',', value_enum)]
     fail_on: Vec<FailOn>,
 
-    /// Call the drivers to validate inputs and to say which changes replace a resource.
+    /// Call the drivers to validate inputs and to report which changes replace a resource.
     #[arg(long)]
     check: bool,
 
-    /// How to write the result.
+    /// Write the result in this format.
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]
     format: Format,
 }
 
-/// How the result is written.
+/// The format of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For people.
+    /// Human-readable text.
     Text,
-    /// For programs, one document a line.
+    /// Machine-readable, one JSON document per line.
     Json,
     /// For a comment on a pull request.
     Markdown,
 }
 
-/// An effect that must not be.
+/// An effect for `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum FailOn {
     /// A resource is created.
@@ -82,11 +82,11 @@ enum FailOn {
     Replace,
     /// A resource is deleted.
     Delete,
-    /// Data goes with a resource that is replaced or deleted.
+    /// Data is lost with a resource that is replaced or deleted.
     LosesData,
     /// A deployment would be rejected.
     Rejected,
-    /// Nobody can tell.
+    /// The effect is not known.
     Unknown,
 }
 

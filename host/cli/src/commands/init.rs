@@ -9,26 +9,26 @@ use crate::input;
 use crate::surroundings::WORKSPACE_FILE;
 use crate::text;
 
-/// Write a small project that works, to begin with.
+/// Create a small working project.
 ///
-/// A workload (a Score file) that needs a database and a host name, and definitions that say how
-/// these are provided. Nothing that is there is overwritten.
+/// The project contains a workload (a Score file) that needs a database and a host name, and definitions
+/// that provision them. Existing files are not overwritten.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  purlin init                              into the current folder
-  purlin init shop                         into the folder `shop`, which is made
+  purlin init                              in the current folder
+  purlin init shop                         in the folder `shop`, which is created
   purlin init shop --platform kubernetes   with definitions that deploy to a cluster")]
 pub(crate) struct Args {
-    /// The folder to write into.
+    /// The folder to write to.
     #[arg(value_name = "DIR", default_value = ".")]
     folder: PathBuf,
 
-    /// Name of the application [default: the folder's name].
+    /// Name the application [default: the folder's name].
     #[arg(long, value_name = "ID")]
     app: Option<String>,
 
-    /// Write definitions for real servers, in place of ones that need no server.
+    /// Write definitions for real servers instead of ones that need no server.
     #[arg(long, value_name = "NAME", value_enum)]
     platform: Option<Platform>,
 }

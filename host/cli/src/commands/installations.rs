@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::args::Format;
 use crate::failure::{Failure, Status};
 
-/// Look at the installations that are recorded in any environment, and change who may share them.
+/// Show the installations of all environments, and change who may share them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -17,26 +17,26 @@ use crate::text;
 
 /// Show the results of a deployment: the workloads' documents and the outputs of every resource.
 ///
-/// From the record alone; documents only say which environment it is.
+/// Reads only the record; the documents only identify the environment.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   purlin outputs
-  purlin outputs --raw web.db.host           one value, as it is
+  purlin outputs --raw web.db.host           one value, unquoted
   purlin outputs --format json | jq '.resources[\"dns.default#shared.web\"].host'
 
-With `--format json`, and in YAML without it; secrets read \"[secret]\":
+With `--format json`, and in YAML without it; secrets appear as \"[secret]\":
   {\"format\": 1, \"workloads\": {NAME: {\"metadata\", \"spec\"}}, \"resources\": {KEY: {…}}}")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,
 
-    /// Print only this output of a resource, without quotes: the key or a short name of the resource,
-    /// and the name of the output.
+    /// Print only this output of a resource, without quotes: the key or short name of the resource, and
+    /// the name of the output.
     #[arg(long, value_name = "KEY.OUTPUT", conflicts_with = "format")]
     raw: Option<String>,
 
-    /// Show secrets in clear.
+    /// Show secrets in plain text.
     #[arg(long)]
     show_secrets: bool,
 

@@ -12,10 +12,10 @@ Examples:
   purlin schema definition > definition.schema.json
   purlin schema workspace
 
-In an editor that knows the YAML language server, the first line of a document names its schema:
+In an editor with the YAML language server, name the schema in the first line of a document:
   # yaml-language-server: $schema=definition.schema.json")]
 pub(crate) struct Args {
-    /// Which kind.
+    /// The kind of document.
     #[arg(value_name = "KIND", value_parser = kinds())]
     kind: String,
 }

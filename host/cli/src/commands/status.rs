@@ -18,10 +18,10 @@ use crate::ui::Level;
 /// How often `--watch` looks.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Show how each resource stands: ready, waiting and for what, failed and why.
+/// Show the status of each resource: ready, waiting and for what, failed and why.
 ///
-/// From the record alone: what the last `up`, `reconcile` or `refresh` found. Of more than 40 resources,
-/// those that are ready with all that they need are only counted; `--verbose` shows them.
+/// Reads only the record: the results of the last `up`, `reconcile` or `refresh`. Beyond 40 resources,
+/// those that are ready with all their dependencies are only counted; `--verbose` shows them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +33,7 @@ The status of a resource is the worst of its conditions ReferencesResolved, Sync
 `waiting`, `failed`, `drifted`, `incomplete`, `interrupted`, `missing`, `needs-consent`, `not-ready` or
 `paused`.
 
-With `--format json`; with `--watch`, one line each time something changed:
+With `--format json`; with `--watch`, one line each time something changes:
   {\"format\": 1, \"environment\": {\"org\", \"app\", \"env\"},
    \"deployment\": {\"number\", \"outcome\", \"user\", \"at\"}, \"summary\": {STATUS: count},
    \"resources\": [{\"key\", \"urn\", \"status\", \"obstacle\", \"dependencies\", \"driver\", \"provider_id\",
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     place: PlaceArgs,
 
-    /// Look again each second, until Ctrl-C.
+    /// Update every second, until Ctrl-C.
     #[arg(short, long)]
     watch: bool,
 

@@ -15,11 +15,11 @@ use crate::render;
 use crate::report;
 use crate::{input, text};
 
-/// Explain what a bundle requires, and why each requirement ends in the bundle that it does.
+/// Explain what a bundle requires, and why each requirement resolves to its bundle.
 ///
-/// Resolves every requirement, at any depth, and shows for each installation that would be made: its bundle
-/// and version and why it was chosen, which others were not and why, who shares it, and what sets its
-/// parameters. Shows what nobody has said yet, too. Makes nothing, and needs no state.
+/// Resolves every requirement, at any depth. For each installation that would be created, it shows the
+/// bundle and version and why they were chosen, which others were not and why, who shares it, and what
+/// sets its parameters. It also shows settings without a value. Creates nothing, and needs no state.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,21 +36,22 @@ With `--format json`:
                       \"given\": [{\"part\", \"name\", \"reads\"}]}],
    \"unmapped\": [{\"installation\", \"part\", \"name\", \"description\"}],
    \"diagnostics\": […]}
-The installations stand in an order in which they can be made; the bundle itself is the last.")]
+The installations are listed in an order in which they can be created, the bundle itself last.")]
 pub(super) struct Args {
     /// The bundle: its file or folder, or a reference in the catalog.
     #[arg(value_name = "PATH|REFERENCE")]
     bundle: String,
 
-    /// Folders with bundles [default: the folder of the nearest purlin.yaml, else the current folder].
+    /// Look for bundles in these folders [default: the folder of the nearest purlin.yaml, else the
+    /// current folder].
     #[arg(long, value_name = "DIR")]
     catalog: Vec<PathBuf>,
 
-    /// What the installation is called [default: the last part of the bundle's name].
+    /// Name the installation [default: the last part of the bundle's name].
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// The namespace of the installation [default: the global one].
+    /// Set the namespace of the installation [default: the global one].
     #[arg(long, value_name = "NAMESPACE")]
     namespace: Option<String>,
 

@@ -20,10 +20,10 @@ use crate::ui::Level;
 /// Environments that are read at the same time.
 const AT_ONCE: usize = 16;
 
-/// List the environments that are declared or recorded.
+/// List declared and recorded environments.
 ///
-/// An environment is declared if purlin.yaml has it under `environments`, and recorded if something was deployed in
-/// it. If the terminal is narrow, the last columns are cut; `--verbose` shows them whole.
+/// An environment is declared if purlin.yaml has it under `environments`, and recorded if something was
+/// deployed to it. In a narrow terminal, the last columns are truncated; `--verbose` shows them in full.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,9 +32,9 @@ Examples:
   purlin env list --format json | jq -r '.environments[].env'
   purlin env list --lines --type production | jq -r 'select(.unready.drifted) | .env'
 
-STATUS is `ready`, or how many resources are not as the documents want them, as the last run of each
-found them. Marks: new (declared, nothing deployed yet), undeclared (recorded, and not in purlin.yaml
-although others are), protected, closed (by `purlin state lock`), in use (a deployment is running).
+STATUS is `ready`, or how many resources did not match the documents in the last run of each. Marks:
+new (declared, nothing deployed yet), undeclared (recorded, but not in purlin.yaml while others are),
+protected, closed (by `purlin state lock`), in use (a deployment is running).
 
 With `--format json`:
   {\"format\": 1, \"environments\": [
@@ -42,10 +42,10 @@ With `--format json`:
      \"unready\": {STATUS: N}, \"closed\": {\"user\", \"host\", \"reason\", \"since\"},
      \"in_use\": {\"user\", \"host\", \"command\", \"process\", \"since\"},
      \"last\": {\"number\", \"id\", \"command\", \"user\", \"host\", \"started\", \"ended\", \"outcome\"}}]}
-With `--lines`, each environment is a document of its own on one line, with its own \"format\".")]
+With `--lines`, each environment is a separate document on one line, with its own \"format\".")]
 pub(super) struct Args {
-    /// List only environments whose name matches. `*` stands for any text; with a `/`, the pattern is compared with
-    /// `ORG/APP/ENV`.
+    /// List only environments whose name matches. `*` stands for any text; a pattern with a `/` is
+    /// compared with `ORG/APP/ENV`.
     #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
 
@@ -62,7 +62,7 @@ pub(super) struct Args {
     #[arg(long)]
     in_use: bool,
 
-    /// Write one JSON document a line, as soon as each environment is read.
+    /// Write one JSON document per line, as soon as each environment is read.
     #[arg(long, conflicts_with = "format")]
     lines: bool,
 

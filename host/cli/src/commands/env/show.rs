@@ -13,11 +13,10 @@ use crate::render;
 use crate::report::FORMAT;
 use crate::report::environment::{Details, Entry, Shown, types, values};
 
-/// Show an environment: its context, its values and what is recorded in it.
+/// Show an environment: its context, its values and its record.
 ///
-/// The values are those of the last deployment, or of the documents where nothing is recorded.
-/// Placeholders are shown as they are written. Values of the command line are only shown with
-/// `--show-secrets`.
+/// The values come from the last deployment, or from the documents if nothing is recorded. Placeholders
+/// are shown as written. Values from the command line are shown only with `--show-secrets`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,16 +24,16 @@ Examples:
   purlin env show prod
   purlin env show prod --format json | jq .environment.values
 
-With `--format json`, what `purlin env list` has about it, and more:
+With `--format json`, the fields of `purlin env list`, and more:
   {\"format\": 1, \"environment\": {…,
      \"values\": [{\"name\", \"value\", \"origin\": \"deployment|environment|file|option\", \"hidden\"}],
      \"types\": [{\"type\", \"resources\", \"statuses\": {\"ready\": 1}}]}}")]
 pub(super) struct Args {
-    /// The environment [default: the one that documents, `--env` and purlin.yaml say].
+    /// The environment [default: the one set by documents, `--env` and purlin.yaml].
     #[arg(value_name = "ENV", conflicts_with = "env")]
     environment: Option<String>,
 
-    /// Show values of the command line too.
+    /// Also show values from the command line.
     #[arg(long)]
     show_secrets: bool,
 

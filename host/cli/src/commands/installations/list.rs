@@ -12,11 +12,11 @@ use crate::report::FORMAT;
 use crate::report::installation::{List, Listed};
 use crate::ui::Level;
 
-/// List the installations of all environments, and how many use each.
+/// List the installations of all environments, with the number of their users.
 ///
-/// An installation is called by its namespace and its name, such as `dev/db`, or `/db` in the global
+/// An installation is identified by its namespace and name, such as `dev/db`, or `/db` in the global
 /// namespace. Requirements of the same namespace and group find it; those of other namespaces find it
-/// only where it is in the global one.
+/// only if it is in the global namespace.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +26,7 @@ Examples:
   purlin installations list --format json | jq -r '.installations[] | select(.users == []) | .id'
 
 Marks: not ready (its last deployment did not finish it), handed over (its documents are gone, and it
-goes when its last user does).
+is deleted when its last user is gone).
 
 With `--format json`:
   {\"format\": 1, \"installations\": [
@@ -34,19 +34,19 @@ With `--format json`:
      \"outputs\": [name], \"ready\", \"handed_over\", \"org\", \"app\", \"env\",
      \"users\": [{\"urn\", \"version\", \"outputs\": [name]}]}]}")]
 pub(super) struct Args {
-    /// Only those of this sharing group.
+    /// List only installations in this sharing group.
     #[arg(long, value_name = "GROUP")]
     group: Option<String>,
 
-    /// Only those of this bundle: its repository.
+    /// List only installations of this bundle, given by its repository.
     #[arg(long, value_name = "REPOSITORY")]
     bundle: Option<String>,
 
-    /// Only those that say to implement this interface.
+    /// List only installations that declare this interface.
     #[arg(long, value_name = "ID")]
     interface: Option<String>,
 
-    /// Only those of this namespace; the empty one is the global one.
+    /// List only installations in this namespace; the empty one is the global one.
     #[arg(long, value_name = "NAMESPACE")]
     namespace: Option<String>,
 

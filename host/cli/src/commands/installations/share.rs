@@ -14,8 +14,8 @@ use crate::text;
 
 /// Change who may share an installation.
 ///
-/// Calls no driver. Whoever uses it already goes on with it. What its documents say about sharing counts no
-/// more, until `--as-written`; then the next `up` records it again.
+/// Calls no driver. Current users keep the installation. Purlin ignores the sharing settings of its
+/// documents until `--as-written`; then the next `up` records them again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,15 +30,15 @@ pub(super) struct Args {
     #[arg(value_name = "INSTALLATION")]
     installation: String,
 
-    /// Share it in this group; the empty group is one, too.
+    /// Share it in this group; the empty group is a group too.
     #[arg(long, value_name = "GROUP", required_unless_present_any = ["nobody", "as_written"])]
     group: Option<String>,
 
-    /// Share it with nobody else.
+    /// Do not share it with any new users.
     #[arg(long, conflicts_with = "group")]
     nobody: bool,
 
-    /// Share it again as its documents say.
+    /// Share it as its documents say again.
     #[arg(long, conflicts_with_all = ["group", "nobody"])]
     as_written: bool,
 
