@@ -33,8 +33,8 @@ Examples:
   purlin up                      apply the changes
   purlin destroy                 delete everything
 
-Exit status: 0 success; 1 something failed during the run; 2 the input or the command line is invalid;
-3 `plan --detailed-exitcode` found changes.
+Exit status: 0 success; 1 something failed during the run; 2 the input or the command line is
+invalid; 3 `plan --detailed-exitcode` found changes.
 
 With `--format json`, errors are written to standard output as well:
   {\"format\": 1, \"error\": {\"message\", \"hints\", \"diagnostics\"}}

@@ -31,7 +31,8 @@ Examples:
   purlin destroy --target 'dns#shared.www' --target-dependents
   purlin destroy --yes --retry-for 10m   retry while the provider rejects deletions
 
-Events with `--format json` are the same as for `up`; with `--retry-for`, each attempt ends with a summary.")]
+Events with `--format json` are the same as for `up`; with `--retry-for`, each attempt ends
+with a summary.")]
 pub(crate) struct Args {
     #[command(flatten)]
     documents: DocumentArgs,

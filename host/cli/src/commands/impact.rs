@@ -40,8 +40,8 @@ With `--format json`, a line for each affected environment, then a summary:
 An environment counts under its most severe effect, in this order: rejected, delete, replace,
 update, create, unchanged. It is unknown if the documents of its last deployment are not recorded.
 
-Exit status: 0 success; 1 an environment cannot be read; 2 the documents are invalid; 3 an environment has an
-effect that `--fail-on` names.")]
+Exit status: 0 success; 1 an environment cannot be read; 2 the documents are invalid;
+3 an environment has an effect that `--fail-on` names.")]
 pub(crate) struct Args {
     /// The changed documents: files, or folders (recursively).
     #[arg(value_name = "FILE|DIR", required = true)]

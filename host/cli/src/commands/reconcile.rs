@@ -61,7 +61,8 @@ With `--request` and `--format json`:
 
 With `--watch`, SIGUSR1 reads everything at once; Ctrl-C finishes the calls in flight and exits.
 
-Events with `--format json` are as for `up`; each pass in which something happened ends with a summary.
+Events with `--format json` are as for `up`; each pass in which something happened ends
+with a summary.
 Without `--watch`, the exit status is 0 if every resource matches the documents.
 
 With `--all` and `--format json`, a line for each turn that changed something or did not succeed, and

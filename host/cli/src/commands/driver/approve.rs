@@ -25,8 +25,8 @@ Examples:
   purlin driver approve acme/postgres    approve it as it is
   purlin driver approve --check          check that everything is approved, for CI
 
-Exit status: 0 success; 1 `--check` found something that is not approved; 2 a driver does not exist or
-is not a driver.")]
+Exit status: 0 success; 1 `--check` found something that is not approved; 2 a driver does not
+exist or is not a driver.")]
 pub(crate) struct Args {
     /// The drivers to approve [default: all third-party drivers].
     #[arg(value_name = "NAME")]

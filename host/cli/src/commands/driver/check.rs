@@ -38,8 +38,8 @@ Examples:
   purlin driver check acme/note --rule create.cut
   purlin driver check --rules                list the rules and what they require
 
-Exit status: 0 the driver keeps every rule that could be tested; 1 it breaks one, or something could
-not be deleted; 2 it is not a driver, or there is nothing to test it with.")]
+Exit status: 0 the driver keeps every rule that could be tested; 1 it breaks one, or something
+could not be deleted; 2 it is not a driver, or there is nothing to test it with.")]
 pub(crate) struct Args {
     /// The file of a component, or the name of a driver.
     #[arg(value_name = "FILE|NAME", required_unless_present = "rules")]

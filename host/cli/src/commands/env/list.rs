@@ -32,9 +32,9 @@ Examples:
   purlin env list --format json | jq -r '.environments[].env'
   purlin env list --lines --type production | jq -r 'select(.unready.drifted) | .env'
 
-STATUS is `ready`, or how many resources did not match the documents in the last run of each. Marks:
-new (declared, nothing deployed yet), undeclared (recorded, but not in purlin.yaml while others are),
-protected, closed (by `purlin state lock`), in use (a deployment is running).
+STATUS is `ready`, or how many resources did not match the documents in the last run of each.
+Marks: new (declared, nothing deployed yet), undeclared (recorded, but not in purlin.yaml while
+others are), protected, closed (by `purlin state lock`), in use (a deployment is running).
 
 With `--format json`:
   {\"format\": 1, \"environments\": [

@@ -21,9 +21,9 @@ Examples:
   purlin state list --all
   purlin state list --format json | jq -r '.resources[].urn'
 
-A resource is ready; partial, if its driver could not finish; absent, if it was deleted to make room
-for a new one; or pending, if a run was interrupted while creating it. `replaced` is an old copy that
-will be deleted. Marks: external (only observed), tainted (to be replaced),
+A resource is ready; partial, if its driver could not finish; absent, if it was deleted to make
+room for a new one; or pending, if a run was interrupted while creating it. `replaced` is an old
+copy that will be deleted. Marks: external (only observed), tainted (to be replaced),
 protected (never deleted).
 
 With `--format json`:
