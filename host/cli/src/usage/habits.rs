@@ -135,9 +135,9 @@ const OPTIONS: &[Habit] = &[
         otherwise: "`purlin up --replace KEY` makes a resource again",
     },
     Habit {
-        words: &["lock", "lock-timeout", "no-lock"],
+        words: &["lock", "no-lock"],
         option: "",
-        hint: "an environment is locked while it is deployed, and released when that process ends",
+        hint: "an environment is always locked while it is deployed; `--lock-timeout 5m` waits for another deployment",
         otherwise: "",
     },
     Habit {

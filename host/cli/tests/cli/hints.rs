@@ -78,7 +78,7 @@ fn options_of_other_tools() {
             &["up", "-chdir=app"],
             &["graph", "--yes"],
             &["graph", "--out", "x.svg"],
-            &["up", "--lock-timeout", "5m"],
+            &["up", "--no-lock"],
             &["doctor", "--debug"],
         ]
     ));
