@@ -9,6 +9,8 @@ mod claim;
 mod connect;
 mod inspect;
 mod keys;
+mod lease;
+mod list;
 mod read;
 mod repair;
 mod rotate;
@@ -20,7 +22,7 @@ mod vacancies;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use purlin_model::Urn;
@@ -29,11 +31,11 @@ use tokio::sync::watch;
 use tokio_postgres::types::Type;
 use zeroize::Zeroizing;
 
-use self::claim::{Held, Leased, spawn};
+use self::claim::{Held, spawn};
 pub use self::connect::Address;
 use self::connect::{Database, parameter};
 pub use self::inspect::DatabaseReport;
-use self::read::{Loaded, Reached, environment};
+use self::read::{Loaded, Reached};
 use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
 use crate::table::Table;
@@ -82,20 +84,6 @@ struct Inner {
 
 /// A lease that is being given up: whoever takes one here waits until this is dropped.
 struct Leaving(Arc<Inner>);
-
-/// A lease that was taken, of an environment that is not read yet.
-struct Taken {
-    fence: i64,
-    lapsed: bool,
-    until: Instant,
-}
-
-impl Taken {
-    fn into_leased(self, environment: &Environment, table: Table, reached: Reached) -> Leased {
-        let Self { fence, lapsed, until } = self;
-        Leased { environment: environment.clone(), fence, lapsed, table, reached, until }
-    }
-}
 
 impl Leaving {
     fn begin(inner: &Arc<Inner>) -> Self {
@@ -287,197 +275,6 @@ impl Inner {
         Ok(Lock::new(environment, held as _))
     }
 
-    /// Takes an environment, and reads it.
-    async fn hold(self: Arc<Self>, environment: &Environment, holder: &Holder) -> Result<Arc<Held>, Error> {
-        let taken = self.acquire(environment, holder).await?;
-        let read = async {
-            // Only now: a rotation of the key waits for those who took the environment before it.
-            keys::refresh(&self.database, &self.keys).await?;
-            self.read(environment).await
-        };
-        let Loaded { table, mut reached } = match read.await {
-            Ok(loaded) => loaded.unwrap_or_default(),
-            Err(error) => {
-                // Who cannot work from it must not keep others from putting it right.
-                self.give_up(environment, taken.fence).await;
-                return Err(error);
-            }
-        };
-        let (last, now) = (reached.server.take(), self.server().await);
-        let moved = matches!((&last, &now), (Some(last), Some(now)) if last != now);
-        reached.server = now.or(last);
-        let held = Held::start(&self, taken.into_leased(environment, table, reached));
-        if moved {
-            // It stays in doubt until everything was read.
-            held.doubt(Doubt::Copied).await?;
-        }
-        Ok(held)
-    }
-
-    /// Takes the lease of an environment.
-    async fn acquire(&self, environment: &Environment, holder: &Holder) -> Result<Taken, Error> {
-        self.left().await;
-        let place = keyspace::place(environment).to_vec();
-        let token = token()?;
-        let sql = format!(
-            "INSERT INTO {schema}.environments AS e
-                 (place, prefix, org, app, env, fence, holder, token, lease_until)
-             VALUES ($1, $2, $3, $4, $5, 1, $6, $7, clock_timestamp() + $8 * interval '1 second')
-             ON CONFLICT (place) DO UPDATE
-             SET fence = e.fence + 1, holder = excluded.holder, token = excluded.token,
-                 lease_until = excluded.lease_until, lapsed = e.lapsed OR coalesce(e.token <> excluded.token, false)
-             WHERE e.lease_until IS NULL OR e.lease_until <= clock_timestamp() OR e.token = excluded.token
-             RETURNING fence, lapsed",
-            schema = self.database.schema()
-        );
-        let text = |text: &str| parameter(text.to_owned(), Type::TEXT);
-        let parameters = vec![
-            parameter(place.clone(), Type::BYTEA),
-            text(&environment.urn_prefix()),
-            text(&environment.org),
-            text(&environment.app),
-            text(&environment.env),
-            text(&shown(holder)),
-            parameter(token, Type::BYTEA),
-            parameter(self.lease.as_secs_f64(), Type::FLOAT8),
-        ];
-        let begun = Instant::now();
-        let rows = self.database.query("lock the environment", &sql, parameters).await?;
-        let Some(row) = rows.first() else {
-            let sql = format!("SELECT holder FROM {}.environments WHERE place = $1", self.database.schema());
-            let parameters = vec![parameter(place, Type::BYTEA)];
-            let rows = self.database.query("lock the environment", &sql, parameters).await?;
-            let holder = rows.first().and_then(|row| self::holder(row.try_get(0).ok()?));
-            return Err(Error::Locked { environment: environment.clone(), holder });
-        };
-        let read = || Ok((row.try_get(0)?, row.try_get::<_, Option<bool>>(1)?));
-        let (fence, lapsed) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
-        Ok(Taken { fence, lapsed: lapsed == Some(true), until: begun + self.lease })
-    }
-
-    /// Who has the lease of an environment, and for how long.
-    async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
-        let sql = format!(
-            "SELECT holder, extract(epoch FROM lease_until - clock_timestamp())::float8
-             FROM {}.environments WHERE place = $1 AND lease_until > clock_timestamp()",
-            self.database.schema()
-        );
-        let parameters = vec![parameter(keyspace::place(environment).to_vec(), Type::BYTEA)];
-        let rows = self.database.query("read the lease", &sql, parameters).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let read = || Ok((row.try_get::<_, Option<String>>(0)?, row.try_get::<_, f64>(1)?));
-        let (shown, left) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
-        let lease = Duration::try_from_secs_f64(left).ok();
-        Ok(shown.and_then(|text| holder(&text)).map(|holder| crate::Held { holder: *holder, lease }))
-    }
-
-    /// Gives up a lease of which nothing came.
-    async fn give_up(&self, environment: &Environment, fence: i64) {
-        let sql = format!(
-            "UPDATE {}.environments SET lease_until = NULL, holder = NULL, token = NULL
-             WHERE place = $1 AND fence = $2",
-            self.database.schema()
-        );
-        let place = keyspace::place(environment).to_vec();
-        let parameters = vec![parameter(place, Type::BYTEA), parameter(fence, Type::INT8)];
-        if let Err(error) = self.database.query("give the lease up", &sql, parameters).await {
-            tracing::warn!(%error, "the environment is free only when the lease ends");
-        }
-    }
-
-    async fn environments(&self, after: Option<String>, most: usize) -> Result<Vec<Known>, Error> {
-        let mut found = Vec::new();
-        let mut after = after.unwrap_or_default();
-        loop {
-            let sql = format!(
-                "SELECT prefix, org, app, env, CASE WHEN summary_seq = seq THEN summary END,
-                     CASE WHEN lease_until > clock_timestamp() THEN holder END
-                 FROM {}.environments WHERE prefix > $1 ORDER BY prefix LIMIT $2",
-                self.database.schema()
-            );
-            let page = i64::try_from(most.saturating_sub(found.len()).max(1)).unwrap_or(i64::MAX);
-            let parameters = vec![parameter(after.clone(), Type::TEXT), parameter(page, Type::INT8)];
-            let rows = self.database.query("list the environments", &sql, parameters).await?;
-            let is_last = i64::try_from(rows.len()).is_ok_and(|count| count < page);
-            for row in rows {
-                let read = || -> Result<_, tokio_postgres::Error> {
-                    let (summary, holder) = (row.try_get::<_, Option<Vec<u8>>>(4)?, row.try_get(5)?);
-                    Ok((row.try_get::<_, String>(0)?, environment(&row, 1)?, summary, holder))
-                };
-                let (prefix, environment, summary, holder) =
-                    read().map_err(|error| self.unreadable(&error))?;
-                after = prefix;
-                let summary =
-                    self.summary(summary, |summary| codec::decode_known(summary, &self.keys)).await?;
-                let known = match summary {
-                    Some(known) => known,
-                    None => self.known(&environment).await?,
-                };
-                let holder: Option<String> = holder;
-                let holder = holder.and_then(|text| self::holder(&text)).map(|holder| *holder);
-                let known = Known { holder, ..known };
-                found.extend(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
-            }
-            if is_last || found.len() >= most {
-                return Ok(found);
-            }
-        }
-    }
-
-    /// Reads a summary. One that cannot be read is none: an earlier version wrote it, or it is damaged, and the
-    /// entries say the same.
-    async fn summary<T>(
-        &self,
-        summary: Option<Vec<u8>>,
-        read: impl Fn(&[u8]) -> Result<T, Error>,
-    ) -> Result<Option<T>, Error> {
-        let Some(summary) = summary else { return Ok(None) };
-        match self.with_keys(|| async { read(&summary) }).await {
-            Ok(summary) => Ok(Some(summary)),
-            Err(Error::Damaged { .. } | Error::Newer { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// An environment that is not as its summary says.
-    async fn known(&self, environment: &Environment) -> Result<Known, Error> {
-        self.with_keys(|| async {
-            let loaded = self.read(environment).await?.unwrap_or_default();
-            let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
-            let last = self.last_entry(environment, prefix).await?;
-            snapshot::known_with(&loaded.table, environment, &self.keys, last)
-        })
-        .await
-    }
-
-    async fn listings(&self) -> Result<Vec<Listing>, Error> {
-        let sql = format!(
-            "SELECT org, app, env, CASE WHEN summary_seq = seq THEN listing END
-             FROM {}.environments WHERE listing IS NOT NULL OR summary_seq <> seq ORDER BY prefix",
-            self.database.schema()
-        );
-        let mut all = Vec::new();
-        for row in self.database.query("list the installations", &sql, Vec::new()).await? {
-            let read = || -> Result<_, tokio_postgres::Error> {
-                Ok((environment(&row, 0)?, row.try_get::<_, Option<Vec<u8>>>(3)?))
-            };
-            let (environment, listing) = read().map_err(|error| self.unreadable(&error))?;
-            let listing = self.summary(listing, |listing| codec::decode_listing(listing, &self.keys)).await?;
-            let listing = match listing {
-                Some(listing) => listing,
-                None => {
-                    self.with_keys(|| async {
-                        let loaded = self.read(&environment).await?.unwrap_or_default();
-                        snapshot::listing(&loaded.table, &environment, &self.keys)
-                    })
-                    .await?
-                }
-            };
-            all.extend(Some(listing).filter(|listing| !listing.is_empty()));
-        }
-        Ok(all)
-    }
-
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
         let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
         self.with_keys(|| async {
@@ -608,23 +405,4 @@ impl Store for PostgresStore {
         })
         .await
     }
-}
-
-/// What tells this holder from every other one.
-fn token() -> Result<Vec<u8>, Error> {
-    let mut token = vec![0; 16];
-    getrandom::fill(&mut token).map_err(|_| Error::Unwritable {
-        name: "the lease".into(),
-        detail: "the system gives no random numbers",
-    })?;
-    Ok(token)
-}
-
-/// A holder as the database shows it to people.
-fn shown(holder: &Holder) -> String {
-    serde_json::to_string(holder).unwrap_or_default()
-}
-
-fn holder(text: &str) -> Option<Box<Holder>> {
-    serde_json::from_str(text).ok()
 }

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use tokio_postgres::types::Type;
 
 use super::connect::parameter;
-use super::{Inner, Leaving};
+use super::{Inner, Leaving, lease};
 use crate::{Error, Holder, Reserved, Vacancy};
 
 /// Ends the lease when it is dropped.
@@ -32,7 +32,7 @@ impl Inner {
     ) -> Result<Reserved, Error> {
         let schema = self.database.schema().to_owned();
         let name = name(&vacancy);
-        let token = super::token()?;
+        let token = lease::token()?;
         let sql = format!(
             "INSERT INTO {schema}.vacancies AS v (name, token, holder, lease_until)
              VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 second')
@@ -44,7 +44,7 @@ impl Inner {
         let parameters = vec![
             parameter(name.clone(), Type::TEXT),
             parameter(token.clone(), Type::BYTEA),
-            parameter(super::shown(&holder), Type::TEXT),
+            parameter(lease::shown(&holder), Type::TEXT),
             parameter(self.lease.as_secs_f64(), Type::FLOAT8),
         ];
         self.left().await;
@@ -54,7 +54,7 @@ impl Inner {
                 .database
                 .query("reserve an installation", &sql, vec![parameter(name, Type::TEXT)])
                 .await?;
-            let holder = rows.first().and_then(|row| super::holder(row.try_get(0).ok()?));
+            let holder = rows.first().and_then(|row| lease::holder(row.try_get(0).ok()?));
             return Err(Error::Reserved { vacancy, holder });
         }
         let (guard, ended) = oneshot::channel();

@@ -1,0 +1,150 @@
+//! Who has an environment: leases are taken, given up and shown here. `claim.rs` renews them and writes under them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio_postgres::types::Type;
+
+use super::claim::{Held, Leased};
+use super::connect::parameter;
+use super::read::{Loaded, Reached};
+use super::{Inner, keys};
+use crate::table::Table;
+use crate::{Doubt, Environment, Error, Holder, keyspace};
+
+/// A lease that was taken, of an environment that is not read yet.
+pub(super) struct Taken {
+    pub(super) fence: i64,
+    lapsed: bool,
+    until: Instant,
+}
+
+impl Taken {
+    pub(super) fn into_leased(self, environment: &Environment, table: Table, reached: Reached) -> Leased {
+        let Self { fence, lapsed, until } = self;
+        Leased { environment: environment.clone(), fence, lapsed, table, reached, until }
+    }
+}
+
+impl Inner {
+    /// Takes an environment, and reads it.
+    pub(super) async fn hold(
+        self: Arc<Self>,
+        environment: &Environment,
+        holder: &Holder,
+    ) -> Result<Arc<Held>, Error> {
+        let taken = self.acquire(environment, holder).await?;
+        let read = async {
+            // Only now: a rotation of the key waits for those who took the environment before it.
+            keys::refresh(&self.database, &self.keys).await?;
+            self.read(environment).await
+        };
+        let Loaded { table, mut reached } = match read.await {
+            Ok(loaded) => loaded.unwrap_or_default(),
+            Err(error) => {
+                // Who cannot work from it must not keep others from putting it right.
+                self.give_up(environment, taken.fence).await;
+                return Err(error);
+            }
+        };
+        let (last, now) = (reached.server.take(), self.server().await);
+        let moved = matches!((&last, &now), (Some(last), Some(now)) if last != now);
+        reached.server = now.or(last);
+        let held = Held::start(&self, taken.into_leased(environment, table, reached));
+        if moved {
+            // It stays in doubt until everything was read.
+            held.doubt(Doubt::Copied).await?;
+        }
+        Ok(held)
+    }
+
+    /// Takes the lease of an environment.
+    pub(super) async fn acquire(&self, environment: &Environment, holder: &Holder) -> Result<Taken, Error> {
+        self.left().await;
+        let place = keyspace::place(environment).to_vec();
+        let token = token()?;
+        let sql = format!(
+            "INSERT INTO {schema}.environments AS e
+                 (place, prefix, org, app, env, fence, holder, token, lease_until)
+             VALUES ($1, $2, $3, $4, $5, 1, $6, $7, clock_timestamp() + $8 * interval '1 second')
+             ON CONFLICT (place) DO UPDATE
+             SET fence = e.fence + 1, holder = excluded.holder, token = excluded.token,
+                 lease_until = excluded.lease_until, lapsed = e.lapsed OR coalesce(e.token <> excluded.token, false)
+             WHERE e.lease_until IS NULL OR e.lease_until <= clock_timestamp() OR e.token = excluded.token
+             RETURNING fence, lapsed",
+            schema = self.database.schema()
+        );
+        let text = |text: &str| parameter(text.to_owned(), Type::TEXT);
+        let parameters = vec![
+            parameter(place.clone(), Type::BYTEA),
+            text(&environment.urn_prefix()),
+            text(&environment.org),
+            text(&environment.app),
+            text(&environment.env),
+            text(&shown(holder)),
+            parameter(token, Type::BYTEA),
+            parameter(self.lease.as_secs_f64(), Type::FLOAT8),
+        ];
+        let begun = Instant::now();
+        let rows = self.database.query("lock the environment", &sql, parameters).await?;
+        let Some(row) = rows.first() else {
+            let sql = format!("SELECT holder FROM {}.environments WHERE place = $1", self.database.schema());
+            let parameters = vec![parameter(place, Type::BYTEA)];
+            let rows = self.database.query("lock the environment", &sql, parameters).await?;
+            let holder = rows.first().and_then(|row| self::holder(row.try_get(0).ok()?));
+            return Err(Error::Locked { environment: environment.clone(), holder });
+        };
+        let read = || Ok((row.try_get(0)?, row.try_get::<_, Option<bool>>(1)?));
+        let (fence, lapsed) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
+        Ok(Taken { fence, lapsed: lapsed == Some(true), until: begun + self.lease })
+    }
+
+    /// Who has the lease of an environment, and for how long.
+    pub(super) async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
+        let sql = format!(
+            "SELECT holder, extract(epoch FROM lease_until - clock_timestamp())::float8
+             FROM {}.environments WHERE place = $1 AND lease_until > clock_timestamp()",
+            self.database.schema()
+        );
+        let parameters = vec![parameter(keyspace::place(environment).to_vec(), Type::BYTEA)];
+        let rows = self.database.query("read the lease", &sql, parameters).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let read = || Ok((row.try_get::<_, Option<String>>(0)?, row.try_get::<_, f64>(1)?));
+        let (shown, left) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
+        let lease = Duration::try_from_secs_f64(left).ok();
+        Ok(shown.and_then(|text| holder(&text)).map(|holder| crate::Held { holder: *holder, lease }))
+    }
+
+    /// Gives up a lease of which nothing came.
+    pub(super) async fn give_up(&self, environment: &Environment, fence: i64) {
+        let sql = format!(
+            "UPDATE {}.environments SET lease_until = NULL, holder = NULL, token = NULL
+             WHERE place = $1 AND fence = $2",
+            self.database.schema()
+        );
+        let place = keyspace::place(environment).to_vec();
+        let parameters = vec![parameter(place, Type::BYTEA), parameter(fence, Type::INT8)];
+        if let Err(error) = self.database.query("give the lease up", &sql, parameters).await {
+            tracing::warn!(%error, "the environment is free only when the lease ends");
+        }
+    }
+}
+
+/// What tells this holder from every other one.
+pub(super) fn token() -> Result<Vec<u8>, Error> {
+    let mut token = vec![0; 16];
+    getrandom::fill(&mut token).map_err(|_| Error::Unwritable {
+        name: "the lease".into(),
+        detail: "the system gives no random numbers",
+    })?;
+    Ok(token)
+}
+
+/// A holder as the database shows it to people.
+pub(super) fn shown(holder: &Holder) -> String {
+    serde_json::to_string(holder).unwrap_or_default()
+}
+
+pub(super) fn holder(text: &str) -> Option<Box<Holder>> {
+    serde_json::from_str(text).ok()
+}
