@@ -172,6 +172,7 @@ impl Failure {
             state::Error::Unprepared { .. }
             | state::Error::Address { .. }
             | state::Error::Unsupported
+            | state::Error::Moved { .. }
             | state::Error::Same => failure.into_input(),
             state::Error::Unreachable { .. } => failure.hint(
                 "nothing that was recorded is lost; the same command goes on when the database answers",

@@ -260,11 +260,21 @@ pub(crate) fn warn_of_nothing(given: &Given, app: &App) {
 /// The workspace among the documents; or an empty one, in the folder of the nearest purlin.yaml if
 /// there is one that holds no Workspace, else in the current folder.
 pub(crate) fn workspace(loaded: &Loaded, app: &App) -> Workspace {
-    loaded.workspace.clone().unwrap_or_else(|| {
+    let mut workspace = loaded.workspace.clone().unwrap_or_else(|| {
         let nearest = surroundings::nearest_workspace(&app.folder);
         let folder = nearest.as_deref().and_then(Path::parent).unwrap_or(&app.folder);
-        Workspace { folder: folder.to_owned(), ..Workspace::default() }
-    })
+        let is_of_it = |fault: &Diagnostic| {
+            let file = fault.location.as_ref().map(|location| Path::new(&*location.file));
+            fault.is_error() && file.and_then(Path::file_name) == Some(WORKSPACE_FILE.as_ref())
+        };
+        let is_state_unknown = loaded.diagnostics.iter().any(is_of_it);
+        Workspace { folder: folder.to_owned(), is_state_unknown, ..Workspace::default() }
+    });
+    if app.global.state.is_some() {
+        // The folder that the command line names takes the place of what the file says.
+        workspace.database = None;
+    }
+    workspace
 }
 
 /// Shows warnings, and with `--verbose` notes.
@@ -296,6 +306,12 @@ pub(crate) fn orchestrator_at(
         .wait(WAIT)
         .wait_for_others(PATIENCE)
         .lock_timeout(app.global.lock_timeout.unwrap_or_default());
+    if workspace.is_state_unknown {
+        let message = format!(
+            "`state` or `key` in {WORKSPACE_FILE} cannot be read, so the place of the state is not known"
+        );
+        return Err(Failure::input(message).hint("`purlin validate` shows the error; nothing was changed"));
+    }
     if let Some(folder) = state {
         if folder.is_file() {
             return Err(Failure::input(format!(

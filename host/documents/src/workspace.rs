@@ -66,8 +66,12 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> O
     };
     if let Some(node) = fields.get(reader, "state") {
         (workspace.state, workspace.database) = state::read(reader, node);
+        workspace.is_state_unknown = workspace.state.is_none() && workspace.database.is_none();
     }
-    workspace.key = fields.get(reader, "key").and_then(|node| key(reader, node));
+    if let Some(node) = fields.get(reader, "key") {
+        workspace.key = key(reader, node);
+        workspace.is_state_unknown |= workspace.key.is_none();
+    }
     if let Some(node) = fields.get(reader, "defaults") {
         workspace.defaults = defaults(reader, node);
     }

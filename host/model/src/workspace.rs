@@ -21,6 +21,8 @@ pub struct Workspace {
     pub database: Option<StateDatabase>,
     /// The source of the key for encrypted secrets.
     pub key: Option<KeySource>,
+    /// The place of the state or the source of its key is written, and cannot be read: nothing may use another one.
+    pub is_state_unknown: bool,
     /// Drivers by name, `ORG/NAME`. Built-in ones may be listed too, for their grants and limits.
     pub drivers: IndexMap<Arc<str>, DriverConfig>,
     /// Stores of secrets by name. A name must be valid as a part of a resource id.

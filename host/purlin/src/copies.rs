@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use purlin_state::{Change, Environment, Error as StateError, Held, Holder, ImportOptions, Snapshot, Store};
+use purlin_state::{Change, Environment, Error as StateError, Holder, ImportOptions, Snapshot, Store};
 
 use crate::{Error, Purlin};
 
@@ -25,12 +25,15 @@ pub struct Copied {
     pub already: bool,
 }
 
+/// What the reason of environments begins with that were copied to another state.
+const MOVED: &str = "moved to ";
+
 /// Why an environment is closed after it was copied.
 struct Moved<'p>(&'p str);
 
 impl fmt::Display for Moved<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "moved to {}", self.0)
+        write!(f, "{MOVED}{}", self.0)
     }
 }
 
@@ -41,7 +44,8 @@ impl Purlin {
     /// copied again.
     ///
     /// # Errors
-    /// [`Error::State`] when something else is recorded there and is not to be replaced, when either environment is
+    /// [`Error::State`] when something else is recorded there and is not to be replaced, when the environment was moved
+    /// to another state, when either environment is
     /// locked, and when either state cannot be read or written.
     pub async fn copy_environment(
         &self,
@@ -55,20 +59,34 @@ impl Purlin {
         let moved = Moved(&to.state_place()).to_string();
         let result = async {
             // Two names may mean one state, such as two addresses of one database: then our own lock is in both.
-            let is_ours =
-                |held: Held| (held.holder.pid, &held.holder.host) == (lock_holder.pid, &lock_holder.host);
-            if other.holder(environment).await?.is_some_and(is_ours) {
-                return Err(StateError::Same);
-            }
-            let original = store.load(environment).await?;
+            let is_ours = |held: &Holder| (held.pid, &held.host) == (lock_holder.pid, &lock_holder.host);
+            let there_lock = match other.lock(environment, to.holder()).await {
+                Err(StateError::Locked { holder: Some(holder), .. }) if is_ours(&holder) => {
+                    return Err(StateError::Same);
+                }
+                lock => lock?,
+            };
+            let (original, there) = (store.load(environment).await?, other.load(environment).await?);
             let resources = original.records.len();
-            if original.held.as_ref().is_some_and(|held| held.command == moved) && !options.replace {
-                return Ok::<_, StateError>((Copied { resources, already: true }, false));
-            }
-            let there = other.load(environment).await?;
+            let already = Copied { resources, already: true };
             let is_there = !there.records.is_empty() || !other.history(environment).await?.is_empty();
-            if is_there && is_same(&*store, &*other, environment, (&original, &there)).await? {
-                return Ok((Copied { resources, already: true }, true));
+            let is_equal = is_there && is_same(&*store, &*other, environment, (&original, &there)).await?;
+            if is_equal && !was_moved(&original) {
+                if was_moved(&there) {
+                    // It comes back.
+                    there_lock.writer().commit(vec![Change::Hold(None)]).await?;
+                }
+                there_lock.release().await?;
+                return Ok::<_, StateError>((already, true));
+            }
+            there_lock.release().await?;
+            if was_moved(&original) {
+                // It is out of date wherever it was moved to.
+                let is_moved_there = original.held.as_ref().is_some_and(|held| held.command == moved);
+                return match is_moved_there && is_there && !options.replace {
+                    true => Ok((already, false)),
+                    false => Err(StateError::Moved { environment: environment.clone() }),
+                };
             }
             if is_there && !options.replace {
                 return Err(StateError::Exists {
@@ -100,9 +118,16 @@ impl Purlin {
             let holder = Holder { command: moved, ..self.holder() };
             lock.writer().commit(vec![Change::Hold(Some(holder))]).await?;
         }
-        lock.release().await?;
-        Ok(result?.0)
+        let released = lock.release().await;
+        let (copied, _) = result?;
+        released?;
+        Ok(copied)
     }
+}
+
+/// Whether an environment was closed because it was copied to another state.
+fn was_moved(snapshot: &Snapshot) -> bool {
+    snapshot.held.as_ref().is_some_and(|held| held.command.starts_with(MOVED))
 }
 
 /// Whether two stores have the same recorded in an environment, except for who closed it.

@@ -233,8 +233,18 @@ impl Kept {
         cancel: CancelToken,
         events: &mut Vec<Event>,
     ) -> Result<Option<Pass>, Error> {
-        let Some(last) = purlin.last_deployed(environment).await? else { return Ok(None) };
-        let Some(digest) = last.deployment.documents else { return Ok(None) };
+        let last = purlin.last_deployed(environment).await?;
+        let Some((last, digest)) = last.and_then(|last| {
+            let digest = last.deployment.documents?;
+            Some((last, digest))
+        }) else {
+            return match purlin.snapshot(environment).await?.records.is_empty() {
+                true => Ok(None),
+                false => Err(Error::Archive(
+                    "the documents of its last deployment are not recorded; `purlin up` records them".into(),
+                )),
+            };
+        };
         let documents = match &self.documents {
             Some((known, documents)) if *known == digest => Arc::clone(documents),
             _ => {

@@ -3,7 +3,6 @@
 //! unless that is requested.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_documents::{AttachedFile, Loaded, SourceText, load_sources};
@@ -28,9 +27,6 @@ pub struct Proposal {
     texts: Vec<(SourceText, Arc<str>)>,
     /// What differs, by the digest of the texts that are compared: environments share them.
     differences: Mutex<HashMap<[u8; 32], Arc<Difference>>>,
-    /// The places that were read and that no environment has documents from, as far as environments were revised.
-    unused: Mutex<BTreeSet<Arc<str>>>,
-    was_put: AtomicBool,
 }
 
 /// In what two sets of documents differ.
@@ -86,17 +82,7 @@ impl Proposal {
         let files = Files::new(loaded, workspace);
         let with_path = |source: &SourceText| Some((source.clone(), Arc::clone(files.path(&source.name)?)));
         let texts = loaded.sources().iter().filter_map(with_path).collect();
-        let unused = Mutex::new(files.inputs.iter().cloned().collect());
-        Ok(Self { texts, files, differences: Mutex::default(), unused, was_put: AtomicBool::new(false) })
-    }
-
-    /// The files and folders that none of the environments was deployed from to which the proposal was put so far.
-    /// It says nothing about them. Empty if it was put to none.
-    pub fn unused(&self) -> Vec<Arc<str>> {
-        if !self.was_put.load(Ordering::Relaxed) {
-            return Vec::new();
-        }
-        self.unused.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        Ok(Self { texts, files, differences: Mutex::default() })
     }
 
     /// Puts the changed documents in the place of those that an environment was deployed from. Returns those that
@@ -106,8 +92,6 @@ impl Proposal {
     /// [`Error::Documents`] when a file that was deployed, and that a deployment would have to read again, holds no
     /// document any more, or was named and is gone: its resources may not vanish with it.
     pub(crate) fn revise(&self, archive: &mut Archive) -> Result<(Vec<SourceText>, Vec<SourceText>), Error> {
-        self.was_put.store(true, Ordering::Relaxed);
-        self.unused.lock().unwrap_or_else(PoisonError::into_inner).retain(|place| !archive.reads_from(place));
         let read: HashSet<&str> = self.texts.iter().map(|(_, path)| &**path).collect();
         let lost = archive.paths_within(&self.files.inputs).filter_map(|path| {
             let is_there = self.files.find(path).exists();
@@ -219,6 +203,27 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Purlin {
+    /// The files and folders of a proposal that no environment was deployed from: it says nothing about them. Empty
+    /// where nothing is deployed.
+    ///
+    /// # Errors
+    /// [`Error::State`] when what is recorded cannot be read; [`Error::Archive`].
+    pub async fn unread(&self, proposal: &Proposal) -> Result<Vec<Arc<str>>, Error> {
+        let mut unread = proposal.files.inputs.clone();
+        let mut is_deployed = false;
+        for known in self.known_environments().await? {
+            if unread.is_empty() {
+                break;
+            }
+            if let Some(last) = self.last_deployed_of(&known).await? {
+                is_deployed = true;
+                let archive = last.archive()?;
+                unread.retain(|place| !archive.reads_from(place));
+            }
+        }
+        Ok(if is_deployed { unread } else { Vec::new() })
+    }
+
     /// What a proposal would do to an environment, beside what a deployment of its own documents would do
     /// anyway. Drivers are called, for `check` and `update-impact`, only with `ask`; else their schemas
     /// alone tell what a change does. Takes no lock, and reads no secret: each is taken to be as it was when

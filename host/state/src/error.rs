@@ -171,6 +171,14 @@ pub enum Error {
         /// What is wrong with it.
         detail: String,
     },
+    /// An environment is to be copied from a state that it was moved away from.
+    #[error(
+        "the environment {environment} was moved to another state, so what is recorded here is out of date"
+    )]
+    Moved {
+        /// Which.
+        environment: Environment,
+    },
     /// Something is to be copied from a store to itself.
     #[error("both names mean the same state")]
     Same,

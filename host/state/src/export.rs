@@ -150,6 +150,14 @@ pub struct ImportOptions {
 }
 
 impl ImportOptions {
+    /// Keeps an environment closed that is closed now, if what is imported is a file: who closed it had a reason.
+    pub(crate) fn keep_closed(self, environment: &Environment, now: Option<&[u8]>, table: &mut Table) {
+        let key = keyspace::prefix(Kind::Hold, &keyspace::place(environment));
+        if let Some(now) = now.filter(|_| self.is_old && table.get(&key).is_none()) {
+            table.apply(key, Some(now.to_vec()));
+        }
+    }
+
     pub(crate) fn doubt(self) -> Option<Doubt> {
         self.is_old.then_some(Doubt::Copied)
     }

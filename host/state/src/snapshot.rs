@@ -327,7 +327,15 @@ fn deployment(
     let name = keyspace::describe(key, Some(environment));
     let number = keyspace::deployment_number(key)
         .ok_or_else(|| Error::Damaged { name: name.clone(), detail: "its number is lost".into() })?;
-    codec::decode_deployment(value, number, &name, keys)
+    let deployment = codec::decode_deployment(value, number, &name, keys)?;
+    let key = keyspace::DeploymentKey::parse(key);
+    let is_its = key.is_some_and(|key| {
+        key.id == keyspace::DeploymentKey::id(&deployment.id) && key.documents == deployment.documents
+    });
+    match is_its {
+        true => Ok(deployment),
+        false => Err(misplaced(name, &deployment.id)),
+    }
 }
 
 /// The documents with a digest.

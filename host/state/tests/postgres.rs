@@ -576,6 +576,71 @@ fn a_new_key_opens_everything_and_the_old_one_nothing() {
     assert_eq!(all(&scene, &scene.open()), expected);
 }
 
+/// A key that does not come from a file cannot follow: the state is encrypted with the new one all the same.
+#[test]
+fn keys_that_are_given_are_rotated_to_keys_that_are_given() {
+    let scene = scene!();
+    let folder = tempfile::tempdir().expect("a folder");
+    let new_key = |name: &str| {
+        KeyProvider::create(&folder.path().join(name)).expect("made");
+        std::fs::read_to_string(folder.path().join(name)).expect("a key")
+    };
+    let (old, new) = (new_key("old"), new_key("new"));
+    let given = |key: &str| PostgresOptions { key: KeyProvider::Value(key.into()), ..scene.options() };
+    let store = scene.run(PostgresStore::open(given(&old))).expect("opens");
+    fill(&scene, &store);
+    let expected = all(&scene, &store);
+    assert!(scene.run(store.rotate_key(None, holder())).is_err(), "a new key has to be given");
+    let name = scene.run(store.rotate_key(Some(new.clone().into()), holder())).expect("rotates");
+    assert_eq!(store.public_recipient(), Some(name));
+    let store = scene.run(PostgresStore::open(given(&new))).expect("opens");
+    assert_eq!(all(&scene, &store), expected);
+    assert!(matches!(scene.run(PostgresStore::open(given(&old))), Err(Error::WrongKey { .. })));
+}
+
+#[test]
+fn what_is_not_as_it_was_written_is_damage() {
+    let scene = scene!();
+    let store = scene.open();
+    fill(&scene, &store);
+    scene.sql("CREATE TABLE purlin.backup AS TABLE purlin.entries");
+    // One deployment in the place of another.
+    let of = "get_byte(key, 0) = ascii('h')";
+    scene.sql(&format!(
+        "UPDATE purlin.entries SET value = (SELECT value FROM purlin.entries WHERE {of} ORDER BY key DESC LIMIT 1) WHERE {of}"
+    ));
+    let error = scene.run(store.history(&environment())).expect_err("another one");
+    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    scene.sql("DELETE FROM purlin.entries; INSERT INTO purlin.entries TABLE purlin.backup");
+    // Without its data key nothing opens, and a new one would make that final.
+    scene.sql("CREATE TABLE purlin.kept AS TABLE purlin.keys; DELETE FROM purlin.keys");
+    let error = scene.run(PostgresStore::open(scene.options())).err().expect("no key").to_string();
+    assert!(error.contains("its data key is missing"), "{error}");
+    assert_eq!(scene.sql("SELECT count(*) FROM purlin.keys"), "0");
+    scene.sql("INSERT INTO purlin.keys TABLE purlin.kept");
+    assert_eq!(scene.run(scene.open().load(&environment())).expect("loads").records.len(), 20);
+    // A table that somebody dropped does not come back empty.
+    scene.sql("DROP TABLE purlin.stale");
+    for error in [
+        scene.run(PostgresStore::open(scene.options())).err().expect("no table"),
+        scene.run(PostgresStore::prepare(&scene.options())).expect_err("no table"),
+    ] {
+        assert!(error.to_string().contains("the tables stale are missing"), "{error}");
+    }
+}
+
+/// Whoever cannot read an environment does not keep it.
+#[test]
+fn a_lease_ends_also_where_nothing_can_be_read() {
+    let scene = scene!();
+    let store = scene.open();
+    fill(&scene, &store);
+    let lock = scene.lock(&store);
+    scene.sql("UPDATE purlin.entries SET value = 'nonsense' WHERE get_byte(key, 0) = ascii('h')");
+    assert!(scene.run(lock.release()).is_err());
+    assert_eq!(scene.sql("SELECT count(holder) FROM purlin.environments"), "0");
+}
+
 /// A rotation that is killed at each of its statements leaves a state that one key opens, and the next one ends it.
 #[test]
 fn a_rotation_that_is_cut_off_goes_on() {

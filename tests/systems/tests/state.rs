@@ -234,6 +234,19 @@ fn a_team_moves_to_a_database() {
     let again = team.purlin(&["state", "copy", ".purlin", ".", "--format", "json"]);
     let again: Value = serde_json::from_str(&again.stdout).expect("JSON");
     assert_eq!(again["environments"][0]["outcome"], "already", "{again}");
+    // The original is out of date from now on.
+    let stale = team.run(&["state", "copy", ".purlin", ".", "--replace"]).expect(1);
+    assert!(stale.stderr.contains("was moved to another state"), "{stale}");
+    let stale = team.run(&["state", "copy", ".purlin", "elsewhere", "--keep-open"]).expect(1);
+    assert!(stale.stderr.contains("was moved to another state"), "{stale}");
+    // There and back, it is open where it was moved to.
+    team.purlin(&["state", "copy", ".", "there"]);
+    team.purlin(&["state", "copy", "there", "."]);
+    // What is neither a project nor a state is a slip.
+    std::fs::create_dir(team.path("out")).expect("made");
+    let _ = team.run(&["state", "copy", "out", "."]).expect(2);
+    let same = team.run(&["state", "copy", ".", "purlin.yaml"]).expect(2);
+    assert!(same.stderr.contains("the same state"), "{same}");
     // It goes on there, without a refresh, and nothing goes on in the folder.
     for env in ["dev", "prod"] {
         ends_with(&team.purlin(&["plan", "--env", env]), "all 4 resources are up to date.");
@@ -276,6 +289,32 @@ fn a_state_in_a_database_is_looked_after() {
     assert!(there.stderr.contains("--replace"), "{there}");
     team.purlin(&["state", "import", "dev.purlin", "--replace"]);
     ends_with(&team.purlin(&["plan"]), "all 4 resources are up to date.");
+    let other = team.run(&["state", "import", "dev.purlin", "--replace", "--env", "prod"]).expect(2);
+    assert!(other.stderr.contains("is of dev of acme/shop"), "{other}");
+    team.purlin(&["state", "lock", "--reason", "moving"]);
+    team.purlin(&["state", "import", "dev.purlin", "--replace"]);
+    assert!(team.run(&["up", "--yes"]).expect(1).stderr.contains("moving"), "it stays closed");
+    team.purlin(&["state", "unlock"]);
+    // Nothing falls back to a folder where the place of the state is wrong, and `--state` means the folder.
+    let right = std::fs::read_to_string(team.path("purlin.yaml")).expect("read");
+    let key = std::fs::read_to_string(team.path("key.txt")).expect("read");
+    for wrong in [right.replace("postgres@127", "postgres:secret@127"), right.replacen('{', "{\"a: ", 1)] {
+        team.write("purlin.yaml", &wrong);
+        for command in [
+            &["state", "list"][..],
+            &["state", "lock"],
+            &["state", "key", "rotate"],
+            &["state", "repair"],
+            &["env", "list"],
+        ] {
+            let refused = team.run(command).expect(2);
+            assert!(refused.stderr.contains("purlin.yaml"), "{refused}");
+        }
+    }
+    team.write("purlin.yaml", &right);
+    assert_eq!(std::fs::read_to_string(team.path("key.txt")).expect("read"), key);
+    assert!(!team.path(".purlin").exists());
+    assert!(team.purlin(&["state", "list", "--state", "elsewhere"]).stderr.contains("Nothing is recorded"));
     // Damage is found, and what is left is saved.
     assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is whole: 4 resources"));
     postgres.ask("DELETE FROM purlin.entries WHERE key = (SELECT key FROM purlin.entries WHERE get_byte(key, 0) = ascii('r') ORDER BY key DESC LIMIT 1)");

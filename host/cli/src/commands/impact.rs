@@ -123,6 +123,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let fail = |error| Failure::host(error, &loaded.sources);
     let proposal = Arc::new(Proposal::new(&loaded, Some(&workspace)).map_err(fail)?);
     let purlin = Arc::new(input::orchestrator(&workspace, app)?);
+    check_read(&purlin, &proposal).await?;
     let known = app.timings.wait("list environments", purlin.known_environments()).await.map_err(fail)?;
 
     let mut summary = Summary::default();
@@ -159,9 +160,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if let Ok(purlin) = Arc::try_unwrap(purlin).map_err(drop) {
         purlin.close().await.map_err(fail)?;
     }
-    if let Some(failure) = unused(&proposal) {
-        return Err(failure);
-    }
     Ok(match (broken, met) {
         (0, true) => Status::Changes,
         (0, false) => Status::Done,
@@ -169,17 +167,16 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     })
 }
 
-/// The failure that documents are which no environment was deployed from: a guard in CI would pass whatever they say.
-pub(super) fn unused(proposal: &Proposal) -> Option<Failure> {
-    let unused = proposal.unused();
-    let places: Vec<String> = unused.iter().map(|place| format!("`{}`", text::line(place))).collect();
-    (!places.is_empty()).then(|| {
-        Failure::input(format!(
-            "no environment was deployed from {}, so nothing is known about it",
-            places.join(" or ")
-        ))
-        .hint("name the files or folders that `purlin up` reads; for a new file, name its folder")
-    })
+/// Rejects documents that no environment was deployed from: a guard in CI would pass whatever they say.
+pub(super) async fn check_read(purlin: &purlin_host::Purlin, proposal: &Proposal) -> Result<(), Failure> {
+    let unread = purlin.unread(proposal).await.map_err(|error| Failure::host(error, &Default::default()))?;
+    if unread.is_empty() {
+        return Ok(());
+    }
+    let places: Vec<String> = unread.iter().map(|place| format!("`{}`", text::line(place))).collect();
+    let places = places.join(" or ");
+    Err(Failure::input(format!("no environment was deployed from {places}, so nothing is known about it"))
+        .hint("name the files or folders that `purlin up` reads; for a new file, name its folder"))
 }
 
 type Planned = (Known, Result<purlin_host::Impact, purlin_host::Error>);

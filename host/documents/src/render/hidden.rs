@@ -13,13 +13,23 @@ use crate::yaml::{self, Entry, Kind, Node};
 /// Replaces each character of a secret, so that columns stay as they are.
 const MASK: char = '*';
 
+/// What an age identity begins with.
+const IDENTITY: &str = "AGE-SECRET-KEY-";
+
 /// The text with its secrets masked, character by character; none if it has none.
 pub(crate) fn masked(file: &Arc<str>, text: &str) -> Option<String> {
     let mut secrets = Vec::new();
     yaml::parse(file, text, &mut |document| find(&document.root, false, &mut secrets));
+    // The key of a state is secret whatever the file is.
+    for (at, _) in text.match_indices(IDENTITY) {
+        let end =
+            text.get(at..).and_then(|rest| rest.find(char::is_whitespace)).map_or(text.len(), |end| at + end);
+        secrets.push(at..end);
+    }
     if secrets.is_empty() {
         return None;
     }
+    secrets.sort_by_key(|secret| secret.start);
     let mut masked = String::with_capacity(text.len());
     let mut shown_to = 0;
     for secret in secrets {

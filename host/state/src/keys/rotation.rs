@@ -8,12 +8,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use secrecy::{ExposeSecret, SecretString};
 
 use super::identity::{Key, read_file};
-use super::{DataKey, Keyring, vault};
+use super::{DataKey, Keyring, Slot, vault};
 use crate::Error;
 use crate::codec::SealedKey;
 use crate::disk::files;
@@ -90,6 +90,22 @@ impl Keyring {
         self.rotated(rotation, probe)
     }
 
+    /// The newest data key alone, with the key that opens it.
+    pub(crate) fn newest(&self) -> Result<Self, Error> {
+        let mut slot = self.slot();
+        let data = self.opened(&mut slot)?.into_iter().take(1).collect();
+        let stored = slot.stored.iter().take(1).cloned().collect();
+        let slot = Slot { key: slot.key.clone(), stored, data, ..Slot::default() };
+        Ok(Self { provider: None, vault: None, slot: Mutex::new(slot) })
+    }
+
+    /// Forgets the old data keys, which the state does not have any more.
+    pub(crate) fn forget_old(&self) {
+        let mut slot = self.slot();
+        slot.stored.truncate(1);
+        slot.data.truncate(1);
+    }
+
     /// Whether what is given is the key of the state already.
     pub(crate) fn is_current(&self, given: &SecretString) -> bool {
         let given = Key::parse(given.expose_secret()).map(|key| key.name);
@@ -113,6 +129,10 @@ impl Keyring {
         if waiting(path, expected.as_deref()).is_none() {
             return fs::remove_file(&next).map_err(Error::io("remove", &next));
         }
+        // Files and copies of the state that were made before open with it.
+        if let Ok(old) = read_file(path) {
+            files::replace_private(&beside(path, &old), old.to_file().as_bytes())?;
+        }
         probe.at("rotation: before the new key takes its place");
         fs::rename(&next, path).map_err(Error::io("write", path))?;
         files::sync_folder(files::folder_of(path))?;
@@ -134,6 +154,13 @@ impl Keyring {
         probe.at("rotation: after the old data key went");
         Ok(())
     }
+}
+
+/// Where an old key stays: its file is named after its public half.
+fn beside(path: &Path, old: &Key) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}", old.name.get(..12).unwrap_or(&old.name)));
+    name.into()
 }
 
 /// Where a new key waits.

@@ -488,8 +488,33 @@ impl Task {
 
     /// Gives the lease up, and leaves a summary for those who list environments.
     async fn release(&mut self) -> Result<(), Error> {
+        let (known, listing) = match self.summary().await {
+            Ok(summary) => summary,
+            Err(error) => {
+                // Others have to get the environment to repair it.
+                self.inner.give_up(&self.shared.environment, self.fence).await;
+                return Err(error);
+            }
+        };
+        let sql = format!(
+            "UPDATE {}.environments SET lease_until = NULL, holder = NULL, token = NULL, lapsed = false,
+                 summary = $3, listing = $4, summary_seq = seq
+             WHERE place = $1 AND fence = $2 AND seq = $5",
+            self.inner.database.schema()
+        );
+        let parameters = vec![
+            parameter(self.place.clone(), Type::BYTEA),
+            parameter(self.fence, Type::INT8),
+            parameter(known, Type::BYTEA),
+            parameter(listing, Type::BYTEA),
+            parameter(self.reached.seq, Type::INT8),
+        ];
+        self.inner.database.query("give the lease up", &sql, parameters).await.map(drop)
+    }
+
+    /// What lists of environments and of installations show, as bytes.
+    async fn summary(&self) -> Result<(Vec<u8>, Option<Vec<u8>>), Error> {
         let environment = &self.shared.environment;
-        let database = &self.inner.database;
         let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
         let last = self.inner.last_entry(environment, prefix).await?;
         let (known, listing) = {
@@ -502,20 +527,7 @@ impl Task {
             true => None,
             false => Some(codec::encode_listing(&listing, &self.inner.keys)?),
         };
-        let sql = format!(
-            "UPDATE {}.environments SET lease_until = NULL, holder = NULL, token = NULL, lapsed = false,
-                 summary = $3, listing = $4, summary_seq = seq
-             WHERE place = $1 AND fence = $2 AND seq = $5",
-            database.schema()
-        );
-        let parameters = vec![
-            parameter(self.place.clone(), Type::BYTEA),
-            parameter(self.fence, Type::INT8),
-            parameter(codec::encode_known(&known, &self.inner.keys)?, Type::BYTEA),
-            parameter(listing, Type::BYTEA),
-            parameter(self.reached.seq, Type::INT8),
-        ];
-        database.query("give the lease up", &sql, parameters).await.map(drop)
+        Ok((codec::encode_known(&known, &self.inner.keys)?, listing))
     }
 }
 

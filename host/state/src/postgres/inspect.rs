@@ -7,7 +7,7 @@ use super::{Inner, schema};
 use crate::Error;
 
 /// The tables that a user of the state reads and writes.
-const TABLES: [&str; 6] = ["meta", "keys", "environments", "entries", "vacancies", "stale"];
+pub(super) const TABLES: [&str; 6] = ["meta", "keys", "environments", "entries", "vacancies", "stale"];
 const RIGHTS: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "DELETE"];
 
 /// A database, as `purlin doctor` shows it.

@@ -13,6 +13,15 @@ pub(super) async fn open(database: &Database, provider: &KeyProvider) -> Result<
     if !stored.is_empty() {
         return Keyring::given(provider, stored);
     }
+    let sql = format!("SELECT 1 FROM {}.environments WHERE head IS NOT NULL LIMIT 1", database.schema());
+    if !database.query("read the data keys", &sql, Vec::new()).await?.is_empty() {
+        // A new one would make everything that is recorded unreadable for good.
+        return Err(Error::Damaged {
+            name: database.place().to_owned(),
+            detail: "its data key is missing, and everything is encrypted with it; restore the table `keys` from a backup"
+                .into(),
+        });
+    }
     let first = Keyring::given(provider, Vec::new())?.new_data_key()?;
     let sql = format!(
         "INSERT INTO {}.keys (position, sealed) SELECT 0, $1

@@ -86,6 +86,9 @@ impl Inner {
             let of_head = self.check(environment, head.as_deref(), &reached, tally);
             report.findings.extend(of_head.err().map(|error| error.to_string()));
             let broken = left_out(&mut table, Some(&self.keys), &mut report);
+            if broken.is_empty() {
+                report.lost.push(format!("entries of {environment}, which nothing names any more"));
+            }
             report.records = table.range(&keyspace::all(Kind::Record)).count();
             self.put_aside(environment, &broken).await?;
             let mut kept = Table::default();

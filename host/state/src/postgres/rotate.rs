@@ -65,7 +65,7 @@ impl Inner {
     async fn seal_again(self: Arc<Self>, holder: &Holder) -> Result<(), Error> {
         let stored = self.keys.stored();
         let newest: Vec<SealedKey> = stored.iter().take(1).cloned().collect();
-        let only = self.keys.reading(newest.clone())?;
+        let only = self.keys.newest()?;
         for environment in self.places().await? {
             let begun = Instant::now();
             while let Err(error) = Arc::clone(&self).seal_environment(&environment, &only, holder).await {
@@ -76,7 +76,8 @@ impl Inner {
             }
         }
         self.replace_keys(&stored, &newest).await?;
-        self.keys.replace(newest).map(drop)
+        self.keys.forget_old();
+        Ok(())
     }
 
     /// Seals an environment again, unless the newest data key alone opens all of it.

@@ -90,7 +90,10 @@ pub(super) async fn migrate(database: &Database) -> Result<bool, Error> {
     let found = version(database).await?;
     let from = match found {
         Some(version) if version > VERSION => return Err(newer(database, version)),
-        Some(VERSION) => return Ok(false),
+        Some(VERSION) => {
+            check_tables(database).await?;
+            return Ok(false);
+        }
         Some(version) => version,
         None => 0,
     };
@@ -118,10 +121,28 @@ pub(super) async fn migrate(database: &Database) -> Result<bool, Error> {
 /// Makes sure that the tables are those of this version.
 pub(super) async fn check(database: &Database) -> Result<(), Error> {
     match version(database).await? {
-        Some(VERSION) => Ok(()),
+        Some(VERSION) => check_tables(database).await,
         Some(version) if version > VERSION => Err(newer(database, version)),
         Some(_) | None => Err(Error::Unprepared { place: database.place().to_owned() }),
     }
+}
+
+/// Makes sure that no table was dropped.
+async fn check_tables(database: &Database) -> Result<(), Error> {
+    let sql = "SELECT t.name FROM unnest($2) AS t (name)
+               WHERE to_regclass(format('%s.%I', $1, t.name)) IS NULL ORDER BY 1";
+    let tables: Vec<String> = super::inspect::TABLES.iter().map(|&table| table.to_owned()).collect();
+    let parameters =
+        vec![parameter(database.schema().to_owned(), Type::TEXT), parameter(tables, Type::TEXT_ARRAY)];
+    let rows = database.query("look for the tables", sql, parameters).await?;
+    let missing: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Damaged {
+        name: database.place().to_owned(),
+        detail: format!("the tables {} are missing; restore them from a backup", missing.join(", ")),
+    })
 }
 
 fn newer(database: &Database, version: i32) -> Error {

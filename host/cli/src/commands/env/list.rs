@@ -14,7 +14,6 @@ use crate::input;
 use crate::render;
 use crate::report::FORMAT;
 use crate::report::environment::{Entry, Line, List};
-use crate::text;
 use crate::ui::Level;
 
 /// Environments that are read at the same time.
@@ -159,7 +158,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             app.ui.hint("`purlin up` deploys into one; purlin.yaml may declare them under `environments`");
         }
         Format::Text if entries.is_empty() => {
-            app.ui.say(&format!("None of {} is like that.", text::count(all.len(), "environment")));
+            app.ui.say(&format!("No environment matches; there are {}.", all.len()));
         }
         Format::Text => {
             let columns = app.ui.columns().filter(|_| app.ui.level < Level::Verbose);

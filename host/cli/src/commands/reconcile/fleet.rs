@@ -46,6 +46,9 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
     };
     let fail = |error| Failure::host(error, &Default::default());
     let purlin = Arc::new(input::orchestrator(&workspace, app)?);
+    if let Some(proposal) = &proposal {
+        crate::commands::impact::check_read(&purlin, proposal).await?;
+    }
     if consent.asks() {
         let known = purlin.environments().await.map_err(fail)?.len();
         let question = format!("Repair what others changed in {}?", text::count(known, "environment"));
@@ -57,7 +60,7 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
         || 4 * std::thread::available_parallelism().map_or(1, usize::from),
         std::num::NonZeroUsize::get,
     );
-    let fleet = Fleet::new(Arc::clone(&purlin), proposal.clone(), !args.watch, surroundings::now());
+    let fleet = Fleet::new(Arc::clone(&purlin), proposal, !args.watch, surroundings::now());
     let json = args.format.format == Format::Json;
     let told = Told { json, watch: args.watch, summary: Summary::default(), last: HashMap::new() };
     let mut host = Host { fleet, most, turns: JoinSet::new(), cancel: CancelToken::default(), told };
@@ -72,9 +75,6 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
         return Ok(Status::Done);
     }
     told.end(app);
-    if let Some(failure) = proposal.as_deref().and_then(crate::commands::impact::unused) {
-        return Err(failure);
-    }
     let Summary { unsettled, busy, failed, .. } = told.summary;
     Ok(if unsettled + busy + failed == 0 { Status::Done } else { Status::Failed })
 }

@@ -82,7 +82,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if app.global.state.is_some() {
         return Err(Failure::input("`--state` does not go with `state copy`: FROM and TO name the states"));
     }
-    let (from, to) = (at(&args.from, app)?, at(&args.to, app)?);
+    let (from, to) = (at(&args.from, true, app)?, at(&args.to, false, app)?);
     if from.state_place() == to.state_place() {
         let place = from.state_place();
         return Err(Failure::input(format!("FROM and TO are the same state, `{}`", text::line(&place))));
@@ -107,6 +107,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let mut entries = Vec::with_capacity(chosen.len());
     for environment in &chosen {
         let copied = from.copy_environment(environment, &to, options).await;
+        let copied = match copied {
+            Err(error) if !is_of_one(&error) => return Err(subject::failure(error)),
+            copied => copied,
+        };
         let entry = entry(environment, copied);
         if args.format.format == Format::Text {
             show(environment, &entry, app);
@@ -136,13 +140,24 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 text::line(&to_place)
             ));
             if failed > 0 {
-                app.ui.hint("the same command copies the rest");
+                app.ui.hint("once that is corrected, the same command copies the rest");
             } else if !args.keep_open {
                 app.ui.hint("the originals are closed to deployments; `purlin state unlock` opens one again");
             }
         }
     }
     Ok(if failed > 0 { Status::Failed } else { Status::Done })
+}
+
+/// Whether a failure is about one environment, so that others can be copied.
+fn is_of_one(error: &purlin_host::Error) -> bool {
+    use state::Error::{Damaged, Exists, Locked, Lost, Moved};
+    matches!(
+        error,
+        purlin_host::Error::State(
+            Exists { .. } | Locked { .. } | Damaged { .. } | Lost { .. } | Moved { .. }
+        )
+    )
 }
 
 fn entry(environment: &Environment, copied: Result<Copied, purlin_host::Error>) -> Entry {
@@ -154,8 +169,14 @@ fn entry(environment: &Environment, copied: Result<Copied, purlin_host::Error>) 
         }
         Err(error) => {
             let mut message = chain(error.to_string(), std::error::Error::source(&error));
-            if matches!(error, purlin_host::Error::State(state::Error::Exists { .. })) {
-                message.push_str(", and they are not the same; `--replace` replaces them");
+            match error {
+                purlin_host::Error::State(state::Error::Exists { .. }) => {
+                    message.push_str(", and they are not the same; `--replace` replaces them");
+                }
+                purlin_host::Error::State(state::Error::Moved { .. }) => {
+                    message.push_str("; `purlin state unlock` says that it is not");
+                }
+                _ => {}
             }
             Entry { environment, outcome: "failed", resources: None, error: Some(message) }
         }
@@ -172,7 +193,7 @@ fn show(environment: &Environment, entry: &Entry, app: &App) {
 }
 
 /// The state that a path names.
-fn at(path: &Path, app: &App) -> Result<Purlin, Failure> {
+fn at(path: &Path, is_from: bool, app: &App) -> Result<Purlin, Failure> {
     let file = match path.is_dir() {
         true => path.join(WORKSPACE_FILE),
         false => path.to_owned(),
@@ -188,8 +209,17 @@ fn at(path: &Path, app: &App) -> Result<Purlin, Failure> {
         };
         return input::orchestrator(&workspace, app);
     }
-    // The key lies in the folder, unless the project at hand names another one.
+    let is_empty = std::fs::read_dir(path).map_or(!path.exists(), |mut entries| entries.next().is_none());
+    if !path.join("format").is_file() && (is_from || !is_empty) {
+        return Err(Failure::input(format!(
+            "`{}` is neither a project nor the folder of a state",
+            text::path(path)
+        ))
+        .hint("name a folder with a purlin.yaml, or the folder of a state, such as `.purlin`"));
+    }
+    // A new folder gets a key of its own, so that it can be read without the project. In others, the key is in the
+    // folder, or is the one that the project names.
     let Workspace { folder, key, .. } = input::workspace_alone(app)?;
-    let key = key.filter(|_| !path.join("key").is_file());
+    let key = key.filter(|_| path.join("format").is_file() && !path.join("key").is_file());
     input::orchestrator_at(&Workspace { folder, key, ..Workspace::default() }, Some(path), app)
 }

@@ -40,11 +40,33 @@ pub(super) struct Args {
     pub(super) format: FormatArg,
 }
 
+impl Args {
+    /// What the command line names, if that is not the environment of the file.
+    fn other(&self, environment: &state::Environment) -> Option<String> {
+        let context = &self.place.context;
+        let named = [
+            ("environment", &context.env, &environment.env),
+            ("application", &context.app, &environment.app),
+            ("organization", &context.org, &environment.org),
+        ];
+        let other =
+            named.into_iter().find(|(_, named, is)| named.as_ref().is_some_and(|named| **named != ***is));
+        other.map(|(kind, named, _)| {
+            format!("the {kind} `{}`", text::line(named.as_deref().unwrap_or_default()))
+        })
+    }
+}
+
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let path = text::path(&args.exported);
     if !args.exported.is_file() {
         return Err(Failure::input(format!("there is no file `{path}`"))
             .hint("`purlin state export FILE` writes one"));
+    }
+    let export = state::Export::read(&args.exported).map_err(|error| failure(error.into()))?;
+    if let Some(other) = args.other(export.environment()) {
+        return Err(Failure::input(format!("`{path}` is of {}, and not of {other}", export.environment()))
+            .hint("the file says which environment it is of; leave out `--env`, `--app` and `--org`"));
     }
     let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
     let purlin = input::orchestrator(&workspace, app)?;

@@ -182,7 +182,7 @@ async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
             Some(from) => format!(
                 "put the new key where the old one came from, {from}: nothing else opens the state now"
             ),
-            None => "keep a copy of the new key in a safe place, and the old one as long as copies of the state from before".to_owned(),
+            None => "keep a copy of the new key in a safe place; the old key stays beside it, in a file named after its public half, for copies of the state that were made before".to_owned(),
         });
     }
     Ok(Status::Done)
