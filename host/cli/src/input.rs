@@ -263,9 +263,10 @@ pub(crate) fn workspace(loaded: &Loaded, app: &App) -> Workspace {
     let mut workspace = loaded.workspace.clone().unwrap_or_else(|| {
         let nearest = surroundings::nearest_workspace(&app.folder);
         let folder = nearest.as_deref().and_then(Path::parent).unwrap_or(&app.folder);
+        // A file without a Workspace says nothing of the state; one that cannot be read may say anything.
         let is_of_it = |fault: &Diagnostic| {
-            let file = fault.location.as_ref().map(|location| Path::new(&*location.file));
-            fault.is_error() && file.and_then(Path::file_name) == Some(WORKSPACE_FILE.as_ref())
+            let file = fault.location.as_ref().map(|location| app.folder.join(&*location.file));
+            fault.is_error() && fault.code != "no-workspace" && nearest.is_some() && file == nearest
         };
         let is_state_unknown = loaded.diagnostics.iter().any(is_of_it);
         Workspace { folder: folder.to_owned(), is_state_unknown, ..Workspace::default() }
@@ -333,7 +334,9 @@ pub(crate) fn orchestrator_at(
     if let Some(probe) = surroundings::crash_points() {
         builder = builder.probe(probe);
     }
-    if let Some(key) = key(workspace)? {
+    // A folder with a key of its own was written with that one.
+    let has_own_key = state.is_some_and(|folder| folder.join("key").is_file());
+    if !has_own_key && let Some(key) = key(workspace)? {
         builder = builder.key(key);
     }
     Ok(builder.build())

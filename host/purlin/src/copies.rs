@@ -130,14 +130,15 @@ fn was_moved(snapshot: &Snapshot) -> bool {
     snapshot.held.as_ref().is_some_and(|held| held.command.starts_with(MOVED))
 }
 
-/// Whether two stores have the same recorded in an environment, except for who closed it.
+/// Whether two stores have the same recorded in an environment, except for who closed it. One of them may be in doubt
+/// whether it is up to date, as after a power cut: then the next run there reads all resources.
 async fn is_same(
     one: &dyn Store,
     other: &dyn Store,
     environment: &Environment,
     (first, second): (&Snapshot, &Snapshot),
 ) -> Result<bool, StateError> {
-    let open = |snapshot: &Snapshot| Snapshot { held: None, ..snapshot.clone() };
+    let open = |snapshot: &Snapshot| Snapshot { held: None, doubt: None, ..snapshot.clone() };
     let history = one.history(environment).await?;
     if open(first) != open(second) || history != other.history(environment).await? {
         return Ok(false);

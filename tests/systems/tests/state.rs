@@ -225,7 +225,7 @@ fn a_team_moves_to_a_database() {
         team.purlin(&["up", "--yes", "--env", env]);
     }
     team.write("purlin.yaml", &database);
-    let unprepared = team.run(&["state", "copy", ".purlin", "."]).expect(1);
+    let unprepared = team.run(&["state", "copy", ".purlin", "."]).expect(2);
     assert!(unprepared.stderr.contains("purlin state init"), "{unprepared}");
     team.purlin(&["state", "init"]);
     let copied = team.purlin(&["state", "copy", ".purlin", "."]);
@@ -321,7 +321,9 @@ fn a_state_in_a_database_is_looked_after() {
     let damaged = team.run(&["plan"]).expect(1);
     assert!(damaged.stderr.contains("purlin state repair"), "{damaged}");
     let _ = team.run(&["state", "repair", "--check"]).expect(1);
-    team.purlin(&["state", "repair"]);
+    let repaired =
+        team.run(&["state", "repair"]).expect(1).says("entries of dev of acme/shop, which nothing names");
+    assert!(repaired.stdout.contains("holds what could be saved: 3 resources"), "{repaired}");
     assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is whole: 3 resources"));
     team.purlin(&["state", "import", "dev.purlin", "--replace"]);
     // A new key.

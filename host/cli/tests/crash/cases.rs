@@ -151,7 +151,7 @@ pub(crate) const CASES: &[Case] = &[
         &["state", "import", "exported", "--replace"],
     ),
     Case {
-        look: Look::With("copied", Some(&["state", "copy", "copied", ".", "--replace"])),
+        look: Look::With("copied/format", Some(&["state", "copy", "copied", "."])),
         ..case("state-copy", &[Run(UP)], &["state", "copy", ".", "copied"])
     },
     Case {
