@@ -163,10 +163,6 @@ fn claims() {
         let store = PostgresStore::open(options.clone()).await.expect("opens");
         for number in 0..ENVIRONMENTS {
             let lock = store.lock(&in_one(number), holder()).await.expect("free");
-            lock.writer()
-                .commit((0..20).map(|n| put(record(n))).filter(|_| number == 0).collect())
-                .await
-                .expect("commits");
             lock.release().await.expect("released");
         }
     });
