@@ -1,7 +1,5 @@
 //! Copies of environments in the state of another workspace: how a team moves to a database, or back.
 
-use std::fmt;
-
 use purlin_state::{Change, Environment, Error as StateError, Holder, ImportOptions, Snapshot, Store};
 
 use crate::{Error, Purlin};
@@ -28,18 +26,9 @@ pub struct Copied {
 /// What the reason of environments begins with that were copied to another state.
 const MOVED: &str = "moved to ";
 
-/// Why an environment is closed after it was copied.
-struct Moved<'p>(&'p str);
-
-impl fmt::Display for Moved<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{MOVED}{}", self.0)
-    }
-}
-
 impl Purlin {
     /// Copies all that is recorded in an environment, its history included, to the state of another workspace,
-    /// compares both, and closes the original to deployments. Holds the locks of both. Whenever it is interrupted, the
+    /// compares both, and closes the original to deployments, which it has locked all the while. Whenever it is interrupted, the
     /// next call continues: an environment that is equal in both states, or was closed by an earlier copy, is not
     /// copied again.
     ///
@@ -56,7 +45,7 @@ impl Purlin {
         let (store, other) = (self.store().await?, to.store().await?);
         let lock_holder = self.holder();
         let lock = store.lock(environment, lock_holder.clone()).await?;
-        let moved = Moved(&to.state_place()).to_string();
+        let moved = format!("{MOVED}{}", to.state_place());
         let result = async {
             // Two names may mean one state, such as two addresses of one database: then our own lock is in both.
             let is_ours = |held: &Holder| (held.pid, &held.host) == (lock_holder.pid, &lock_holder.host);

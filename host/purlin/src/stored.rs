@@ -149,19 +149,15 @@ impl Purlin {
         Ok(records)
     }
 
-    /// Records the content of such a file. Gives the environment that it is of, and how many resources are in it. The
-    /// next run reads them before it plans.
+    /// Records the content of such a file, which [`Export::read`] reads. The next run reads all resources before it
+    /// plans. An environment that is closed stays closed.
     ///
     /// # Errors
     /// [`Error::State`] when something is recorded in that environment and `replace` is not set, when the file is
-    /// encrypted for another key, or when either cannot be read or written.
-    pub async fn import_state(&self, file: &Path, replace: bool) -> Result<(Environment, usize), Error> {
-        let file = file.to_owned();
-        let export = blocking(move || Export::read(&file)).await?;
-        let imported = (export.environment().clone(), export.records());
+    /// encrypted for another key, or when the state cannot be written.
+    pub async fn import_state(&self, export: Export, replace: bool) -> Result<(), Error> {
         let options = ImportOptions { replace, is_old: true };
-        self.store().await?.import(export, self.holder(), options).await?;
-        Ok(imported)
+        Ok(self.store().await?.import(export, self.holder(), options).await?)
     }
 
     /// The folder of the embedded state.
@@ -237,12 +233,9 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] when the database cannot be reached.
     pub async fn inspect_database(&self) -> Result<Option<DatabaseReport>, Error> {
-        if self.given.is_some() || self.workspace().database.is_none() {
-            return Ok(None);
-        }
-        match self.own().await? {
-            Opened::Postgres(store) => Ok(Some(store.inspect().await?)),
-            Opened::Embedded(_) => Ok(None),
+        match self.database().await? {
+            Some(store) => Ok(Some(store.inspect().await?)),
+            None => Ok(None),
         }
     }
 
@@ -251,12 +244,9 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] when the database cannot be reached.
     pub async fn database_clock(&self) -> Result<Option<u64>, Error> {
-        if self.given.is_some() || self.workspace().database.is_none() {
-            return Ok(None);
-        }
-        match self.own().await? {
-            Opened::Postgres(store) => Ok(Some(store.clock().await?)),
-            Opened::Embedded(_) => Ok(None),
+        match self.database().await? {
+            Some(store) => Ok(Some(store.clock().await?)),
+            None => Ok(None),
         }
     }
 
@@ -333,6 +323,17 @@ impl Purlin {
         self.opened.get().ok_or_else(|| purlin_state::Error::Unsupported.into())
     }
 
+    /// The state in a database; none where it is elsewhere, and then nothing is opened.
+    async fn database(&self) -> Result<Option<&PostgresStore>, Error> {
+        if self.given.is_some() || self.workspace().database.is_none() {
+            return Ok(None);
+        }
+        match self.own().await? {
+            Opened::Postgres(store) => Ok(Some(store)),
+            Opened::Embedded(_) => Ok(None),
+        }
+    }
+
     /// The public half of the key that recorded secrets are encrypted for; none where there is no
     /// key yet, or another store was given.
     ///
@@ -369,10 +370,7 @@ impl Purlin {
         if self.given.is_some() {
             return Err(purlin_state::Error::Unsupported.into());
         }
-        if self.workspace().database.is_some() {
-            let Opened::Postgres(store) = self.own().await? else {
-                return Err(purlin_state::Error::Unsupported.into());
-            };
+        if let Some(store) = self.database().await? {
             return Ok(match repair {
                 true => store.repair(self.holder()).await?,
                 false => store.verify().await?,

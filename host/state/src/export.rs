@@ -151,10 +151,10 @@ pub struct ImportOptions {
 
 impl ImportOptions {
     /// Keeps an environment closed that is closed now, if what is imported is a file: who closed it had a reason.
-    pub(crate) fn keep_closed(self, environment: &Environment, now: Option<&[u8]>, table: &mut Table) {
+    pub(crate) fn keep_closed(self, environment: &Environment, now: &Table, table: &mut Table) {
         let key = keyspace::prefix(Kind::Hold, &keyspace::place(environment));
-        if let Some(now) = now.filter(|_| self.is_old && table.get(&key).is_none()) {
-            table.apply(key, Some(now.to_vec()));
+        if let Some(hold) = now.get(&key).filter(|_| self.is_old && table.get(&key).is_none()) {
+            table.apply(key, Some(hold.to_vec()));
         }
     }
 

@@ -45,8 +45,7 @@ impl Inner {
         let there = writing.shared().read().table.range(&keyspace::all(Kind::Record)).count();
         options.check(environment, there)?;
         let mut table = export.entries(&self.keys, options.doubt())?;
-        let hold = keyspace::prefix(Kind::Hold, &keyspace::place(environment));
-        options.keep_closed(environment, writing.shared().read().table.get(&hold), &mut table);
+        options.keep_closed(environment, &writing.shared().read().table, &mut table);
         for stored in self.keys.stored().into_iter().take(1) {
             table.apply(keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(&stored)));
         }

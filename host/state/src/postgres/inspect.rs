@@ -6,8 +6,6 @@ use super::connect::{Database, parameter};
 use super::{Inner, schema};
 use crate::Error;
 
-/// The tables that a user of the state reads and writes.
-pub(super) const TABLES: [&str; 6] = ["meta", "keys", "environments", "entries", "vacancies", "stale"];
 const RIGHTS: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "DELETE"];
 
 /// A database, as `purlin doctor` shows it.
@@ -76,7 +74,7 @@ async fn missing_rights(database: &Database) -> Result<Vec<String>, Error> {
     let texts =
         |all: &[&str]| parameter(all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>(), Type::TEXT_ARRAY);
     let parameters =
-        vec![parameter(database.schema().to_owned(), Type::TEXT), texts(&TABLES), texts(&RIGHTS)];
+        vec![parameter(database.schema().to_owned(), Type::TEXT), texts(&schema::TABLES), texts(&RIGHTS)];
     let rows = database.query("read the rights", sql, parameters).await?;
     let read = |row: &tokio_postgres::Row| -> Result<String, tokio_postgres::Error> {
         Ok(format!("{} on {}", row.try_get::<_, &str>(1)?, row.try_get::<_, &str>(0)?))

@@ -15,6 +15,9 @@ use tokio_postgres::types::Type;
 use super::connect::{Database, Trouble, parameter};
 use crate::Error;
 
+/// The tables.
+pub(super) const TABLES: [&str; 6] = ["meta", "keys", "environments", "entries", "vacancies", "stale"];
+
 /// The version of the tables that this program writes.
 const VERSION: i32 = 3;
 
@@ -131,7 +134,7 @@ pub(super) async fn check(database: &Database) -> Result<(), Error> {
 async fn check_tables(database: &Database) -> Result<(), Error> {
     let sql = "SELECT t.name FROM unnest($2) AS t (name)
                WHERE to_regclass(format('%s.%I', $1, t.name)) IS NULL ORDER BY 1";
-    let tables: Vec<String> = super::inspect::TABLES.iter().map(|&table| table.to_owned()).collect();
+    let tables: Vec<String> = TABLES.iter().map(|&table| table.to_owned()).collect();
     let parameters =
         vec![parameter(database.schema().to_owned(), Type::TEXT), parameter(tables, Type::TEXT_ARRAY)];
     let rows = database.query("look for the tables", sql, parameters).await?;

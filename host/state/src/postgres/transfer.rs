@@ -49,8 +49,7 @@ impl Inner {
         let imported = async {
             options.check(environment, held.table().range(&keyspace::all(Kind::Record)).count())?;
             let mut new = export.entries(&self.keys, options.doubt())?;
-            let hold = keyspace::prefix(Kind::Hold, &keyspace::place(environment));
-            options.keep_closed(environment, held.table().get(&hold), &mut new);
+            options.keep_closed(environment, &held.table(), &mut new);
             let gone = self.keys_of(environment).await?.into_iter().filter(|key| new.get(key).is_none());
             let mut writes: Vec<Write> = gone.map(|key| Write::Remove { key }).collect();
             writes.extend(

@@ -70,8 +70,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
     let purlin = input::orchestrator(&workspace, app)?;
-    let (environment, resources) =
-        purlin.import_state(&args.exported, args.replace).await.map_err(failure)?;
+    let (environment, resources) = (export.environment().clone(), export.records());
+    purlin.import_state(export, args.replace).await.map_err(failure)?;
     super::super::deploy::close(purlin, app).await?;
     match args.format.format {
         Format::Json => app.ui.json(&Transfer::new(&args.exported, &environment, resources)),
