@@ -1,11 +1,12 @@
 //! Whether what is recorded can be read: for `purlin state repair` of every store.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::keys::Keyring;
-use crate::keyspace::{self, Kind};
-use crate::table::Table;
-use crate::{Environment, Error, codec};
+use crate::keyspace::{self, DeploymentKey, Kind};
+use crate::table::{DOCUMENTS_KEPT, Table};
+use crate::{Deployment, Environment, Error, codec};
 
 /// What a look at a store found, and what was done about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,41 +32,127 @@ impl Report {
     }
 }
 
-/// What is wrong with the entries of a table.
+/// Reports what is wrong with the entries of a table.
 pub(crate) fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut Report) {
+    let names = names(table);
     for (key, value) in table.iter() {
-        if let Err(error) = check(key, value, keys) {
+        if let Err(error) = check(key, value, &name(key, &names), keys) {
             report.findings.push(error.to_string());
         }
+    }
+    for (deployment, _) in without_documents(table) {
+        report.findings.push(format!("the documents of {} are missing", name(&deployment, &names)));
     }
     report.records += table.range(&keyspace::all(Kind::Record)).count();
 }
 
-/// Takes out the entries that cannot be read, and names them. Gives their keys.
-pub(crate) fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut Report) -> Vec<Vec<u8>> {
+/// The entries that a repair changed.
+#[derive(Debug, Default)]
+pub(crate) struct Repaired {
+    /// The keys of entries that were taken out.
+    pub(crate) removed: Vec<Vec<u8>>,
+    /// Entries that took the place of some of these.
+    pub(crate) added: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// Takes out the entries that cannot be read, and names them. A deployment whose documents are missing refers to them
+/// no longer.
+pub(crate) fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut Report) -> Repaired {
+    let names = names(table);
+    let mut repaired = Repaired::default();
     let broken: Vec<_> = table
         .iter()
-        .filter_map(|(key, value)| Some((key.to_vec(), check(key, value, keys).err()?)))
+        .filter_map(|(key, value)| Some((key.to_vec(), check(key, value, &name(key, &names), keys).err()?)))
         .collect();
-    for (key, error) in &broken {
+    for (key, error) in broken {
         report.findings.push(error.to_string());
-        report.lost.push(keyspace::describe(key, None));
+        report.lost.push(name(&key, &names));
         table.apply(key.clone(), None);
+        repaired.removed.push(key);
     }
-    broken.into_iter().map(|(key, _)| key).collect()
+    for (key, deployment) in without_documents(table) {
+        let documents = format!("the documents of {}", name(&key, &names));
+        report.findings.push(format!("{documents} are missing"));
+        let Some((value, environment)) = without_reference(table, &key, &names, keys) else { continue };
+        report.lost.push(documents);
+        let new = DeploymentKey { documents: None, ..deployment }.to_key(&keyspace::place(&environment));
+        table.apply(key.clone(), None);
+        table.apply(new.clone(), Some(value.clone()));
+        repaired.removed.push(key);
+        repaired.added.push((new, value));
+    }
+    repaired
+}
+
+/// Deployments that refer to documents which are missing. Only the documents of the latest ones are kept.
+fn without_documents(table: &Table) -> Vec<(Vec<u8>, DeploymentKey)> {
+    let mut latest: BTreeMap<&[u8], Vec<(&[u8], DeploymentKey)>> = BTreeMap::new();
+    let all = keyspace::all(Kind::Deployment);
+    for (key, _) in table.range(&all) {
+        let (Some(place), Some(deployment)) = (keyspace::place_of(key), DeploymentKey::parse(key)) else {
+            continue;
+        };
+        if deployment.documents.is_some() {
+            latest.entry(place).or_default().push((key, deployment));
+        }
+    }
+    let mut found = Vec::new();
+    for (place, deployments) in latest {
+        for (key, deployment) in deployments.into_iter().rev().take(DOCUMENTS_KEPT) {
+            let (Some(digest), Ok(place)) = (deployment.documents, place.try_into()) else { continue };
+            if table.get(&keyspace::documents(&digest, place)).is_none() {
+                found.push((key.to_vec(), deployment));
+            }
+        }
+    }
+    found
+}
+
+/// A deployment that no longer refers to its documents, encoded.
+fn without_reference(
+    table: &Table,
+    key: &[u8],
+    names: &Names,
+    keys: Option<&Keyring>,
+) -> Option<(Vec<u8>, Environment)> {
+    let environment = names.get(keyspace::place_of(key)?)?;
+    let number = keyspace::deployment_number(key)?;
+    let deployment = codec::decode_deployment(table.get(key)?, number, &name(key, names), keys?).ok()?;
+    let deployment = Deployment { documents: None, ..deployment };
+    Some((codec::encode_deployment(environment, &deployment, keys?).ok()?, environment.clone()))
+}
+
+/// Environments by their place in keys.
+type Names = BTreeMap<Vec<u8>, Environment>;
+
+/// The environments of the entries of a table, as far as any entry says.
+fn names(table: &Table) -> Names {
+    let mut names = Names::new();
+    for kind in [Kind::Record, Kind::Deployment, Kind::Intent, Kind::Unmet] {
+        for (key, value) in table.range(&keyspace::all(kind)) {
+            let Some(place) = keyspace::place_of(key).filter(|place| !names.contains_key(*place)) else {
+                continue;
+            };
+            if let Ok(Some(environment)) = codec::decode_environment(value, "") {
+                names.insert(place.to_vec(), environment);
+            }
+        }
+    }
+    names
+}
+
+fn name(key: &[u8], names: &Names) -> String {
+    keyspace::describe(key, keyspace::place_of(key).and_then(|place| names.get(place)))
 }
 
 /// The environment that the entries of a table lie in, as far as any of them says.
 pub(crate) fn environment_of(table: &Table) -> Option<Environment> {
-    [Kind::Record, Kind::Deployment, Kind::Intent, Kind::Unmet].into_iter().find_map(|kind| {
-        let all = keyspace::all(kind);
-        table.range(&all).find_map(|(_, value)| codec::decode_environment(value, "").ok().flatten())
-    })
+    names(table).into_values().next()
 }
 
 /// Whether an entry reads. Without keys only its checksum is looked at.
-fn check(key: &[u8], value: &[u8], keys: Option<&Keyring>) -> Result<(), Error> {
-    let name = keyspace::describe(key, None);
+fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result<(), Error> {
+    let name = name.to_owned();
     if key == keyspace::RECIPIENT {
         return Ok(());
     }

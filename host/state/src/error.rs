@@ -155,6 +155,14 @@ pub enum Error {
         /// What was seen last.
         detail: String,
     },
+    /// The database rejected the user or the password.
+    #[error("`{place}` rejects the login: {detail}")]
+    Login {
+        /// The database.
+        place: String,
+        /// What the database said.
+        detail: String,
+    },
     /// The database refused a statement.
     #[error("cannot {action} in `{place}`: {detail}")]
     Database {

@@ -120,15 +120,16 @@ pub(crate) fn of(kind: Kind, id: &RecordId) -> Option<Vec<u8>> {
 pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String {
     let rest = key.get(17..).unwrap_or_default();
     let prefix = environment.map(Environment::urn_prefix).unwrap_or_default();
+    let of = environment.map(|environment| format!(" of {environment}")).unwrap_or_default();
     match key.first() {
         Some(b'r' | b'i' | b'k' | b'u') => format!("{prefix}{}", String::from_utf8_lossy(rest)),
         Some(b'h') => match deployment_number(key) {
-            Some(number) => format!("deployment {number}"),
-            None => "a deployment".into(),
+            Some(number) => format!("deployment {number}{of}"),
+            None => format!("a deployment{of}"),
         },
-        Some(b'd') => "the documents of a deployment".into(),
-        Some(b'l') => "the note on who closed the environment".into(),
-        Some(b'q') => "the note on what the state may lack".into(),
+        Some(b'd') => format!("the documents of a deployment{of}"),
+        Some(b'l') => format!("the note on who closed the environment{of}"),
+        Some(b'q') => format!("the note on what the state may lack{of}"),
         _ => "the state's own notes".into(),
     }
 }

@@ -9,7 +9,7 @@ use crate::encode::{Deployed, Write};
 use crate::keyspace::{self, DeploymentKey, Kind};
 
 /// Documents are kept for so many deployments of an environment.
-const DOCUMENTS_KEPT: usize = 100;
+pub(crate) const DOCUMENTS_KEPT: usize = 100;
 
 /// An entry that is to be there, or is not.
 pub(crate) type Entry = (Vec<u8>, Option<Vec<u8>>);

@@ -272,6 +272,9 @@ fn advice(error: &purlin_host::Error) -> &'static str {
         purlin_host::Error::State(state::Error::Unreachable { .. }) => {
             "start the database, or correct its address"
         }
+        purlin_host::Error::State(state::Error::Login { .. }) => {
+            "correct the user in `state.postgres.url`, or the password in its secret store"
+        }
         purlin_host::Error::State(state::Error::Database { .. }) => "give the user the rights that it lacks",
         _ => "`purlin state repair --check` says what is damaged",
     }

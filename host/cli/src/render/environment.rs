@@ -22,7 +22,7 @@ pub(crate) fn table(entries: &[Entry], columns: Option<usize>) -> String {
     Table {
         titles: ["ENVIRONMENT", "APPLICATION", "TYPE", "RESOURCES", "DEPLOYED", "STATUS", "MARKS"],
         rows: rows.collect(),
-        yields: &[(4, 10), (6, 8), (1, 8), (2, 8), (5, 8)],
+        yields: &[(4, 10), (6, 8), (1, 8), (2, 8), (5, 8), (0, 16)],
     }
     .render(columns)
 }

@@ -189,7 +189,7 @@ fn repair_older(
     let mut table = found.table;
     let stored = stored_key(&table).map(|stored| stored.into_iter().collect());
     let keys = keys(options, root, stored, report);
-    let broken = !left_out(&mut table, keys.as_ref(), report).is_empty();
+    let broken = !left_out(&mut table, keys.as_ref(), report).removed.is_empty();
     if !found.read && (broken || !report.findings.is_empty()) && table.iter().next().is_none() {
         return Err(unreadable(path, report));
     }
@@ -225,7 +225,7 @@ fn repair_environment(
     let mut saved = save(root, folder)?;
     let (findings, lost) = (std::mem::take(&mut saved.findings), std::mem::take(&mut saved.lost));
     let mut own = Report { findings, lost, ..Report::default() };
-    let broken = !left_out(&mut saved.table, keys, &mut own).is_empty();
+    let broken = !left_out(&mut saved.table, keys, &mut own).removed.is_empty();
     if !own.is_whole() && !saved.read {
         return Err(unreadable(folder, &own));
     }

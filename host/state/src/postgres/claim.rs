@@ -465,7 +465,9 @@ impl Task {
                 Ok(Err(Trouble::Missing)) => {
                     return Err(Ended::Failed { action, detail: "its tables are gone".into() });
                 }
-                Ok(Err(Trouble::Refused(detail))) => return Err(Ended::Failed { action, detail }),
+                Ok(Err(Trouble::Refused(detail) | Trouble::Login(detail))) => {
+                    return Err(Ended::Failed { action, detail });
+                }
                 Err(_) => return Err(Ended::Lost),
             }
         }
@@ -481,7 +483,9 @@ impl Task {
         let parameters = vec![parameter(self.place.clone(), Type::BYTEA), parameter(self.fence, Type::INT8)];
         match self.inner.database.try_query(&sql, parameters).await {
             Ok(rows) => Ok(rows.first().and_then(|row| row.try_get(0).ok())),
-            Err(Trouble::Refused(detail)) => Err(Ended::Failed { action: "read the state", detail }),
+            Err(Trouble::Refused(detail) | Trouble::Login(detail)) => {
+                Err(Ended::Failed { action: "read the state", detail })
+            }
             Err(_) => Err(Ended::Lost),
         }
     }

@@ -33,6 +33,9 @@ const ANSWER: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
 const PAUSES: Duration = Duration::from_secs(1);
 
+/// The class of SQLSTATE for logins that are rejected.
+const INVALID_AUTHORIZATION: &str = "28";
+
 /// A value for a placeholder in a statement, with its type: a proxy need not know what was prepared.
 pub(super) type Parameter = (Box<dyn ToSql + Sync + Send>, Type);
 
@@ -57,6 +60,8 @@ pub(super) enum Trouble {
     Missing,
     /// There was no answer: whether the statement was carried out is not known. Another attempt may succeed.
     Lost(String),
+    /// The server rejected the user or the password.
+    Login(String),
     /// The server refused it.
     Refused(String),
 }
@@ -181,6 +186,7 @@ impl Database {
         match trouble {
             Trouble::Missing => Error::Unprepared { place },
             Trouble::Lost(detail) => Error::Unreachable { place, detail },
+            Trouble::Login(detail) => Error::Login { place, detail },
             Trouble::Refused(detail) => Error::Database { place, action, detail },
         }
     }
@@ -284,15 +290,16 @@ fn of_statement(error: &tokio_postgres::Error) -> Trouble {
         return Trouble::Missing;
     }
     let detail = format!("{} (SQLSTATE {})", answer.message(), code.code());
-    // The classes: connection, too many of something, the operator's intervention; and a standby, which takes no
-    // writes until it is promoted.
+    if code.code().starts_with(INVALID_AUTHORIZATION) {
+        return Trouble::Login(detail);
+    }
+    if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
+        // A standby takes no writes until it is promoted, which can happen at any moment.
+        return Trouble::Lost(format!("the server accepts no changes, as a standby does: {detail}"));
+    }
+    // The classes: connection, too many of something, the operator's intervention.
     let passes = ["08", "53", "57"].iter().any(|class| code.code().starts_with(class))
-        || [
-            SqlState::READ_ONLY_SQL_TRANSACTION,
-            SqlState::T_R_SERIALIZATION_FAILURE,
-            SqlState::T_R_DEADLOCK_DETECTED,
-        ]
-        .contains(code);
+        || [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code);
     if passes { Trouble::Lost(detail) } else { Trouble::Refused(detail) }
 }
 

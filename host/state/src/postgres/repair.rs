@@ -78,27 +78,29 @@ impl Inner {
         holder: &Holder,
     ) -> Result<Report, Error> {
         let mut report = Report::default();
+        let doubt = keyspace::prefix(Kind::Doubt, &keyspace::place(environment));
+        let doubt = Write::Put { key: doubt, value: codec::encode_doubt(Doubt::Lost, &self.keys)? };
         let taken = self.acquire(environment, holder).await?;
-        let repaired = async {
+        let work = async {
             let Some(Whole { mut table, head, reached, tally }) = self.whole(environment).await? else {
                 return Ok(None);
             };
             let of_head = self.check(environment, head.as_deref(), &reached, tally);
             report.findings.extend(of_head.err().map(|error| error.to_string()));
-            let broken = left_out(&mut table, Some(&self.keys), &mut report);
-            if broken.is_empty() {
+            let repaired = left_out(&mut table, Some(&self.keys), &mut report);
+            if repaired.removed.is_empty() {
                 report.lost.push(format!("entries of {environment}, which nothing names any more"));
             }
             report.records = table.range(&keyspace::all(Kind::Record)).count();
-            self.put_aside(environment, &broken).await?;
+            self.put_aside(environment, &repaired.removed).await?;
             let mut kept = Table::default();
             for (key, value) in table.iter().filter(|(key, _)| !is_documents(key)) {
                 let value = if is_history(key) { Vec::new() } else { value.to_vec() };
                 kept.apply(key.to_vec(), Some(value));
             }
-            Ok(Some((kept, reached, broken)))
+            Ok(Some((kept, reached, repaired)))
         };
-        let (table, mut reached, broken) = match repaired.await {
+        let (table, mut reached, repaired) = match work.await {
             Ok(Some(found)) => found,
             Ok(None) => {
                 self.give_up(environment, taken.fence).await;
@@ -111,10 +113,9 @@ impl Inner {
         };
         reached.server = self.server().await.or(reached.server);
         let held = Held::start(&self, taken.into_leased(environment, table, reached));
-        let doubt = keyspace::prefix(Kind::Doubt, &keyspace::place(environment));
-        let doubt = Write::Put { key: doubt, value: codec::encode_doubt(Doubt::Lost, &self.keys)? };
-        let gone = broken.into_iter().map(|key| Write::Remove { key });
-        let written = match held.take(Writes(gone.chain([doubt]).collect())) {
+        let gone = repaired.removed.into_iter().map(|key| Write::Remove { key });
+        let new = repaired.added.into_iter().map(|(key, value)| Write::Put { key, value });
+        let written = match held.take(Writes(gone.chain(new).chain([doubt]).collect())) {
             Ok(durable) => durable.await,
             Err(error) => Err(error),
         };
