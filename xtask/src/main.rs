@@ -3,6 +3,7 @@
 
 mod bench;
 mod build;
+mod check;
 mod ci;
 mod crash;
 mod deny;
@@ -71,6 +72,8 @@ enum Command {
     Tools(tools::Arguments),
     /// Holds dependencies against deny.toml: licences, sources, known vulnerabilities.
     Deny,
+    /// Checks what changed since it last passed: format, lints, unit tests, dependencies.
+    Check,
     /// What has to pass before a change goes in: format, lints, tests.
     Ci,
 }
@@ -98,6 +101,7 @@ fn main() -> anyhow::Result<()> {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Tools(arguments) => tools::run_all(&arguments),
         Command::Deny => deny::run_all(),
+        Command::Check => check::run(),
         Command::Ci => ci::run(),
     }
 }
