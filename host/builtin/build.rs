@@ -1,5 +1,6 @@
 //! Embeds the drivers that `cargo xtask drivers` built: those of the folder named by
-//! `PURLIN_DRIVERS_DIR`, each with its code compiled ahead of time where that is there.
+//! `PURLIN_DRIVERS_DIR`, each with its code compiled ahead of time where that is there. `PURLIN_DRIVERS` chooses
+//! some of them, such as `echo,template`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,10 +25,13 @@ const DRIVERS: &[(&str, &str, &[&str])] = &[
 
 fn main() {
     println!("cargo::rerun-if-env-changed=PURLIN_DRIVERS_DIR");
+    println!("cargo::rerun-if-env-changed=PURLIN_DRIVERS");
     let folder = env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
+    let chosen = env::var("PURLIN_DRIVERS").unwrap_or_default();
+    let is_chosen = |file: &str| chosen.is_empty() || chosen.split(',').any(|name| name == file);
     let mut missing = Vec::new();
     let mut entries = String::new();
-    for (file, name, aliases) in DRIVERS {
+    for (file, name, aliases) in DRIVERS.iter().filter(|(file, ..)| is_chosen(file)) {
         let wasm = folder.join(format!("{file}.wasm"));
         let code = folder.join(format!("{file}.cwasm"));
         // A path that is not there makes cargo look again at every build, until it is.

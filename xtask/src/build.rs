@@ -11,9 +11,18 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    drivers::run(&drivers::Arguments { release: arguments.release, no_precompile: false })?;
-    // The example is there already; naming it keeps cargo's choice of features as it was.
+    with(&drivers::Arguments { release: arguments.release, no_tests: true, ..Default::default() })
+}
+
+/// Builds the program with these drivers inside.
+pub(crate) fn with(drivers: &drivers::Arguments) -> anyhow::Result<()> {
+    drivers::run(drivers)?;
     step("purlin", || {
-        step::run(step::build(arguments.release).args(["--bin", "purlin", "--example", "precompile"]))
+        let mut build = step::build(drivers.release);
+        if !drivers.only.is_empty() {
+            build.env("PURLIN_DRIVERS", drivers.only.join(","));
+        }
+        // The example is there already; naming it keeps cargo's choice of features as it was.
+        step::run(build.args(["--bin", "purlin", "--example", "precompile"]))
     })
 }

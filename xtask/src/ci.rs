@@ -8,7 +8,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     std::thread::scope(|scope| {
         // They come over the network, and only the tests need them.
         let tools = scope.spawn(|| tools::run_all(&tools::Arguments::default()));
-        drivers::run(&drivers::Arguments { release: false, no_precompile: false })?;
+        drivers::run(&drivers::Arguments::default())?;
         step("lints", || {
             step::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
         })?;

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         works(Command::new("strace").arg("--version")),
         "strace is not installed; `cargo xtask tools` installs it"
     );
-    drivers::run(&drivers::Arguments { release: false, no_precompile: false })?;
+    drivers::run(&drivers::Arguments::default())?;
     let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, Into::into));
     let mode = if arguments.kill { "kill" } else { "power" };
     let settings = [

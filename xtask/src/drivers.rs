@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use wit_component::ComponentEncoder;
 
 use crate::hostile;
@@ -18,7 +18,7 @@ const WITHOUT_WASI: &[&str] = &["echo", "dns-wildcard"];
 /// finds nothing again; they are in no binary, so nobody compiles them ahead of time.
 const FOR_TESTS: [&str; 5] = ["blind", "faulty", "guests", "hostile", "ledger"];
 
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Default)]
 pub(crate) struct Arguments {
     /// Build the compiler for drivers in the release profile: for release binaries.
     #[arg(long)]
@@ -26,6 +26,12 @@ pub(crate) struct Arguments {
     /// Leave the drivers uncompiled; the program then compiles each when it is first used.
     #[arg(long)]
     pub(crate) no_precompile: bool,
+    /// Build only the drivers that are built into the program, and not those of the tests.
+    #[arg(long)]
+    pub(crate) no_tests: bool,
+    /// Build only these drivers, such as `echo,template`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
 }
 
 /// A crate that becomes a component.
@@ -38,24 +44,35 @@ struct Driver {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     step("targets for WebAssembly", targets::ensure)?;
-    let drivers = find()?;
-    for target in [PLAIN, WASI] {
-        step(&format!("drivers for {target}"), || compile(&drivers, target))?;
-    }
-    let components = step("components", || collect(&drivers))?;
-    step("attacks by hand", || {
-        let folder = root().join("target/drivers");
-        let count = hostile::assemble(&folder.join("hostile.wasm"), &folder.join("hostile"))?;
-        eprintln!("    {count} components");
-        Ok(())
+    let drivers = find(arguments)?;
+    let compiles = !arguments.no_precompile;
+    // The compiler takes longer to build than all drivers, and both have phases that use one processor.
+    let compiler = std::thread::scope(|scope| -> anyhow::Result<PathBuf> {
+        let compiler = scope.spawn(|| match compiles {
+            true => step("the compiler for drivers", || compiler(arguments.release)),
+            false => Ok(PathBuf::new()),
+        });
+        for target in [PLAIN, WASI] {
+            step(&format!("drivers for {target}"), || compile(&drivers, target))?;
+        }
+        compiler.join().map_err(|_| anyhow::anyhow!("building the compiler for drivers went wrong"))?
     })?;
-    if !arguments.no_precompile {
-        step("compiled ahead of time", || precompile(&components, arguments.release))?;
+    let components = step("components", || collect(&drivers))?;
+    if drivers.iter().any(|driver| driver.name == "hostile") {
+        step("attacks by hand", || {
+            let folder = root().join("target/drivers");
+            let count = hostile::assemble(&folder.join("hostile.wasm"), &folder.join("hostile"))?;
+            eprintln!("    {count} components");
+            Ok(())
+        })?;
+    }
+    if compiles {
+        step("compiled ahead of time", || step::run(Command::new(compiler).args(&components)))?;
     }
     Ok(())
 }
 
-fn find() -> anyhow::Result<Vec<Driver>> {
+fn find(arguments: &Arguments) -> anyhow::Result<Vec<Driver>> {
     let mut drivers = Vec::new();
     for entry in fs::read_dir(root().join("drivers")).context("cannot read drivers/")? {
         let path = entry?.path();
@@ -66,9 +83,18 @@ fn find() -> anyhow::Result<Vec<Driver>> {
         let target = if WITHOUT_WASI.contains(&name.as_str()) { PLAIN } else { WASI };
         drivers.push(Driver { package: format!("purlin-driver-{name}"), name, target });
     }
-    let for_tests =
-        FOR_TESTS.map(|name| Driver { name: name.into(), package: format!("purlin-{name}"), target: WASI });
-    drivers.extend(for_tests);
+    if !arguments.no_tests {
+        let for_tests = FOR_TESTS.map(|name| Driver {
+            name: name.into(),
+            package: format!("purlin-{name}"),
+            target: WASI,
+        });
+        drivers.extend(for_tests);
+    }
+    for name in &arguments.only {
+        ensure!(drivers.iter().any(|driver| driver.name == *name), "there is no driver `{name}`");
+    }
+    drivers.retain(|driver| arguments.only.is_empty() || arguments.only.contains(&driver.name));
     drivers.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(drivers)
 }
@@ -79,12 +105,18 @@ fn target_dir() -> PathBuf {
 }
 
 fn compile(drivers: &[Driver], target: &str) -> anyhow::Result<()> {
+    let packages: Vec<&str> = drivers
+        .iter()
+        .filter(|driver| driver.target == target)
+        .map(|driver| driver.package.as_str())
+        .collect();
+    if packages.is_empty() {
+        return Ok(());
+    }
     let mut command = cargo();
     command.args(["build", "--quiet", "--profile", "wasm", "--target", target, "--target-dir"]);
     command.arg(target_dir());
-    for driver in drivers.iter().filter(|driver| driver.target == target) {
-        command.args(["--package", &driver.package]);
-    }
+    command.args(packages.iter().flat_map(|package| ["--package", package]));
     step::run(&mut command)
 }
 
@@ -131,9 +163,7 @@ fn write_if_changed(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
 }
 
 /// The compiler is an example of the sandbox: it has the very settings that will run the code.
-fn precompile(components: &[PathBuf], release: bool) -> anyhow::Result<()> {
-    let mut build = step::build(release);
-    step::run(build.args(["--quiet", "--example", "precompile"]))?;
-    let compiler = step::built(release).join(format!("examples/precompile{}", std::env::consts::EXE_SUFFIX));
-    step::run(Command::new(compiler).args(components))
+fn compiler(release: bool) -> anyhow::Result<PathBuf> {
+    step::run(step::build(release).args(["--example", "precompile"]))?;
+    Ok(step::built(release).join(format!("examples/precompile{}", std::env::consts::EXE_SUFFIX)))
 }

@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    drivers::run(&drivers::Arguments { release: false, no_precompile: false })?;
+    drivers::run(&drivers::Arguments::default())?;
     if works(Command::new("cargo-nextest").args(["nextest", "--version"])) {
         // `.config/nextest.toml` says how many of these threads each test takes.
         let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 3;
