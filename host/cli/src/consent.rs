@@ -55,8 +55,8 @@ impl Consent {
             return Ok(Self { yes: args.yes, data_loss: args.allow_data_loss });
         }
         let message = match json {
-            true => "with `--format json` there is nobody to ask",
-            false => "there is no terminal to ask on",
+            true => "`--format json` cannot ask for confirmation",
+            false => "there is no terminal to ask for confirmation",
         };
         let command = app.command;
         Err(Failure::input(message).hint(format!(

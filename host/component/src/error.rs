@@ -39,7 +39,7 @@ pub enum Error {
     },
     /// Made for another version of the contract.
     #[error(
-        "made for `purlin:driver@{found}`, and this version of Purlin makes `{CONTRACT}`; generate the bindings anew"
+        "made for `purlin:driver@{found}`, and this version of Purlin makes `{CONTRACT}`; generate the bindings again"
     )]
     ContractVersion {
         /// The version it was made for.

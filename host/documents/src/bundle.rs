@@ -263,7 +263,7 @@ fn name_and_version(
         let full = if registry.is_empty() { text.to_owned() } else { format!("{registry}/{text}") };
         let found = reference(reader, node, &full)?;
         if found.tag.is_some() || found.digest.is_some() {
-            let help = "the version stands in `version`";
+            let help = "write the version in `version`";
             reader.wrong_value(&node.span, "`name` takes a name without a version", help);
             return None;
         }

@@ -37,8 +37,8 @@ pub(crate) fn right_form(node: &Node<'_>, what: &str, expected: &str, text: &str
     let map = expected.starts_with("a map");
     let list = expected.starts_with("a list");
     match &node.kind {
-        Kind::Null if map => "write its entries, or `{}` where there are none".to_owned(),
-        Kind::Null if list => "write its items, or `[]` where there are none".to_owned(),
+        Kind::Null if map => "write its entries, or `{}` if it has none".to_owned(),
+        Kind::Null if list => "write its items, or `[]` if it has none".to_owned(),
         Kind::Null => "write a value, or remove the field".to_owned(),
         Kind::Bool(_) | Kind::Number(_) if expected.starts_with("a string") => {
             format!("quote it: \"{written}\"")

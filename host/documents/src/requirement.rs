@@ -182,7 +182,7 @@ fn read_interface(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Interface>
 }
 
 fn sharing(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Sharing> {
-    const MODES: &str = "a mode is `group`, to share it within a group, or `none`, to share it with nobody";
+    const MODES: &str = "a mode is `group`, to share it within a group, or `none`, not to share it";
     let mut fields = reader.fields(node, "`sharing`")?.strict();
     let mode = fields.get(reader, "mode");
     let group = fields.entry("group");
@@ -215,7 +215,7 @@ fn sharing(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Sharing> {
         (true, Some(name), _) => Some(Sharing::Group(name)),
         (false, Some(_), Some(group)) => {
             let help = "remove the group, or write `mode: group`";
-            reader.wrong_value(&group.key_span, "what is shared with nobody is in no group", help);
+            reader.wrong_value(&group.key_span, "an installation that is not shared has no group", help);
             None
         }
         (false, ..) => Some(Sharing::None),

@@ -96,7 +96,7 @@ fn plain(rest: &str, at: usize, dialect: Dialect) -> Result<(Arc<str>, usize), F
                 let wrong = at + index..at + index + c.len_utf8();
                 return Err(Fault::new(
                     "placeholder",
-                    format!("`{}` cannot stand in a path", c.escape_debug()),
+                    format!("`{}` is not allowed in a path", c.escape_debug()),
                     wrong,
                     HELP,
                 ));

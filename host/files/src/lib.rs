@@ -31,7 +31,7 @@ pub fn open_own(path: &Path) -> io::Result<File> {
         use std::os::unix::fs::MetadataExt as _;
         let metadata = file.metadata()?;
         if metadata.uid() != rustix::process::geteuid().as_raw() {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to somebody else"));
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
         }
         if metadata.mode() & 0o022 != 0 {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may write to it"));

@@ -588,7 +588,7 @@ impl Reader<'_> {
                 let depth = self.run.depth.get();
                 // A valid graph has no such text; this protects the stack all the same.
                 if depth > 2 * MAX_DEPTH {
-                    let fault = Diagnostic::error("loop", "a text stands for too many others in turn");
+                    let fault = Diagnostic::error("loop", "too many placeholders refer to one another");
                     return Err(Unread::Fault(Box::new(docs::at(placeholder, fault))));
                 }
                 self.run.depth.set(depth + 1);

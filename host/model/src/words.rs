@@ -43,7 +43,7 @@ impl fmt::Display for Reason {
             Self::Uses { other } => {
                 let key = other.key().map(|key| key.to_string()).unwrap_or_default();
                 let (env, org, app) = other.place().unwrap_or_default();
-                return write!(f, "it stands for `{key}` of {env} of {org}/{app}");
+                return write!(f, "it uses `{key}` of {env} of {org}/{app}");
             }
             Self::NoLongerManaged => "it is only observed from now on; others manage it",
             Self::LeftDocuments { departure: None } => "it is no longer in the documents",

@@ -252,7 +252,7 @@ impl Kept {
                 if let Some(proposal) = proposal {
                     drop(proposal.revise(&mut archive)?);
                 }
-                let id = deployment_id((purlin.clock())())?;
+                let id = purlin.deployment_id()?;
                 let documents = Arc::new(Documents::of_archive(archive, &id)?);
                 self.keeper.documents_changed();
                 self.documents = Some((digest, Arc::clone(&documents)));
@@ -262,12 +262,6 @@ impl Kept {
         let mut told = |event: &Event| events.push(event.clone());
         self.keeper.pass(purlin, &documents, cancel, &mut told).await.map(Some)
     }
-}
-
-/// An id that no deployment on any host has.
-fn deployment_id(now: u64) -> Result<String, Error> {
-    let random = getrandom::u32().map_err(|error| Error::Random(error.to_string()))?;
-    Ok(format!("{now:x}-{random:08x}"))
 }
 
 /// Whether an environment is somebody else's for now.

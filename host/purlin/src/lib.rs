@@ -7,26 +7,19 @@
 //! use futures::StreamExt as _;
 //! use purlin_host::{Documents, Purlin, documents};
 //!
+//! let purlin = Purlin::builder().state_folder(".purlin").build();
 //! let loaded = documents::load(&[documents::Input::Path("platform".into())]);
-//! // Every deployment needs an id of its own: one that the environment has already is refused.
-//! let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
-//! let documents = Documents::new(loaded, &Default::default(), None, &format!("deployment-{now}"))?;
-//! let purlin = Purlin::builder().state_folder(".purlin").cache_folder(".purlin/cache").build();
-//! let session = purlin.begin(&documents.environment()).await?;
-//! session.recover(&documents.context, Default::default()).await?;
-//! let mut plan = session.plan(&documents, Default::default()).await?;
-//! let losses = plan.losses_not_allowed();
-//! if !losses.is_empty() {
-//!     // Name them to a person first: without this call, the plan is refused.
-//!     plan.allow_losses(&losses);
-//! }
-//! let mut run = session.deploy(plan, Some(&documents), Default::default()).await?;
+//! let documents = Documents::new(loaded, &Default::default(), None, &purlin.deployment_id()?)?;
+//! let mut run = purlin.up(&documents, Default::default());
 //! while let Some(event) = run.next().await {
-//!     println!("{event:?}");
+//!     println!("{:?}", event?);
 //! }
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`Purlin::up`] is the whole of a deployment. To show a plan and ask before anything happens, take its steps
+//! one by one: [`Purlin::begin`], [`Session::recover`], [`Session::plan`], [`Session::deploy`].
 //!
 //! This crate never prints, reads no environment variable and no home folder, starts no runtime of
 //! its own and installs no global: whatever it needs, the [`Builder`] is given. Its futures want a
@@ -57,6 +50,7 @@ mod session;
 mod settle;
 mod sharing;
 mod stored;
+mod up;
 mod vacancies;
 mod values;
 mod vanished;
@@ -81,6 +75,7 @@ pub use reconcile::{Keeper, Pass};
 pub use saved::{SavedPlan, begins_as_plan};
 pub use session::Session;
 pub use sharing::{Collected, InstallationState};
+pub use up::{Up, UpOptions};
 
 pub use purlin_conformance as conformance;
 pub use purlin_documents as documents;

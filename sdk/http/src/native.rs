@@ -57,7 +57,7 @@ fn connect(request: &Request, parts: &Parts<'_>, limits: &Limits) -> Result<TcpS
     let place = if has_port { parts.authority.to_owned() } else { format!("{}:80", parts.authority) };
     let found = place.to_socket_addrs().map_err(|error| Error::Untrusted {
         target: request.target(),
-        message: format!("nobody knows the host's name: {error}"),
+        message: format!("the host name cannot be resolved: {error}"),
     })?;
     let mut last = "nobody is there".to_owned();
     for address in found {

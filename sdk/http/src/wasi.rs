@@ -189,7 +189,7 @@ fn told(request: &Request, limits: &Limits, code: ErrorCode) -> Error {
             message: "the name leads to an address that is not public, and has to be granted too".to_owned(),
         },
         ErrorCode::DnsError(_) => {
-            Error::Untrusted { target, message: "nobody knows the host's name".to_owned() }
+            Error::Untrusted { target, message: "the host name cannot be resolved".to_owned() }
         }
         ErrorCode::TlsCertificateError => Error::Untrusted {
             target,

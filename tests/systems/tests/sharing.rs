@@ -75,7 +75,7 @@ fn two_applications_share_an_account_and_it_goes_with_the_last() {
     drop(up("returns", &[]).expect(0));
     drop(destroy("invoices", &[]).expect(0));
     assert_eq!(there(), all(&["team"], &["returns"]));
-    destroy("returns", &[]).expect(0).says("which nobody uses any more");
+    destroy("returns", &[]).expect(0).says("which is no longer used");
     assert_eq!(there(), begin);
     workspace.run(&["installations", "list"]).expect(0).says("No installation is recorded");
 }

@@ -241,10 +241,10 @@ fn say_collected(collected: &[Collected], shown: &Shown<'_>, app: &App) -> bool 
     for Collected { environment, summary, keys } in collected {
         let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", text::line(key.as_str()))).collect();
         if summary.is_success() {
-            app.ui.note(&format!("deleted {} of {environment}, which nobody uses any more", keys.join(", ")));
+            app.ui.note(&format!("deleted {} of {environment}, which is no longer used", keys.join(", ")));
         } else {
             app.ui.warning(&format!(
-                "{} of {environment}, which nobody uses any more, could not be deleted",
+                "{} of {environment}, which is no longer used, could not be deleted",
                 keys.join(", ")
             ));
             end(summary, None, &Shown { json: false, ..*shown }, app);

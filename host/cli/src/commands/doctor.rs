@@ -121,11 +121,11 @@ fn terminal(app: &App) -> Check {
     let columns = app
         .ui
         .columns()
-        .map_or_else(|| "of no known width".to_owned(), |columns| format!("{columns} columns"));
+        .map_or_else(|| "of unknown width".to_owned(), |columns| format!("{columns} columns"));
     let kind = match (std::io::stdout().is_terminal(), app.ui.is_interactive()) {
-        (_, true) => "a terminal that can be asked on",
-        (true, false) => "a terminal, but nobody can be asked",
-        (false, false) => "no terminal: nobody is asked, progress is in plain lines",
+        (_, true) => "an interactive terminal",
+        (true, false) => "a terminal, but input does not come from it, so Purlin does not ask",
+        (false, false) => "no terminal: Purlin does not ask, and shows progress in plain lines",
     };
     good("terminal", format!("{kind}, {columns}"))
 }
@@ -309,7 +309,7 @@ fn cache(folder: &Path) -> Check {
             "cache",
             Verdict::Warn,
             format!("`{shown}` cannot be written: {error}"),
-            "drivers are compiled anew at each run; set XDG_CACHE_HOME to a folder of yours",
+            "drivers are compiled again in each run; set XDG_CACHE_HOME to a folder that you can write to",
         ),
     }
 }

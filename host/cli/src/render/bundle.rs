@@ -36,9 +36,9 @@ pub(super) fn installation(out: &mut String, one: &One, columns: Option<usize>) 
     if !one.is_root {
         line(&format!("chosen: {}", one.why.text));
         line(&match (&one.uses, one.group.as_deref()) {
-            (Some(used), _) => format!("stands for {}, in {}", used.id, used.environment),
-            (None, None) => "shared with nobody".to_owned(),
-            (None, Some("")) => "shared with everybody who requires the same".to_owned(),
+            (Some(used), _) => format!("uses {}, in {}", used.id, used.environment),
+            (None, None) => "not shared".to_owned(),
+            (None, Some("")) => "shared with every environment that requires the same".to_owned(),
             (None, Some(group)) => format!("shared within the group `{group}`"),
         });
     }

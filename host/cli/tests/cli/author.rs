@@ -222,7 +222,7 @@ fn a_request_that_is_wrong_is_told() {
     for (request, words) in [
         ("{", &["is not JSON"][..]),
         ("[]", &["is to be a JSON object"]),
-        (r#"{"values": {}}"#, &["an entry `values` that nobody knows", "there are key, context"]),
+        (r#"{"values": {}}"#, &["an unknown entry `values`", "there are key, context"]),
         (r#"{"inputs": {"values": 7}}"#, &["`inputs.values` of the request is to be a JSON object"]),
         (r#"{"inputs": {"color": 7}}"#, &["`inputs.color`"]),
         (r#"{"inputs": {"unknown": ["/values/a"]}}"#, &["`/values/a` in `inputs.unknown` leads nowhere"]),

@@ -36,13 +36,13 @@ fn where_nobody_can_be_asked_every_command_with_effects_wants_a_yes() {
         assert_eq!(
             refused.err,
             format!(
-                "error: there is no terminal to ask on\n\
+                "error: there is no terminal to ask for confirmation\n\
                  hint: `purlin {command} --yes` applies without asking; `{shows}` only shows what would happen\n"
             )
         );
         let json = project.run(&[arguments, &["--format", "json"]].concat()).status(2).events();
         assert_eq!(json.len(), 1, "{json:?}");
-        assert_eq!(json[0]["error"]["message"], "with `--format json` there is nobody to ask");
+        assert_eq!(json[0]["error"]["message"], "`--format json` cannot ask for confirmation");
     }
     assert_eq!(project.run(&["state", "list", "--format", "json"]).status(0).out, before);
     assert_eq!(project.run(&["history", "--format", "json"]).status(0).out, history);

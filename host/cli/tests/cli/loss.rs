@@ -101,7 +101,11 @@ fn with_consent_of_its_own_it_goes() {
     assert_eq!(world.real()["db"], ("v".into(), "one".into()));
     // The consent to lose data does not do without the other one.
     let refused = world.run(&["destroy", "--allow-data-loss"]).status(2);
-    assert!(refused.err.starts_with("error: there is no terminal to ask on"), "{}", refused.err);
+    assert!(
+        refused.err.starts_with("error: there is no terminal to ask for confirmation"),
+        "{}",
+        refused.err
+    );
     world.run(&["destroy", "--yes", "--allow-data-loss"]).status(0);
     assert!(world.real().is_empty());
 }

@@ -66,7 +66,7 @@ fn two_applications_share_what_was_made_first_and_it_goes_with_the_last() {
     blog(&project, "one", "dev", &[]).status(0);
     let second = blog(&project, "two", "dev", &[]).status(0);
     assert!(
-        second.err.contains("stands for `installation.default#one/db` of dev of default/one"),
+        second.err.contains("uses `installation.default#one/db` of dev of default/one"),
         "{}",
         second.err
     );
@@ -186,7 +186,7 @@ fn who_may_share_can_be_changed() {
     let project = with_workspace(project());
     blog(&project, "one", "dev", &[]).status(0);
     let said = project.run(&["installations", "share", "dev/one/db", "--nobody"]).status(0);
-    assert!(said.err.contains("with nobody new"), "{}", said.err);
+    assert!(said.err.contains("no longer shared with new users"), "{}", said.err);
     // It holds whatever documents say.
     blog(&project, "one", "dev", &[]).status(0);
     blog(&project, "two", "dev", &[]).status(0);

@@ -74,7 +74,7 @@ fn what_is_forgotten_stays_and_is_named() {
     let refused = project.run(&["state", "forget", DB]).status(2);
     assert_eq!(
         refused.err,
-        "error: nobody can be asked whether to forget it\n\
+        "error: there is no terminal to ask for confirmation\n\
          hint: `--yes` forgets without asking; `purlin state show` shows what it is\n"
     );
     let refused = project.run(&["state", "forget", DB, "--yes"]).status(2);

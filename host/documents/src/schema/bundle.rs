@@ -89,7 +89,7 @@ fn declared(description: &str) -> Value {
                 "required": {"description": "Whether it has to be set.", "type": "boolean"},
                 "sensitive": {"description": "Whether it is secret.", "type": "boolean"},
                 "source": closed(
-                    "The output of a requirement that it takes where nobody sets it.",
+                    "The output of a requirement that it takes if it is not set.",
                     &["output"],
                     json!({
                         "dependency": text("The name of the requirement."),

@@ -90,7 +90,7 @@ fn arguments(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(String, Vec<St
         return None;
     };
     if program.contains("{ref}") || program.contains("{version}") {
-        let help = "name the program in full; `{ref}` and `{version}` stand in its arguments";
+        let help = "name the program in full; `{ref}` and `{version}` belong in its arguments";
         reader.wrong_value(&node.span, "the program of `command` depends on the secret", help);
         return None;
     }

@@ -271,7 +271,7 @@ impl<'a, 't> Builder<'a, 't> {
 
     fn alias(&mut self, id: usize, span: Span) -> Result<(), Fatal> {
         let Some((node, weight)) = self.anchors.get(&id) else {
-            let fault = Diagnostic::error("alias-loop", "this alias lies inside of what it stands for")
+            let fault = Diagnostic::error("alias-loop", "this alias refers to a value that contains it")
                 .at(&self.at(&span))
                 .help("an anchor ends before its aliases may begin");
             return Err(Box::new(fault));

@@ -30,13 +30,10 @@ pub(super) fn control_character(file: &Arc<str>, text: &str) -> Option<Diagnosti
         u32::try_from(column).unwrap_or(u32::MAX),
     );
     Some(
-        Diagnostic::error(
-            "control-character",
-            format!("the control character U+{code:04X} stands in the text"),
-        )
-        .at(&location)
-        .spanning(1)
-        .help(format!("write it as an escape in double quotes: \"\\x{code:02X}\"")),
+        Diagnostic::error("control-character", format!("the control character U+{code:04X} is in the text"))
+            .at(&location)
+            .spanning(1)
+            .help(format!("write it as an escape in double quotes: \"\\x{code:02X}\"")),
     )
 }
 

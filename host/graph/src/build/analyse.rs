@@ -392,7 +392,7 @@ impl<'a> Builder<'a> {
             if let Some(fault) = self.faults.get_mut(before) {
                 match asked {
                     Some(location) => {
-                        fault.related.push((location.clone(), format!("`{key}` is asked for here")));
+                        fault.related.push((location.clone(), format!("`{key}` is used here")));
                     }
                     None => fault.notes.push(format!("nothing gives params to `{key}`")),
                 }
@@ -413,8 +413,10 @@ impl<'a> Builder<'a> {
         });
         let roots = values.chain(workloads).chain(params);
         if let Some(way) = text::endless(self.docs, &self.nodes, roots) {
-            let mut fault =
-                Diagnostic::error("loop", "a text stands for itself, or for too many others in turn");
+            let mut fault = Diagnostic::error(
+                "loop",
+                "the placeholder refers to itself, or too many placeholders refer to one another",
+            );
             if let Some(last) = way.last() {
                 fault = docs::at(last, fault);
             }

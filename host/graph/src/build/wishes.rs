@@ -174,8 +174,8 @@ impl Builder<'_> {
         }
         let source = self.sources.iter().find(|(asked, _)| *asked == holder);
         fault = match source.and_then(|(_, source)| self.docs.location(&self.nodes, *source)) {
-            Some(location) => fault.related(location, format!("`{name}` is asked for here")),
-            None => fault.fact(format!("`{name}` is in the graph, though nobody asked for it by name")),
+            Some(location) => fault.related(location, format!("`{name}` is used here")),
+            None => fault.fact(format!("`{name}` is in the graph, although no document names it")),
         };
         Some(fault.help("leave the alias out, or take the other resource away"))
     }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -15,23 +14,17 @@ use purlin_host::documents::{Input, SourceMap, load};
 use purlin_host::engine::{Event, Phase, PlanOptions};
 use purlin_host::model::{ContextDefaults, Diagnostic};
 use purlin_host::sandbox::Compiler;
-use purlin_host::{Documents, Error, Purlin};
+use purlin_host::{Documents, Error, Purlin, UpOptions};
 use serde_json::{Value, json};
 
 struct Service {
     purlin: Purlin,
-    /// When the service began: its deployments need ids that no earlier one gave.
-    since: u128,
-    deployments: AtomicU64,
 }
 
 /// Routes of the service. The state lies in `state`; components are read and compiled by `compiler`.
 pub(crate) fn router(state: PathBuf, compiler: impl Compiler + 'static) -> Router {
-    let service = Service {
-        purlin: Purlin::builder().state_folder(state).compiler(Arc::new(compiler)).build(),
-        since: std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos()),
-        deployments: AtomicU64::new(0),
-    };
+    let service =
+        Service { purlin: Purlin::builder().state_folder(state).compiler(Arc::new(compiler)).build() };
     Router::new().route("/plan", post(plan)).route("/apply", post(apply)).with_state(Arc::new(service))
 }
 
@@ -81,9 +74,9 @@ impl Service {
             env: place.env.map(Into::into),
             ..ContextDefaults::default()
         };
-        let deployment = self.deployments.fetch_add(1, Ordering::Relaxed);
-        Documents::new(loaded, &context, None, &format!("request-{}-{deployment}", self.since))
-            .map_err(|error| Refusal(error, sources))
+        let documents =
+            self.purlin.deployment_id().and_then(|id| Documents::new(loaded, &context, None, &id));
+        documents.map_err(|error| Refusal(error, sources))
     }
 }
 
@@ -115,23 +108,20 @@ async fn apply(
     let (sender, receiver) = tokio::sync::mpsc::unbounded_channel::<String>();
     let (begun, refused) = tokio::sync::oneshot::channel();
     tokio::spawn(async move {
-        let work = async {
-            let session = service.purlin.begin(&documents.environment()).await?;
-            // What an earlier run left open is settled before anything is planned.
-            session.recover(&documents.context, Default::default()).await?;
-            let plan = session.plan(&documents, PlanOptions::default()).await?;
-            let run = session.deploy(plan, Some(&documents), Default::default()).await?;
-            Ok::<_, Error>((session, run))
-        };
-        match work.await {
-            Ok((_session, mut run)) => {
-                let _ = begun.send(None);
-                while let Some(event) = run.next().await {
-                    let _ = sender.send(format!("{}\n", event_json(&event)));
+        let mut run = service.purlin.up(&documents, UpOptions::default());
+        let mut begun = Some(begun);
+        while let Some(event) = run.next().await {
+            // The status of the response is known with the first event.
+            match (event, begun.take()) {
+                (Err(error), Some(begun)) => {
+                    let _ = begun.send(Some(Refusal(error, documents.loaded.sources.clone())));
                 }
-            }
-            Err(error) => {
-                let _ = begun.send(Some(Refusal(error, documents.loaded.sources.clone())));
+                (event, first) => {
+                    let _ = first.map(|begun| begun.send(None));
+                    let line = event
+                        .map_or_else(|error| json!({"error": error.to_string()}), |event| event_json(&event));
+                    let _ = sender.send(format!("{line}\n"));
+                }
             }
         }
     });

@@ -80,7 +80,7 @@ impl Missing {
     /// Why, in half a sentence.
     fn reason(&self) -> String {
         match self {
-            Self::Unknown { .. } => "there is none of this name".to_owned(),
+            Self::Unknown { .. } => "no driver has this name".to_owned(),
             Self::Oci(reference) => format!(
                 "it is to come from the registry reference `{reference}`, and this version reads files and folders only"
             ),

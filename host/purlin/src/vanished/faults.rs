@@ -212,7 +212,7 @@ fn made_meanwhile(documents: &Documents, archive: &Archive, environment: &Enviro
     let now = archive.said().installed?;
     // A watch plans again what it has deployed itself.
     let is_known = now == *known || now == documents.resolution.installed();
-    let message = format!("somebody else deployed to {environment} just now");
+    let message = format!("someone else has just deployed to {environment}");
     (!is_known).then(|| Diagnostic::error("deployed-meanwhile", message).help("give the same command again"))
 }
 

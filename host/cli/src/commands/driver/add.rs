@@ -133,7 +133,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 app.ui.say(&format!("`{lock}` approves it as it is."));
             }
             if let Some(grants) = grants {
-                app.ui.note("it is granted nothing yet; this would grant what it wishes for:");
+                app.ui.note("it has no grants yet; these are the capabilities that it requests:");
                 app.ui.say(&text::block(&grants));
             }
         }

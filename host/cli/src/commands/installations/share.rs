@@ -62,10 +62,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let name = id(one);
     let name = text::line(&name);
     app.ui.say(&match (&args.group, args.as_written, changed) {
-        (_, _, false) => format!("`{name}` is shared so already; nothing was changed."),
+        (_, _, false) => format!("`{name}` is already shared in this way; nothing changed."),
         (Some(group), ..) => format!("`{name}` is shared in the group `{}` now.", text::line(group)),
         (None, true, _) => format!("The next `purlin up` shares `{name}` as its documents say."),
-        (None, false, _) => format!("`{name}` is shared with nobody new now."),
+        (None, false, _) => format!("`{name}` is no longer shared with new users."),
     });
     if !one.users.is_empty() && !args.as_written {
         let users = text::count(one.users.len(), "resource");

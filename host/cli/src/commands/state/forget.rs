@@ -49,7 +49,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     if !args.yes && (json || !app.ui.is_interactive()) {
-        return Err(Failure::input("nobody can be asked whether to forget it")
+        return Err(Failure::input("there is no terminal to ask for confirmation")
             .hint("`--yes` forgets without asking; `purlin state show` shows what it is"));
     }
     let Subject { place, urn, environment, snapshot } =

@@ -153,7 +153,7 @@ fn a_former_name_is_that_of_one_resource() {
       a.default#shared.y:9:1: `a.default#shared.y` claims it here
       help: keep the alias of the one that it was
     b.default#shared.x:8:1+0 alias-in-use: `b.default#shared.x` claims to have been `base-env.default#base-env`, which is a resource of this graph
-      note: `base-env.default#base-env` is in the graph, though nobody asked for it by name
+      note: `base-env.default#base-env` is in the graph, although no document names it
       help: leave the alias out, or take the other resource away
     ");
 }

@@ -66,7 +66,7 @@ impl Request {
     pub(super) fn read(document: &Json, manifest: &Manifest) -> Result<Self, Failure> {
         let Some(entries) = document.as_object() else { return Err(no_object("the request")) };
         if let Some(unknown) = entries.keys().find(|name| !ENTRIES.contains(&name.as_str())) {
-            return Err(Failure::input(format!("the request has an entry `{unknown}` that nobody knows"))
+            return Err(Failure::input(format!("the request has an unknown entry `{unknown}`"))
                 .hint(format!("there are {}", ENTRIES[..9].join(", "))));
         }
         let text = |name: &str| match entries.get(name) {
