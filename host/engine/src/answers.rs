@@ -1,19 +1,19 @@
-//! What the answers of drivers may come to while one plan is made. Each answer has a limit of its
-//! own, and a plan keeps thousands of them.
+//! Limits the total size of the drivers' answers during one plan. Each answer has a limit of its
+//! own, but a plan keeps thousands of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purlin_model::Value;
 use purlin_sandbox::CallError;
 
-/// Bytes of all answers of a plan.
+/// The allowance of a plan, in bytes.
 const LEAST: u64 = 512 << 20;
-/// Bytes more for each resource.
+/// The additional allowance for each resource, in bytes.
 const EACH: u64 = 64 << 10;
-/// What a value takes beside its text, roughly.
+/// The approximate size of a value without its text, in bytes.
 const VALUE: u64 = 64;
 
-/// Counts answers.
+/// Counts the bytes of answers.
 #[derive(Debug)]
 pub(crate) struct Total {
     taken: AtomicU64,
@@ -21,15 +21,15 @@ pub(crate) struct Total {
 }
 
 impl Total {
-    /// For a plan of so many resources.
+    /// The limit for a plan with this number of resources.
     pub(crate) fn new(resources: usize) -> Self {
         Self { taken: AtomicU64::new(0), most: LEAST + EACH * resources as u64 }
     }
 
-    /// Counts what a driver answered.
+    /// Counts the values of one answer.
     ///
     /// # Errors
-    /// When that is more than a plan may hold.
+    /// [`CallError::PlanLimit`] if all answers together exceed the limit of the plan.
     pub(crate) fn take<'a>(
         &self,
         driver: &str,

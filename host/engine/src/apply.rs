@@ -1,7 +1,6 @@
-//! Carries out a plan: concurrently, in order, each result written down before it counts.
+//! Executes a plan: concurrently, in order, and with each result recorded before it counts.
 //!
-//! Nothing is decided here but when a step may begin; what happens to a resource stands in the
-//! plan.
+//! This module decides only when a step may begin. The plan says what happens to each resource.
 
 use std::collections::HashSet;
 use std::pin::Pin;
@@ -31,29 +30,30 @@ use crate::sides::Sides;
 use crate::standing::Standing;
 use purlin_sandbox::CancelToken;
 
-/// Operations that may be on their way at the same time. It bounds memory; what bounds calls is
-/// [`ApplyOptions::parallelism`]. It is far larger, because operations that wait for the disk
-/// together share one wait.
+/// The number of operations that may be in flight at the same time. It bounds memory;
+/// [`ApplyOptions::parallelism`] bounds driver calls. It is far larger, because operations that
+/// wait for the disk together share one sync.
 const IN_FLIGHT: usize = 512;
 
-/// How long a result waits for what follows it before anybody asks for it to be durable.
+/// How long a result waits for the operations after it to request a sync before it requests one
+/// itself.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// How a plan is carried out.
+/// How a plan is executed.
 #[derive(Clone)]
 pub struct ApplyOptions {
-    /// Driver calls at the same time.
+    /// The maximum number of concurrent driver calls.
     pub parallelism: usize,
-    /// Asks the run to end.
+    /// Cancels the run.
     pub cancel: CancelToken,
-    /// Milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
-    /// From which idempotency keys are drawn: random, and never the same for two runs.
+    /// The seed of the idempotency keys: random, and different for each run.
     pub seed: [u8; 32],
 }
 
-/// A run: a stream of events, [`Event::Summary`] the last of them. It does its work while it is
-/// polled; dropping it ends the calls in flight.
+/// A run: a stream of events that ends with [`Event::Summary`]. It works while it is polled;
+/// dropping it aborts the calls in flight.
 pub struct Run {
     events: mpsc::UnboundedReceiver<Event>,
     work: Option<Pin<Box<dyn Future<Output = Summary> + Send>>>,
@@ -70,7 +70,7 @@ impl Stream for Run {
         if let Some(work) = &mut this.work {
             if let Poll::Ready(summary) = work.as_mut().poll(cx) {
                 this.work = None;
-                // Events of the last steps come before the summary.
+                // The events of the last steps come before the summary.
                 this.events.close();
                 let last = this.events.try_recv();
                 let Ok(event) = last else { return Poll::Ready(Some(Event::Summary(summary))) };
@@ -83,28 +83,28 @@ impl Stream for Run {
     }
 }
 
-/// What all operations of a run share.
+/// The state that all operations of a run share.
 pub(crate) struct Shared {
     pub plan: Plan,
     pub board: Board,
     pub permits: Arc<Semaphore>,
-    /// Whether one driver call at a time is made: then a run has one order of events only.
+    /// Whether driver calls run one at a time. The order of events is then deterministic.
     one_at_a_time: bool,
     pub cancel: CancelToken,
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     pub events: Events,
     pub sides: Sides,
     writer: Arc<dyn Writer>,
-    /// What is recorded, with what this run did.
+    /// The records, including the changes of this run.
     recorded: RwLock<Recorded>,
     seed: [u8; 32],
-    /// Idempotency keys given out.
+    /// The number of idempotency keys drawn so far.
     keys: AtomicU64,
     calls: AtomicUsize,
-    /// What was found that was not recorded, or may not be as it is recorded.
+    /// Resources that this run found but that were not recorded, or whose records may be wrong.
     found: Mutex<HashSet<Urn>>,
     unknown: Mutex<Vec<Key>>,
-    /// Resources that were read and differ from their records.
+    /// Resources that this run read and that differ from their records.
     drifted: Mutex<Vec<Key>>,
 }
 
@@ -114,12 +114,12 @@ impl Shared {
         self.calls.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that something was found that was not recorded, or may not be as it is recorded.
+    /// Notes that this run found a resource that was not recorded, or whose record may be wrong.
     pub(crate) fn note_found(&self, urn: Urn) {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).insert(urn);
     }
 
-    /// Whether this run made what is recorded now, and did not find it.
+    /// Whether this run created the object that is recorded now, as opposed to finding it.
     pub(crate) fn has_made(&self, urn: &Urn) -> bool {
         let before =
             self.plan.recorded.current(urn).filter(|record| exists(record)).map(|record| record.created);
@@ -129,7 +129,7 @@ impl Shared {
         now.is_some() && now != before && !is_found
     }
 
-    /// A key that no other call has. Called once for each call with effects.
+    /// Draws a new idempotency key. Called once for each call with effects.
     pub(crate) fn idempotency_key(&self) -> String {
         let number = self.keys.fetch_add(1, Ordering::Relaxed);
         let mut hasher = blake3::Hasher::new_keyed(&self.seed);
@@ -138,39 +138,40 @@ impl Shared {
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
-    /// Whether it is known what something lives in, and that is not an old copy.
+    /// Whether the host of this guest is known and is not an old copy.
     pub(crate) fn has_home(&self, guest: &Record) -> bool {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
         recorded.home_of(guest).is_some_and(|home| home.superseded.is_none())
     }
 
-    /// What lives in something now, each with whether that is known to be so.
+    /// The current guests of a host, each with whether the relation is certain.
     pub(crate) fn guests_of(&self, host: &RecordId) -> Vec<(Arc<Record>, bool)> {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).guests_of(host)
     }
 
-    /// What is to be recorded of all that lives in something that stays, but is no longer recorded.
+    /// The changes to the records of guests whose host stays in place but is no longer recorded.
     pub(crate) fn left_behind(&self, host: &RecordId) -> Vec<Change> {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).left_behind(host)
     }
 
-    /// Whether anything may live in something.
+    /// Whether anything may live in this host.
     pub(crate) fn has_guests(&self, host: &RecordId) -> bool {
         !self.recorded.read().unwrap_or_else(PoisonError::into_inner).guests_of(host).is_empty()
     }
 
-    /// Whether something may be recorded to depend on another one: that is recorded, and does not depend on it.
+    /// Whether a record may name another resource as a dependency: that one is recorded, and the
+    /// dependency would not close a cycle.
     pub(crate) fn may_depend(&self, urn: &Urn, on: &Urn) -> bool {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
         recorded.knows(on) && !recorded.depends_on(on, urn)
     }
 
-    /// What is recorded now.
+    /// The current record.
     pub(crate) fn recorded(&self, id: &RecordId) -> Option<Arc<Record>> {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
-    /// For which values an operation waits that has failed for want of them alone.
+    /// The values that are missing, if the operation failed only for that reason.
     fn waits(&self, index: u32, cause: &Cause) -> Vec<Reason> {
         let node = self.plan.operations.get(index as usize).and_then(|operation| operation.node);
         match (cause, &self.plan.graph, node) {
@@ -179,8 +180,8 @@ impl Shared {
         }
     }
 
-    /// Tells how a resource stands whose obstacle changed. What a call that is not settled has left
-    /// behind is found out by the next run.
+    /// Reports the new standing of a resource whose obstacle changed. Resources with unsettled
+    /// calls are left out, since only the next run can determine their state.
     fn tell_stand(&self, change: &Change, unsettled: &[Key]) {
         let Change::Obstruct { urn, unmet } = change else { return };
         let Some(key) = urn.key().filter(|key| !unsettled.contains(key)) else { return };
@@ -192,13 +193,13 @@ impl Shared {
         self.events.send(Event::Stands { key, stand, conditions, obstacle });
     }
 
-    /// Whether the records still fit each other.
+    /// Whether the records are still consistent with each other.
     fn verify(&self) -> Result<(), Error> {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).verify()
     }
 
-    /// Records what was made or found. Where a record that `counts` has its id already, nothing is written,
-    /// and that record is returned.
+    /// Records a resource that was created or found. If another record that `counts` already has
+    /// the same id, nothing is written and that record is returned.
     ///
     /// # Errors
     /// As [`Shared::submit`].
@@ -208,7 +209,8 @@ impl Shared {
         counts: impl Fn(&Record) -> bool,
         changes: Vec<Change>,
     ) -> Result<Result<Durable, Arc<Record>>, purlin_state::Error> {
-        // Held until it is recorded, so that of two that claim one id only one gets it.
+        // The lock is held until the resource is recorded, so that only one of two claims on the
+        // same id succeeds.
         let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
         let holder =
             recorded.holders(record).filter(|holder| counts(holder)).min_by_key(|holder| holder.id());
@@ -223,29 +225,29 @@ impl Shared {
         }
     }
 
-    /// Whether what a record is about is recorded already, under this name or another.
+    /// Whether the object of a record is already recorded, under this or another name.
     pub(crate) fn is_held(&self, record: &Record) -> bool {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).holders(record).next().is_some()
     }
 
-    /// A record, and all others of ours that say that they are the same real thing.
+    /// A record and all other records of managed resources that claim the same object.
     pub(crate) fn with_twins(&self, record: &Record) -> Vec<Arc<Record>> {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
         let others = recorded.holders(record).filter(|other| other.id() != record.id() && !other.external);
         std::iter::once(Arc::new(record.clone())).chain(others.cloned()).collect()
     }
 
-    /// Whether another record says that it is the same real thing.
+    /// Whether another record claims the same object.
     pub(crate) fn is_shared(&self, record: &Record) -> bool {
         self.recorded.read().unwrap_or_else(PoisonError::into_inner).is_shared(record)
     }
 
-    /// Hands changes over to be written down. Operations of one record come one after the other, so
-    /// that what this run knows and what the store has agree; what the store refuses right away is
-    /// not known either.
+    /// Submits changes to the store. Operations on one record run one after the other, so this
+    /// run's view of the records agrees with the store. If the store rejects the changes
+    /// immediately, they do not enter that view either.
     ///
     /// # Errors
-    /// When the store refuses them right away: nothing may build on them.
+    /// If the store rejects the changes immediately. Nothing may build on them then.
     pub(crate) fn submit(&self, changes: Vec<Change>) -> Result<Durable, purlin_state::Error> {
         let known = known(&changes);
         let durable = self.writer.submit(changes)?;
@@ -256,7 +258,7 @@ impl Shared {
         Ok(durable)
     }
 
-    /// It is not known what became of a call on this resource.
+    /// Notes that the outcome of a call on this resource is unknown.
     pub(crate) fn leave_unknown(&self, key: &Key) {
         self.unknown().push(key.clone());
     }
@@ -265,12 +267,12 @@ impl Shared {
         self.unknown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A resource was read and differs from its record.
+    /// Notes that a resource was read and differs from its record.
     pub(crate) fn note_drift(&self, key: &Key) {
         self.drifted.lock().unwrap_or_else(PoisonError::into_inner).push(key.clone());
     }
 
-    /// Whether an operation deletes something whose place stays.
+    /// Whether an operation deletes a resource whose record remains.
     fn keeps_place(&self, operation: u32) -> bool {
         let operation = self.plan.operations.get(operation as usize);
         matches!(operation.map(|operation| &operation.work), Some(Work::Delete { stays: true, .. }))
@@ -282,19 +284,19 @@ impl Shared {
     }
 }
 
-/// The changes of what operations of the same run look at.
+/// The changes that other operations of the same run need to see.
 fn known(changes: &[Change]) -> Vec<Change> {
     let is_known =
         |change: &&Change| matches!(change, Change::Put(_) | Change::Remove(_) | Change::Settle(_));
     changes.iter().filter(is_known).cloned().collect()
 }
 
-/// Carries out a plan. The caller holds the environment's lock, made the plan under it, and gives its
+/// Executes a plan. The caller holds the environment's lock, made the plan under it, and passes its
 /// [`purlin_state::Lock::writer`].
 ///
 /// # Errors
-/// [`Error::OfflinePlan`] for a plan that was made without drivers; [`Error::DataLoss`] for one
-/// that loses data which nobody allowed to be lost ([`Plan::allow_losses`]).
+/// [`Error::OfflinePlan`] for a plan made without drivers; [`Error::DataLoss`] for a plan that
+/// loses data without permission ([`Plan::allow_losses`]).
 pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Result<Run, Error> {
     if plan.offline {
         return Err(Error::OfflinePlan);
@@ -303,7 +305,7 @@ pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Resu
     if !losses.is_empty() {
         return Err(Error::DataLoss(losses));
     }
-    // What only people wanted to see is much of a plan, and of no use any more.
+    // The changes are only for display, take much memory, and are no longer needed.
     let mut plan = plan;
     for step in &mut plan.steps {
         step.changes = Vec::new();
@@ -331,14 +333,15 @@ pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Resu
     Ok(Run { events, work: Some(Box::pin(run(shared))) })
 }
 
-/// What became of an operation that was given its turn.
+/// The outcome of an operation that had its turn.
 struct Came {
     index: u32,
-    /// When its turn came.
+    /// When the turn began.
     started: u64,
-    /// None when the run was cancelled while it waited for its turn.
+    /// `None` if the run was cancelled while the operation waited for its turn.
     outcome: Option<Outcome>,
-    /// Kept where one call is made at a time: what follows takes its place in the line first.
+    /// Kept if driver calls run one at a time: the operations that follow must be queued before the
+    /// turn is released.
     turn: Turn,
 }
 
@@ -350,12 +353,12 @@ struct Written {
     result: Result<(), purlin_state::Error>,
 }
 
-/// A run under way.
+/// A run in progress.
 struct Running {
     shared: Arc<Shared>,
     schedule: Schedule,
     begun: Vec<bool>,
-    /// Steps that were told to be skipped.
+    /// Steps whose skipping was reported.
     told: HashSet<u32>,
     summary: Summary,
     tasks: JoinSet<Came>,
@@ -408,7 +411,7 @@ async fn run(shared: Arc<Shared>) -> Summary {
 }
 
 impl Running {
-    /// What was found while the plan was made, and moves.
+    /// Writes the resources that were found during planning, and the moves.
     async fn prelude(&mut self) -> Result<(), purlin_state::Error> {
         let prelude = self.shared.plan.prelude.clone();
         if prelude.is_empty() { Ok(()) } else { self.shared.writer.commit(prelude).await }
@@ -430,7 +433,8 @@ impl Running {
             }
             tokio::select! {
                 biased;
-                // Nothing that a call does now could be recorded, and others may work here already.
+                // The result of a call can no longer be recorded, and another host may work here
+                // already.
                 () = &mut lost, if !is_lost => {
                     is_lost = true;
                     self.shared.cancel.cut();
@@ -438,7 +442,7 @@ impl Running {
                 Some(written) = self.writing.next() => self.written(written),
                 Some(came) = self.tasks.join_next() => match came {
                     Ok(came) => self.came(came),
-                    // A panic in the host is a fault of ours and must not pass for a result.
+                    // A panic in the host is a bug in Purlin and must not pass for a result.
                     Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     Err(_) => {}
                 },
@@ -457,13 +461,14 @@ impl Running {
     async fn begin(&mut self, index: u32) {
         let shared = Arc::clone(&self.shared);
         if shared.step(index).is_none_or(|(_, action)| action == Action::None) {
-            // It calls no driver. Done here, what follows takes its place in the line in one order only.
+            // The operation calls no driver. Executing it right here keeps the queue of the
+            // following operations deterministic.
             let started = (shared.clock)();
             let outcome = Some(operate::carry_out(&shared, index, None).await);
             self.came(Came { index, started, outcome, turn: None });
             return;
         }
-        // The place in the line is taken now, whenever the task begins.
+        // The place in the queue is taken now, no matter when the task begins.
         let turn = Arc::clone(&shared.permits).acquire_owned();
         let mut turn = Box::pin(tokio::task::unconstrained(turn));
         let mut at_once = (&mut turn).now_or_never();
@@ -495,13 +500,15 @@ impl Running {
         match outcome {
             Some(Ok(done)) => {
                 let action = done.action;
-                // Whatever follows may begin: what it writes comes after what this one wrote.
+                // The operations that follow may begin: their writes come after the writes of this
+                // one.
                 self.schedule.done(index);
                 match done.durable {
                     None => self.written(Written { index, took, action, result: Ok(()) }),
                     Some(durable) => self.writing.push(Box::pin(async move {
-                        // A store writes as soon as somebody asks. What follows asks at once, for
-                        // its own intent, and then both reach the disk together.
+                        // A store syncs as soon as one waiter requests it. The operation that
+                        // follows requests it at once, for its own intent, and then both reach the
+                        // disk together.
                         tokio::time::sleep(PATIENCE).await;
                         Written { index, took, action, result: durable.await }
                     })),
@@ -517,7 +524,7 @@ impl Running {
         drop(turn);
     }
 
-    /// Nothing counts before the store has it.
+    /// A result counts only once the store has written it.
     fn written(&mut self, written: Written) {
         let Written { index, took, action, result } = written;
         if let Err(error) = result {
@@ -528,11 +535,11 @@ impl Running {
         let Some((step, planned)) = shared.step(index) else { return shared.events.end(index) };
         let counts = match (planned, step.action) {
             _ if step.left_out || step.waits => false,
-            // The old one of a replacement is no resource of its own.
+            // The old copy of a replacement does not count as a resource of its own.
             (Action::Delete, Action::Replace) => false,
-            // Its place is still to be forgotten.
+            // The record is still to be removed.
             (Action::Delete, _) if shared.keeps_place(index) => false,
-            // What is taken over and changed is one resource.
+            // A resource that is adopted and then updated counts once.
             (Action::Adopt, _) => shared.plan.operations.get(index as usize).is_none_or(|own| {
                 !shared
                     .plan
@@ -570,7 +577,7 @@ impl Running {
         shared.events.end(index);
     }
 
-    /// What stays as it is needs no word when it is not reached.
+    /// Reports operations as skipped, except those without an action.
     fn skip(&mut self, operations: Vec<u32>, because: Option<(u32, &Key)>) {
         for index in operations {
             let shared = Arc::clone(&self.shared);
@@ -584,7 +591,7 @@ impl Running {
                 None => shared.events.tell(&step.key, action, skipped),
             }
             let because = because.map(|(_, key)| key);
-            // A resource is told of once, and one that failed is told of as that.
+            // Each resource is reported once, and a failed one only as failed.
             let own = shared.plan.operations.get(index as usize).map(|operation| operation.step);
             if because != Some(&step.key) && own.is_some_and(|own| self.told.insert(own)) {
                 self.summary.skipped.push((step.key.clone(), because.cloned()));

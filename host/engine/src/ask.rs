@@ -1,4 +1,4 @@
-//! Asking drivers while a plan is made: `read`, `check` and `update-impact`, without effects.
+//! Calls drivers while a plan is made: `read`, `check` and `update-impact`, all without effects.
 
 use std::sync::Arc;
 
@@ -14,41 +14,41 @@ use crate::failed::CallFailed;
 use crate::fate;
 use crate::rules::keep_secret;
 
-/// A resource whose driver has to be asked.
+/// A resource whose driver must be called.
 pub(crate) struct Question {
     pub node: NodeId,
     pub key: Key,
     pub urn: Urn,
     pub inputs: Inputs,
-    /// Digest of the inputs, known or not.
+    /// The digest of the inputs, even if they contain unknown values.
     pub asked: [u8; 32],
-    /// The same, where all of them are known.
+    /// The same digest, if all inputs are known.
     pub digest: Option<[u8; 32]>,
     pub driver: Arc<dyn Driver>,
-    /// What exists, as far as it is ours to change.
+    /// The record of the existing resource, if Purlin may change it.
     pub record: Option<Arc<Record>>,
-    /// What is wanted to be known.
+    /// What to find out.
     pub ask: Ask,
-    /// Whether it is replaced whatever its inputs say.
+    /// Whether the resource is replaced regardless of its inputs.
     pub forced: bool,
-    /// What an earlier answer to `check` was, to be taken in place of a new one.
+    /// The inputs that an earlier `check` returned, used instead of a new call.
     pub drawn: Option<Inputs>,
 }
 
-/// What is wanted to be known.
+/// What to find out from a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// What a change would do.
+    /// The effect of a change.
     Change,
-    /// The same, and whether it is what a person names by this id.
+    /// The effect of a change, and whether the resource is the one that the user names by this id.
     ChangeOf(Arc<str>),
-    /// What exists under an id that we are to take over, and what a change of it would do.
+    /// The object with this id, which is to be adopted, and the effect of a change on it.
     Adopt(Arc<str>),
-    /// What exists under an id.
+    /// The object with this id.
     Observe(Arc<str>),
 }
 
-/// What the driver said.
+/// The answer of the driver.
 pub(crate) struct Answer {
     pub question: Question,
     pub inputs: Inputs,
@@ -59,7 +59,8 @@ pub(crate) struct Answer {
 
 type Asked = Result<Answer, (Question, CallFailed)>;
 
-/// Puts all questions to their drivers, so many at a time, and gives the answers in order.
+/// Puts all questions to their drivers, at most `parallelism` at a time, and returns the answers in
+/// order.
 pub(crate) async fn ask_all(
     questions: Vec<Question>,
     context: &Context,
@@ -98,7 +99,7 @@ pub(crate) async fn ask_all(
                     *slot = Some(answer);
                 }
             }
-            // A panic in the host is a fault of ours; it must not be taken for an answer.
+            // A panic in the host is a bug in Purlin and must not pass for an answer.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => {}
         }
@@ -132,7 +133,7 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
     let mut base = question.record.clone();
     if let Ask::Adopt(id) | Ask::Observe(id) | Ask::ChangeOf(id) = &question.ask {
         let name = base.as_ref().map_or("", |record| record.name.expose());
-        // Under another id it is looked for as what a person names.
+        // If the user names another id, the recorded state is about a different object.
         let known = base.as_ref().filter(|record| record.is_called(id));
         let look = Look {
             id: Some(id),
@@ -154,7 +155,7 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         }
     }
     let before = base.as_ref().map(|record| &record.inputs);
-    // What was drawn beside what is not known yet is all that there is to keep of it.
+    // If some inputs are unknown, the drawn inputs serve only as the previous ones.
     let previous = question.drawn.as_ref().filter(|_| question.digest.is_none()).or(before);
     if let (Some(drawn), Some(_)) = (&question.drawn, question.digest) {
         answer.inputs = drawn.clone();
@@ -172,7 +173,8 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
         }));
     }
     if let (None, Some(found)) = (&base, &answer.found) {
-        // What is taken over has no record yet; its inputs are what was found, else what is wanted.
+        // An adopted object has no record yet. Its current inputs are those that were found, or
+        // else the desired ones.
         let before = found_inputs(&answer.inputs, found);
         answer.impact = impact(driver, call, &found.state, &before, &answer.inputs, "", false).await?;
     }
@@ -185,8 +187,9 @@ async fn fill(answer: &mut Answer, driver: &dyn Driver, call: &Call, total: &Tot
     Ok(())
 }
 
-/// Asks what a change would do. Without a change it is only asked of what is `replaced` all the same, and
-/// only for the order: whether the old one has to go first.
+/// Finds out the effect of a change. If the inputs did not change, the driver is called only for a
+/// resource that is `replaced` anyway, and only its answer about the order counts: whether the old
+/// copy must be deleted first.
 pub(crate) async fn impact(
     driver: &dyn Driver,
     call: &Call,
@@ -217,7 +220,7 @@ pub(crate) async fn impact(
     }
 }
 
-/// Inputs without what is not known in them, as `check` takes them for those of an earlier time.
+/// The inputs without their unknown values, in the form in which `check` takes previous inputs.
 pub(crate) fn known_part(inputs: &Inputs) -> Inputs {
     Inputs {
         values: pruned(&inputs.values).unwrap_or_default(),
@@ -233,20 +236,20 @@ fn pruned(value: &Value) -> Option<Value> {
         Value::Map(map) => Some(Value::Map(
             map.iter().filter_map(|(name, value)| Some((name.clone(), pruned(value)?))).collect(),
         )),
-        // Of a list without some of its elements nobody knows which are left.
+        // A list that lost some elements would shift the others, so it is removed as a whole.
         value if value.has_unknown() => None,
         value => Some(value.clone()),
     }
 }
 
-/// A record with what was found in the place of what was recorded.
+/// A record with its state and inputs replaced by those that were found.
 pub(crate) fn as_found(record: &Record, found: &Observed) -> Record {
     let mut state = found.state.clone();
     state.outputs = keep_secret(&record.state.outputs, state.outputs);
     Record { inputs: found_inputs(&record.inputs, found), state, ..record.clone() }
 }
 
-/// Inputs with the values that were found in the place of those given.
+/// Inputs with their values replaced by those that were found.
 pub(crate) fn found_inputs(inputs: &Inputs, found: &Observed) -> Inputs {
     let mut inputs = inputs.clone();
     if let Some(Value::Map(found)) = &found.values {

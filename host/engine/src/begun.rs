@@ -1,5 +1,6 @@
-//! Going on with a saved plan that was begun and not finished: whether what is recorded now is what the
-//! plan was made from and what its run did, and whether what is left to do is part of the plan.
+//! Resumes a saved plan whose run did not finish. Checks whether the current state results from the
+//! state at planning and the changes of that run, and whether the remaining work is part of the
+//! plan.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +14,7 @@ use crate::planner::Base;
 use crate::recorded::{Recorded, exists};
 use crate::saved::{Deviation, Differs, Line};
 
-/// A record by what a run never changes of a resource that it leaves alone.
+/// Identifies a record by the parts that a run never changes in a resource that it leaves alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     record: String,
@@ -24,11 +25,11 @@ pub struct Mark {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Becomes {
     path: String,
-    /// Digest of its new value; none where the plan did not know it yet.
+    /// The digest of the new value; `None` if the value was unknown at planning.
     value: Option<String>,
 }
 
-/// A mark of each record.
+/// One mark for each record.
 pub(crate) fn marks(recorded: &Recorded) -> Vec<Mark> {
     let mut marks: Vec<Mark> = recorded
         .records()
@@ -57,7 +58,8 @@ fn mark(record: &Record) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// What a step makes of inputs, with those that stay: what is created again is given them, too.
+/// The inputs that result from a step, including unchanged ones, since a resource that is created
+/// again receives those too.
 pub(crate) fn becomes(recorded: &Recorded, step: &Step) -> Vec<Becomes> {
     if step.action == Action::None {
         return Vec::new();
@@ -72,7 +74,7 @@ pub(crate) fn becomes(recorded: &Recorded, step: &Step) -> Vec<Becomes> {
     step.changes.iter().chain(before.iter().filter(|stays| !changes(stays))).map(one).collect()
 }
 
-/// Whether a path leads to a place or below it.
+/// Whether a path leads to `place` or to something inside it.
 fn is_within(path: &str, place: &str) -> bool {
     path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -86,7 +88,7 @@ fn value(value: Option<&Value>) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// The resources that a plan does something about.
+/// The resources that a plan acts on.
 fn acted_on(outline: &[Line]) -> HashSet<&str> {
     outline.iter().filter(|line| acts(&line.action)).map(|line| line.urn.as_str()).collect()
 }
@@ -95,9 +97,9 @@ fn acts(action: &str) -> bool {
     action != Action::None.as_str()
 }
 
-/// Whether nothing but a run of the plan has changed the state since: resources that the plan leaves alone
-/// are as they were, and no other has come or gone. Of those that it does something about,
-/// [`deviations_of_rest`] tells.
+/// Whether only a run of the plan has changed the state since: the resources that the plan leaves
+/// alone are unchanged, and no others were added or removed. For the resources that the plan acts
+/// on, see [`deviations_of_rest`].
 pub fn is_left_by_run(marks: &[Mark], outline: &[Line], base: &Base) -> bool {
     let acted_on = acted_on(outline);
     let is_acted_on = |id: &RecordId| acted_on.contains(id.urn.as_str());
@@ -115,13 +117,13 @@ pub fn is_left_by_run(marks: &[Mark], outline: &[Line], base: &Base) -> bool {
     kept.keys().all(may_be_gone) && base.recorded.all_pending().all(|intent| is_acted_on(&intent.id()))
 }
 
-/// What follows the URN in the name of a record.
+/// Whether this can follow the URN in the text of a record id.
 fn is_rest_of_id(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with(' ')
 }
 
-/// Everything that a plan for the rest of a saved one does and the saved one does not. What the saved one
-/// does and this one does not is done already.
+/// Everything that a plan for the remaining work does and the saved plan does not. Steps of the
+/// saved plan that are missing here are already done.
 pub fn deviations_of_rest(kept: &[Line], rest: &Plan) -> Vec<Deviation> {
     let mut all = Vec::new();
     for operation in &rest.operations {
@@ -148,12 +150,12 @@ pub fn deviations_of_rest(kept: &[Line], rest: &Plan) -> Vec<Deviation> {
     all
 }
 
-/// Whether an action finishes what another one began.
+/// Whether an action completes another action that was begun.
 fn is_rest_of(planned: &str, now: Action, old_copy: bool) -> bool {
     let begun: &[Action] = match now {
         Action::Create => &[Action::Create, Action::Replace],
         Action::Update => &[Action::Update, Action::Create, Action::Replace, Action::Adopt],
-        // What was made in part is replaced where its driver changes nothing in place.
+        // A partly created resource is replaced if its driver cannot update in place.
         Action::Replace => &[Action::Replace, Action::Create],
         Action::Delete if old_copy => &[Action::Delete, Action::Replace, Action::Create],
         Action::Delete => &[Action::Delete],
@@ -164,7 +166,7 @@ fn is_rest_of(planned: &str, now: Action, old_copy: bool) -> bool {
     begun.iter().any(|action| action.as_str() == planned)
 }
 
-/// Whether the plan sets an input to this value, or did not know its value.
+/// Whether the plan sets an input to this value, or did not know the value.
 fn sets(becomes: &[Becomes], change: &Change) -> bool {
     becomes.iter().any(|planned| match &planned.value {
         Some(known) => planned.path == change.path && *known == value(change.after.as_ref()),

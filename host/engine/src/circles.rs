@@ -1,4 +1,4 @@
-//! Dependencies by URN, and the circles among them. petgraph finds these.
+//! Dependencies between URNs, and the cycles in them, found with petgraph.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -11,7 +11,7 @@ use purlin_state::Record;
 
 use crate::recorded::Recorded;
 
-/// Which resource depends on which.
+/// The dependencies between resources.
 #[derive(Default)]
 pub(crate) struct Dependence {
     graph: DiGraph<Urn, ()>,
@@ -19,7 +19,7 @@ pub(crate) struct Dependence {
 }
 
 impl Dependence {
-    /// What records say.
+    /// The dependencies in the records.
     pub(crate) fn recorded<'a>(records: impl Iterator<Item = &'a Record>) -> Self {
         let mut all = Self::default();
         for record in records {
@@ -32,7 +32,7 @@ impl Dependence {
         all
     }
 
-    /// And what a graph says of some of its resources.
+    /// Adds the dependencies that a graph has for some of its resources.
     pub(crate) fn and_wanted(mut self, graph: &Graph, context: &Context, of: impl Fn(&Urn) -> bool) -> Self {
         let wanted = graph.nodes().map(|node| (node.id, Urn::new(context, node.key)));
         for (id, urn) in wanted.filter(|(_, urn)| of(urn)) {
@@ -54,7 +54,7 @@ impl Dependence {
         node
     }
 
-    /// The first resource that depends on itself, at any distance.
+    /// The first resource that depends on itself, directly or indirectly.
     pub(crate) fn looped(&self) -> Option<&Urn> {
         toposort(&self.graph, None).err()?;
         let alone = |node: NodeIndex| !self.graph.contains_edge(node, node);
@@ -63,7 +63,7 @@ impl Dependence {
         circles.flatten().filter_map(|node| self.graph.node_weight(node)).min()
     }
 
-    /// A circle of resources that depend on each other, if there is one.
+    /// A cycle of resources, if there is one.
     pub(crate) fn circle(&self) -> Option<Vec<Urn>> {
         let first = self.looped()?;
         let circles = kosaraju_scc(&self.graph).into_iter();
@@ -73,7 +73,7 @@ impl Dependence {
         circles.map(urns).find(|circle| circle.contains(first))
     }
 
-    /// The resources that depend on each other, at any distance.
+    /// The groups of resources that depend on each other, directly or indirectly.
     pub(crate) fn circles(&self) -> Circles {
         let circles = kosaraju_scc(&self.graph).into_iter().filter(|circle| circle.len() > 1);
         let numbered = circles.enumerate().flat_map(|(number, circle)| {
@@ -84,18 +84,18 @@ impl Dependence {
     }
 }
 
-/// Resources that depend on each other, at any distance.
+/// Groups of resources that depend on each other, directly or indirectly.
 pub(crate) struct Circles(HashMap<Urn, usize>);
 
 impl Circles {
-    /// Whether each of two depends on the other.
+    /// Whether two resources depend on each other.
     pub(crate) fn join(&self, a: &Urn, b: &Urn) -> bool {
         self.0.get(a).is_some_and(|circle| self.0.get(b) == Some(circle))
     }
 }
 
-/// The circles that would come about if some resources kept the dependencies that they are recorded with,
-/// while others get those of the documents. Worked out when first asked for.
+/// The cycles that would arise if some resources kept their recorded dependencies while others got
+/// those of the documents. Computed on first use.
 pub(crate) struct Turned<'a> {
     graph: &'a Graph,
     context: &'a Context,
@@ -108,7 +108,7 @@ impl<'a> Turned<'a> {
         Self { graph, context, recorded, circles: OnceLock::new() }
     }
 
-    /// Whether a resource would come to depend on itself by way of another, which is left alone.
+    /// Whether a resource would depend on itself through another one that is left alone.
     pub(crate) fn joins(&self, resource: &Urn, left_alone: &Urn) -> bool {
         let circles = self.circles.get_or_init(|| {
             let records = self.recorded.all_current().map(|record| &**record);

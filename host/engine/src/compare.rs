@@ -1,4 +1,4 @@
-//! What differs between what two sets of documents ask for.
+//! Compares the resources that two sets of documents describe.
 
 use std::collections::BTreeMap;
 
@@ -17,19 +17,19 @@ use crate::secrets::Vault;
 /// How a resource differs between two sets of documents.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Difference {
-    /// Only the later one asks for it.
+    /// Only the later documents contain the resource.
     Added(Vec<Change>),
-    /// Only the earlier one asks for it.
+    /// Only the earlier documents contain the resource.
     Removed,
-    /// Both ask for it, with other inputs, another driver or another definition.
+    /// Both contain the resource, with different inputs, drivers or definitions.
     Changed(Vec<Change>),
 }
 
-/// What differs, by key. Outputs that inputs read are those recorded now; where none are, they are
-/// unknown, and two unknown values count as the same.
+/// The differences by key. Inputs that read outputs get the recorded ones. Outputs that are not
+/// recorded are unknown, and two unknown values count as equal.
 ///
 /// # Errors
-/// [`Error::Documents`] where inputs cannot be resolved.
+/// [`Error::Documents`] if inputs cannot be resolved.
 pub fn compare(
     before: &Graph,
     after: &Graph,
@@ -71,7 +71,7 @@ pub fn compare(
     Ok(differences)
 }
 
-/// A map with secret entries.
+/// A map whose entries are all secret.
 fn secret_entries(value: Value) -> Value {
     match value {
         Value::Map(map) => {
@@ -82,12 +82,12 @@ fn secret_entries(value: Value) -> Value {
     }
 }
 
-/// Driver and definition, the inputs, and where secrets are kept, of every resource.
+/// The driver and definition, the inputs, and the secret references of every resource.
 type Asked = BTreeMap<Key, ((String, String), Inputs, Value)>;
 
 fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<Asked, Vec<Diagnostic>> {
     let board = Board::new(graph.len());
-    // Two secrets are the same when they are kept in the same place.
+    // Two secrets are equal if they have the same reference, so no store is read.
     let closed = Vault::closed();
     let mut asked = BTreeMap::new();
     let mut errors = Vec::new();
@@ -96,7 +96,7 @@ fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<Asked, Vec<Diagnostic
         let resolved = graph.evaluate(id, &board).and_then(|resolved| {
             let refs = evaluate::references(&resolved);
             let mut inputs = evaluate::inputs(node, resolved, &closed)?;
-            // Without its driver, nobody says what is secret in a connection.
+            // Without the driver's schema, it is unknown which parts of a connection are secret.
             inputs.connection = secret_entries(inputs.connection);
             Ok((inputs, refs))
         });

@@ -1,5 +1,6 @@
-//! What the current documents give a resource that is recorded. Calls about what is recorded use the
-//! recorded inputs; where those are wrong, such as a credential that was rotated, these take their place.
+//! The inputs that the current documents give a recorded resource. Calls on recorded resources use
+//! the recorded inputs; if those are outdated, such as a rotated credential, the current ones
+//! replace them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,8 +26,8 @@ pub struct CurrentInputs {
 }
 
 impl CurrentInputs {
-    /// From the graph of the documents. Secrets are read from `stores` when inputs are asked for, so many
-    /// at a time.
+    /// Takes the graph of the documents. Secrets are read from `stores` when inputs are requested,
+    /// at most `parallelism` at a time.
     pub fn new(
         graph: Arc<Graph>,
         context: &Context,
@@ -37,16 +38,16 @@ impl CurrentInputs {
         Self { graph, rules, vault: Arc::new(Vault::new(stores, context, parallelism)) }
     }
 
-    /// From what a plan is made of.
+    /// Takes the parts of a plan.
     pub(crate) fn of_plan(graph: &Arc<Graph>, rules: &Arc<Rules>, vault: &Arc<Vault>) -> Self {
         Self { graph: Arc::clone(graph), rules: Arc::clone(rules), vault: Arc::clone(vault) }
     }
 
-    /// The recorded inputs of a resource with the current connection. None where the documents have no
-    /// connection for it, or where that leads to another system.
+    /// The recorded inputs of a resource with the current connection. `None` if the documents have
+    /// no connection for the resource, or if the connection leads to another system.
     ///
-    /// A resource that left the documents is reached as its definition says now, if that still uses the
-    /// driver, and if its connection reads no other resource.
+    /// A resource that left the documents uses the connection of its current definition, if that
+    /// definition still uses the same driver and the connection reads no other resource.
     pub(crate) async fn reached(
         &self,
         record: &Record,
@@ -80,8 +81,8 @@ impl CurrentInputs {
         (!reached.connection.has_unknown()).then_some(reached)
     }
 
-    /// The inputs of what is recorded; none where the documents have no such resource, want another driver
-    /// for it, or something that it reads is not recorded.
+    /// The current inputs of a recorded resource. `None` if the documents do not contain the
+    /// resource or give it another driver, or if a resource that it reads is not recorded.
     pub(crate) async fn of(
         &self,
         record: &Record,
@@ -108,12 +109,12 @@ impl CurrentInputs {
     }
 }
 
-/// Whether a recipe says how the resources that it makes are reached.
+/// Whether the recipe of a node has a connection.
 fn has_connection(node: Node<'_>) -> bool {
     node.recipe.connection.is_some()
 }
 
-/// What the resources of a graph are recorded with.
+/// Reads the recorded values of the resources of a graph.
 pub(crate) struct AsRecorded<'a> {
     pub graph: &'a Graph,
     pub recorded: &'a Recorded,

@@ -1,4 +1,4 @@
-//! What differs between the inputs of a resource then and now.
+//! The differences between the recorded and the new inputs of a resource.
 
 use purlin_model::driver::Inputs;
 use purlin_model::{Map, Value};
@@ -6,8 +6,8 @@ use purlin_state::Record;
 
 use crate::plan::Change;
 
-/// The differences, each at the deepest place that tells them apart, in the order of the document. How a
-/// new resource is reached is no news.
+/// The differences, each at the deepest place that contains it, in document order. The connection
+/// of a new resource is not a difference.
 pub(crate) fn inputs(before: Option<&Inputs>, after: &Inputs) -> Vec<Change> {
     let empty = Inputs::default();
     let is_recorded = before.is_some();
@@ -29,8 +29,8 @@ pub(crate) fn inputs(before: Option<&Inputs>, after: &Inputs) -> Vec<Change> {
     changes
 }
 
-/// What was found to differ from what is recorded: inputs as far as the driver tells them, and
-/// outputs.
+/// The differences between a record and the values that were found: inputs as far as the driver
+/// reports them, and outputs.
 pub(crate) fn observed(before: &Record, values: &Value, outputs: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
     compare(&mut "/values".to_owned(), present(&before.inputs.values), present(values), &mut changes);
@@ -38,14 +38,14 @@ pub(crate) fn observed(before: &Record, values: &Value, outputs: &Value) -> Vec<
     changes
 }
 
-/// What differs between where secrets are kept.
+/// The differences between secret references.
 pub(crate) fn references(before: &Value, after: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
     compare(&mut "/secret_refs".to_owned(), present(before), present(after), &mut changes);
     changes
 }
 
-/// An empty map is the same as nothing at the top: nobody wrote `values: {}` to change something.
+/// At the top level, an empty map equals a missing one: `values: {}` is not a change.
 fn present(value: &Value) -> Option<&Value> {
     match value {
         Value::Null => None,

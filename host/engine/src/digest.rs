@@ -1,11 +1,11 @@
-//! By which an unchanged resource is known (SPEC §9, Apply).
+//! The digest by which Purlin recognises an unchanged resource (SPEC §9, Apply).
 
 use purlin_model::driver::Inputs;
 
-/// Digest of resolved inputs and driver. Equal digests mean that no call is needed, unless the connection
-/// leads to another system by now: how a resource is reached is not part of it.
+/// The digest of the resolved inputs and the driver. Equal digests mean that no call is needed,
+/// unless the connection now leads to another system: the connection is not part of the digest.
 ///
-/// It is secret if the inputs hold secrets; the state keeps it accordingly.
+/// The digest is secret if the inputs contain secrets. The state treats it accordingly.
 pub(crate) fn of(inputs: &Inputs, driver_name: &str, driver_digest: &str) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("purlin 2026 resolved inputs of a resource v1");
     let mut feed = |bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! Drivers as the engine sees them: a component in the sandbox, or anything that behaves like one.
+//! Drivers as the engine sees them: components in the sandbox, or anything that behaves like one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,27 +10,27 @@ use purlin_model::{Diagnostic, DriverRequirement, Grants, Label};
 pub use purlin_sandbox::Look;
 use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Facts};
 
-/// Told what a driver says about its progress: a message, and how much of 100 where it is known.
+/// Receives the progress that a driver reports: a message and, if known, a percentage.
 pub type Progress = Arc<dyn Fn(&str, Option<u8>) + Send + Sync>;
 
-/// Facts about one call (SPEC §8).
+/// Data about one call (SPEC §8).
 pub struct Call {
-    /// Which resource it is about.
+    /// The resource that the call is about.
     pub subject: Subject,
-    /// The same for every attempt at the same effect, and for no other.
+    /// Identical for all attempts at the same effect, and unique to that effect.
     pub idempotency_key: String,
-    /// Asked for by the operator's Ctrl-C.
+    /// Requested when the operator presses Ctrl-C.
     pub cancel: CancelToken,
-    /// Told what the driver says about its progress.
+    /// Receives the progress that the driver reports.
     pub progress: Progress,
-    /// Keeps ids that `create` reports before it is done.
+    /// Saves ids that `create` reports before it finishes.
     pub checkpoint: Option<Arc<dyn CheckpointSink>>,
-    /// Where it is noted what the host sees of the call.
+    /// Collects the facts about the call that the host observes.
     pub facts: Facts,
 }
 
 impl Call {
-    /// A call without effects, which nobody watches.
+    /// A call without effects and without progress reports.
     pub fn quiet(subject: Subject) -> Self {
         Self {
             subject,
@@ -43,29 +43,29 @@ impl Call {
     }
 }
 
-/// A driver that can be called. The functions are those of the contract in `wit/`; those that a
-/// driver does not implement take the contract's default without a call.
+/// A driver that can be called. The functions are those of the contract in `wit/`. Functions that a
+/// driver does not implement return the default of the contract without a call.
 #[async_trait]
 pub trait Driver: Send + Sync {
-    /// What it is.
+    /// The driver's manifest.
     fn manifest(&self) -> &Manifest;
 
-    /// The name by which the operator knows it, which need not be the one that it gives itself.
-    /// Recipes and records use this one.
+    /// The name under which the operator configured the driver, which can differ from the name in
+    /// its manifest. Recipes and records use this name.
     fn known_as(&self) -> &str;
 
-    /// Digest of its code: a changed driver is a reason to look at its resources again.
+    /// The digest of the driver's code. A changed driver is a reason to check its resources again.
     fn digest(&self) -> &str;
 
-    /// What the operator grants it; none where nothing is ever refused.
+    /// What the operator grants the driver; `None` if every request is allowed.
     fn grants(&self) -> Option<&Grants>;
 
-    /// How long one call takes at most before it is ended, whatever it does; none where nothing ends it.
+    /// The maximum duration of a call; `None` if calls are not limited.
     fn longest(&self) -> Option<Duration> {
         None
     }
 
-    /// Validates, fills in defaults, normalises. No effects.
+    /// Validates and normalises inputs and fills in defaults. Without effects.
     async fn check(
         &self,
         call: &Call,
@@ -73,11 +73,11 @@ pub trait Driver: Send + Sync {
         previous: Option<&Inputs>,
     ) -> Result<Checked, CallError>;
 
-    /// The friendly name that the real thing gets. No effects.
+    /// The friendly name of the real object. Without effects.
     async fn name(&self, call: &Call, inputs: &Inputs) -> Result<Label, CallError>;
 
-    /// Makes the resource. `replaces` is the id of the one that it takes the place of, where that exists
-    /// still.
+    /// Creates the resource. `replaces` is the id of the resource that this one replaces, if that
+    /// still exists.
     async fn create(
         &self,
         call: &Call,
@@ -86,32 +86,33 @@ pub trait Driver: Send + Sync {
         replaces: Option<&Label>,
     ) -> Result<ResourceState, CallError>;
 
-    /// Looks at the resource as it is; none when it is gone. No effects.
+    /// Reads the resource in its current state; `None` if it is gone. Without effects.
     async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError>;
 
-    /// Says which changes replace. No effects.
+    /// Says which changes require a replacement. Without effects.
     async fn update_impact(&self, call: &Call, change: Change<'_>) -> Result<Impact, CallError>;
 
-    /// Changes the resource in place.
+    /// Updates the resource in place.
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError>;
 
     /// Deletes the resource.
     async fn delete(&self, call: &Call, state: &ResourceState, inputs: &Inputs) -> Result<(), CallError>;
 }
 
-/// Who asks for a driver.
+/// Why a driver is needed.
 #[derive(Clone, Copy, Debug)]
 pub enum Needed<'a> {
-    /// A recipe, for what is to be made or changed.
+    /// A recipe needs it to create or update a resource.
     For(&'a DriverRequirement),
-    /// A record, for what is to be deleted or looked at: name and version that made it.
+    /// A record needs it to delete or read a resource: the name and version of the driver that made
+    /// it.
     Recorded(&'a str, &'a str),
 }
 
 /// Finds drivers.
 #[async_trait]
 pub trait Drivers: Send + Sync {
-    /// The best driver that fits.
+    /// The best matching driver.
     ///
     /// # Errors
     /// A diagnostic that says how to add the driver, or what is wrong with it.

@@ -1,4 +1,4 @@
-//! What people change in records by hand: forgetting, protecting, marking. Nothing is called.
+//! Manual changes to records, such as forgetting, protecting and marking. No drivers are called.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::error::Error;
 use crate::operate::{emptied, somewhere};
 use crate::recorded::{Recorded, exists, is_outcome, perhaps_made_by};
 
-/// The changes that make a resource unknown: its record, its old copies, and what is pending. What
-/// is real stays as it is.
+/// The changes that remove a resource from the state: its record, its old copies, and its pending
+/// calls. The real objects stay untouched.
 ///
-/// With `force`, others that are recorded to depend on it lose that dependency, and the next plan
-/// compares them with the documents again.
+/// With `force`, resources that are recorded to depend on it lose that dependency, and the next
+/// plan compares them with the documents again.
 ///
 /// # Errors
-/// [`Error::Unknown`] when nothing is recorded or pending under the name; [`Error::InUse`] when
-/// others are recorded to depend on it, without `force`.
+/// [`Error::Unknown`] if nothing is recorded or pending under the name; [`Error::InUse`] without
+/// `force` if other records depend on it.
 pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>, Error> {
     let recorded = Recorded::new(snapshot)?;
     let depends = |record: &&Arc<Record>| record.urn != *urn && record.dependencies.contains(urn);
@@ -34,7 +34,7 @@ pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>,
         .collect();
     let ids: Vec<RecordId> =
         recorded.records().filter(|record| record.urn == *urn).map(|record| record.id()).collect();
-    // What was never made for certain has no record, and nobody depends on that.
+    // A resource that may never have been created has no record, so no record depends on it.
     if !ids.is_empty() && !dependents.is_empty() && !force {
         return Err(Error::InUse { urn: urn.clone(), dependents: dependents.into_iter().collect() });
     }
@@ -42,7 +42,7 @@ pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>,
         let lives = |record: &Record| record.deleted_with.as_ref() == Some(urn);
         let others = recorded.records().filter(|record| record.urn != *urn);
         let loosened = others.filter(|record| depends(record) || lives(record)).map(|record| {
-            // What is recorded under the name later need not be what it lives in.
+            // A later record with this name need not be the host of this resource.
             let known = if lives(record) { somewhere(record) } else { Record::clone(record) };
             Change::Put(Box::new(without(&known, |other| other == urn)))
         });
@@ -55,25 +55,25 @@ pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>,
     if changes.is_empty() { Err(Error::Unknown(urn.clone())) } else { Ok(changes) }
 }
 
-/// The changes that end a call whose outcome is not known, by what somebody found out: the resource exists
-/// under the driver's id that is given, or does not exist. A resource that exists is compared with the
-/// documents by the next plan, since nobody knows how far the call came.
+/// The changes that settle a call with an unknown outcome according to the user: the resource
+/// either exists under the given provider id or does not exist. The next plan compares an existing
+/// resource with the documents, since it is unknown how far the call got.
 ///
 /// # Errors
-/// [`Error::NotPending`] when no call on it is open; [`Error::Held`] when the id is that of another record of the
-/// driver, such as the one that was to be replaced.
+/// [`Error::NotPending`] if no call on the resource is pending; [`Error::Held`] if another record
+/// of the driver already has the id, such as the resource that was to be replaced.
 pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<Vec<Change>, Error> {
     let recorded = Recorded::new(snapshot)?;
     let id = RecordId::current(urn.clone());
     let Some(intent) = recorded.pending(&id) else { return Err(Error::NotPending(urn.clone())) };
     let there = recorded.current(urn).filter(|record| exists(record));
     let mut changes = vec![Change::Settle(id.clone())];
-    // That nobody knew was in its way.
+    // The obstacle was the unknown outcome.
     if recorded.unmet(urn).is_some() {
         changes.push(Change::Obstruct { urn: urn.clone(), unmet: None });
     }
     match (&intent.operation, exists_as) {
-        // A journal that lost a part of itself may have the outcome and no longer that it is settled.
+        // A damaged journal may contain the outcome but not the settlement.
         (Operation::Create(made), Some(id))
             if there.is_some_and(|there| there.is_called(id) && is_outcome(there, made)) => {}
         (Operation::Create(made), Some(id)) => {
@@ -94,12 +94,12 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
                 let superseded = Some(recorded.next_copy(urn));
                 changes.push(Change::Put(Box::new(Record { superseded, ..Record::clone(there) })));
             }
-            // Nothing that is recorded so far lives in what nobody knew of.
+            // No resource recorded so far lives in an object that was unknown until now.
             let latest = recorded.records().map(|record| record.created.max(record.updated)).max();
             let created = made.created.max(latest.map_or(0, |latest| latest.saturating_add(1)));
             changes.push(Change::Put(Box::new(Record { created, ..made })));
         }
-        // What it was to take the place of is still there.
+        // The resource that was to be replaced still exists.
         (Operation::Create(_), None) => {}
         (Operation::Update(_) | Operation::Delete(_), Some(provider_id)) => {
             if let Some(there) = there {
@@ -127,7 +127,7 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
     Ok(changes)
 }
 
-/// A record without some of its dependencies, so that the next plan looks at it again.
+/// A record without some of its dependencies, so that the next plan checks it again.
 fn without(record: &Record, lost: impl Fn(&Urn) -> bool) -> Record {
     let mut record = record.clone();
     if record.dependencies.iter().any(&lost) {
@@ -137,11 +137,11 @@ fn without(record: &Record, lost: impl Fn(&Urn) -> bool) -> Record {
     record
 }
 
-/// The change that shares an installation in a group, or with nobody: whatever documents say, or until they say it
-/// again.
+/// The change that shares an installation with a group, or stops sharing it: regardless of the
+/// documents (`by_hand`), or until the documents set it again.
 ///
 /// # Errors
-/// [`Error::Unknown`] when nothing is recorded under the name.
+/// [`Error::Unknown`] if nothing is recorded under the name.
 pub fn share(
     snapshot: Snapshot,
     urn: &Urn,
@@ -156,28 +156,28 @@ pub fn share(
     })
 }
 
-/// The change that protects a resource whatever documents say, or lifts that again. Nothing to do
-/// is no change.
+/// The change that protects a resource regardless of the documents, or removes that protection.
+/// Empty if nothing needs to change.
 ///
 /// # Errors
-/// [`Error::Unknown`] when nothing is recorded under the name.
+/// [`Error::Unknown`] if nothing is recorded under the name.
 pub fn protect(snapshot: Snapshot, urn: &Urn, on: bool) -> Result<Vec<Change>, Error> {
     edit(snapshot, urn, |record| record.pinned = on)
 }
 
-/// The change that marks a resource to be replaced at the next occasion, or takes the mark away.
+/// The change that marks a resource for replacement in the next run, or removes the mark.
 ///
 /// # Errors
-/// [`Error::Unknown`] when nothing is recorded under the name.
+/// [`Error::Unknown`] if nothing is recorded under the name.
 pub fn taint(snapshot: Snapshot, urn: &Urn, on: bool) -> Result<Vec<Change>, Error> {
     edit(snapshot, urn, |record| record.tainted = on)
 }
 
-/// The changes that end what records say against each other where that can be ended: dependencies on
-/// what is not recorded, pending changes and deletions of it, and dependencies that form a loop, of which the
-/// record that was changed least recently loses its own. Whatever lost a dependency is looked at again by the
-/// next plan. What may have been made and others are recorded to depend on keeps its place, and they their
-/// dependency on it. Nothing to do is no change.
+/// The changes that repair contradictions between records as far as possible: dependencies on
+/// resources that are not recorded, pending updates and deletions of such resources, and dependency
+/// cycles, in which the least recently changed record loses its dependencies. The next plan checks
+/// every resource that lost a dependency. A resource that may have been created keeps its place,
+/// and other records keep their dependencies on it. Empty if nothing needs to change.
 pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
     let mut known: BTreeSet<&Urn> = snapshot.records.iter().map(|record| &record.urn).collect();
     let ids: BTreeSet<RecordId> = snapshot.records.iter().map(|record| record.id()).collect();
@@ -198,7 +198,7 @@ pub fn mend(snapshot: &Snapshot) -> Vec<Change> {
             mended.insert(record.id(), without(record, |urn| !known.contains(urn)));
         }
     }
-    // Each turn takes away a dependency at least.
+    // Each iteration removes at least one dependency.
     let oldest_of_a_loop = |mended: &BTreeMap<RecordId, Record>| {
         let current = || {
             let records = snapshot.records.iter().filter(|record| record.superseded.is_none());

@@ -1,4 +1,4 @@
-//! What can go wrong while planning and applying.
+//! The errors of planning and applying.
 
 use purlin_model::{Diagnostic, Reason};
 use purlin_sandbox::CallError;
@@ -10,66 +10,65 @@ use crate::workload::WorkloadError;
 /// Why no plan could be made, or a run could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The documents are wrong; nothing was done.
+    /// The documents contain errors; nothing was done.
     #[error("{} in the documents", count(.0.len()))]
     Documents(Vec<Diagnostic>),
-    /// Names that stand for no resource or for several, each with what it was given for; nothing was
-    /// done.
+    /// Names that match no resource or several ones, each with its role; nothing was done.
     #[error("{}", join(.0.iter().map(|(_, name)| name)))]
     Names(Vec<(Role, Misnamed)>),
-    /// Drivers are not granted what the inputs make them reach; nothing was done.
+    /// The inputs require access that the drivers are not granted; nothing was done.
     #[error("{} in the documents and the grants", count(.faults.len()))]
     NotGranted {
-        /// Every fault that was found, those of the grants among them.
+        /// Every fault that was found, including the missing grants.
         faults: Vec<Diagnostic>,
-        /// What each driver lacks, by name.
+        /// The missing grants of each driver, by its name.
         lacking: Vec<(std::sync::Arc<str>, Lacking)>,
     },
     /// The state cannot be read or written.
     #[error(transparent)]
     State(#[from] purlin_state::Error),
-    /// The state contradicts itself; no run starts from it.
+    /// The state contradicts itself, so no run can start from it.
     #[error("the recorded state is not whole: {0}")]
     Integrity(String),
     /// The plan was made without drivers.
     #[error("a plan made offline is for looking at, it cannot be applied")]
     OfflinePlan,
-    /// The plan loses the data of these resources, and nobody allowed that. Nothing was done.
+    /// The plan loses the data of these resources without permission. Nothing was done.
     #[error("the plan loses data, which was not allowed: {}", names(.0))]
     DataLoss(Vec<purlin_model::Key>),
     /// Nothing is recorded under this name.
     #[error("`{0}` is not recorded")]
     Unknown(purlin_model::Urn),
-    /// Something is recorded under this name already.
+    /// Something is already recorded under this name.
     #[error("`{0}` is recorded already")]
     Taken(purlin_model::Urn),
-    /// No call on it is open.
+    /// No call on the resource is pending.
     #[error("no call on `{0}` is open, so there is nothing to settle")]
     NotPending(purlin_model::Urn),
-    /// The id that somebody gives for it is that of a record already.
+    /// The id that the user gives for the resource belongs to another record.
     #[error("`{urn}` cannot be recorded as `{id}`: `{by}` has that id already")]
     Held {
         /// The resource.
         urn: purlin_model::Urn,
         /// The id.
         id: purlin_model::Label,
-        /// The record that has it.
+        /// The record that has the id.
         by: purlin_state::RecordId,
     },
-    /// Others depend on it.
+    /// Other resources depend on it.
     #[error("`{urn}` cannot be forgotten: {} on it", depend(.dependents))]
     InUse {
         /// The resource.
         urn: purlin_model::Urn,
-        /// Who depends on it, sorted.
+        /// The dependents, sorted.
         dependents: Vec<purlin_model::Urn>,
     },
-    /// A driver could not be asked about inputs.
+    /// The call of a driver about inputs failed.
     #[error("{key}: {cause}")]
     Driver {
-        /// The resource it was about.
+        /// The resource that the call was about.
         key: purlin_model::Key,
-        /// What happened.
+        /// The cause.
         cause: Cause,
     },
 }
@@ -100,59 +99,59 @@ pub enum Cause {
     /// Its inputs could not be resolved.
     #[error("{}", .0.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "))]
     Inputs(Vec<Diagnostic>),
-    /// Its driver failed, or was ended.
+    /// Its driver failed or was terminated.
     #[error("{0}")]
     Call(std::sync::Arc<CallFailed>),
-    /// What happened could not be written down.
+    /// The result could not be recorded.
     #[error("could not record the result: {0}")]
     State(std::sync::Arc<purlin_state::Error>),
-    /// What became known asks for more than the plan says.
+    /// Values that became known require more than the plan says.
     #[error("it would have to be replaced, which the plan does not say: {}; plan again", join(.reasons))]
     MoreThanPlanned {
-        /// Why it would be replaced.
+        /// Why the resource would be replaced.
         reasons: Vec<Reason>,
     },
-    /// The driver gave another value than it had promised.
+    /// The driver returned a different value than it had promised.
     #[error("the driver `{driver}` gave another value for the output `{path}` than it had promised")]
     Inconsistent {
-        /// Its name.
+        /// The driver's name.
         driver: String,
-        /// JSON Pointer into the outputs.
+        /// A JSON Pointer into the outputs.
         path: String,
     },
-    /// The driver returned outputs that are not those of the resource type.
+    /// The driver returned outputs that do not match the resource type.
     #[error("the driver `{driver}` returned outputs that do not fit the resource type: {}", .faults.join("; "))]
     Outputs {
-        /// Its name.
+        /// The driver's name.
         driver: String,
-        /// What does not fit, a fragment each.
+        /// The faults, one fragment each.
         faults: Vec<String>,
     },
-    /// The driver returned the id of another resource, so that nothing was recorded.
+    /// The driver returned the id of another resource, so the result was not recorded.
     #[error("the driver `{driver}` returned the id `{id}`, which `{other}` has already")]
     Held {
         /// The driver's name.
         driver: String,
         /// The id.
         id: purlin_model::Label,
-        /// The resource that is recorded with it.
+        /// The resource that is recorded with the id.
         other: purlin_model::Urn,
     },
-    /// The operations for the workload's document do not apply to it.
+    /// The patch of the workload's document cannot be applied.
     #[error("{error}")]
     Workload {
-        /// What is wrong with them.
+        /// The faults in the patch.
         error: Box<WorkloadError>,
-        /// The definition that they come from.
+        /// The definition that contains the patch.
         definition: Option<Defined>,
     },
-    /// What is only observed does not exist.
+    /// The resource that is only observed does not exist.
     #[error("there is no `{0}`")]
     NotFound(String),
-    /// A call that was interrupted may have made it, or deleted it.
+    /// An interrupted call may have created or deleted the resource.
     #[error("it is not known what an interrupted call did")]
     Undecided,
-    /// No driver is there for what is recorded.
+    /// There is no driver for the recorded resource.
     #[error("there is no driver `{0}`")]
     NoDriver(std::sync::Arc<str>),
 }

@@ -1,4 +1,4 @@
-//! What resources evaluate to while a plan is made or carried out.
+//! The values of resources while a plan is made or executed.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use crate::plan::{DriverSet, Plan};
 use crate::planner::drivers::requirement_name;
 use crate::secrets::{self, SecretRef, Vault};
 
-/// What is known of a node once its turn has passed.
+/// The values of a node once its turn has passed.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     /// Its outputs, unknown before it is provisioned.
@@ -21,17 +21,17 @@ pub(crate) struct Known {
     pub values: Value,
     /// Its resolved `driver_account`.
     pub account: Option<Box<str>>,
-    /// Whether its driver may yet add outputs to these.
+    /// Whether the driver may add outputs to these.
     pub more_outputs: bool,
 }
 
 impl Known {
-    /// Of a node that is as it should be, or has just become so.
+    /// The values of a node that matches the documents.
     pub(crate) fn settled(inputs: &Inputs, state: &ResourceState) -> Self {
         Self::with_outputs(inputs, state.outputs.clone())
     }
 
-    /// Of a node whose outputs are known, or unknown.
+    /// The values of a node with known or unknown outputs.
     pub(crate) fn with_outputs(inputs: &Inputs, outputs: Value) -> Self {
         Self {
             outputs,
@@ -41,13 +41,13 @@ impl Known {
         }
     }
 
-    /// The same for outputs to which the driver may yet add others.
+    /// The same values, with or without the note that the driver may add outputs.
     pub(crate) fn with_more(self, more_outputs: bool) -> Self {
         Self { more_outputs, ..self }
     }
 }
 
-/// A slot for each node, filled once, read by whoever depends on it.
+/// One slot for each node, filled once and read by its dependents.
 pub(crate) struct Board(Vec<OnceLock<Known>>);
 
 impl Board {
@@ -56,7 +56,7 @@ impl Board {
         Self(std::iter::repeat_with(OnceLock::new).take(nodes).collect())
     }
 
-    /// Fills a slot. Each node has one turn, so a second filling cannot happen.
+    /// Fills a slot. Each node has one turn, so no slot is filled twice.
     pub(crate) fn settle(&self, node: NodeId, known: Known) {
         if let Some(slot) = self.0.get(node.index()) {
             let _ = slot.set(known);
@@ -84,7 +84,7 @@ impl Provisioned for Board {
     }
 }
 
-/// The board, with the drivers that know which outputs only a creation returns.
+/// The board, combined with the drivers, which know the outputs that only a creation returns.
 pub(crate) struct Reading<'a> {
     pub graph: &'a Graph,
     pub board: &'a Board,
@@ -112,8 +112,8 @@ impl Provisioned for Reading<'_> {
     }
 }
 
-/// The secrets of stores that resolved inputs name, as far as those are known and the driver is granted
-/// them.
+/// The store secrets that the resolved inputs name, as far as the names are known and the driver is
+/// granted the stores.
 pub(crate) fn wanted(node: Node<'_>, resolved: &Resolved, vault: &Vault) -> Vec<SecretRef> {
     let mut wanted = resolved.secret_refs.as_ref().map(secrets::wanted).unwrap_or_default();
     wanted.extend(secrets::wanted_in(&resolved.connection));
@@ -121,7 +121,7 @@ pub(crate) fn wanted(node: Node<'_>, resolved: &Resolved, vault: &Vault) -> Vec<
     wanted
 }
 
-/// A connection of a recipe, with the secrets that it wants read from their stores.
+/// The connection of a recipe, with its secrets read from their stores.
 pub(crate) async fn connection(
     recipe: &Recipe,
     written: Value,
@@ -134,12 +134,12 @@ pub(crate) async fn connection(
     secrets::resolve_in(written, driver, vault, &recipe.location)
 }
 
-/// Where the secrets of a node are kept: its `secret_refs` without secrets that stand in them.
+/// The secret references of a node: its `secret_refs` without literal secrets.
 pub(crate) fn references(resolved: &Resolved) -> Value {
     resolved.secret_refs.as_ref().map(secrets::references).unwrap_or_default()
 }
 
-/// The inputs of a node, with the secrets that it wants read from their stores.
+/// The inputs of a node, with their secrets read from their stores.
 pub(crate) async fn read_inputs(
     graph: &Graph,
     node: Node<'_>,
@@ -152,7 +152,7 @@ pub(crate) async fn read_inputs(
     inputs(node, resolved, vault)
 }
 
-/// The inputs of a node, as far as the board knows what it reads, and the vault what was read.
+/// The inputs of a node, as far as the board knows the values and the vault has read the secrets.
 pub(crate) fn known_inputs(
     graph: &Graph,
     node: Node<'_>,

@@ -1,4 +1,4 @@
-//! What there is to tell while a plan is applied (SPEC §11).
+//! The events of a run (SPEC §11).
 
 use std::time::Duration;
 
@@ -8,76 +8,76 @@ use crate::error::Cause;
 use crate::plan::{Action, Tally};
 use crate::standing::Stand;
 
-/// How far a resource is.
+/// The progress of a resource.
 #[derive(Clone, Debug)]
 pub enum Phase {
     /// Its driver is being called.
     Started,
-    /// Its driver says what goes on.
+    /// Its driver reports progress.
     Progress {
-        /// In its own words.
+        /// The driver's message.
         message: String,
-        /// Of 100, where it is known.
+        /// The percentage, if known.
         percent: Option<u8>,
     },
-    /// What was found when it was looked at.
+    /// The result of reading the resource.
     Observed {
-        /// What.
+        /// The finding.
         finding: Finding,
-        /// What differs from what was recorded.
+        /// The differences from the record.
         changes: Vec<crate::plan::Change>,
     },
-    /// It is done and written down.
+    /// The step is done and recorded.
     Succeeded {
         /// How long the step took.
         took: Duration,
-        /// What was done, which may be less than what was to happen: [`Action::None`] when the resolved
-        /// inputs turned out unchanged.
+        /// The action that was taken, which may be less than planned: [`Action::None`] if the
+        /// resolved inputs turned out unchanged.
         done: Action,
     },
-    /// It failed.
+    /// The step failed.
     Failed {
-        /// Why.
+        /// The cause.
         cause: Box<Cause>,
         /// How long the step took.
         took: Duration,
     },
-    /// It waits for a resource that cannot be provisioned now, or for a value of one. Nothing is done
-    /// about it in this run.
+    /// The resource waits for another one that cannot be provisioned now, or for a value of one.
+    /// This run does nothing about it.
     Waiting {
-        /// For which, and along which way.
+        /// The resources that it waits for, each with the path to it.
         reasons: Vec<Reason>,
     },
-    /// It was not tried.
+    /// The step was not attempted.
     Skipped {
-        /// The resource whose failure stood in the way; none when the run was cancelled.
+        /// The resource whose failure blocked this one; `None` if the run was cancelled.
         because: Option<Key>,
     },
 }
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "the summary comes once in a run")]
 pub enum Event {
-    /// To a resource.
+    /// An event of one resource.
     Resource {
-        /// Which.
+        /// The resource.
         key: Key,
-        /// What was to happen, the same in all events of an operation.
+        /// The planned action, the same in all events of an operation.
         action: Action,
-        /// How far it is.
+        /// The progress.
         phase: Phase,
     },
-    /// A resource stands in another way than after the run before (SPEC §7): something came into its way,
-    /// or ended. Comes at the end of a run, once a resource.
+    /// The standing of a resource changed since the previous run (SPEC §7): an obstacle arose or
+    /// ended. Sent at the end of a run, at most once for each resource.
     Stands {
-        /// Which.
+        /// The resource.
         key: Key,
-        /// How, in a word.
+        /// The standing in one word.
         stand: Stand,
-        /// How, as conditions.
+        /// The standing as conditions.
         conditions: [Condition; 3],
-        /// What is in its way, if anything.
+        /// The obstacle, if there is one.
         obstacle: Option<Obstacle>,
     },
     /// The run is over; always the last event.
@@ -87,30 +87,30 @@ pub enum Event {
 /// How a run ended.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// What was done.
+    /// The actions that were taken.
     pub done: Tally,
-    /// Resources that failed, each with its cause, in the order in which they failed.
+    /// The resources that failed, each with its cause, in order of failure.
     pub failed: Vec<(Key, Cause)>,
-    /// Resources that were not tried, each with what stood in the way.
+    /// The resources that were not attempted, each with the resource that blocked it.
     pub skipped: Vec<(Key, Option<Key>)>,
-    /// Resources that wait for others, each with its reasons.
+    /// The resources that wait for others, each with its reasons.
     pub waiting: Vec<(Key, Vec<Reason>)>,
-    /// Resources of which it is not known what became of them, because a call was ended by force or
-    /// its driver broke down. The next run finds out, or asks.
+    /// The resources with an unknown outcome, because a call was aborted or its driver crashed. The
+    /// next run finds out, or reports them as undecided.
     pub unknown: Vec<Key>,
-    /// Why nothing was tried at all: what the plan starts from could not be written down.
+    /// Why nothing was attempted: the starting point of the plan could not be recorded.
     pub halted: Option<Cause>,
-    /// What is wrong with the records after the run. They are checked every time; this is a fault
-    /// of ours.
+    /// The inconsistency of the records after the run. They are checked after every run; an
+    /// inconsistency is a bug in Purlin.
     pub integrity: Option<String>,
     /// Whether the run was cancelled.
     pub cancelled: bool,
-    /// Calls of drivers that had effects.
+    /// The number of driver calls with effects.
     pub calls: usize,
-    /// Whether the records were in doubt, everything succeeded, and nothing was found that was not recorded:
-    /// then the records can be relied on again, where all that they name was read before.
+    /// Whether the records were in doubt, every step succeeded, and no unrecorded resource was
+    /// found. The records are then reliable again, provided that every recorded resource was read.
     pub ends_doubt: bool,
-    /// How long it took.
+    /// The duration of the run.
     pub took: Duration,
 }
 
@@ -126,7 +126,7 @@ impl Summary {
             && !self.cancelled
     }
 
-    /// Whether everything was done but for resources that wait for others.
+    /// Whether everything was done except for resources that wait for others.
     pub fn only_waits(&self) -> bool {
         !self.is_success() && Self { waiting: Vec::new(), ..self.clone() }.is_success()
     }

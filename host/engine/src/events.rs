@@ -1,6 +1,6 @@
-//! In which order events are told. Operations begin before the results of those before them are durable;
-//! what they have to say is held back until the ends of these were told. So a dependent has started after
-//! its dependency has succeeded, and the same run tells the same story.
+//! The order of events. Operations begin before the results of their predecessors are durable.
+//! Their events are held back until the predecessors' ends were sent. A dependent therefore starts
+//! after its dependency succeeded, and the same run always sends the same sequence.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,25 +11,25 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::event::{Event, Phase};
 use crate::plan::Action;
 
-/// Where events go. A receiver that is gone does not stop a run.
+/// The receiver of events. A closed receiver does not stop a run.
 #[derive(Clone)]
 pub(crate) struct Events {
     sender: UnboundedSender<Event>,
     order: Arc<Mutex<Order>>,
 }
 
-/// Which operations may tell what happens.
+/// Which operations may send events.
 struct Order {
-    /// For each operation, how many have to end before it is heard.
+    /// For each operation, the number of operations that must end before its events are sent.
     waits_for: Vec<u32>,
     followers: Vec<Vec<u32>>,
     ended: Vec<bool>,
     held: HashMap<u32, Held>,
-    /// The operation that had its turn last, where only one has it at a time.
+    /// The operation that had the previous turn, if operations run one at a time.
     last: Option<u32>,
 }
 
-/// What an operation has to say.
+/// The events of an operation that are held back.
 #[derive(Default)]
 struct Held {
     events: Vec<Event>,
@@ -37,7 +37,7 @@ struct Held {
 }
 
 impl Events {
-    /// From each operation's list of operations that have to be done before.
+    /// Takes for each operation the list of operations that must be done before it.
     pub(crate) fn new<'a>(
         sender: UnboundedSender<Event>,
         after: impl ExactSizeIterator<Item = &'a [u32]>,
@@ -60,17 +60,17 @@ impl Events {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells something that is about no operation, or after all of them.
+    /// Sends an event that belongs to no operation, or comes after all of them.
     pub(crate) fn send(&self, event: Event) {
         let _ = self.sender.send(event);
     }
 
-    /// The same about a resource.
+    /// Sends such an event about a resource.
     pub(crate) fn tell(&self, key: &Key, action: Action, phase: Phase) {
         self.send(Event::Resource { key: key.clone(), action, phase });
     }
 
-    /// Tells what happens in an operation.
+    /// Sends an event of an operation, or holds it back.
     pub(crate) fn tell_of(&self, operation: u32, key: &Key, action: Action, phase: Phase) {
         let event = Event::Resource { key: key.clone(), action, phase };
         let mut order = self.order();
@@ -80,7 +80,7 @@ impl Events {
         }
     }
 
-    /// Nothing more happens in an operation.
+    /// Notes that an operation sends no more events.
     pub(crate) fn end(&self, operation: u32) {
         let mut order = self.order();
         if !order.is_heard(operation) {
@@ -99,7 +99,8 @@ impl Events {
         }
     }
 
-    /// An operation has the only turn, which the one before it had: it is heard after that one.
+    /// Notes that an operation took the only turn: its events follow those of the operation that
+    /// had the turn before.
     pub(crate) fn has_only_turn(&self, operation: u32) {
         let mut order = self.order();
         if let Some(last) = order.last.replace(operation)
@@ -109,7 +110,7 @@ impl Events {
         }
     }
 
-    /// Tells all that is held back: the run is over.
+    /// Sends all events that are held back, since the run is over.
     pub(crate) fn flush(&self) {
         let mut held: Vec<(u32, Held)> = self.order().held.drain().collect();
         held.sort_unstable_by_key(|(operation, _)| *operation);
@@ -130,7 +131,7 @@ impl Order {
         self.waits_for.get(operation as usize).is_none_or(|waits_for| *waits_for == 0)
     }
 
-    /// The operations that are heard now that this one has ended.
+    /// The operations whose events may be sent now that this one has ended.
     fn ended(&mut self, operation: u32) -> Vec<u32> {
         if let Some(ended) = self.ended.get_mut(operation as usize) {
             *ended = true;
@@ -176,7 +177,7 @@ mod tests {
         let (events, mut receiver) = events(&[&[], &[0], &[1], &[]]);
         [2, 1, 0, 3].into_iter().for_each(|operation| start(&events, operation));
         assert_eq!(told(&mut receiver), ["0", "3"]);
-        // The end of one that is not heard yet is not heard either.
+        // The end of an operation is held back like its other events.
         events.end(1);
         assert!(told(&mut receiver).is_empty());
         events.end(0);

@@ -1,5 +1,5 @@
-//! A call of a driver that failed, with all that is known of how: what the driver reports, what the
-//! host saw, how often it was tried, and which definition it was for.
+//! A failed driver call with everything that is known about it: what the driver reports, what the
+//! host observed, the number of attempts, and the definition.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,44 +13,44 @@ use purlin_sandbox::{CallError, Facts};
 
 use crate::driver::Driver;
 
-/// A call of a driver that failed.
+/// A failed driver call.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct CallFailed {
-    /// What the driver reports, or what ended it.
+    /// The error that the driver reports, or the reason why the call was terminated.
     pub error: CallError,
-    /// Name of the driver, empty where it is not known.
+    /// The driver's name; empty if unknown.
     pub driver: Arc<str>,
-    /// How often the driver was called.
+    /// The number of calls.
     pub attempts: u32,
-    /// How long that took, with the time between the calls.
+    /// The total duration, including the pauses between the calls.
     pub took: Duration,
-    /// The last trouble with a server that the host saw.
+    /// The last problem with a server that the host observed.
     pub trouble: Option<Trouble>,
     /// The input that names this server: a JSON Pointer into `{values, secrets, params}`.
     pub input: Option<String>,
-    /// What the driver is not granted, beside what it is.
+    /// The grants that the driver lacks, and those it has.
     pub lacking: Option<Box<Lacking>>,
-    /// The inputs that the driver reports as invalid, where they are written: the same diagnostics as
-    /// those of a plan.
+    /// The inputs that the driver reports as invalid, at their places in the documents: the same
+    /// diagnostics as in a plan.
     pub invalid: Vec<Diagnostic>,
-    /// The definition that the resource is provisioned by; none where it is only deleted.
+    /// The definition that provisions the resource; `None` if the resource is only deleted.
     pub definition: Option<Defined>,
 }
 
-/// What a driver is not granted, beside what it is.
+/// The grants that a driver lacks, and those it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lacking {
-    /// What it needs.
+    /// The access that it needs.
     pub needs: Vec<Need>,
-    /// What it is granted.
+    /// The access that it is granted.
     pub granted: Grants,
 }
 
-/// A definition, by its name and place.
+/// A definition, by name and location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defined {
-    /// Its id; none for the built-in one of `workload` and `base-env`.
+    /// Its id; `None` for the built-in definition of `workload` and `base-env`.
     pub name: Option<Arc<str>>,
     /// Where it was written.
     pub location: Location,
@@ -101,7 +101,7 @@ impl CallFailed {
         }
     }
 
-    /// The places of the inputs that the driver reports as wrong.
+    /// The pointers of the inputs that the driver reports as invalid.
     pub fn pointers(&self) -> impl Iterator<Item = &str> {
         let wrong = match &self.error {
             CallError::Failure(Failure::InvalidInputs(inputs)) => inputs.as_slice(),
@@ -111,7 +111,7 @@ impl CallFailed {
         wrong.chain(self.input.as_deref()).filter(|pointer| !pointer.is_empty())
     }
 
-    /// The same, with what is known beside the error.
+    /// Adds the context of the call to the error.
     pub(crate) fn explained(
         mut self,
         driver: &dyn Driver,
@@ -143,7 +143,7 @@ impl CallFailed {
     }
 }
 
-/// What a driver says that it was denied, where that can be granted as it stands.
+/// The access that the driver reports as denied, if it can be granted literally.
 fn need(capability: &str, target: &str) -> Option<Need> {
     let plain = |text: &str| !text.chars().any(|c| c.is_control()) && !text.contains("..");
     let fits = match capability {
@@ -155,7 +155,7 @@ fn need(capability: &str, target: &str) -> Option<Need> {
     (fits && plain(target)).then(|| Need::new(capability, target))
 }
 
-/// The server or folder of what is to be granted.
+/// The server or folder in a grant.
 fn target(pattern: &str) -> &str {
     let rest = pattern.split_once("://").map_or(pattern, |(_, rest)| rest);
     match rest.len() == pattern.len() {
@@ -164,7 +164,7 @@ fn target(pattern: &str) -> &str {
     }
 }
 
-/// The first input with the server's address in it, or else with its host.
+/// The first input that contains the server's address, or else its host.
 fn naming(server: &str, inputs: &Inputs) -> Option<String> {
     let host = match server.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
@@ -187,7 +187,7 @@ fn find(text: &str, value: &Value, pointer: &mut String) -> Option<String> {
         pointer.truncate(length);
         found
     };
-    // What a secret holds is not told, not even whether it holds a host's name.
+    // The content of a secret is never revealed, not even whether it contains a host name.
     match value {
         Value::String(own) => {
             own.to_ascii_lowercase().contains(&text.to_ascii_lowercase()).then(|| pointer.clone())

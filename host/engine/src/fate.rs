@@ -1,7 +1,8 @@
-//! What is to become of a resource that exists, once its inputs are known as far as they can be.
+//! Decides what happens to an existing resource once its inputs are known as far as possible.
 //!
-//! Decided here and nowhere else: the planner asks with what is known before, apply asks again
-//! where values became known, and then may do less than was planned, never more.
+//! This is the only place that decides it. The planner decides with the values known beforehand;
+//! apply decides again once more values are known, and may then do less than planned, but never
+//! more.
 
 use std::sync::Arc;
 
@@ -12,18 +13,18 @@ use purlin_state::{Record, Status};
 use crate::driver::Driver;
 use crate::plan::Change;
 
-/// What is to become of it.
+/// What happens to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is as wanted.
+    /// It stays as it is.
     Keep,
-    /// It is changed in place.
+    /// It is updated in place.
     Update,
-    /// A new one takes its place.
+    /// It is replaced with a new one.
     Replace,
 }
 
-/// All that counts.
+/// Everything that the decision depends on.
 pub(crate) struct Case<'a> {
     pub record: &'a Record,
     pub driver: &'a dyn Driver,
@@ -31,15 +32,15 @@ pub(crate) struct Case<'a> {
     pub inputs: &'a Inputs,
     pub impact: &'a Impact,
     pub lifecycle: &'a Lifecycle,
-    /// The definition that it is made by now.
+    /// The definition that provisions the resource now.
     pub definition: Option<&'a str>,
-    /// Why it is to be replaced, whatever its inputs say.
+    /// Why the resource must be replaced regardless of its inputs.
     pub forced: Option<Reason>,
-    /// Whether it is to be updated, whatever its inputs say.
+    /// Whether the resource must be updated regardless of its inputs.
     pub always: bool,
 }
 
-/// Decides, marks the changes that force a replacement, and says why.
+/// Decides, marks the changes that force a replacement, and gives the reasons.
 pub(crate) fn judge(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<Reason>) {
     let mut reasons = replacement(case, changes);
     if !reasons.is_empty() {
@@ -54,20 +55,21 @@ pub(crate) fn judge(case: &Case<'_>, changes: &mut [Change]) -> (Fate, Vec<Reaso
     (Fate::Update, reasons)
 }
 
-/// Whether it is replaced though none of its inputs changed. Then its driver is asked, too, whether the old
-/// one has to go first.
+/// Whether a resource is replaced although none of its inputs changed. The driver then still
+/// decides whether the old copy must be deleted first.
 pub(crate) fn is_replaced_unchanged(record: &Record, driver: &dyn Driver, forced: bool) -> bool {
     let cannot_be_finished = !driver.manifest().implements.update && record.status != Status::Ready;
     forced || record.tainted || cannot_be_finished
 }
 
-/// Whether a driver made what is recorded. No driver is asked what a change does to the resource of another one:
-/// that is a replacement, and only what documents say decides the order.
+/// Whether this driver made the recorded resource. A driver is never called about a change to
+/// another driver's resource: that is always a replacement, and only the documents decide its
+/// order.
 pub(crate) fn made_it(driver: &dyn Driver, record: &Record) -> bool {
     *record.driver.name == *driver.known_as()
 }
 
-/// That another definition makes it now: a letter in `criteria` is enough for that.
+/// The reason if another definition applies now, which a small edit of `criteria` can cause.
 fn redefined(case: &Case<'_>) -> Option<Reason> {
     let (before, now) = (case.record.definition.as_ref()?, case.definition?);
     (**before != *now).then(|| Reason::DefinitionChanged { before: Arc::clone(before), now: now.into() })
@@ -119,7 +121,7 @@ fn update(case: &Case<'_>, changes: &[Change]) -> Vec<Reason> {
     } else if *record.driver.digest != *driver.digest() {
         reasons.push(Reason::DriverRebuilt { driver: driver.known_as().into() });
     }
-    // When it was adopted or read, it differed from what is wanted.
+    // The resource was different from the documents when it was adopted or read.
     if record.digest == [0; 32] && record.status == Status::Ready && !changes.is_empty() {
         reasons.push(Reason::FoundDifferent);
     } else {
@@ -128,7 +130,7 @@ fn update(case: &Case<'_>, changes: &[Change]) -> Vec<Reason> {
     reasons
 }
 
-/// The reason that changes give; `alone` where there is no other one.
+/// The reason that the changes give; `alone` if there is no other reason.
 pub(crate) fn because_of(changes: &[Change], alone: bool) -> Option<Reason> {
     let known = changes.iter().any(|change| !change.is_unknown());
     match (known, changes.is_empty()) {
@@ -138,9 +140,9 @@ pub(crate) fn because_of(changes: &[Change], alone: bool) -> Option<Reason> {
     }
 }
 
-/// Whether a resource is what its inputs, as its driver's `check` returned them, ask for, though
-/// their digest differs: the driver normalised a difference away, or its code changed and it could
-/// do nothing about the resource anyway.
+/// Whether a resource matches its inputs, as the driver's `check` returned them, although their
+/// digest differs: the driver normalised the difference away, or its code changed but it cannot
+/// update.
 fn is_as_wanted(record: &Record, inputs: &Inputs, driver: &dyn Driver) -> bool {
     record.status == Status::Ready
         && record.inputs == *inputs
@@ -157,7 +159,7 @@ fn mark(changes: &mut [Change], is_meant: impl Fn(&str) -> bool) -> bool {
     any
 }
 
-/// Whether a change at one place concerns another: they are the same, or one lies in the other.
+/// Whether a change at one path affects another path: they are equal, or one contains the other.
 fn concerns(path: &str, pointer: &str) -> bool {
     let within = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

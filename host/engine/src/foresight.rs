@@ -1,5 +1,5 @@
-//! Planning from what is recorded alone, for a look ahead over many environments: no driver is called and
-//! no store is read.
+//! Plans from the records alone, to look ahead over many environments: no driver is called and no
+//! store is read.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::driver::{Call, Driver, Drivers, Look, Needed};
 use crate::planner::Base;
 use crate::secrets::{self, SecretFault, SecretRef, SecretStores};
 
-/// Drivers of which only the manifest counts: their schemas say what a change does, and what is real is
-/// what is recorded.
+/// Drivers reduced to their manifests: the schemas say what a change does, and the records stand
+/// for the real objects.
 pub struct ByManifest<'a>(pub &'a dyn Drivers);
 
 #[async_trait]
@@ -104,8 +104,8 @@ impl Driver for Silent {
     }
 }
 
-/// Stores that return the secrets that resources were last provisioned with. A secret that no recorded
-/// resource has is a text of its own, which no other secret is.
+/// Stores that return the secrets with which resources were last provisioned. A secret that is not
+/// recorded gets a unique text, which equals no other secret.
 #[derive(Debug)]
 pub struct RecordedSecrets {
     known: HashMap<SecretRef, SecretString>,
@@ -113,8 +113,8 @@ pub struct RecordedSecrets {
 }
 
 impl RecordedSecrets {
-    /// Those of an environment: `graph` says which secret of which store each resource was provisioned with.
-    /// Whether a driver may have one is for `stores` to say.
+    /// The secrets of an environment: `graph` says which store secret each resource was provisioned
+    /// with. `stores` decides which driver may have one.
     pub fn new(graph: &Graph, base: &Base, stores: Arc<dyn SecretStores>) -> Self {
         let mut known = HashMap::new();
         let read = AsRecorded { graph, recorded: &base.recorded };

@@ -1,9 +1,9 @@
-//! Whether a resource holds data, as its driver's manifest says: the keyword
+//! Whether a resource holds data, according to its driver's manifest: the keyword
 //! `x-purlin-holds-data` in the schema of a type's inputs (SPEC §8).
 //!
-//! The keyword counts where its schema describes something that the inputs have: at the root it is
-//! about every resource of the type, at a property about those that have the property, below an
-//! `if` about those that it fits. In doubt a resource holds data.
+//! The keyword counts if its schema describes a part of the inputs: at the root it applies to every
+//! resource of the type, at a property to resources that have the property, and below an `if` to
+//! resources that match the condition. In case of doubt, a resource holds data.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use serde_json::{Value as Json, json};
 
 use crate::driver::Driver;
 
-/// What is lost when a resource is deleted.
+/// The data that is lost when a resource is deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// This, in the words of the driver.
+    /// This data, in the driver's words.
     Named(String),
-    /// Data; the driver does not say which.
+    /// Data that the driver does not describe.
     Data,
-    /// Perhaps data: there is no driver to say.
+    /// Possibly data: there is no driver that could tell.
     Unknown,
 }
 
 impl Lost {
-    /// As it is recorded with a resource (`Record::holds_data`).
+    /// The form in which a record keeps it (`Record::holds_data`).
     fn recorded(self) -> Option<Arc<str>> {
         match self {
             Self::Named(what) => Some(what.into()),
@@ -35,7 +35,7 @@ impl Lost {
         }
     }
 
-    /// What is recorded of a resource.
+    /// The data that a recorded resource holds.
     pub(crate) fn of(record: &Record) -> Option<Self> {
         match record.holds_data.as_deref()? {
             "" => Some(Self::Data),
@@ -44,11 +44,11 @@ impl Lost {
     }
 }
 
-/// What is to be recorded of a resource with these inputs, which are those of `driver`.
+/// The data to record for a resource with these inputs of `driver`.
 ///
-/// Before it was changed now, its record was `before`. Another component under the driver's name
-/// may say no more of data that the one before it knew of: what it held then, it still holds, until
-/// the same component has changed it twice.
+/// `before` is the record before this change. If another component now has the driver's name, it
+/// might not mention data that the previous one reported. The resource then keeps the previous
+/// entry until the same component has changed it twice.
 pub(crate) fn held(
     driver: &dyn Driver,
     type_name: &str,
@@ -63,18 +63,18 @@ pub(crate) fn held(
 /// Schemas may refer to themselves; no description of inputs is nested deeper than this.
 const DEEPEST: usize = 64;
 
-/// Reads manifests, each condition in them compiled once.
+/// Reads manifests and compiles each condition in them once.
 #[derive(Default)]
 pub(crate) struct Holding<'a> {
-    /// Schemas by address, and whether the keyword stands anywhere in them.
+    /// For each schema, by address: whether it contains the keyword.
     marked: HashMap<*const Json, bool>,
-    /// Conditions by address; none for one that is no schema.
+    /// Conditions by address; `None` for an invalid schema.
     conditions: HashMap<*const Json, Option<jsonschema::Validator>>,
     schemas: std::marker::PhantomData<&'a Json>,
 }
 
 impl<'a> Holding<'a> {
-    /// What is lost when a resource of this type with these inputs goes.
+    /// The data that is lost when a resource of this type with these inputs is deleted.
     pub(crate) fn of(&mut self, schema: &'a TypeSchema, inputs: &Inputs) -> Option<Lost> {
         let root = &schema.inputs;
         if !*self.marked.entry(std::ptr::from_ref(root)).or_insert_with(|| mentions(root)) {
@@ -101,7 +101,7 @@ impl<'a> Holding<'a> {
         let (Some(fields), Some(left)) = (schema.as_object(), left.checked_sub(1)) else { return };
         match fields.get(HOLDS_DATA) {
             None | Some(Json::Bool(false)) => {}
-            // The first words that are found are as good as others, and better than none.
+            // The first description is as good as any other, and better than no description.
             Some(Json::String(what)) if !what.trim().is_empty() => match found {
                 Some(Lost::Named(_)) => {}
                 _ => *found = Some(Lost::Named(what.trim().to_owned())),
@@ -145,7 +145,7 @@ impl<'a> Holding<'a> {
     fn fits(&mut self, condition: &'a Json, value: &Json) -> bool {
         let compiled = self.conditions.entry(std::ptr::from_ref(condition));
         let compiled = compiled.or_insert_with(|| jsonschema::draft202012::new(condition).ok());
-        // What cannot be told is taken for true: a resource that may hold data does.
+        // An invalid condition counts as true: in case of doubt, the resource holds data.
         compiled.as_ref().is_none_or(|compiled| compiled.is_valid(value))
     }
 }

@@ -1,10 +1,10 @@
-//! Inputs whose changes do not count (SPEC §9, `lifecycle.ignore_changes`).
+//! Inputs whose changes are ignored (SPEC §9, `lifecycle.ignore_changes`).
 
 use purlin_model::driver::Inputs;
 use purlin_model::{InputPath, Map, Value};
 
-/// Puts what is recorded in the place of what is wanted, at each path. Returns the paths at which
-/// there is nothing on either side: such a path is a mistake.
+/// Replaces the desired value at each path with the recorded one. Returns the paths that exist on
+/// neither side: such a path is a mistake.
 pub(crate) fn keep_recorded<'a>(
     paths: &'a [InputPath],
     recorded: &Inputs,
@@ -32,7 +32,7 @@ pub(crate) fn keep_recorded<'a>(
     wrong
 }
 
-/// Carries what lies at a path over. Says whether there was anything on either side.
+/// Copies the value at a path. Returns whether the path exists on either side.
 fn carry(path: &[String], old: Option<&Value>, new: &mut Value) -> bool {
     let Some((segment, rest)) = path.split_first() else {
         let found = old.is_some() || *new != Value::Null;
@@ -61,7 +61,7 @@ fn carry(path: &[String], old: Option<&Value>, new: &mut Value) -> bool {
             let old = old.and_then(|old| old.get(segment));
             item.is_some_and(|item| carry(rest, old.as_ref(), item))
         }
-        // What lies below it is not known yet; it is looked for again once it is.
+        // The value below is still unknown; the path is checked again once it is known.
         Value::Unknown(_) => true,
         _ => false,
     }

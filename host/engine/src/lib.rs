@@ -1,8 +1,9 @@
-//! Plan, apply, destroy: the only room that knows graph, sandbox and state together.
+//! Plans and applies. This is the only crate that knows the graph, the sandbox and the state
+//! together.
 //!
-//! [`plan`] compares a graph with recorded state and says, without effects, what is to happen to
-//! each resource. [`apply`] does just that, concurrently and in order, and writes down each result
-//! before it counts. It must not know documents or terminals; what there is to tell goes out as
+//! [`plan`] compares a graph with the recorded state and says, without effects, what happens to
+//! each resource. [`apply`] executes exactly that, concurrently and in order, and records each
+//! result before it counts. The crate must not know documents or terminals; it reports progress as
 //! [`Event`]s.
 
 mod answers;

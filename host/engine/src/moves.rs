@@ -1,4 +1,4 @@
-//! Moving what is recorded to another name (SPEC §9, Rename). Nothing is called.
+//! Moves records to another name (SPEC §9, Rename). No drivers are called.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use crate::error::Error;
 use crate::operate::each_once;
 use crate::recorded::Recorded;
 
-/// The changes that give a resource another URN: itself, its old copies, what is pending, and
-/// everything that refers to it.
+/// The changes that give a resource another URN: in its record, its old copies, its pending calls,
+/// and in everything that refers to it.
 ///
 /// # Errors
-/// [`Error::Unknown`] when nothing is recorded under `old`; [`Error::Taken`] when something is
-/// under `new`; [`Error::Integrity`] when the records contradict each other.
+/// [`Error::Unknown`] if nothing is recorded under `old`; [`Error::Taken`] if something is recorded
+/// under `new`; [`Error::Integrity`] if the records contradict each other.
 pub fn rename(snapshot: Snapshot, old: &Urn, new: &Urn) -> Result<Vec<Change>, Error> {
     let recorded = Recorded::new(snapshot)?;
     if recorded.current(old).is_none() {
@@ -27,7 +27,8 @@ pub fn rename(snapshot: Snapshot, old: &Urn, new: &Urn) -> Result<Vec<Change>, E
     Ok(moves(&recorded, &BTreeMap::from([(old.clone(), new.clone())])))
 }
 
-/// The changes for several moves at once. The caller has seen to it that no two meet.
+/// The changes for several moves at once. The caller ensures that no two moves have the same
+/// target.
 pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut records: Vec<&Arc<Record>> = recorded.records().collect();
@@ -42,7 +43,8 @@ pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Chan
         }
         changes.push(Change::Put(Box::new(renamed)));
     }
-    // What leaves goes first: of two that change places, neither may be removed by the other's name.
+    // Removals come first: if two resources swap names, one must not be removed under the other's
+    // new name.
     changes.sort_by_key(|change| matches!(change, Change::Put(_)));
     for intent in recorded.all_pending() {
         let id = intent.id();
@@ -57,7 +59,7 @@ pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Chan
             },
             ..Intent::clone(intent)
         };
-        // What may have been made depends on what it was made from, by whatever name.
+        // A pending creation also names its dependencies, which may have moved.
         if renamed == **intent {
             continue;
         }
@@ -68,7 +70,8 @@ pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Chan
         changes.push(Change::Intend(Box::new(renamed)));
         changes.extend(checkpoint.map(|provider_id| Change::Checkpoint { id, provider_id }));
     }
-    // Of two that change places, the one must not take away the other's.
+    // Removals come first here too: if two resources swap names, one must not remove the other's
+    // obstacle.
     let unmet = || names.iter().filter_map(|(old, new)| Some((old, new, recorded.unmet(old)?)));
     changes.extend(unmet().map(|(old, ..)| Change::Obstruct { urn: old.clone(), unmet: None }));
     changes.extend(unmet().map(|(_, new, unmet)| {

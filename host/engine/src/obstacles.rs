@@ -1,5 +1,5 @@
-//! What a run leaves behind about resources that are not as the documents want them (SPEC §7): worked
-//! out once at its end, and written down where it differs from before.
+//! The obstacles of resources that do not match the documents after a run (SPEC §7). They are
+//! computed once at the end of the run and recorded where they changed.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::event::Summary;
 use crate::plan::{Action, Plan, Step};
 use crate::planner::waits;
 
-/// Characters of a failure that are kept.
+/// The number of characters of a failure that are kept.
 const LONGEST: usize = 2_000;
-/// Of how many resources one tells that it waits for them.
+/// The maximum number of resources that one resource is reported to wait for.
 const MOST_TOLD: usize = 10;
 
 /// The changes of obstacles after a run.
@@ -31,7 +31,7 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u6
         summary.skipped.iter().filter(|(_, because)| because.is_none()).map(|(key, _)| key).collect();
     let unknown: HashSet<&Key> = summary.unknown.iter().collect();
     let mut changes: BTreeMap<&Urn, Option<Box<Unmet>>> = BTreeMap::new();
-    // A resource and its old copies are steps of their own, and stand in one way.
+    // A resource and its old copies are separate steps, but share one standing.
     let mut steps: BTreeMap<&Urn, Vec<&Step>> = BTreeMap::new();
     for step in plan.steps.iter().filter(|step| !step.left_out && !cut.contains(&step.key)) {
         steps.entry(&step.urn).or_default().push(step);
@@ -57,7 +57,7 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u6
             _ => {}
         }
     }
-    // Resources that the documents no longer ask for, and that were never made.
+    // Resources that were never created and are no longer in the documents.
     if let Some(graph) = &plan.graph
         && !plan.steps.iter().any(|step| step.left_out)
     {
@@ -71,8 +71,8 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u6
     changes.into_iter().map(change).collect()
 }
 
-/// Whether a step that went well ends an obstacle. A look at a resource ends only the failure of an
-/// earlier look: an update that failed is still to be done.
+/// Whether a successful step ends an obstacle. A read ends only the failure of an earlier read: a
+/// failed update must still be done.
 fn is_over(obstacle: &Obstacle, step: &Step, plan: &Plan) -> bool {
     let stays = |reason: &Reason| matches!(reason, Reason::BackedOff { .. } | Reason::DriftReported);
     if step.reasons.iter().any(stays) {
@@ -105,7 +105,7 @@ fn found(plan: &Plan, summary: &Summary) -> HashMap<Key, Obstacle> {
             found.insert(step.key.clone(), Obstacle::Waits { waits });
         }
     }
-    // Those of whose targets only this run found that they lack a value.
+    // Resources that wait for a value which turned out to be missing only during this run.
     let planned: HashSet<&Key> = plan.steps.iter().filter(|step| step.waits).map(|step| &step.key).collect();
     let late = summary.waiting.iter().filter(|(key, _)| !planned.contains(key));
     let late: Vec<(&Key, Vec<Wait>)> = late.map(|(key, reasons)| (key, waits_of(reasons))).collect();
@@ -120,7 +120,7 @@ fn found(plan: &Plan, summary: &Summary) -> HashMap<Key, Obstacle> {
     let mut actions: HashMap<&Key, Action> = HashMap::new();
     for step in steps {
         let action = actions.entry(&step.key).or_insert(step.action);
-        // The deletion of an old copy is not what its resource is about.
+        // The deletion of an old copy is not the resource's main action.
         if *action == Action::Delete {
             *action = step.action;
         }
@@ -156,8 +156,8 @@ fn waits_of(reasons: &[Reason]) -> Vec<Wait> {
     reasons.iter().filter_map(wait).collect()
 }
 
-/// What each resource that was not tried waits for: the failures in its way, and what those wait for
-/// that lack a value, each with the whole way.
+/// What each skipped resource waits for: the failures that block it, and the missing values that
+/// others wait for, each with the full path.
 fn blocked(plan: &Plan, summary: &Summary, late: &[(&Key, Vec<Wait>)]) -> HashMap<Key, Vec<Wait>> {
     let mut blocked: HashMap<Key, Vec<Wait>> = HashMap::new();
     let awaited = |key: &Key, cause: &Cause| {
@@ -165,7 +165,7 @@ fn blocked(plan: &Plan, summary: &Summary, late: &[(&Key, Vec<Wait>)]) -> HashMa
     };
     let causes: HashMap<&Key, &Cause> = summary.failed.iter().map(|(key, cause)| (key, cause)).collect();
     let Some(graph) = &plan.graph else {
-        // What is only deleted waits for its dependents, the other way round.
+        // Deletions wait for their dependents, in the opposite direction.
         for (key, because) in &summary.skipped {
             if let Some(cause) = because.as_ref().and_then(|because| causes.get(because).zip(Some(because))) {
                 blocked.entry(key.clone()).or_default().push(awaited(cause.1, cause.0));
@@ -178,7 +178,7 @@ fn blocked(plan: &Plan, summary: &Summary, late: &[(&Key, Vec<Wait>)]) -> HashMa
     let late = late.iter().flat_map(|(key, waits)| waits.iter().map(move |wait| (*key, wait.via(key))));
     for (key, wait) in failures.chain(late) {
         let Some(from) = graph.find(key.as_str()) else { continue };
-        // Breadth first, so that the shortest way is told.
+        // Breadth-first search finds the shortest path.
         let mut ways: HashMap<NodeId, Wait> = HashMap::from([(from, wait)]);
         let mut open = VecDeque::from([from]);
         while let Some(node) = open.pop_front() {
@@ -193,7 +193,7 @@ fn blocked(plan: &Plan, summary: &Summary, late: &[(&Key, Vec<Wait>)]) -> HashMa
                     continue;
                 }
                 let waits = blocked.entry(key.clone()).or_default();
-                // Of what it tells enough, its dependents do, too.
+                // A resource that lists enough waits passes on no more of them to its dependents.
                 if waits.len() == MOST_TOLD {
                     continue;
                 }
@@ -214,7 +214,7 @@ fn blocked(plan: &Plan, summary: &Summary, late: &[(&Key, Vec<Wait>)]) -> HashMa
     blocked
 }
 
-/// Resources that are done, and that are ready only together with others that are not.
+/// Resources that are done but are ready only together with others that are not.
 fn beside(plan: &Plan, found: &HashMap<Key, Obstacle>) -> HashMap<Key, Vec<Wait>> {
     let mut beside: HashMap<Key, Vec<Wait>> = HashMap::new();
     let Some(graph) = &plan.graph else { return beside };

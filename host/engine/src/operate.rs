@@ -1,8 +1,8 @@
-//! Carrying out one operation: resolve, check, call, write down.
+//! Executes one operation: resolve the inputs, check them, call the driver, record the result.
 //!
-//! Before a driver is called with effects, the intent is on disk; what came of it is submitted
-//! before the operation counts as done, and whatever follows waits for its own intent, which lies
-//! behind it in the same order (SPEC §10).
+//! The intent is on disk before a driver is called with effects. The result is submitted before the
+//! operation counts as done. Every following operation first waits for its own intent, which comes
+//! after that result in the same sequence (SPEC §10).
 
 mod call;
 mod delete;
@@ -34,22 +34,22 @@ use crate::plan::{Action, Operation, Prepared, Step, Work};
 use crate::planner::drivers::{recorded_name, requirement_name};
 use crate::recorded::exists;
 
-/// What an operation came to.
+/// The result of an operation.
 pub(crate) struct Done {
-    /// What was really done.
+    /// The action that was taken.
     pub action: Action,
-    /// Resolves when it is written down; none where nothing was to be.
+    /// Resolves when the result is durable; `None` if there was nothing to record.
     pub durable: Option<Durable>,
 }
 
-/// What an operation came to, or why not.
+/// The result of an operation, or the cause of its failure.
 pub(crate) type Outcome = Result<Done, Cause>;
 
-/// The right to call drivers, given back before a result is written down: waiting for the disk
-/// keeps nobody else from calling.
+/// The permission to call drivers. It is returned before a result is recorded, so that waiting for
+/// the disk does not block other calls.
 pub(crate) type Turn = Option<OwnedSemaphorePermit>;
 
-/// An operation with its step, and all that it shares with others.
+/// An operation with its step and the state that all operations share.
 #[derive(Clone, Copy)]
 struct Task<'a> {
     shared: &'a Arc<Shared>,
@@ -59,7 +59,7 @@ struct Task<'a> {
     effort: &'a Effort,
 }
 
-/// Carries out an operation.
+/// Executes an operation.
 pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn) -> Outcome {
     let Some(operation) = shared.plan.operations.get(index as usize) else { return Ok(nothing()) };
     let Some(step) = shared.plan.steps.get(operation.step as usize) else { return Ok(nothing()) };
@@ -70,7 +70,7 @@ pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn) -> O
         Work::Pass => Ok(task.pass()),
         Work::Create { prepared, instead_of, certain, with } => {
             let goes = with.as_ref().map(|host| task.is_replaced(host));
-            // What it lives in stayed after all: then it is looked at by itself.
+            // If the host was kept after all, this resource is judged on its own.
             let prepared = prepared.as_deref().filter(|_| *certain || goes != Some(false));
             task.create(prepared, *instead_of, *certain || goes == Some(true), turn).await
         }
@@ -87,7 +87,7 @@ pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn) -> O
     outcome.map_err(|cause| task.explained(cause))
 }
 
-/// Nothing was done, and nothing is to be written down.
+/// Nothing was done, and there is nothing to record.
 fn nothing() -> Done {
     Done { action: Action::None, durable: None }
 }
@@ -97,13 +97,13 @@ impl<'a> Task<'a> {
         self.shared.plan.graph.as_ref()?.node(self.operation.node?)
     }
 
-    /// Tells what was found.
+    /// Reports a finding.
     fn observed(self, finding: Finding, changes: Vec<crate::plan::Change>) {
         let action = self.operation.work.action();
         self.shared.events.tell_of(self.index, &self.step.key, action, Phase::Observed { finding, changes });
     }
 
-    /// What is recorded now; what this run did so far counts.
+    /// The current record, including the changes of this run.
     fn recorded(self, id: &RecordId) -> Option<Arc<Record>> {
         self.shared.recorded(id)
     }
@@ -112,7 +112,7 @@ impl<'a> Task<'a> {
         self.recorded(&RecordId::current(self.step.urn.clone()))
     }
 
-    /// Whether this run replaced what is recorded, or made place for a new one.
+    /// Whether this run replaced the recorded resource, or removed it for a new one.
     fn is_replaced(self, urn: &Urn) -> bool {
         let id = RecordId::current(urn.clone());
         let before = self.shared.plan.recorded.get(&id).filter(|record| exists(record));
@@ -120,21 +120,21 @@ impl<'a> Task<'a> {
         before.is_some_and(|before| now.is_none_or(|now| now.state.id != before.state.id))
     }
 
-    /// The driver that the recipe asks for.
+    /// The driver that the recipe names.
     fn driver(self, node: &Node<'_>) -> Result<&'a Arc<dyn Driver>, Cause> {
         let slot = requirement_name(&node.recipe.driver);
         self.shared.plan.drivers.get(&slot).ok_or(Cause::NoDriver(slot))
     }
 
-    /// The driver that made what is recorded.
+    /// The driver that made the recorded resource.
     fn driver_of(self, record: &Record) -> Result<&'a Arc<dyn Driver>, Cause> {
         let slot = recorded_name(record);
         self.shared.plan.drivers.get(&slot).ok_or(Cause::NoDriver(slot))
     }
 
-    /// Leaves a resource alone. What is only written down about it (what it depends on, what end it
-    /// is to meet, and with `anew` the driver and the digest that it is known by) follows the
-    /// graph, or the record would name resources that are gone.
+    /// Leaves a resource alone. Its record still follows the graph where no call is needed: the
+    /// dependencies, the lifecycle settings, and with `anew` the driver, the digest and the
+    /// connection. Otherwise the record would name resources that are gone.
     fn keep(self, anew: Option<&Prepared>) -> Outcome {
         let (Some(node), Some(record)) = (self.node(), self.current()) else { return Ok(nothing()) };
         self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
@@ -142,7 +142,8 @@ impl<'a> Task<'a> {
         if !exists(&record) {
             return Err(self.went());
         }
-        // Where something lives that was only found is not known before it is as it was wanted.
+        // If the resource was only found, its host is uncertain until the resource matches the
+        // documents.
         let is_as_wanted = !record.external && (anew.is_some() || record.digest != [0; 32]);
         let known = self.at_home(&record, self.deleted_with(node), is_as_wanted);
         let mut kept = Record {
@@ -167,7 +168,8 @@ impl<'a> Task<'a> {
         Ok(Done { action: Action::None, durable: Some(durable) })
     }
 
-    /// The same record, with where it lives as far as that is known without a call: nobody was moved.
+    /// The record with its host, as far as that is known without a call, since without a call no
+    /// resource moves.
     fn at_home(self, record: &Record, home: Option<Urn>, is_as_wanted: bool) -> Record {
         let is_known = record.perhaps_deleted_with.is_empty();
         if !is_as_wanted {
@@ -176,7 +178,7 @@ impl<'a> Task<'a> {
                 false => perhaps_in(record, home.as_slice()),
             };
         }
-        // Documents may say anew where it lives, but not in the run that deletes what it lived in.
+        // The documents may name another host, but not in the run that deletes the previous host.
         if let (Some(before), Some(host)) = (&record.deleted_with, &home)
             && before != host
             && self.shared.plan.deletes(before)
@@ -184,8 +186,8 @@ impl<'a> Task<'a> {
             return perhaps_in(record, home.as_slice());
         }
         if let (false, Some(host)) = (is_known, &home) {
-            // It cannot live in what was made a moment ago. Where the state is in doubt, what it lives in may not
-            // be known to anybody any more.
+            // The resource cannot live in an object that was created a moment ago. If the state is
+            // in doubt, its real host may no longer be known.
             if self.shared.has_made(host) {
                 if !self.shared.plan.doubted {
                     return perhaps_in(record, home.as_slice());
@@ -200,7 +202,8 @@ impl<'a> Task<'a> {
         Record { deleted_with: home, perhaps_deleted_with: Box::default(), ..record.clone() }
     }
 
-    /// Whether what is recorded of a URN is younger than something: that need not live there.
+    /// Whether the recorded resource of a URN is younger than another resource, which then need not
+    /// live in it.
     fn is_younger(self, host: &Urn, guest: &Record) -> bool {
         let host = self.recorded(&RecordId::current(host.clone()));
         host.is_some_and(|host| host.created > guest.created)
@@ -223,14 +226,15 @@ impl<'a> Task<'a> {
         deleted_with(plan.graph.as_ref()?, node, &plan.context)
     }
 
-    /// What is recorded of a change that came part of the way, or nobody knows how far: the inputs from
-    /// before, so that the next attempt changes it from what it was to what is wanted.
+    /// The record after a change that was done in part, or whose extent is unknown: it keeps the
+    /// inputs from before, so that the next attempt changes the resource from the old inputs to the
+    /// desired ones.
     fn between(self, before: &Record, changed: &Record) -> Record {
-        // It may need what it needed, and what it was to need.
+        // It may need its old dependencies as well as its new ones.
         let may_depend = |on: &&Urn| self.shared.may_depend(&before.urn, on);
         let dependencies = before.dependencies.iter().chain(changed.dependencies.iter().filter(may_depend));
         let dependencies = each_once(dependencies.cloned());
-        // Whether it moved is not known.
+        // Whether the resource moved to another host is unknown.
         let known = match before.deleted_with == changed.deleted_with {
             true => before.clone(),
             false => perhaps_in(before, changed.deleted_with.as_slice()),
@@ -238,12 +242,12 @@ impl<'a> Task<'a> {
         Record { digest: [0; 32], dependencies, ..known }
     }
 
-    /// It went with something else in the midst of the run.
+    /// The resource was deleted together with its host during this run.
     fn went(self) -> Cause {
         Cause::MoreThanPlanned { reasons: vec![Reason::Gone] }
     }
 
-    /// The record of a node, made or changed now.
+    /// The record of a node that is created or changed now.
     fn record(self, node: Node<'_>, driver: &dyn Driver, inputs: Inputs, name: Label) -> Option<Record> {
         let plan = &self.shared.plan;
         let now = (self.shared.clock)();
@@ -255,7 +259,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// What is recorded of a node, but for what only its driver and the clock know.
+/// The record of a node, without the parts that only its driver and the clock know.
 pub(crate) fn record_of(
     graph: &Graph,
     node: Node<'_>,
@@ -292,7 +296,8 @@ pub(crate) fn record_of(
     }
 }
 
-/// What others may know of it. A group that a person set stays.
+/// The data that other environments may see of the resource. A group that a user set manually is
+/// kept.
 pub(crate) fn share(node: Node<'_>, before: Option<&Record>) -> Option<Arc<Share>> {
     let share = &node.installation?.share;
     match before.and_then(|before| before.share.as_deref()).filter(|before| before.by_hand) {
@@ -308,7 +313,7 @@ fn dependencies(graph: &Graph, node: Node<'_>, context: &Context) -> Box<[Urn]> 
     each_once(keys.map(|key| Urn::new(context, key)))
 }
 
-/// Dependencies as a record has them: sorted, each once.
+/// Dependencies in the form that records use: sorted and without duplicates.
 pub(crate) fn each_once(dependencies: impl Iterator<Item = Urn>) -> Box<[Urn]> {
     dependencies.collect::<BTreeSet<_>>().into_iter().collect()
 }
@@ -317,7 +322,7 @@ fn deleted_with(graph: &Graph, node: Node<'_>, context: &Context) -> Option<Urn>
     Some(Urn::new(context, graph.key(graph.deleted_with(node.id)?)?))
 }
 
-/// The same, of which it is not known whether it still lives where it did, or in one of these by now.
+/// The record, changed to say that its host is uncertain: the previous host or one of these.
 fn perhaps_in(record: &Record, others: &[Urn]) -> Record {
     let mut all: Vec<Urn> =
         record.deleted_with.iter().chain(&record.perhaps_deleted_with).chain(others).cloned().collect();
@@ -326,12 +331,12 @@ fn perhaps_in(record: &Record, others: &[Urn]) -> Record {
     Record { deleted_with: None, perhaps_deleted_with: all.into(), ..record.clone() }
 }
 
-/// The same, of which it is not known whether it lives where it is to live.
+/// The record, changed to say that its host is uncertain.
 pub(crate) fn somewhere(record: &Record) -> Record {
     perhaps_in(record, &[])
 }
 
-/// The id by which the documents name something that exists, where its driver knows it by another one.
+/// The id by which the documents name an existing object, if the driver uses a different one.
 pub(crate) fn named(node: Node<'_>, state: &ResourceState) -> Option<Arc<str>> {
     let Lifecycle { import, observe, .. } = node.lifecycle;
     observe.as_ref().or(import.as_ref()).filter(|id| state.id.expose() != &***id).cloned()

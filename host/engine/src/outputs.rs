@@ -1,5 +1,5 @@
-//! Names of outputs that are certain before anything is provisioned, so that a placeholder that
-//! reads another is refused in time (SPEC §4).
+//! The names of outputs that are certain before provisioning, so that a placeholder that reads
+//! another name is rejected early (SPEC §4).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use purlin_model::{Recipe, ResourceType, Template, Value};
 use crate::driver::Driver;
 use crate::planner::drivers::requirement_name;
 
-/// What resource types and the manifests of drivers say about outputs.
+/// The outputs that resource types and driver manifests declare.
 #[derive(Default)]
 pub struct KnownOutputs {
     types: HashMap<Arc<str>, Vec<String>>,
@@ -17,7 +17,7 @@ pub struct KnownOutputs {
 }
 
 impl KnownOutputs {
-    /// From what the documents say of resource types.
+    /// Takes the resource types of the documents.
     pub fn new(types: &[ResourceType]) -> Self {
         let named = |t: &ResourceType| Some((t.type_name.as_str().into(), closed(t.outputs.as_ref()?)?));
         Self { types: types.iter().filter_map(named).collect(), drivers: HashMap::new() }
@@ -48,7 +48,7 @@ impl purlin_graph::OutputNames for KnownOutputs {
 /// The properties of a schema that allows no others.
 fn closed(schema: &serde_json::Value) -> Option<Vec<String>> {
     let closed = schema["additionalProperties"] == false || schema["unevaluatedProperties"] == false;
-    // What names match a pattern cannot be listed, nor what other schemas add.
+    // Names that match a pattern or come from other schemas cannot be listed.
     let open = ["patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
     if !closed || open.iter().any(|keyword| !schema[*keyword].is_null()) {
         return None;

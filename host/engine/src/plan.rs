@@ -1,8 +1,8 @@
-//! What is to happen: data only, made by the planner, obeyed by apply.
+//! The plan: pure data that the planner makes and apply executes.
 //!
-//! A plan says it twice. [`Step`]s are for people: one for each resource, and why. Operations are
-//! for the scheduler: what is called and written down, and what waits for what. A replacement is
-//! one step and two operations.
+//! A plan has two views. [`Step`]s are for users: one for each resource, with the reasons.
+//! Operations are for the scheduler: the calls, the records to write, and the order. A replacement
+//! is one step and two operations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,23 +19,23 @@ use crate::holding::Lost;
 use crate::recorded::Recorded;
 use crate::secrets::Vault;
 
-/// What happens to a resource (SPEC §9).
+/// The action for a resource (SPEC §9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// It is made.
+    /// Create the resource.
     Create,
-    /// It is changed in place.
+    /// Update the resource in place.
     Update,
-    /// A new one takes its place.
+    /// Replace the resource with a new one.
     Replace,
-    /// It is deleted, or forgotten where it is retained.
+    /// Delete the resource, or forget it if it is retained.
     Delete,
-    /// It is looked at.
+    /// Read the resource.
     Read,
-    /// What exists already is taken over.
+    /// Adopt an existing object.
     Adopt,
-    /// Nothing.
+    /// Leave the resource alone.
     None,
 }
 
@@ -57,19 +57,19 @@ impl Action {
 /// One input or output that changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// JSON Pointer into `{values, secrets, params, account}`; of what was read, into
-    /// `{values, outputs}`.
+    /// A JSON Pointer into `{values, secrets, params, connection, account}`, or into `{values,
+    /// outputs}` for a resource that was read.
     pub path: String,
-    /// What is recorded; `None` where there was nothing.
+    /// The recorded value; `None` if there was none.
     pub before: Option<Value>,
-    /// What it becomes, perhaps unknown; `None` where there will be nothing.
+    /// The new value, possibly unknown; `None` if the value is removed.
     pub after: Option<Value>,
-    /// Whether it forces a replacement.
+    /// Whether the change forces a replacement.
     pub replaces: bool,
 }
 
 impl Change {
-    /// Whether the new value only exists after provisioning.
+    /// Whether the new value exists only after provisioning.
     pub fn is_unknown(&self) -> bool {
         self.after.as_ref().is_some_and(Value::has_unknown)
     }
@@ -80,7 +80,7 @@ impl Change {
     }
 }
 
-/// Data that goes with a resource.
+/// The data that is lost with a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     pub(crate) what: Lost,
@@ -88,41 +88,41 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// What is lost.
+    /// The data.
     pub fn what(&self) -> &Lost {
         &self.what
     }
 
-    /// Whether the documents allow it (`lifecycle.allow_data_loss`), or somebody did
-    /// ([`Plan::allow_losses`]).
+    /// Whether the documents (`lifecycle.allow_data_loss`) or a user ([`Plan::allow_losses`]) allow
+    /// the loss.
     pub fn is_allowed(&self) -> bool {
         self.allowed
     }
 }
 
-/// What happens to one resource, and why.
+/// The action for one resource, with the reasons.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The resource's key.
     pub key: Key,
     /// Its URN.
     pub urn: Urn,
-    /// What happens.
+    /// The action.
     pub action: Action,
-    /// Why, the main reason first.
+    /// The reasons, the main one first.
     pub reasons: Vec<Reason>,
-    /// What changes.
+    /// The changes.
     pub changes: Vec<Change>,
-    /// The name under which it was recorded before, where it moves.
+    /// The previous name of the record, if the resource is renamed.
     pub moved_from: Option<Urn>,
-    /// Whether the old one goes before the new one is made.
+    /// Whether the old resource is deleted before the new one is created.
     pub delete_before_replace: bool,
-    /// Whether it waits for something that no document declares, so that nothing is done about it: its
-    /// reasons say for what.
+    /// Whether the resource waits for something that no document declares, so that this run leaves
+    /// it alone. Its reasons say what it waits for.
     pub waits: bool,
-    /// Whether this run is not about it: nobody looked whether anything is to be done.
+    /// Whether this run excludes the resource, so that it was not checked at all.
     pub left_out: bool,
-    /// Boxed, as few steps have one.
+    /// Boxed, since few steps have one.
     pub(crate) loss: Option<Box<Loss>>,
 }
 
@@ -143,122 +143,123 @@ impl Step {
         }
     }
 
-    /// The data that it loses; none where it loses none. Unknown, and so none, in a plan that was
-    /// made offline.
+    /// The data that the step loses, if any. Always `None` in an offline plan, which cannot know
+    /// it.
     pub fn loss(&self) -> Option<&Loss> {
         self.loss.as_deref()
     }
 }
 
-/// How long a system may take to show a new resource, where no policy says so.
+/// How long a system may take to show a new resource, unless a policy says otherwise.
 pub const GRACE: Duration = Duration::from_secs(30);
 
-/// Inputs ready to be used.
+/// Inputs that are ready for use.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
-    /// As the driver gets them: what its `check` returned.
+    /// The inputs for the driver, as its `check` returned them.
     pub inputs: Inputs,
-    /// Digest of the inputs before `check`, the recipe and the driver.
+    /// The digest of the inputs before `check`, the recipe and the driver.
     pub digest: [u8; 32],
-    /// Outputs that an update leaves as they are, as the driver promised.
+    /// The outputs that an update leaves unchanged, as the driver promised.
     pub stable: Vec<String>,
 }
 
-/// One thing that the scheduler has done.
+/// One task for the scheduler.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
-    /// Its step.
+    /// The index of its step.
     pub step: u32,
-    /// Its node, but for what is no longer in the graph.
+    /// Its node; `None` if the resource is no longer in the graph.
     pub node: Option<NodeId>,
-    /// What is done.
+    /// The work.
     pub work: Work,
-    /// Operations that have to be done before, by index.
+    /// The indexes of the operations that must be done before.
     pub after: Vec<u32>,
 }
 
-/// What an operation does.
+/// The work of an operation.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
-    /// Nothing is called. What is written down about the resource follows the graph, and with
-    /// `prepared` the digest that it is known by.
+    /// Calls nothing. The record follows the graph and, with `prepared`, gets a new digest.
     Keep { prepared: Option<Box<Prepared>> },
-    /// It lies outside of what this run is about; whoever depends on it reads what is recorded.
+    /// The resource is outside the scope of this run. Its dependents read the recorded values.
     Pass,
-    /// Makes the resource.
+    /// Creates the resource.
     Create {
-        /// The inputs, where all were known when the plan was made.
+        /// The inputs, if all were known when the plan was made.
         prepared: Option<Box<Prepared>>,
-        /// What becomes of the one that is there.
+        /// What happens to the existing resource.
         instead_of: InsteadOf,
-        /// Whether one that is there is replaced whatever the inputs turn out to be.
+        /// Whether an existing resource is replaced regardless of its final inputs.
         certain: bool,
-        /// What it lives in (`deleted_with`): where that one is replaced after all, so is this one.
+        /// Its host (`deleted_with`): if the host is really replaced, so is this resource.
         with: Option<Urn>,
     },
-    /// Changes it in place.
+    /// Updates the resource in place.
     Update {
-        /// The inputs, where all were known when the plan was made.
+        /// The inputs, if all were known when the plan was made.
         prepared: Option<Box<Prepared>>,
-        /// Even where nothing changed.
+        /// Whether to update even if nothing changed.
         always: bool,
     },
-    /// Records what others made as ours.
+    /// Adopts an existing object.
     Adopt {
-        /// As it was found.
+        /// The record of the object as it was found.
         found: Box<Record>,
     },
-    /// Looks at what others manage, by the driver's id.
+    /// Reads a resource that others manage.
     Observe {
-        /// The driver's id.
+        /// The provider id.
         id: Arc<str>,
-        /// What was found while planning; none where inputs were not known.
+        /// The object that was found during planning; `None` if the inputs were unknown then.
         found: Option<Box<Record>>,
     },
-    /// Deletes what is recorded, or only forgets it.
+    /// Deletes a recorded resource, or only forgets it.
     Delete {
-        /// Which record.
+        /// The id of the record.
         id: RecordId,
         /// Whether the driver is called.
         call: bool,
-        /// Whether it goes with something else: where it did, it is gone already, else the driver is called.
+        /// Whether the resource is deleted together with its host. If the host was deleted, this
+        /// resource is already gone; otherwise the driver is called.
         goes_with: bool,
-        /// Whether the record stays as absent, because a new one takes its place.
+        /// Whether the record stays, as absent, because a new resource follows.
         stays: bool,
-        /// What is to go with it, which says what is lost. What went is found out when it was deleted.
+        /// The resources that are deleted with it, for the report of data loss. The actual list is
+        /// determined after the deletion.
         also: Vec<RecordId>,
     },
-    /// Reads the resource and records what was found.
+    /// Reads the resource and records the result.
     Refresh {
-        /// How long after its creation it may be missing before it counts as gone.
+        /// How long after its creation the resource may be missing before it counts as gone.
         grace: Duration,
     },
-    /// Finds out what became of a call that was interrupted.
+    /// Finds out the outcome of an interrupted call.
     Recover {
         /// The record that the call was about.
         id: RecordId,
-        /// Whether nothing may be called that has effects.
+        /// Whether calls with effects are forbidden.
         look_only: bool,
     },
-    /// It is not known whether it exists, so that nothing can be done.
+    /// It is unknown whether the resource exists, so nothing can be done.
     Undecided,
 }
-/// What becomes of the resource that is there when a new one is made.
+/// What happens to the existing resource when a new one is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InsteadOf {
-    /// None is there.
+    /// There is no existing resource.
     Nothing,
-    /// It is deleted before, by an operation of its own.
+    /// Another operation deletes it first.
     Deleted,
-    /// It becomes an old copy with this number. If the inputs, known at last, ask for less, less
-    /// is done.
+    /// It becomes an old copy with this number. If the inputs, once known, require less than a
+    /// replacement, less is done.
     Copy(u32),
-    /// It is forgotten, as it is retained.
+    /// It is forgotten, since it is retained.
     Forgotten,
 }
 
 impl Work {
-    /// What people are told that it does.
+    /// The action as reported to users.
     pub(crate) fn action(&self) -> Action {
         match self {
             Self::Keep { .. } | Self::Pass => Action::None,
@@ -272,31 +273,31 @@ impl Work {
     }
 }
 
-/// How many resources meet which fate.
+/// The number of resources for each action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Tally {
-    /// To be made.
+    /// Resources to create.
     pub create: usize,
-    /// To be changed in place.
+    /// Resources to update in place.
     pub update: usize,
-    /// To be replaced.
+    /// Resources to replace.
     pub replace: usize,
-    /// To be deleted.
+    /// Resources to delete.
     pub delete: usize,
-    /// To be looked at.
+    /// Resources to read.
     pub read: usize,
-    /// To be taken over.
+    /// Resources to adopt.
     pub adopt: usize,
-    /// To be left alone.
+    /// Resources to leave alone.
     pub none: usize,
-    /// To be left alone because they wait for something that no document declares; not among `none`.
+    /// Resources that wait for something that no document declares; not included in `none`.
     pub waiting: usize,
-    /// Of those that are deleted or replaced: the ones that lose data.
+    /// The deleted or replaced resources that lose data.
     pub loses_data: usize,
 }
 
 impl Tally {
-    /// Whether anything is to change.
+    /// Whether the plan changes anything.
     pub fn changes(self) -> bool {
         self.create + self.update + self.replace + self.delete + self.read + self.adopt > 0
     }
@@ -314,72 +315,74 @@ impl Tally {
     }
 }
 
-/// Something to tell people about a plan that stops nothing.
+/// A remark about a plan that does not prevent its execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The resource.
     pub key: Key,
-    /// What.
+    /// The text.
     pub message: String,
 }
 
-/// A resource that seems to have another name now: what is to be deleted is just like what is to be
-/// made. It is suggested, never done (SPEC §9, Rename).
+/// A resource that seems to have been renamed: one resource to delete is identical to one to
+/// create. The rename is only suggested, never performed (SPEC §9, Rename).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suggestion {
-    /// What would be deleted.
+    /// The resource that would be deleted.
     pub from: Key,
-    /// What would be made.
+    /// The resource that would be created.
     pub to: Key,
 }
 
-/// Everything that is to happen, in order.
+/// Everything that a run does, in order.
 pub struct Plan {
-    /// Where.
+    /// The context of the deployment.
     pub context: Context,
-    /// The steps: by level and key, then what is deleted, dependents first.
+    /// The steps: ordered by level and key, then the deletions, dependents first.
     pub steps: Vec<Step>,
-    /// Advice of drivers, and what is left undecided.
+    /// Warnings from drivers, and calls that remain undecided.
     pub warnings: Vec<Warning>,
     /// Resources that seem to have been renamed.
     pub suggestions: Vec<Suggestion>,
-    /// Whether no driver was asked: such a plan is for looking at only.
+    /// Whether the plan was made without driver calls. Such a plan cannot be applied.
     pub offline: bool,
-    /// Whether it is what is left of a deployment that was begun, under the id of that deployment.
+    /// Whether the plan completes a deployment that was begun, under the same id.
     pub goes_on: bool,
-    /// Written down before anything else: what was found while the plan was made, and moves.
+    /// Changes to record before anything else: resources found during planning, and moves.
     pub(crate) prelude: Vec<purlin_state::Change>,
     pub(crate) operations: Vec<Operation>,
     pub(crate) graph: Option<Arc<Graph>>,
-    /// What is used where a call with recorded inputs fails.
+    /// The inputs to use if a call with the recorded inputs fails.
     pub(crate) current: Option<CurrentInputs>,
-    /// As it is once the prelude is written down.
+    /// The records after the prelude is written.
     pub(crate) recorded: Arc<Recorded>,
     pub(crate) drivers: DriverSet,
-    /// What `check` made of inputs that were not all known: what it drew then is to be used once
-    /// they are.
+    /// The results of `check` for inputs that were partly unknown. The values drawn then are used
+    /// once all inputs are known.
     pub(crate) drafts: HashMap<NodeId, Prepared>,
-    /// What the schemas of resource types and drivers say.
+    /// The schemas of resource types and drivers.
     pub(crate) rules: Arc<crate::rules::Rules>,
-    /// What was read from secret stores, and reads what is still needed.
+    /// The secrets that were read from stores, and the means to read more.
     pub(crate) vault: Arc<Vault>,
-    /// Of the state before the prelude.
+    /// The fingerprint of the state before the prelude.
     pub(crate) fingerprint: [u8; 32],
-    /// Whether more may exist than is recorded: then a resource is looked for before it is created.
+    /// Whether more resources may exist than are recorded. Each resource is then looked for before
+    /// it is created.
     pub(crate) doubted: bool,
-    /// Whether that is over once everything was carried out.
+    /// Whether that doubt ends once the whole plan was executed.
     pub(crate) ends_doubt: bool,
 }
 
 /// Drivers by the requirement that they satisfy.
 pub(crate) type DriverSet = HashMap<Arc<str>, Arc<dyn Driver>>;
 
-/// Whether a record is that of an installation, and no stand-in for one of another environment.
+/// Whether a record belongs to an installation, and not to a use of an installation in another
+/// environment.
 pub(crate) fn is_installation(record: &Record) -> bool {
     record.share.as_ref().is_some_and(|share| share.uses.is_none())
 }
 
-/// Whether what a step is about is no longer there afterwards, or is a stand-in for something else.
+/// Whether the object of a step no longer exists afterwards, or is a use of another installation.
 pub(crate) fn ends(step: &Step, graph: Option<&Graph>) -> bool {
     let node = || graph?.node(graph?.find(step.key.as_str())?)?.installation;
     let stands_in = || node().is_some_and(|installation| installation.share.uses.is_some());
@@ -387,14 +390,14 @@ pub(crate) fn ends(step: &Step, graph: Option<&Graph>) -> bool {
 }
 
 impl Plan {
-    /// Whether it deletes what is recorded under a URN now, or an old copy of it.
+    /// Whether the plan deletes the current resource of a URN or an old copy of it.
     pub(crate) fn deletes(&self, urn: &Urn) -> bool {
         let deletes =
             |operation: &Operation| matches!(&operation.work, Work::Delete { id, .. } if id.urn == *urn);
         self.operations.iter().any(deletes)
     }
 
-    /// How many resources meet which fate.
+    /// The number of resources for each action.
     pub fn summary(&self) -> Tally {
         let mut tally = Tally::default();
         for step in self.steps.iter().filter(|step| !step.left_out) {
@@ -407,29 +410,29 @@ impl Plan {
         tally
     }
 
-    /// Whether there is nothing to do at all: no call, nothing to write down that people care about.
+    /// Whether there is nothing to do: no calls, and no renames.
     pub fn is_empty(&self) -> bool {
         !self.summary().changes() && self.steps.iter().all(|step| step.moved_from.is_none())
     }
 
-    /// The steps that lose data. A plan is carried out only once each of these losses is allowed.
+    /// The steps that lose data. A plan is executed only once each of these losses is allowed.
     pub fn losses(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(|step| step.loss.is_some())
     }
 
-    /// The resources whose data would be lost, and of which neither the documents nor anybody else
-    /// allow that. While there are any, [`apply`](crate::apply()) refuses the plan.
+    /// The resources whose loss of data neither the documents nor the user have allowed. As long as
+    /// there are any, [`apply`](crate::apply()) rejects the plan.
     pub fn losses_not_allowed(&self) -> Vec<Key> {
         let open = |step: &&Step| step.loss.as_ref().is_some_and(|loss| !loss.allowed);
         let mut keys: Vec<Key> = self.steps.iter().filter(open).map(|step| step.key.clone()).collect();
-        // An old copy has the key of what took its place.
+        // An old copy has the same key as its successor.
         keys.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
         keys.dedup();
         keys
     }
 
-    /// Allows the loss of the data of these resources, which a person was shown by name and agreed
-    /// to lose. Of others it says nothing.
+    /// Allows the loss of the data of these resources, which the user saw by name and confirmed.
+    /// Other losses stay as they are.
     pub fn allow_losses(&mut self, keys: &[Key]) {
         for step in self.steps.iter_mut().filter(|step| keys.contains(&step.key)) {
             if let Some(loss) = &mut step.loss {
@@ -438,8 +441,8 @@ impl Plan {
         }
     }
 
-    /// The recorded resources that go because the documents no longer ask for them, each with the
-    /// id of the deployment that last changed it.
+    /// The recorded resources that are deleted because the documents no longer contain them, each
+    /// with the id of the deployment that last changed it.
     pub fn departing(&self) -> Vec<(Key, Arc<str>)> {
         let left = |reason: &Reason| matches!(reason, Reason::LeftDocuments { .. });
         let departing = self.steps.iter().filter(|step| step.reasons.iter().any(left));
@@ -450,7 +453,7 @@ impl Plan {
         departing.filter_map(deployment).collect()
     }
 
-    /// Says of each resource that goes why the documents no longer ask for it, where that is known.
+    /// Adds the reason why the documents no longer contain each deleted resource, if that is known.
     pub fn explain_departures(&mut self, mut why: impl FnMut(&Key) -> Option<Departure>) {
         for step in &mut self.steps {
             for reason in &mut step.reasons {
@@ -461,28 +464,28 @@ impl Plan {
         }
     }
 
-    /// How many operations are announced while it is carried out: a replacement counts as two.
+    /// The number of operations that are reported during the run. A replacement counts as two.
     pub fn announced(&self) -> usize {
         self.operations.iter().filter(|operation| operation.work.action() != Action::None).count()
     }
 
-    /// The graph that it was made from; none where only records matter.
+    /// The graph of the plan; `None` if the plan was made from records alone.
     pub fn graph(&self) -> Option<&Graph> {
         self.graph.as_deref()
     }
 
-    /// Whether a step deletes or replaces an installation, or has it stand for another one from then on.
+    /// Whether a step deletes or replaces an installation, or turns it into a use of another one.
     pub fn ends_installation(&self, step: &Step) -> bool {
         let is_one = self.recorded(&step.urn).is_some_and(is_installation);
         is_one && ends(step, self.graph())
     }
 
-    /// What is recorded of a resource, as the plan was made from it.
+    /// The record of a resource, as the plan was made from it.
     pub fn recorded(&self, urn: &Urn) -> Option<&Record> {
         self.recorded.current(urn).map(|record| &**record)
     }
 
-    /// By which the state is known that it was made from.
+    /// The fingerprint of the state from which the plan was made.
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint
     }

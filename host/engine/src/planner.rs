@@ -1,8 +1,9 @@
-//! Compares a graph with recorded state: what is to happen to each resource, and why. No effects.
+//! Compares a graph with the recorded state and decides the action for each resource, with reasons.
+//! Without effects.
 //!
-//! Three rooms, one after the other. `look` and `decide` settle each resource's fate, level by
-//! level, with what is known of the levels before. `operations` turns fates into operations and
-//! says what waits for what. Nothing else decides anything.
+//! The planner works in three stages. `look` and `decide` settle the fate of each resource, level
+//! by level, with the values known from the previous levels. `operations` turns fates into
+//! operations and orders them. No other code decides anything.
 
 mod aliases;
 mod base;
@@ -57,43 +58,42 @@ pub use upkeep::{read, recover, refresh};
 pub use used::Users;
 pub use validate::validate;
 
-/// How a plan is made.
+/// The options of a plan.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
-    /// Asks no driver: inputs are not checked, and drivers that are missing do not matter. Such a
-    /// plan is for looking at; apply refuses it.
+    /// Calls no drivers: inputs are not checked, and missing drivers do not matter. Apply rejects
+    /// such a plan.
     pub offline: bool,
-    /// Driver calls at the same time.
+    /// The maximum number of concurrent driver calls.
     pub parallelism: usize,
-    /// Provisions every resource, also where nothing changed.
+    /// Provisions every resource, even if nothing changed.
     pub full: bool,
-    /// Leaves in place what the documents no longer ask for.
+    /// Keeps resources that the documents no longer contain.
     pub keep_removed: bool,
-    /// Leaves in place, too, what others use in other environments: it goes when the last of them does. Otherwise
-    /// nothing that they use may go.
+    /// Also keeps resources that other environments use, until their last user is gone. Otherwise a
+    /// plan that deletes them is an error.
     pub orphan_shared: bool,
-    /// Which resources it is about.
+    /// The resources that the plan covers.
     pub scope: Scope,
-    /// Resources to replace whatever their inputs say, named as in [`Scope`].
+    /// Resources to replace regardless of their inputs, named as in [`Scope`].
     pub replace: Vec<String>,
-    /// Resources that exist and are to be taken over, named as in [`Scope`], each with the
-    /// driver's id.
+    /// Existing objects to adopt, named as in [`Scope`], each with its provider id.
     pub import: Vec<(String, Arc<str>)>,
     /// Resources to leave alone in this run, each with the reason. Resources that need one of them
-    /// wait while it does not exist.
+    /// wait as long as it does not exist.
     pub held: Arc<HashMap<Urn, Reason>>,
-    /// Takes over what is to be taken over, and changes nothing else.
+    /// Adopts the objects to adopt, and changes nothing else.
     pub import_only: bool,
-    /// What drivers' `check` returned when the plan was first made, so that what it drew then is
-    /// used now.
+    /// The results of the drivers' `check` when the plan was first made, so that the values drawn
+    /// then are used again.
     pub drawn: Drawn,
-    /// What the schemas of resource types and drivers say.
+    /// The schemas of resource types and drivers.
     pub rules: Arc<Rules>,
-    /// Where secrets are read that definitions only name; offline none is.
+    /// The stores of secrets that definitions only name. Not read if the plan is offline.
     pub stores: Arc<dyn SecretStores>,
 }
 
-/// Inputs that `check` returned, by URN, each with the digest of what it was asked about.
+/// The inputs that `check` returned, by URN, each with the digest of its arguments.
 pub type Drawn = Arc<HashMap<Urn, ([u8; 32], Inputs)>>;
 
 impl Default for PlanOptions {
@@ -116,11 +116,12 @@ impl Default for PlanOptions {
     }
 }
 
-/// Plans to make what exists as the graph says.
+/// Makes a plan that brings the real resources in line with the graph.
 ///
 /// # Errors
 /// [`Error::Documents`] with every fault that evaluation and the drivers' `check` found, and with
-/// everything protected that would go; [`Error::Integrity`] when the records contradict each other.
+/// every protected resource that would be deleted; [`Error::Integrity`] if the records contradict
+/// each other.
 pub async fn plan(
     graph: Arc<Graph>,
     context: &Context,
@@ -219,7 +220,7 @@ pub async fn plan(
             return Err(Error::Documents(rules::once(planner.errors)));
         }
         let Planner { decided, step_of, drafts, mut warnings, board, .. } = planner;
-        // Nobody reads the values of resources any more, and there are many.
+        // The values are no longer needed and take much memory.
         drop(board);
         warnings.extend(undecided::warnings(&recorded));
         warnings.extend(kept.iter().cloned());
@@ -227,7 +228,8 @@ pub async fn plan(
         let scope = in_scope.as_ref();
         let left_alone = decided.iter().filter(|(step, work)| matches!(work, Work::Pass) && !step.left_out);
         let left_alone = left_alone.map(|(step, _)| &step.urn);
-        // What may have been made needs what it was made from, wherever this run does not see to it.
+        // A resource that may have been created still needs its dependencies if this run does not
+        // handle it.
         let seen_to: HashSet<&Urn> = decided
             .iter()
             .filter(|(_, work)| !matches!(work, Work::Pass))
@@ -257,13 +259,13 @@ pub async fn plan(
         let operations::Built { steps, operations, blocked } =
             operations::build(Some(&graph), &recorded, scope, decided, &step_of, &removed, &mut warnings)?;
         if waits::block(&graph, context, &recorded, &turned, &mut waiting, blocked) {
-            // What was to go with something that waits now may stay with it.
+            // A resource that was to be deleted with one that now waits may stay with it.
             forced.clone_from(&requested);
             continue;
         }
-        // In which order things are replaced follows from all decisions, and may change some.
+        // The order of replacements depends on all decisions, and can change some of them.
         let mut homeless = operations::homeless(&graph, context, &recorded, &steps, &operations);
-        // What cannot be replaced, such as what is undecided, stays as it was decided.
+        // Resources that cannot be replaced, such as undecided ones, keep their decision.
         homeless.retain(|(urn, _)| !forced.contains_key(urn));
         if homeless.is_empty() {
             break (steps, operations, warnings, drafts);
@@ -287,13 +289,14 @@ pub async fn plan(
         if !errors.is_empty() {
             return Err(Error::Documents(errors));
         }
-        // They are only called where that stays after all which these go with.
+        // These drivers are called only if the host is kept after all, so missing ones are no
+        // error.
         drop(drivers::of_records(to_go_with(&recorded, &operations), "delete", drivers, &mut set).await);
         losses::mark(&recorded, &mut steps, &operations, Some(&graph), drivers, &set).await;
     }
     operations.shrink_to_fit();
     let vault = Arc::new(vault);
-    // What a lost answer was about is not looked at by its record.
+    // A resource with a lost response is not read through its record.
     let ends_doubt = doubted && is_whole && recorded.all_pending().next().is_none();
     Ok(Plan {
         current: Some(CurrentInputs::of_plan(&graph, &rules, &vault)),
@@ -326,14 +329,14 @@ fn named_later(old: &Urn, new: &Key) -> Option<Warning> {
     Some(Warning { key: old.key()?, message })
 }
 
-/// Whether this very deployment, which was begun before, has provisioned a resource already. What is done
-/// although nothing changed is done once.
+/// Whether this same deployment, which was begun before, already provisioned a resource. A forced
+/// update is done only once in a deployment.
 fn is_done(record: &purlin_state::Record, context: &Context) -> bool {
     record.deployment == context.deployment && record.status == purlin_state::Status::Ready
 }
 
 /// # Errors
-/// For each resource that is to be replaced, and that the run is not about.
+/// For each resource that is to be replaced but is outside the scope of the run.
 fn left_out(replace: &HashSet<Urn>, in_scope: Option<&HashSet<Urn>>) -> Result<(), Error> {
     let is_left_out = |urn: &&Urn| in_scope.is_some_and(|scope| !scope.contains(*urn));
     let mut keys: Vec<_> = replace.iter().filter(is_left_out).filter_map(Urn::key).collect();
@@ -345,7 +348,7 @@ fn left_out(replace: &HashSet<Urn>, in_scope: Option<&HashSet<Urn>>) -> Result<(
     if keys.is_empty() { Ok(()) } else { Err(Error::Documents(keys.iter().map(error).collect())) }
 }
 
-/// The URNs that names stand for.
+/// The URNs that the names stand for.
 fn named(
     names: &[String],
     role: Role,
@@ -358,8 +361,8 @@ fn named(
     Ok(named.unwrap_or_default())
 }
 
-/// Records that some operation will delete by a call: all that are there now, or will be when a
-/// new one has taken their place.
+/// The records that some operation deletes with a call, including those that become old copies
+/// first.
 fn to_delete<'a>(
     recorded: &'a Recorded,
     operations: &'a [Operation],
@@ -367,7 +370,7 @@ fn to_delete<'a>(
     deleted(recorded, operations, |work| matches!(work, Work::Delete { call: true, .. }))
 }
 
-/// Records of what is to be gone with something else.
+/// The records of resources that are deleted together with their hosts.
 fn to_go_with<'a>(
     recorded: &'a Recorded,
     operations: &'a [Operation],
@@ -389,9 +392,10 @@ fn deleted<'a>(
     })
 }
 
-/// What goes and what comes that are just like each other. Each comes after the other went, where
-/// that forms no loop: a driver may well take the one for the other, whatever their types are called.
-/// Pairs of one type of which each is like one other only are suggested to be the same.
+/// Orders deletions and creations of identical resources: each creation comes after the deletions,
+/// unless that forms a cycle, because a driver could mistake one object for the other, even across
+/// types. If a deletion and a creation of the same type match only each other, they are suggested
+/// as a rename.
 fn alike(
     recorded: &Recorded,
     steps: &[Step],
@@ -433,12 +437,12 @@ fn alike(
     }
     let mut groups: Vec<(Vec<u32>, Vec<u32>)> =
         groups.into_values().filter(|(_, come)| !come.is_empty()).collect();
-    // A map has no order, and a plan has one.
+    // Maps are unordered, but a plan must be deterministic.
     groups.sort_unstable();
     let mut suggestions = Vec::new();
     let mut left = MANY_ALIKE;
     for (gone, come) in groups {
-        // Each pair is looked at along the whole plan.
+        // Each pair costs a walk through the whole plan.
         if let Some(fewer) = left.checked_sub(gone.len() * come.len()) {
             left = fewer;
             for (before, after) in gone.iter().flat_map(|gone| come.iter().map(move |come| (*gone, *come))) {
@@ -460,13 +464,13 @@ fn alike(
     suggestions
 }
 
-/// By what resources are alike: the driver, and digest of the inputs.
+/// Two resources are alike if they have the same driver and the same digest of inputs.
 type Likeness = (Arc<str>, [u8; 32]);
 
-/// Of more pairs than these of what goes and comes and is alike, the others are left to themselves.
+/// The maximum number of pairs that are ordered; further pairs are not ordered.
 const MANY_ALIKE: usize = 1_000;
 
-/// A plan in the making.
+/// A plan under construction.
 struct Planner<'a> {
     graph: Arc<Graph>,
     context: &'a Context,
@@ -475,26 +479,26 @@ struct Planner<'a> {
     /// Resources that are left alone, each with its reasons.
     waiting: HashMap<NodeId, Vec<Reason>>,
     turned: &'a Turned<'a>,
-    /// Resources to replace whatever their inputs say, each with the reason.
+    /// Resources to replace regardless of their inputs, each with the reason.
     forced: &'a HashMap<Urn, Reason>,
-    /// Ids to take over.
+    /// The provider ids to adopt.
     import: &'a HashMap<Urn, Arc<str>>,
     options: &'a PlanOptions,
     board: Board,
     drivers: &'a DriverSet,
-    /// What the answers of drivers came to.
+    /// The total size of the drivers' answers.
     total: Arc<Total>,
     vault: &'a Vault,
     decided: Decisions,
     drafts: HashMap<NodeId, Prepared>,
     step_of: Vec<u32>,
     errors: Vec<Diagnostic>,
-    /// Grants that are lacking.
+    /// The missing grants.
     wanted: Vec<reach::Wanted>,
-    /// What the resources of this level that want secrets of stores evaluate to.
+    /// The evaluated inputs of the resources of this level that need store secrets.
     resolved: HashMap<NodeId, Result<purlin_graph::Inputs, Vec<Diagnostic>>>,
     warnings: Vec<Warning>,
-    /// Nothing is planned, only documents are checked: no driver is asked for what exists.
+    /// Whether only the documents are checked: no driver is called about existing resources.
     validating: bool,
 }
 
@@ -519,7 +523,7 @@ impl Planner<'_> {
                         self.invalid(&question, inputs);
                         continue;
                     }
-                    // Whether it can be provisioned is not the question yet.
+                    // Validation does not ask whether the resource can be provisioned.
                     if self.validating {
                         continue;
                     }
@@ -532,7 +536,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Reads what the resources of a level want of secret stores, all at once.
+    /// Reads the store secrets of all resources of a level at once.
     async fn read_secrets(&mut self, level: &[NodeId]) {
         let graph = Arc::clone(&self.graph);
         let mut wanted = Vec::new();
@@ -555,13 +559,14 @@ impl Planner<'_> {
         }
     }
 
-    /// What a resource is made from, as far as the board knows what it reads.
+    /// The inputs of a resource, as far as the board knows the values that it reads.
     fn evaluate(&self, id: NodeId) -> Result<purlin_graph::Inputs, Vec<Diagnostic>> {
         let Self { graph, board, drivers, .. } = self;
         graph.evaluate(id, &evaluate::Reading { graph, board, drivers })
     }
 
-    /// What a node gives; where its workload's document cannot be made of it, that is an error.
+    /// Records the values of a node. It is an error if the document of its workload cannot be built
+    /// from them.
     fn know(&mut self, node: Node<'_>, inputs: &Inputs, known: Known) {
         if let Err(error) = workload::check(node.key, &inputs.params, &known.outputs) {
             let at = &node.recipe.location;
@@ -582,7 +587,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Records a decision without adoption or order.
+    /// Records a decision without an adoption or a forced order.
     fn settle(&mut self, node: NodeId, step: Step, work: Work) {
         self.push(Decided { node, step, work, adopt: None, forced_order: false });
     }

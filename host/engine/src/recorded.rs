@@ -1,5 +1,5 @@
-//! What is recorded in an environment, whole and indexed (SPEC §10). No run starts from records
-//! that contradict each other.
+//! The complete records of an environment, with indexes (SPEC §10). No run starts from records that
+//! contradict each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -12,27 +12,27 @@ use crate::circles::Dependence;
 use crate::error::Error;
 use crate::operate::somewhere;
 
-/// Records by URN, old copies apart, and calls whose outcome is not known.
+/// Current records by URN, old copies, and pending calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorded {
     current: HashMap<Urn, Arc<Record>>,
     superseded: BTreeMap<RecordId, Arc<Record>>,
     pending: BTreeMap<RecordId, Arc<Intent>>,
     unmet: BTreeMap<Urn, Arc<Unmet>>,
-    /// What may live in something, by the name of that.
+    /// The possible guests of each host, by the URN of the host.
     guests: HashMap<Urn, BTreeSet<RecordId>>,
-    /// The records by the real thing that each is about, as [`thing`] numbers it.
+    /// The records by their real object, as numbered by [`thing`].
     things: HashMap<u64, Vec<Arc<Record>>>,
     pool: Pool,
-    /// Whether the records may be older than what is real.
+    /// Whether the records may be older than the real state.
     doubted: bool,
 }
 
 impl Recorded {
-    /// Indexes what a store gave.
+    /// Indexes the snapshot of a store.
     ///
     /// # Errors
-    /// [`Error::Integrity`] as [`Self::verify`], and when one record is there twice.
+    /// [`Error::Integrity`] as for [`Self::verify`], and if a record occurs twice.
     pub(crate) fn new(snapshot: Snapshot) -> Result<Self, Error> {
         let mut recorded = Self { doubted: snapshot.doubt.is_some(), ..Self::default() };
         for record in snapshot.records {
@@ -49,8 +49,8 @@ impl Recorded {
         Ok(recorded)
     }
 
-    /// Whether every URN is one, each dependency is recorded, current records form no loop, and
-    /// each pending change or deletion has its resource.
+    /// Checks that every URN names a resource, every dependency is recorded, current records form
+    /// no cycle, and each pending update or deletion has a record.
     pub(crate) fn verify(&self) -> Result<(), Error> {
         for record in self.records() {
             if !record.urn.has_key() {
@@ -94,84 +94,84 @@ impl Recorded {
         self.current.get(urn)
     }
 
-    /// A record.
+    /// The record with this id.
     pub(crate) fn get(&self, id: &RecordId) -> Option<&Arc<Record>> {
         if id.superseded.is_some() { self.superseded.get(id) } else { self.current.get(&id.urn) }
     }
 
-    /// The call on a record whose outcome is not known.
+    /// The pending call on a record.
     pub(crate) fn pending(&self, id: &RecordId) -> Option<&Arc<Intent>> {
         self.pending.get(id)
     }
 
-    /// What an interrupted call may have made under an id, and nobody knows.
+    /// The record of the resource that an interrupted call may have created under an id.
     pub(crate) fn perhaps_made_as(&self, id: &RecordId) -> Option<&Record> {
         self.pending(id).and_then(|intent| perhaps_made_by(intent))
     }
 
-    /// Whether a call that was interrupted may have made something that nobody knows.
+    /// Whether an interrupted call may have created a resource under an id.
     pub(crate) fn is_perhaps_made(&self, id: &RecordId) -> bool {
         self.perhaps_made_as(id).is_some()
     }
 
-    /// Whether a call whose outcome is not known may have deleted something.
+    /// Whether a pending call may have deleted the resource.
     pub(crate) fn is_perhaps_deleted(&self, id: &RecordId) -> bool {
         self.pending(id).is_some_and(|intent| matches!(intent.operation, Operation::Delete(_)))
     }
 
-    /// What interrupted calls may have made and nobody knows, by record. It needs what it was made from, as
-    /// everything does that is recorded.
+    /// The resources that interrupted calls may have created. They need their dependencies like all
+    /// recorded resources.
     pub(crate) fn perhaps_made(&self) -> impl Iterator<Item = &Record> {
         self.all_pending().filter_map(|intent| perhaps_made_by(intent))
     }
 
-    /// All records, and what interrupted calls may have made.
+    /// All records, and the resources that interrupted calls may have created.
     pub(crate) fn recorded_or_perhaps_made(&self) -> impl Iterator<Item = &Record> {
         self.records().map(|record| &**record).chain(self.perhaps_made())
     }
 
-    /// All calls whose outcome is not known, by record.
+    /// All pending calls, by record id.
     pub(crate) fn all_pending(&self) -> impl Iterator<Item = &Arc<Intent>> {
         self.pending.values()
     }
 
-    /// What is in the way of a resource, recorded or not, since the last run that was about it.
+    /// The obstacle of a resource, recorded or not, since the last run that covered it.
     pub(crate) fn unmet(&self, urn: &Urn) -> Option<&Arc<Unmet>> {
         self.unmet.get(urn)
     }
 
-    /// All resources that are not as the documents want them, by URN.
+    /// All resources that do not match the documents, by URN.
     pub(crate) fn all_unmet(&self) -> impl Iterator<Item = &Arc<Unmet>> {
         self.unmet.values()
     }
 
-    /// Current records, in no order.
+    /// All current records, in no particular order.
     pub(crate) fn all_current(&self) -> impl Iterator<Item = &Arc<Record>> {
         self.current.values()
     }
 
-    /// Old copies that wait to be deleted, by URN and number.
+    /// All old copies that are still to be deleted, by URN and number.
     pub(crate) fn all_superseded(&self) -> impl Iterator<Item = &Arc<Record>> {
         self.superseded.values()
     }
 
-    /// All of them, current ones in no order.
+    /// All records; the current ones in no particular order.
     pub(crate) fn records(&self) -> impl Iterator<Item = &Arc<Record>> {
         self.current.values().chain(self.superseded.values())
     }
 
-    /// Old copies of a URN that wait to be deleted, by number.
+    /// The old copies of a URN that are still to be deleted, by number.
     pub(crate) fn copies(&self, urn: &Urn) -> impl Iterator<Item = &Arc<Record>> {
         let copies = RecordId { urn: urn.clone(), superseded: Some(0) }..;
         self.superseded.range(copies).take_while(move |(id, _)| id.urn == *urn).map(|(_, record)| record)
     }
 
-    /// Whether others may be recorded to depend on it: it, or an old copy of it, is recorded.
+    /// Whether records may depend on a URN: it is recorded, at least as an old copy.
     pub(crate) fn knows(&self, urn: &Urn) -> bool {
         self.current(urn).is_some() || self.copies(urn).next().is_some()
     }
 
-    /// Whether something is recorded to depend on another one, at any distance.
+    /// Whether one resource depends on another according to the records, directly or indirectly.
     pub(crate) fn depends_on(&self, urn: &Urn, other: &Urn) -> bool {
         let mut seen = HashSet::new();
         let mut open = vec![urn];
@@ -186,8 +186,8 @@ impl Recorded {
         false
     }
 
-    /// The record of what something lives in (`deleted_with`): the current one or an old copy. None where that
-    /// could be several.
+    /// The record of a guest's host (`deleted_with`): the current record or an old copy. `None` if
+    /// there are several candidates.
     pub(crate) fn home_of(&self, guest: &Record) -> Option<&Arc<Record>> {
         match self.homes_of(guest) {
             (homes, true) => homes.first().copied(),
@@ -195,10 +195,11 @@ impl Recorded {
         }
     }
 
-    /// The records that something may live in, and whether that is known to be so.
+    /// The possible hosts of a guest, and whether the result is certain.
     ///
-    /// It came to live there when it was made or with a later change, in the one of that time. While the records
-    /// may be older than what is real, it may have moved since.
+    /// A guest entered its host when it was created or by a later change, so the host is the copy
+    /// of that time. As long as the records may be older than the real state, the guest may have
+    /// moved since.
     pub(crate) fn homes_of(&self, guest: &Record) -> (Vec<&Arc<Record>>, bool) {
         let all = |host: &Urn| -> Vec<&Arc<Record>> { self.copies(host).chain(self.current(host)).collect() };
         let Some(host) = &guest.deleted_with else {
@@ -211,7 +212,8 @@ impl Recorded {
         hosts.sort_by_key(|host| host.created);
         let made = hosts.partition_point(|host| host.created <= guest.created);
         let changed = hosts.partition_point(|host| host.created <= guest.updated);
-        // The last that was there when it was made, and all that came until it was changed.
+        // The last host that existed when the guest was created, and all that followed until the
+        // guest was changed.
         match hosts.get(made.saturating_sub(1)..changed).unwrap_or_default() {
             [] => (hosts, false),
             [home] => (vec![*home], true),
@@ -219,29 +221,31 @@ impl Recorded {
         }
     }
 
-    /// What has to stay for something, of what may go: what it depends on and what it may live in, where that is
-    /// an old copy, lives in one, or `goes` in this run.
+    /// The resources that must stay for a record, of those that could be deleted: its dependencies
+    /// and its possible hosts, if they are old copies, live in one, or are deleted in this run
+    /// (`goes`).
     pub(crate) fn needs<'a>(
         &'a self,
         record: &'a Record,
         goes: impl Fn(&Urn) -> bool,
     ) -> Vec<&'a Arc<Record>> {
         let is_old = |record: &Record| record.superseded.is_some();
-        // What lives in an old copy is replaced once that goes.
+        // A guest of an old copy is replaced once that copy is deleted.
         let lives_in_one = |record: &Record| self.homes_of(record).0.into_iter().any(|home| is_old(home));
         let all = |urn| self.copies(urn).chain(self.current(urn));
         let needed = record.dependencies.iter().flat_map(all).chain(self.homes_of(record).0);
         needed.filter(|other| is_old(other) || goes(&other.urn) || lives_in_one(other)).collect()
     }
 
-    /// The record of a URN that was the newest at a time, of those that are still recorded.
+    /// The newest record of a URN at a given time, of those that still exist.
     pub(crate) fn at(&self, urn: &Urn, time: u64) -> Option<RecordId> {
         let then = self.copies(urn).chain(self.current(urn)).filter(|record| record.created <= time);
         then.max_by_key(|record| record.created).map(|record| record.id())
     }
 
-    /// What is retained and lives in an old copy, at any distance: it stays recorded as long as that does, and so
-    /// does what it needs. `is_old` says which records are old copies, or become old copies in this run.
+    /// The retained resources that live in an old copy, directly or indirectly: they and everything
+    /// that they need stay recorded as long as that copy. `is_old` says which records are old
+    /// copies, or become old copies in this run.
     pub(crate) fn retained_in(&self, home: &Record, is_old: impl Fn(&Record) -> bool) -> Vec<&Arc<Record>> {
         let mut found = Vec::new();
         let mut seen = HashSet::from([home.id()]);
@@ -259,7 +263,7 @@ impl Recorded {
         found
     }
 
-    /// What lives in something, each with whether that is known to be so.
+    /// The guests of a host, each with whether the relation is certain.
     pub(crate) fn guests_of(&self, host: &RecordId) -> Vec<(Arc<Record>, bool)> {
         let guests = self.guests.get(&host.urn).into_iter().flatten().filter_map(|id| self.get(id));
         let living = guests.filter_map(|guest| {
@@ -269,8 +273,8 @@ impl Recorded {
         living.collect()
     }
 
-    /// What is to be recorded of all that lives in something that stays, but is no longer recorded: what is
-    /// recorded under its name later need not be what they live in.
+    /// The changes to the records of guests whose host stays in place but is no longer recorded. A
+    /// later record with the same URN need not be their host.
     pub(crate) fn left_behind(&self, host: &RecordId) -> Vec<Change> {
         let guests = self.guests_of(host).into_iter();
         let left = guests.filter(|(guest, lives_there)| *lives_there && exists(guest));
@@ -283,7 +287,7 @@ impl Recorded {
         last.map_or(1, |number| number.saturating_add(1))
     }
 
-    /// Puts a record in its place, or takes it away. Says whether one was there.
+    /// Inserts or removes a record. Returns whether there was one before.
     fn set(&mut self, id: &RecordId, record: Option<Arc<Record>>) -> bool {
         let added = record.clone();
         let before = match (id.superseded, record) {
@@ -318,14 +322,15 @@ impl Recorded {
         before.is_some()
     }
 
-    /// The records that are about the same real thing as this one, by [`are_one`]; the record itself is among
-    /// them where it is recorded. Whether an id is already that of another resource is asked here.
+    /// The records of the same real object as this one, according to [`are_one`], including the
+    /// record itself if it is recorded. Used to find out whether an id already belongs to another
+    /// resource.
     pub(crate) fn holders<'a>(&'a self, record: &'a Record) -> impl Iterator<Item = &'a Arc<Record>> {
         let all = thing(record).and_then(|thing| self.things.get(&thing));
         all.into_iter().flatten().filter(move |other| are_one(other, record))
     }
 
-    /// Those of other resources.
+    /// The records of the same real object that belong to other resources.
     pub(crate) fn holders_elsewhere<'a>(
         &'a self,
         record: &'a Record,
@@ -333,13 +338,14 @@ impl Recorded {
         self.holders(record).filter(|other| other.urn != record.urn)
     }
 
-    /// Whether another record of ours is about the same real thing, which must then not be deleted.
+    /// Whether another managed record stands for the same real object, which must then not be
+    /// deleted.
     pub(crate) fn is_shared(&self, record: &Record) -> bool {
         let is_ours = |other: &Arc<Record>| other.id() != record.id() && !other.external;
         !record.external && self.holders(record).any(is_ours)
     }
 
-    /// Takes a change as a store would.
+    /// Applies a change like a store.
     pub(crate) fn apply(&mut self, change: Change) {
         use purlin_state::Change;
         match change {
@@ -372,7 +378,7 @@ impl Recorded {
         }
     }
 
-    /// As a store would give it.
+    /// The records in the form in which a store returns them.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut records: Vec<Arc<Record>> = self.records().cloned().collect();
         records.sort_by_cached_key(|record| record.id());
@@ -381,7 +387,7 @@ impl Recorded {
         Snapshot { records, pending, unmet, ..Snapshot::default() }
     }
 
-    /// By which a plan knows the state that it was made from.
+    /// The fingerprint by which a plan recognises the state that it was made from.
     pub(crate) fn fingerprint(&self) -> [u8; 32] {
         let mut ids: Vec<(RecordId, &Record)> = self.records().map(|r| (r.id(), &**r)).collect();
         ids.sort_by(|a, b| a.0.cmp(&b.0));
@@ -427,12 +433,13 @@ impl Recorded {
     }
 }
 
-/// What something may live in.
+/// The possible hosts of a record.
 fn hosts(record: &Record) -> impl Iterator<Item = &Urn> {
     record.deleted_with.iter().chain(&record.perhaps_deleted_with)
 }
 
-/// A number for the real thing that a record is about, if there is one: two records of one have the same.
+/// A number for the real object of a record, if there is one. Records of the same object have the
+/// same number.
 fn thing(record: &Record) -> Option<u64> {
     is_about_something(record).then(|| {
         let mut hasher = DefaultHasher::new();
@@ -445,8 +452,9 @@ fn is_about_something(record: &Record) -> bool {
     exists(record) && !record.state.id.is_empty()
 }
 
-/// Whether two records are about the same real thing. A driver never gives the same id to two resources of
-/// one type (the contract, `state.id`), and to resources of two types only where their values are equal.
+/// Whether two records stand for the same real object. A driver never gives the same id to two
+/// resources of one type (the contract, `state.id`), and gives it to resources of two types only if
+/// their values are equal.
 pub(crate) fn are_one(one: &Record, other: &Record) -> bool {
     let is_same_thing = is_about_something(one)
         && is_about_something(other)
@@ -459,14 +467,14 @@ fn type_of(record: &Record) -> Option<String> {
     record.urn.key().map(|key| key.type_name().to_owned())
 }
 
-/// Whether what is recorded is what came of a call to create, by the call and the moment.
+/// Whether a record is the outcome of a certain creation call, judging by the call and its time.
 pub(crate) fn is_outcome(recorded: &Record, made: &Record) -> bool {
     recorded.created == made.created
         && recorded.deployment == made.deployment
         && recorded.driver == made.driver
 }
 
-/// What a call has made if its outcome is not known and it got through.
+/// The record of a resource that a pending call may have created.
 pub(crate) fn perhaps_made_by(intent: &Intent) -> Option<&Record> {
     match &intent.operation {
         Operation::Create(made) => Some(made),
@@ -474,7 +482,7 @@ pub(crate) fn perhaps_made_by(intent: &Intent) -> Option<&Record> {
     }
 }
 
-/// Whether something exists under a record.
+/// Whether a record stands for an existing object.
 pub(crate) fn exists(record: &Record) -> bool {
     record.status != Status::Absent
 }

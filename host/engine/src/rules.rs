@@ -1,9 +1,9 @@
-//! What the schemas of resource types and drivers say about a resource (SPEC §2, §8): which params,
-//! inputs and outputs fit, which have defaults, and which are secret.
+//! The rules in the schemas of resource types and drivers (SPEC §2, §8): the allowed params, inputs
+//! and outputs, their defaults, and which of them are secret.
 //!
-//! A driver's schema is a stranger's; each is made usable once, and what cannot be used is told as
-//! a fault of the driver. The engine knows no documents: whoever has them says where something was
-//! written, and is asked only when there is a fault.
+//! A driver's schema is untrusted. Each schema is compiled once, and an unusable one is reported as
+//! a fault of the driver. The engine knows no documents; the caller looks up where a value was
+//! written, and only if there is a fault.
 
 pub(crate) mod connection;
 mod held;
@@ -23,26 +23,26 @@ use crate::driver::Driver;
 pub(crate) use sealing::keep_secret;
 pub use sealing::seal_outputs;
 
-/// Finds where values were written.
+/// Looks up where values were written.
 pub trait Places: fmt::Debug + Send + Sync {
-    /// The place of what a JSON Pointer leads to, or of what is nearest above it; with `key` of its
-    /// name rather than of the value. Slow: asked only when there is a fault.
+    /// The location of the value at a JSON Pointer, or of its nearest existing parent; with `key`,
+    /// the location of the value's name. Slow, so called only if there is a fault.
     fn find(&self, within: Within<'_>, pointer: &str, key: bool) -> Option<Spot>;
 }
 
-/// Everything that schemas say. By default nothing.
+/// All rules from schemas. Empty by default.
 #[derive(Debug, Default)]
 pub struct Rules {
     types: HashMap<Arc<str>, TypeRules>,
     places: Option<Arc<dyn Places>>,
     drivers: Mutex<HashMap<DriverType, Usable>>,
-    /// Unusable schemas that were told already.
+    /// Unusable schemas that were already reported.
     told: Mutex<HashSet<DriverType>>,
 }
 
-/// Digest of a driver, and which of its schemas.
+/// The digest of a driver, and one of its schemas.
 type DriverType = (String, String);
-/// A schema, or why it cannot be used.
+/// A compiled schema, or why it cannot be used.
 type Usable = Result<Arc<Schema>, String>;
 
 #[derive(Debug)]
@@ -53,8 +53,8 @@ struct TypeRules {
 }
 
 impl Rules {
-    /// What resource types say, and where things were written. Schemas that cannot be used were
-    /// told when they were read.
+    /// Takes the resource types and the locations. Unusable schemas were already reported when they
+    /// were read.
     pub fn new(types: &[ResourceType], places: Option<Arc<dyn Places>>) -> Self {
         let usable = |schema: &Option<serde_json::Value>| Schema::new(schema.as_ref()?).ok();
         let rules = |one: &ResourceType| TypeRules {
@@ -69,13 +69,13 @@ impl Rules {
         }
     }
 
-    /// Whether any resource type says that params are secret.
+    /// Whether any resource type has secret params.
     pub fn has_secret_params(&self) -> bool {
         let secrets = |one: &TypeRules| one.params.as_ref().is_some_and(Schema::has_secrets);
         self.types.values().any(secrets)
     }
 
-    /// A place for a fault, as near to the value as can be told.
+    /// Adds the location to a fault, as close to the value as possible.
     pub(crate) fn at(&self, fault: Diagnostic, within: Within<'_>, pointer: &str, key: bool) -> Diagnostic {
         match self.places.as_ref().and_then(|places| places.find(within, pointer, key)) {
             Some(Spot { location, length, .. }) => fault.at(&location).spanning(length as usize),
@@ -83,7 +83,7 @@ impl Rules {
         }
     }
 
-    /// Params that do not fit the schema of their type.
+    /// The params that violate the schema of their type.
     pub(crate) fn params(&self, graph: &Graph, node: Node<'_>, params: &Value) -> Vec<Diagnostic> {
         let name = node.key.type_name();
         let of_bundle;
@@ -116,9 +116,9 @@ impl Rules {
         misfits.iter().map(fault).collect()
     }
 
-    /// The same, with the place of the rule in the document of the resource type.
+    /// Adds the location of the violated rule in the document of the resource type.
     fn with_rule(&self, fault: Diagnostic, location: &Location, part: &str, misfit: &Misfit) -> Diagnostic {
-        // That a schema knows no such name is said by no line of it.
+        // No single line of a schema rejects an unknown name.
         if matches!(misfit.fault, Fault::Unknown { .. }) {
             return fault;
         }
@@ -144,7 +144,7 @@ impl Rules {
         }
     }
 
-    /// Inputs that do not fit the schema of their driver.
+    /// The inputs that violate the schema of their driver.
     pub(crate) fn inputs(
         &self,
         graph: &Graph,
@@ -164,7 +164,7 @@ impl Rules {
         )
     }
 
-    /// The same for inputs of no certain resource.
+    /// Checks inputs without a resource.
     pub(crate) fn held_inputs(
         &self,
         driver: &dyn Driver,
@@ -199,8 +199,8 @@ impl Rules {
         misfits.iter().map(fault).collect()
     }
 
-    /// The inputs that a driver reports as invalid, at the places of those inputs: while planning and
-    /// while a plan is carried out. `of` is the resource; none where the documents do not have it.
+    /// The inputs that a driver reports as invalid, with their locations, both during planning and
+    /// during a run. `of` is the resource; `None` if the documents do not contain it.
     pub(crate) fn reported(
         &self,
         of: Option<(&Graph, Node<'_>)>,
@@ -233,7 +233,7 @@ impl Rules {
                 None if name.is_empty() => fault.at(&node.recipe.location),
                 None => fault.at(within.location()),
             };
-            // What a definition says is wrong for all that it makes, and told once.
+            // A fault in a definition affects all its resources and is reported once.
             fault.fact(match within {
                 Within::Definition(_) => reporter,
                 _ => format!("{reporter} for `{}`", node.key),
@@ -245,8 +245,9 @@ impl Rules {
         }
     }
 
-    /// Fills in the defaults of a driver's schema. What exists and was made without one keeps going
-    /// without: a default is no reason to change anything. A map that is new has all of its defaults.
+    /// Fills in the defaults of a driver's schema. An existing resource that was created without a
+    /// default keeps going without it, since a default is no reason for a change. A new map gets
+    /// all of its defaults.
     pub(crate) fn fill(
         &self,
         driver: &dyn Driver,
@@ -259,8 +260,8 @@ impl Rules {
         schema.fill(&["values"], &mut inputs.values, &wanted);
     }
 
-    /// Why outputs are not what the resource type promises, a fragment each. More than it promises
-    /// is no fault: nobody can read that.
+    /// The violations of the resource type's output schema, one fragment each. Additional outputs
+    /// are allowed, since no document can read them.
     pub(crate) fn outputs(&self, type_name: &str, outputs: &Value) -> Vec<String> {
         let Some(schema) = self.types.get(type_name).and_then(|one| one.outputs.as_ref()) else {
             return Vec::new();
@@ -274,7 +275,7 @@ impl Rules {
         }
     }
 
-    /// Makes secret what the resource type or the driver says is secret among outputs.
+    /// Marks the outputs as secret that the resource type or the driver declares secret.
     pub(crate) fn seal_outputs(&self, type_name: &str, driver: &dyn Driver, outputs: Value) -> Value {
         let outputs = match self.types.get(type_name).and_then(|one| one.outputs.as_ref()) {
             Some(schema) => schema.seal(outputs),
@@ -284,14 +285,14 @@ impl Rules {
         match own.filter(|schema| sealing::speaks_of_secrets(&schema.outputs)) {
             Some(schema) => match self.made(driver, "outputs", &schema.type_name, &schema.outputs) {
                 Ok(schema) => schema.seal(outputs),
-                // What is secret cannot be told, and something is.
+                // Some output is secret, but it is unknown which.
                 Err(_) => outputs.into_secret(),
             },
             None => outputs,
         }
     }
 
-    /// Whether anything has to be done about the outputs of a driver.
+    /// Whether any outputs of a driver may be secret.
     pub(crate) fn seals_outputs_of(&self, driver: &dyn Driver) -> bool {
         self.types.values().any(|one| one.outputs.as_ref().is_some_and(Schema::has_secrets))
             || driver.manifest().types.iter().any(|schema| sealing::speaks_of_secrets(&schema.outputs))
@@ -302,7 +303,7 @@ impl Rules {
         Some(self.made(driver, "inputs", &schema.type_name, &schema.inputs))
     }
 
-    /// A schema of a driver, made usable once.
+    /// A schema of a driver, compiled once.
     fn made(&self, driver: &dyn Driver, part: &str, type_name: &str, schema: &serde_json::Value) -> Usable {
         let name = (driver.digest().to_owned(), format!("{part} {type_name}"));
         let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -336,7 +337,8 @@ impl purlin_graph::SecretParams for Rules {
     }
 }
 
-/// The same faults, each once, in their order: a fault of a definition is one of each resource.
+/// The faults without duplicates, in order. A fault in a definition occurs for each of its
+/// resources.
 pub(crate) fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut told = HashSet::new();
     faults.retain(|fault| told.insert((fault.code, fault.location.clone(), fault.message.clone())));
@@ -353,12 +355,12 @@ fn worded(code: &'static str, subject: Subject<'_>, misfit: &Misfit) -> Diagnost
     }
 }
 
-/// Whether the name of an entry is meant, and not what it holds.
+/// Whether a fault concerns the name of an entry rather than its value.
 fn is_about_a_name(fault: &Fault) -> bool {
     matches!(fault, Fault::Unknown { .. } | Fault::Name { .. } | Fault::Forbidden | Fault::Missing { .. })
 }
 
-/// Which text a pointer into `{values, secrets, params}` leads to, and the pointer from there.
+/// The text that a pointer into `{values, secrets, params}` leads to, and the rest of the pointer.
 fn place_of<'a, 'p>(
     pointer: &'p str,
     definition: &'a Location,
@@ -370,7 +372,7 @@ fn place_of<'a, 'p>(
     }
 }
 
-/// Whether a default is filled in at a pointer, where there were other values before.
+/// Whether to fill in a default at a pointer, given the previous values.
 fn is_wanted(before: &Value, pointer: &str) -> bool {
     let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
     let plain = |segment: &str| segment.replace("~1", "/").replace("~0", "~");
@@ -381,7 +383,7 @@ fn is_wanted(before: &Value, pointer: &str) -> bool {
     map.is_none_or(|map| matches!(map, Value::Null) || map.get(&plain(name)).is_some())
 }
 
-/// What people call the input that a pointer leads to.
+/// The name of an input for messages.
 fn input_name(pointer: &str) -> String {
     let below = ["/values/", "/secrets/", "/params/", "/connection/"]
         .iter()
@@ -391,8 +393,8 @@ fn input_name(pointer: &str) -> String {
     segments.collect::<Vec<_>>().join(".")
 }
 
-/// What a schema of inputs is about. Secrets and params that nobody gave are there where the schema
-/// speaks of them.
+/// The document that a schema of inputs describes. Secrets and params that are absent appear as
+/// empty if the schema mentions them.
 fn document(driver: &dyn Driver, type_name: &str, inputs: &Inputs) -> Value {
     let spoken = driver.manifest().schema(type_name).and_then(|schema| schema.inputs.get("properties"));
     let mut map = Map::with_capacity(4);

@@ -1,5 +1,5 @@
-//! Plans that are kept: what of a plan has to be kept so that just this plan can be carried out
-//! later, and how to tell that another is made in its place.
+//! Saved plans: the parts of a plan that must be kept to execute exactly this plan later, and the
+//! comparison with a plan that is made again.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -14,45 +14,46 @@ use crate::operate::record_of;
 use crate::plan::{Action, Operation, Plan, Work};
 use crate::planner::Drawn;
 
-/// What is kept of a plan, besides the documents that it was made from. Made again from those, from
-/// a state with the same fingerprint and with what was drawn, it must have the same outline.
+/// The saved parts of a plan, besides the documents that it was made from. A plan that is made
+/// again from those documents, from a state with the same fingerprint and with the drawn values,
+/// must have the same outline.
 #[derive(Clone, Debug)]
 pub struct Saved {
-    /// Of the state that it was made from.
+    /// The fingerprint of the state that it was made from.
     pub fingerprint: [u8; 32],
-    /// What was found while it was made, to be written down before it is carried out.
+    /// The findings from planning, to be recorded before the plan is executed.
     pub prelude: Vec<Change>,
-    /// Inputs as drivers' `check` returned them, as intents.
+    /// The inputs as the drivers' `check` returned them, in the form of intents.
     pub drawn: Vec<Change>,
-    /// Every operation.
+    /// The outline of every operation.
     pub outline: Vec<Line>,
-    /// The records as they are once the prelude is written down.
+    /// The marks of the records after the prelude is written.
     pub marks: Vec<Mark>,
 }
 
-/// An operation in outline.
+/// The outline of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// The resource.
     pub urn: String,
-    /// What happens to it.
+    /// The action for the resource.
     pub action: String,
-    /// What the operation does.
+    /// The work of the operation.
     pub work: String,
-    /// Operations that come before.
+    /// The operations that come before.
     pub after: Vec<u32>,
-    /// Digest of what changes.
+    /// The digest of the changes.
     pub changes: String,
     /// Whether the resource's data is lost.
     #[serde(default)]
     pub loses_data: bool,
-    /// What its inputs become, for whoever goes on with a plan that was begun.
+    /// The resulting inputs, needed to resume a plan that was begun.
     #[serde(default)]
     pub becomes: Vec<Becomes>,
 }
 
 impl Plan {
-    /// What has to be kept of it.
+    /// The parts of the plan to save.
     pub fn save(&self) -> Saved {
         let drawn = self.operations.iter().filter_map(|operation| self.drawn(operation)).collect();
         Saved {
@@ -64,7 +65,7 @@ impl Plan {
         }
     }
 
-    /// Every operation, in short.
+    /// The outline of every operation.
     pub fn outline(&self) -> Vec<Line> {
         let line = |operation: &Operation| {
             let step = self.steps.get(operation.step as usize)?;
@@ -115,7 +116,7 @@ impl Plan {
     }
 }
 
-/// What drivers' `check` returned, from what was kept.
+/// The inputs that drivers' `check` returned, from the saved changes.
 pub fn drawn(kept: Vec<Change>) -> Drawn {
     let inputs = kept.into_iter().filter_map(|change| match change {
         Change::Intend(intent) => match intent.operation {
@@ -127,31 +128,31 @@ pub fn drawn(kept: Vec<Change>) -> Drawn {
     Arc::new(inputs.collect::<HashMap<_, _>>())
 }
 
-/// One way in which a plan that is made again differs from the kept one.
+/// A difference between a plan that is made again and the saved one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Deviation {
-    /// The resource's key; its URN where it has none.
+    /// The resource's key, or its URN if it has none.
     pub resource: String,
-    /// How they differ.
+    /// The kind of difference.
     pub how: Differs,
 }
 
-/// How a plan that is made again differs from the kept one.
+/// How a plan that is made again differs from the saved one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Differs {
-    /// It takes an action that the kept one does not take.
+    /// The new plan takes an action that the saved one does not take.
     More {
         /// The word for the action.
         action: String,
     },
-    /// It does not take an action that the kept one takes.
+    /// The new plan does not take an action that the saved one takes.
     Less {
         /// The word for the action.
         action: String,
     },
-    /// It changes the resource in another way.
+    /// The new plan changes the resource differently.
     Otherwise,
-    /// It loses the data of the resource, which the kept one keeps.
+    /// The new plan loses the resource's data, which the saved one keeps.
     LosesData,
 }
 
@@ -175,7 +176,7 @@ impl fmt::Display for Deviation {
     }
 }
 
-/// Everything in which a plan that is made again differs from the kept one, each once.
+/// Every difference between a plan that is made again and the saved one, without duplicates.
 pub fn deviations(kept: &[Line], now: &[Line]) -> Vec<Deviation> {
     let key = |line: &Line| (line.urn.clone(), line.work.clone());
     let kept_lines: HashMap<_, _> = kept.iter().map(|line| (key(line), line)).collect();

@@ -1,8 +1,8 @@
-//! Which step may begin: counts, no decisions.
+//! Decides which step may begin, by counting alone.
 
 use std::collections::BTreeSet;
 
-/// Steps that wait for one another. Indices are those of the plan's steps.
+/// Steps that wait for each other. Indices are those of the plan's operations.
 pub(crate) struct Schedule {
     waiting: Vec<u32>,
     followers: Vec<Vec<u32>>,
@@ -11,7 +11,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// From each step's list of steps that have to be done before.
+    /// Takes for each step the list of steps that must be done before it.
     pub(crate) fn new<'a>(after: impl ExactSizeIterator<Item = &'a [u32]>) -> Self {
         let steps = after.len();
         let mut schedule = Self {
@@ -37,7 +37,7 @@ impl Schedule {
         self.ready.pop_first()
     }
 
-    /// A step is done: what waited for it alone may begin.
+    /// Notes that a step is done. Steps that waited only for it may begin.
     pub(crate) fn done(&mut self, step: u32) {
         for follower in std::mem::take(&mut self.followers[step as usize]) {
             let waiting = &mut self.waiting[follower as usize];
@@ -48,8 +48,8 @@ impl Schedule {
         }
     }
 
-    /// A step failed: whatever waits for it, at any distance, will not begin. Returns those steps,
-    /// each once over all calls, in the plan's order.
+    /// Notes that a step failed. The steps that wait for it, directly or indirectly, will not
+    /// begin. Returns those steps in the plan's order, each only once over all calls.
     pub(crate) fn failed(&mut self, step: u32) -> Vec<u32> {
         let mut found = BTreeSet::new();
         let mut stack = vec![step];
@@ -64,8 +64,7 @@ impl Schedule {
         found.into_iter().collect()
     }
 
-    /// Takes every step that never began, in the plan's order: what is left when a run is
-    /// cancelled.
+    /// Takes the steps that never began, in the plan's order, after a run was cancelled.
     pub(crate) fn rest(&mut self, begun: &[bool]) -> Vec<u32> {
         self.ready.clear();
         (0u32..)

@@ -1,8 +1,8 @@
 //! Secrets by reference (SPEC §3, `secret_refs`): leaves `{value}`, and leaves `{store, ref,
 //! version}` that are read from the operator's stores when they are first needed.
 //!
-//! What a store is, and who may read it, is the business of whoever implements [`SecretStores`];
-//! a plan is a function of what the stores answer, as of what drivers do.
+//! The implementation of [`SecretStores`] decides what a store is and who may read it. A plan is a
+//! function of the stores' answers, as it is of the drivers' answers.
 
 mod check;
 mod tree;
@@ -20,33 +20,33 @@ pub(crate) use check::outline;
 pub(crate) use tree::{pair, references, resolve, resolve_in, unread, wanted, wanted_in};
 pub(crate) use vault::Vault;
 
-/// One secret, by name.
+/// The name of a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SecretRef {
     /// The store's name.
     pub store: Arc<str>,
     /// `ref`: the secret's name in the store.
     pub name: Arc<str>,
-    /// `version`, where one is asked for.
+    /// `version`, if one is given.
     pub version: Option<Arc<str>>,
 }
 
-/// Why a secret cannot be had. It never tells the secret.
+/// Why a secret is not available. Never contains the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretFault {
-    /// As a fragment that goes behind `NAME from the secret store STORE:`.
+    /// A fragment that follows `NAME from the secret store STORE:`.
     pub why: String,
-    /// What would be right, where that is known.
+    /// The correction, if it is known.
     pub help: Option<String>,
 }
 
 impl SecretFault {
-    /// A fault with nothing to advise.
+    /// A fault without help.
     pub fn new(why: impl Into<String>) -> Self {
         Self { why: why.into(), help: None }
     }
 
-    /// The same, with what would be right.
+    /// Adds the correction.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -60,19 +60,19 @@ pub trait SecretStores: fmt::Debug + Send + Sync {
     /// Whether a driver may have secrets of a store. Reads nothing.
     ///
     /// # Errors
-    /// When there is no such store, or the driver is not granted its secrets; with what to write to
+    /// If there is no such store, or the driver is not granted its secrets. The help says how to
     /// change that.
     fn allows(&self, driver: &str, store: &str) -> Result<(), SecretFault>;
 
-    /// Reads a secret. Called once for each in a plan and what is applied of it, for many at a time.
-    /// `context` is where it is used.
+    /// Reads a secret. Called once for each secret during a plan and its run, and concurrently for
+    /// several. `context` is where the secret is used.
     ///
     /// # Errors
-    /// When there is no such secret, or the store cannot be read.
+    /// If there is no such secret, or the store cannot be read.
     async fn get(&self, secret: &SecretRef, context: &Context) -> Result<SecretString, SecretFault>;
 }
 
-/// No stores at all.
+/// No stores.
 #[derive(Debug)]
 pub(crate) struct NoStores;
 

@@ -1,41 +1,42 @@
-//! Whether things are made or deleted through a driver right now: never both at once.
+//! Ensures that a driver never creates and deletes objects at the same time.
 //!
-//! Nobody knows before a call ends which real thing it made; it may be the very one that another
-//! resource is about to delete, where two resources change places or one takes the name of another.
-//! Apart from each other, either the deletion comes first, and the thing is made anew, or it finds
-//! recorded that another resource is the same thing, and leaves it.
+//! Until a call ends, it is unknown which object it created. It may be the same one that another
+//! resource is about to delete, if two resources swap places or one takes the name of another. With
+//! creations and deletions kept apart, either the deletion comes first and the object is created
+//! again, or the deletion finds in the records that another resource has the same object, and
+//! leaves it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// What is done to things.
+/// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Making,
     Deleting,
 }
 
-/// Each driver through which things are made or deleted now, and how many.
+/// For each driver, the kind of its current calls, and their number.
 #[derive(Default)]
 pub(crate) struct Sides {
     now: Mutex<HashMap<Arc<str>, (Side, usize)>>,
     changed: Notify,
 }
 
-/// The right to be on a side, as long as it lives.
+/// The permission to be on a side, valid until it is dropped.
 pub(crate) struct OnSide<'a> {
     sides: &'a Sides,
     driver: Arc<str>,
 }
 
 impl Sides {
-    /// Waits until nobody is on the other side of a driver.
+    /// Waits until the driver has no call on the other side.
     pub(crate) async fn enter(&self, driver: &str, side: Side) -> OnSide<'_> {
         let driver: Arc<str> = driver.into();
         loop {
-            // Whoever leaves between the look and the wait is noticed.
+            // Notices calls that end between the check and the wait.
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
             if self.try_enter(&driver, side) {

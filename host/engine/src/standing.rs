@@ -1,4 +1,5 @@
-//! How each resource of an environment stands: the conditions of SPEC §7, from the state alone.
+//! The standing of each resource of an environment: the conditions of SPEC §7, from the state
+//! alone.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +10,21 @@ use purlin_state::{Intent, Operation, Record, Snapshot, Status, Unmet};
 /// The code of a failure to resolve inputs.
 const UNRESOLVED: &str = "inputs";
 
-/// All that is recorded about one resource.
+/// Everything that is recorded about one resource.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing<'a> {
     /// The stable logical name.
     pub urn: &'a Urn,
-    /// Its current record; none where it was never made.
+    /// Its current record; `None` if it was never created.
     pub record: Option<&'a Record>,
-    /// A call on it whose outcome is not known.
+    /// The pending call on it.
     pub pending: Option<&'a Intent>,
-    /// What the last run that was about it found in its way.
+    /// The obstacle that the last run found, of the runs that covered it.
     pub unmet: Option<&'a Unmet>,
 }
 
-/// Every resource of a snapshot, sorted by URN: the recorded ones, those under way, and those that
-/// could not be made yet.
+/// Every resource of a snapshot, sorted by URN: the recorded ones, those with pending calls, and
+/// those that could not be created yet.
 pub fn standings(snapshot: &Snapshot) -> Vec<Standing<'_>> {
     let mut all: BTreeMap<&Urn, Standing<'_>> = BTreeMap::new();
     let nothing = |urn| Standing { urn, record: None, pending: None, unmet: None };
@@ -49,7 +50,7 @@ impl Standing<'_> {
         [self.references(), self.synced(), self.ready()]
     }
 
-    /// How it stands, in one word: the worst of its conditions.
+    /// The standing in one word: the worst of its conditions.
     pub fn stand(&self) -> Stand {
         let [references, synced, ready] = self.conditions();
         match (synced.reason, ready.reason) {
@@ -87,7 +88,7 @@ impl Standing<'_> {
                 obstacle.to_string(),
                 self.since(),
             ),
-            // The fault is in `Synced`, which has priority.
+            // `Synced` reports the fault and has priority.
             Some(Obstacle::Failed { code, message, .. }) if **code == *UNRESOLVED => of(
                 ConditionStatus::Unknown,
                 ConditionReason::ReconcileError,
@@ -172,7 +173,7 @@ impl Standing<'_> {
     }
 }
 
-/// Conditions of a type.
+/// Creates conditions of one type.
 fn of(kind: ConditionType) -> impl Fn(ConditionStatus, ConditionReason, String, Option<u64>) -> Condition {
     move |status, reason, message, since| Condition { kind, status, reason, message, since }
 }

@@ -1,7 +1,7 @@
-//! The document of a workload as it is deployed (SPEC §5).
+//! The document of a workload in its deployed form (SPEC §5).
 //!
-//! Everything it is made from is recorded with the `workload` resource: the resolved `{metadata,
-//! spec}` are its params, the operations to apply are its `update` output.
+//! All its parts are recorded with the `workload` resource: the resolved `{metadata, spec}` are its
+//! params, and the operations to apply are its `update` output.
 
 use json_patch::{PatchErrorKind, PatchOperation};
 use purlin_model::{Key, Map, Value};
@@ -12,72 +12,73 @@ use purlin_state::Record;
 pub struct WorkloadDocument {
     /// The workload's name.
     pub name: String,
-    /// `{metadata, spec}`. Secret as a whole where a secret was touched and an operation applied.
+    /// `{metadata, spec}`. Secret as a whole if an operation depends on a secret in a way that
+    /// cannot be tracked.
     pub document: Value,
 }
 
-/// A workload whose document cannot be made.
+/// A workload whose document cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("workload `{workload}`: the `update` output of its resource cannot be applied: {fault}")]
 pub struct WorkloadError {
-    /// Which workload.
+    /// The workload's name.
     pub workload: String,
-    /// Why.
+    /// The fault.
     pub fault: PatchFault,
 }
 
-/// Why operations do not apply to a document. Holds names of the document and of the operation, and
-/// no values.
+/// Why operations cannot be applied to a document. Contains names from the document and the
+/// operation, but no values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchFault {
-    /// It is no list of JSON Patch operations (RFC 6902).
+    /// It is not a list of JSON Patch operations (RFC 6902).
     #[error("it is not a list of JSON Patch operations: {0}")]
     NoPatch(String),
-    /// An operation does not apply, and holds a secret, so that the reason is not told.
+    /// An operation does not apply. It contains a secret, so the reason is hidden.
     #[error("operation {index} does not apply (it holds a secret, so the reason is not shown)")]
     Hidden {
-        /// Which, from 1.
+        /// The operation's number, from 1.
         index: usize,
     },
     /// An operation does not apply.
     #[error("operation {index}, `{operation}` at `{path}`: {problem}")]
     Operation {
-        /// Which, from 1.
+        /// The operation's number, from 1.
         index: usize,
-        /// Such as `replace`.
+        /// The operation, such as `replace`.
         operation: &'static str,
-        /// JSON Pointer that it is about.
+        /// The JSON Pointer that the operation refers to.
         path: String,
-        /// What is in its way.
+        /// The problem.
         problem: PatchProblem,
     },
 }
 
-/// What is in the way of an operation.
+/// Why an operation does not apply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchProblem {
     /// There is nothing at the path.
     #[error("`{at}` has no `{missing}`")]
     Missing {
-        /// The deepest place on the way that is there, empty for the whole document.
+        /// The deepest existing place along the path; empty for the whole document.
         at: String,
-        /// What is not there.
+        /// The missing name.
         missing: String,
-        /// What is there, sorted.
+        /// The existing names, sorted.
         there: Vec<String>,
     },
-    /// Something on the way has nothing below it.
+    /// A value along the path is neither a map nor a list.
     #[error("`{at}` is {kind}")]
     Scalar {
-        /// Where.
+        /// Its place.
         at: String,
-        /// What it is.
+        /// Its kind.
         kind: &'static str,
     },
-    /// A `test` that does not hold.
+    /// The value of a `test` differs.
     #[error("the value is another one")]
     Differs,
-    /// Anything else.
+    /// Any other problem.
     #[error("{0}")]
     Other(String),
 }
@@ -86,14 +87,15 @@ pub enum PatchProblem {
 /// other types.
 ///
 /// # Errors
-/// When `update` is no list of JSON Patch operations, or one of them does not apply.
+/// If `update` is not a list of JSON Patch operations, or one of them does not apply.
 pub fn workload_document(record: &Record) -> Option<Result<WorkloadDocument, WorkloadError>> {
     of(&record.urn.key()?, &record.inputs.params, &record.state.outputs)
 }
 
-/// Whether the document of a workload can be made of params and outputs, as far as they are known.
+/// Whether the document of a workload can be built from params and outputs, as far as they are
+/// known.
 pub(crate) fn check(key: &Key, params: &Value, outputs: &Value) -> Result<(), Box<WorkloadError>> {
-    // Most resources are no workloads, and most workloads have no operations.
+    // Most resources are not workloads, and most workloads have no operations.
     if key.type_name() != "workload" {
         return Ok(());
     }
@@ -127,10 +129,10 @@ fn of(key: &Key, params: &Value, outputs: &Value) -> Option<Result<WorkloadDocum
     })
 }
 
-/// Applies the operations in clear, and again with a token of its own in the place of each secret,
-/// so that it is secret again wherever an operation moves it. Where the two differ by more than that,
-/// as where an operation tests a secret or its path is one, the whole is secret. No reason tells a
-/// secret, nor a token.
+/// Applies the operations in plain text, and again with a unique token in place of each secret, so
+/// that a secret stays secret wherever an operation moves it. If the results differ otherwise, for
+/// example because an operation tests a secret or has one as its path, the whole document is
+/// secret. No error reveals a secret or a token.
 fn patch(document: &Value, update: &Value) -> Result<Value, PatchFault> {
     let reveal = |value: &Value| value.reveal().map_err(|error| PatchFault::NoPatch(error.to_string()));
     let mut made = reveal(document)?;
@@ -146,7 +148,7 @@ fn patch(document: &Value, update: &Value) -> Result<Value, PatchFault> {
             let index = index + 1;
             return Err(match (hides, document.has_secret()) {
                 (true, _) => PatchFault::Hidden { index },
-                // Names below a secret are secret, too.
+                // Names below a secret are secret too.
                 (false, true) => fault(index, operation, &document.redact(), &error.kind),
                 (false, false) => fault(index, operation, &made, &error.kind),
             });
@@ -161,7 +163,7 @@ fn patch(document: &Value, update: &Value) -> Result<Value, PatchFault> {
     Ok(tracked.unwrap_or_else(|| made.into_secret()))
 }
 
-/// The document with tokens as secrets, operations applied; nothing where they cannot be.
+/// The document with tokens in place of secrets, after the operations; `None` if they do not apply.
 fn tracked(document: &Value, update: &Value) -> Option<Value> {
     let mut secrets = Vec::new();
     let mut json = tokenise(document, &mut secrets);
@@ -186,7 +188,7 @@ fn fault(
         PatchOperation::Test(_) => ("test", operation.path().as_str()),
     };
     let target = match (name, document.pointer(target)) {
-        // What is moved or copied is there; then it is where it goes that is not.
+        // The source of a move or copy exists, so the problem is the target.
         ("move" | "copy", Some(_)) => parent(operation.path().as_str()),
         _ => target,
     };
@@ -202,7 +204,7 @@ fn parent(pointer: &str) -> &str {
     pointer.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-/// The first step of a pointer that leads nowhere.
+/// The first missing step of a pointer.
 fn missing(document: &serde_json::Value, pointer: &str) -> Option<PatchProblem> {
     let (mut at, mut value) = (String::new(), document);
     for segment in pointer.split('/').skip(1) {
@@ -230,7 +232,7 @@ fn missing(document: &serde_json::Value, pointer: &str) -> Option<PatchProblem> 
     None
 }
 
-/// No text of a YAML document begins like this: it does not allow the character NUL.
+/// The prefix of a token. No YAML text starts with it, since YAML does not allow the character NUL.
 const TOKEN: &str = "\0secret ";
 
 fn tokenise(value: &Value, secrets: &mut Vec<Value>) -> serde_json::Value {
@@ -292,7 +294,7 @@ mod tests {
             ("m".into(), hidden(json!({"in": "hunter2"}))),
             ("open".into(), 1.to_string().as_str().into()),
         ]));
-        // A test of a secret holds; which one it was is not told.
+        // A test of a secret succeeds without revealing which secret it was.
         let tests =
             json!([{"op": "test", "path": "/pw", "value": "hunter2"}, {"op": "remove", "path": "/open"}]);
         let patched = patch(&document, &tests.into()).expect("applies");
@@ -300,11 +302,11 @@ mod tests {
             patched.get("pw").is_some_and(|pw| pw.has_secret())
                 && !format!("{patched:?}").contains("hunter2")
         );
-        // Operations reach into what is secret.
+        // Operations can change values inside a secret.
         let inside = json!([{"op": "add", "path": "/m/b", "value": 2}]);
         let patched = patch(&document, &inside.into()).expect("applies");
         assert_eq!(patched.get("m").and_then(|m| m.get("b")), Some(Value::from(json!(2)).into_secret()));
-        // All operations may be secret, or their values.
+        // All operations may be secret, or only their values.
         let update = hidden(json!([{"op": "add", "path": "/hunter2", "value": 1}]));
         assert!(matches!(patch(&document, &update), Ok(Value::Secret(_))));
         let add = Value::Map(Map::from_iter([

@@ -1,5 +1,5 @@
-//! Calling a driver with effects: the intent before, patience during, and what its end says about
-//! what was done.
+//! Calls a driver with effects: records the intent before the call, retries during it, and decides
+//! from the result whether anything was done.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,15 +17,15 @@ use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::event::Phase;
 
-/// How often a driver that asks for patience is called again.
+/// The maximum number of attempts for a driver that asks to be retried.
 const ATTEMPTS: u32 = 5;
-/// How long to wait before each further attempt at what may be done twice.
+/// The delays before the further attempts at a repeatable call.
 const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
-/// The longest patience that it gets each time.
+/// The maximum delay that a driver can ask for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Task<'_> {
-    /// Facts for a call that makes nothing.
+    /// The data of a call that creates nothing.
     pub(super) fn call(self) -> Call {
         let (events, index) = (self.shared.events.clone(), self.index);
         let (key, action) = (self.step.key.clone(), self.operation.work.action());
@@ -44,8 +44,8 @@ impl Task<'_> {
         }
     }
 
-    /// Writes down what is about to be done. When this returns it is durable, and with it all that
-    /// was submitted before.
+    /// Records what is about to be done. When this returns, the intent and everything submitted
+    /// before it are durable.
     pub(super) async fn intend(
         self,
         operation: Operation,
@@ -68,7 +68,7 @@ impl Task<'_> {
         Ok(id)
     }
 
-    /// Keeps ids that `create` reports before it is done.
+    /// Saves ids that `create` reports before it finishes.
     pub(super) fn checkpoints(self, id: &RecordId) -> Arc<dyn CheckpointSink> {
         Arc::new(Checkpoints { shared: Arc::clone(self.shared), id: id.clone() })
     }
@@ -77,9 +77,9 @@ impl Task<'_> {
         self.shared.submit(changes)?.await
     }
 
-    /// What a failed call means for the intent: where nothing was done for certain, it is taken
-    /// back; else it stays, and the next run finds out. Of an earlier call whose outcome is not
-    /// known this one says nothing.
+    /// Handles a failed call. If the call certainly did nothing, its intent is withdrawn. Otherwise
+    /// the intent stays, and the next run finds out. This call says nothing about an earlier call
+    /// whose outcome is unknown.
     pub(super) async fn failed(self, id: RecordId, error: CallError) -> Cause {
         if is_certain(&error) && self.shared.plan.recorded.pending(&id).is_none() {
             if let Err(cause) = self.written(vec![Change::Settle(id)]).await {
@@ -92,25 +92,26 @@ impl Task<'_> {
     }
 }
 
-/// How long all attempts at a call take at most, where one takes so long.
+/// The maximum duration of all attempts at a call, given that of a single attempt.
 fn most(longest: Duration) -> Duration {
     longest.saturating_mul(ATTEMPTS).saturating_add(PATIENCE.saturating_mul(ATTEMPTS - 1))
 }
 
-/// The longest time that one attempt at a call may take, according to its intent; `None` if the driver has no limit.
+/// The maximum duration of one attempt at a call, according to its intent; `None` if the driver has
+/// no limit.
 ///
-/// A process that takes an environment over after a lease expired waits this long: the old holder begins no attempt
-/// after its lease, so its last one has ended by then.
+/// A process that takes over an environment after its lease expired waits this long: the previous
+/// holder begins no attempt after the lease, so its last attempt has ended by then.
 pub fn longest_attempt(intent: &Intent) -> Option<Duration> {
     let all = Duration::from_millis(intent.deadline?.saturating_sub(intent.since));
     Some(all.saturating_sub(PATIENCE.saturating_mul(ATTEMPTS - 1)) / ATTEMPTS)
 }
 
-/// Whether an error says that nothing was done.
+/// Whether an error implies that nothing was done.
 pub(super) fn is_certain(error: &CallError) -> bool {
     match error {
         CallError::Failure(failure) => !matches!(failure, Failure::Partial { .. } | Failure::Undecided(_)),
-        // Plans have no effects.
+        // These errors occur before the call, or while a plan is made, which has no effects.
         CallError::Instantiate { .. } | CallError::Unknown { .. } | CallError::PlanLimit { .. } => true,
         CallError::Trap { .. }
         | CallError::TimeLimit { .. }
@@ -123,8 +124,8 @@ pub(super) fn is_certain(error: &CallError) -> bool {
     }
 }
 
-/// Calls until the driver asks for no more patience. What may be done twice is called again also where it
-/// is not known whether it was done.
+/// Calls until the driver no longer asks to be retried. After an uncertain outcome, calls again, so
+/// the call must be safe to repeat.
 pub(super) async fn repeatedly<T, F>(
     cancel: &CancelToken,
     effort: &Effort,
@@ -150,13 +151,13 @@ where
         doubt = std::mem::replace(&mut result, again).err();
     }
     match result {
-        // Of what an earlier attempt did a later one says nothing.
+        // A later attempt says nothing about the effects of an earlier one.
         Err(error) if is_certain(&error) => Err(doubt.unwrap_or(error)),
         result => result,
     }
 }
 
-/// Calls until the driver asks for no more patience.
+/// Calls until the driver no longer asks to be retried.
 pub(super) async fn patiently<T, F>(
     cancel: &CancelToken,
     effort: &Effort,
@@ -168,7 +169,7 @@ where
     let mut attempts = 1;
     let begun = tokio::time::Instant::now();
     loop {
-        // What was in the way of an earlier attempt need not be in the way of this one.
+        // A server problem of an earlier attempt need not affect this one.
         effort.facts.served();
         let result = attempt().await;
         effort.tried(attempts, begun.elapsed());
@@ -178,9 +179,9 @@ where
             {
                 attempts += 1;
                 tokio::select! {
-                    // Where both are due, nothing more is begun.
+                    // If both are ready, no further attempt begins.
                     biased;
-                    // It did nothing so far, and is not asked to begin any more.
+                    // Nothing was done so far, and nothing more is attempted.
                     () = cancel.requested() => {
                         return Err(CallError::Failure(Failure::RetryAfter { after, message }));
                     }
@@ -192,7 +193,7 @@ where
     }
 }
 
-/// Keeps ids that `create` reports before it is done.
+/// Saves ids that `create` reports before it finishes.
 struct Checkpoints {
     shared: Arc<Shared>,
     id: RecordId,

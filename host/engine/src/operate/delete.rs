@@ -1,4 +1,4 @@
-//! Deleting resources, or forgetting them.
+//! Deletes resources, or only forgets them.
 
 use std::collections::HashSet;
 
@@ -12,24 +12,24 @@ use crate::recorded::exists;
 use crate::sides::Side;
 
 impl Task<'_> {
-    /// Deletes what is recorded under `id`; nothing happens where nothing is: what was to be
-    /// replaced could stay, or went with something else.
+    /// Deletes the resource that is recorded under `id`. Does nothing if there is no record: the
+    /// resource that was to be replaced was kept, or was deleted together with its host.
     pub(super) async fn delete(self, id: &RecordId, call: bool, stays: bool, turn: Turn) -> Outcome {
         let Some(record) = self.recorded(id) else {
             let went = self.step.action == Action::Delete;
             return Ok(Done { action: if went { Action::Delete } else { Action::None }, durable: None });
         };
         let mut changes = gone(&record, stays);
-        // What was never found out about something that is gone does not matter any more.
+        // An unknown outcome no longer matters once the resource is gone.
         let pending = |id: &&RecordId| self.shared.plan.recorded.pending(id).is_some();
         changes.extend(std::iter::once(id).filter(pending).cloned().map(Change::Settle));
         let _side = match call {
             true => Some(self.shared.sides.enter(&record.driver.name, Side::Deleting).await),
             false => None,
         };
-        // Where a new one, or one of another name, is the same real thing, it has to stay.
+        // If the successor or a resource with another name is the same real object, it must stay.
         let shared = self.shared.is_shared(&record);
-        // Of the old one of a replacement nobody asked.
+        // The old copy of a replacement needs no finding of its own.
         if exists(&record) && (!call || shared) && self.step.action == Action::Delete {
             let finding = if shared { Finding::ForgottenShared } else { Finding::Forgotten };
             self.observed(finding, Vec::new());
@@ -45,7 +45,7 @@ impl Task<'_> {
                 return Err(self.failed(intent, error).await);
             }
             changes.push(Change::Settle(intent));
-            // Only what is really deleted takes others along.
+            // Only a real deletion removes the guests too.
             changes.extend(self.company(id, true));
         } else if exists(&record) {
             changes.extend(self.shared.left_behind(id));
@@ -56,21 +56,23 @@ impl Task<'_> {
 }
 
 impl Task<'_> {
-    /// What is written down of something that is gone, and of all that went with it. Where a part of the
-    /// journal was lost, another record may say that something is the same thing, which is gone there as well.
+    /// The changes that record that a resource and its guests are gone. If a part of the journal
+    /// was lost, another record may stand for the same object, which is then gone as well.
     pub(super) fn gone_with_company(self, record: &Record, deleted: bool) -> Vec<Change> {
         let mut changes = Vec::new();
         for record in self.shared.with_twins(record) {
-            // Somebody may still refer to it; a place that nobody needs goes with the next plan.
+            // Other records may still refer to it; the next plan removes entries that are not
+            // needed.
             changes.extend(gone(&record, record.superseded.is_none()));
             changes.extend(self.company(&record.id(), deleted));
         }
         changes
     }
 
-    /// What is written down of all that went with something (`lifecycle.deleted_with`), at any distance. Where
-    /// that was not `deleted` by us but found gone, what can be looked at by itself is. What lived there only
-    /// perhaps is deleted and made again: whether it is there is not known to anybody.
+    /// The changes that record that all direct and indirect guests of a host are gone
+    /// (`lifecycle.deleted_with`). If the host was found gone rather than `deleted` by Purlin,
+    /// guests that their drivers can read are left out, since their own read decides. Possible
+    /// guests are deleted and created again, since it is unknown whether they still exist.
     fn company(self, host: &RecordId, deleted: bool) -> Vec<Change> {
         let mut changes = Vec::new();
         let mut seen = HashSet::from([host.clone()]);
@@ -86,7 +88,8 @@ impl Task<'_> {
                     for guest in self.shared.with_twins(&guest) {
                         let id = guest.id();
                         changes.extend(gone(&guest, id.superseded.is_none()));
-                        // What was never found out about it does not matter any more, but for a new one of it.
+                        // An unknown outcome no longer matters, unless a new copy of the guest may
+                        // have been created.
                         if !self.shared.plan.recorded.is_perhaps_made(&id)
                             && self.shared.plan.recorded.pending(&id).is_some()
                         {
@@ -108,7 +111,8 @@ impl Task<'_> {
     }
 }
 
-/// What is written down of something that is gone: nothing, or, where its place is to stay, that.
+/// The changes that record that a resource is gone: its record is removed or, with `stays`,
+/// emptied.
 pub(super) fn gone(record: &Record, stays: bool) -> Vec<Change> {
     if !stays {
         return vec![Change::Remove(record.id())];
@@ -116,14 +120,14 @@ pub(super) fn gone(record: &Record, stays: bool) -> Vec<Change> {
     vec![Change::Put(Box::new(emptied(record)))]
 }
 
-/// The record of something that is not there, and whose place is kept.
+/// The record of an absent resource whose entry is kept.
 pub(crate) fn emptied(record: &Record) -> Record {
     Record {
         status: Status::Absent,
         state: ResourceState::default(),
         digest: [0; 32],
         tainted: false,
-        // What is not there needs nothing, so nothing has to stay for it.
+        // An absent resource has no dependencies, so nothing needs to be kept for it.
         dependencies: Box::default(),
         ..record.clone()
     }

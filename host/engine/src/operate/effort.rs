@@ -1,5 +1,5 @@
-//! What an operation took, for the case that it fails: how often its driver was called, for how long,
-//! and what the host saw.
+//! The cost of an operation, for its failure report: the number and duration of its driver calls,
+//! and the facts that the host observed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::evaluate;
 use crate::failed::Defined;
 use crate::plan::Work;
 
-/// What an operation took so far.
+/// The cost of an operation so far.
 #[derive(Default)]
 pub(crate) struct Effort {
     pub(super) facts: Facts,
@@ -23,7 +23,7 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// A call is over, the so-and-so-many-th.
+    /// Notes the end of a call with its attempt number.
     pub(super) fn tried(&self, attempts: u32, took: Duration) {
         self.attempts.store(attempts, Ordering::Relaxed);
         self.micros.store(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -31,7 +31,7 @@ impl Effort {
 }
 
 impl Task<'_> {
-    /// A cause with all that is known of how it came about.
+    /// Adds everything that is known about the failure to its cause.
     pub(super) fn explained(self, cause: Cause) -> Cause {
         let definition = || self.node().map(|node| Defined::by(node.recipe));
         let failed = match cause {

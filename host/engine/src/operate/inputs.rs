@@ -1,9 +1,10 @@
-//! With which inputs a driver is called about something that is recorded: the recorded ones with the current
-//! connection; where that fails, with the recorded connection, then with the secrets of the current documents,
-//! then with all that these say.
+//! Chooses the inputs of calls on a recorded resource. The first attempt uses the recorded inputs
+//! with the current connection. If it fails, the next attempts use the recorded connection, then
+//! the secrets of the current documents, then all inputs of the current documents.
 //!
-//! A server that the current documents name may hold something else under the same id. So a deletion there
-//! comes after a look that finds the resource itself, and what is replaced is only looked for where it was.
+//! A server that the current documents name may have a different object with the same id. A
+//! deletion there therefore requires a read that finds the resource itself, and a resource that is
+//! being replaced is looked for only at its recorded place.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::recorded::exists;
 
-/// How far from the recorded inputs an attempt is.
+/// The source of the inputs of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
     Connection,
@@ -30,14 +31,14 @@ enum From {
     Documents,
 }
 
-/// The inputs of a call about something recorded.
+/// The inputs of a call on a recorded resource.
 pub(super) struct Attempt<'a> {
     task: Task<'a>,
     record: &'a Record,
     from: From,
-    /// Whether it may be looked for where the current documents say.
+    /// Whether the resource may be looked for at the place that the current documents name.
     may_move: bool,
-    /// The recorded inputs with the current connection, where that is another one.
+    /// The recorded inputs with the current connection, if that differs from the recorded one.
     reached: Option<Inputs>,
     other: Option<Inputs>,
 }
@@ -53,12 +54,13 @@ impl<'a> Attempt<'a> {
         Self { task, record, from, may_move, reached, other: None }
     }
 
-    /// Those that the next call is made with.
+    /// The inputs of the next call.
     pub(super) fn inputs(&self) -> &Inputs {
         self.other.as_ref().or(self.reached.as_ref()).unwrap_or(&self.record.inputs)
     }
 
-    /// Goes over to other inputs after a failure that they may mend. Says whether there are any.
+    /// Switches to other inputs after a failure that they could resolve. Returns whether there are
+    /// any.
     pub(super) async fn next(&mut self, driver: &dyn Driver, error: &CallError) -> bool {
         let shared = self.task.shared;
         if self.from == From::Connection {
@@ -90,7 +92,7 @@ impl<'a> Attempt<'a> {
         false
     }
 
-    /// Says with which inputs it succeeded where these are not the recorded ones, and returns them.
+    /// Reports and returns the inputs that succeeded, if they differ from the recorded ones.
     pub(super) fn succeeded(self) -> Option<Inputs> {
         let used = self.other?;
         let changes = diff::inputs(Some(&self.record.inputs), &used);
@@ -105,15 +107,15 @@ fn may_be_inputs(error: &CallError) -> bool {
         CallError::Failure(failure) => {
             !matches!(failure, Failure::Partial { .. } | Failure::Conflict(_) | Failure::NeedsDeleteBefore(_))
         }
-        // A place that does not answer.
+        // The server may not respond.
         CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. } => true,
         _ => false,
     }
 }
 
 impl Task<'_> {
-    /// Looks at something recorded. Returns what was found, and the inputs where others than the recorded
-    /// ones were needed.
+    /// Reads a recorded resource. Returns the result, and the inputs if other inputs than the
+    /// recorded ones were needed.
     pub(super) async fn look(
         self,
         driver: &dyn Driver,
@@ -142,12 +144,12 @@ impl Task<'_> {
         }
     }
 
-    /// The ids of others that may have the name of a resource: of its old and new ones, and of all that its
-    /// driver gave the same name.
+    /// The ids of other objects that may have the same name as a resource: its old and new copies,
+    /// and all resources with the same name from its driver.
     pub(super) fn known_as(self, of: &Record) -> Vec<Label> {
         let recorded = &self.shared.plan.recorded;
         let own = recorded.current(&of.urn).into_iter().chain(recorded.copies(&of.urn));
-        // The name that nobody chose is that of its URN.
+        // The default name derives from the URN and is unique.
         let is_chosen = of.name.expose() != of.urn.guresid().as_str();
         let others = recorded.records().filter(|other| is_chosen && other.name == of.name);
         let known = own.chain(others).filter(|other| {
@@ -159,7 +161,7 @@ impl Task<'_> {
         known
     }
 
-    /// Looks at something recorded, by its id.
+    /// Reads a recorded resource by its id.
     pub(super) async fn look_at_record(
         self,
         driver: &dyn Driver,
@@ -170,7 +172,7 @@ impl Task<'_> {
         Ok(found.0)
     }
 
-    /// Deletes something recorded; what is gone already is a success.
+    /// Deletes a recorded resource. A resource that is already gone counts as deleted.
     pub(super) async fn delete_record(
         self,
         driver: &dyn Driver,
@@ -200,7 +202,7 @@ impl Task<'_> {
                     None => goes_on = false,
                 }
             }
-            // Of what an earlier attempt did a later one says nothing.
+            // A later attempt says nothing about the effects of an earlier one.
             let error = uncertain.take().unwrap_or(error);
             if !goes_on {
                 return Err(error);
@@ -209,8 +211,8 @@ impl Task<'_> {
         }
     }
 
-    /// What these inputs lead to, where it is certain that it is what is recorded: what has the name that
-    /// this resource has there, or is in all that is read as it was recorded.
+    /// The object that these inputs lead to, if it certainly is the recorded one: it has the name
+    /// of this resource, or all its outputs equal the recorded ones.
     async fn there(self, driver: &dyn Driver, record: &Record, inputs: &Inputs) -> Option<ResourceState> {
         if let Some(found) = self.by_name(driver, record, inputs).await {
             return Some(found.state);
@@ -221,8 +223,8 @@ impl Task<'_> {
         (found.state.outputs == record.state.outputs).then(|| record.state.clone())
     }
 
-    /// What has the name of a recorded resource, which only that resource may have. A place may be part of
-    /// an id, so that the id may be another one. None where others are recorded that it may be.
+    /// The object with the name of a recorded resource, which only that resource may have. Its id
+    /// may differ, since ids can contain the place. `None` if other records might match it.
     async fn by_name(self, driver: &dyn Driver, record: &Record, inputs: &Inputs) -> Option<Observed> {
         let known = self.known_as(record);
         let look = Look { id: None, name: record.name.expose(), inputs, state: None, known: &known };

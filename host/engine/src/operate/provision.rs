@@ -1,4 +1,4 @@
-//! Making and changing resources.
+//! Creates and updates resources.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::rules::{Rules, connection};
 use crate::sides::Side;
 use crate::{ask, diff, digest, holding, ignore, workload};
 
-/// What is to be done, now that everything is known.
+/// What to do, now that all inputs are known.
 enum Decision {
     Keep(Option<Prepared>),
     Update(Prepared),
@@ -31,8 +31,8 @@ enum Decision {
 }
 
 impl Task<'_> {
-    /// Makes a resource. Where one is there whose inputs were not known, it may turn out that it
-    /// can stay.
+    /// Creates a resource. If one exists whose inputs were unknown during planning, it may turn out
+    /// that it can be kept.
     pub(super) async fn create(
         self,
         planned: Option<&Prepared>,
@@ -64,10 +64,11 @@ impl Task<'_> {
                     return Ok(nothing());
                 };
                 let made = Record { digest: prepared.digest, ..made };
-                // Also where it was deleted to make room.
+                // The manual protection also survives a deletion that makes room.
                 let pinned = there.as_deref().is_some_and(|record| record.pinned);
                 let made = Record { pinned, ..made };
-                // Until it is recorded what was made; and what this run deletes is not found any more.
+                // Held until the new resource is recorded. No deletion runs meanwhile, so the
+                // search by name finds no object that this run is deleting.
                 let side = self.shared.sides.enter(driver.known_as(), Side::Making).await;
                 if record.is_none()
                     && instead_of == InsteadOf::Nothing
@@ -77,9 +78,11 @@ impl Task<'_> {
                     return self.take_over(node, &**driver, call, &found, turn).await;
                 }
                 let id = self.intend(Operation::Create(Box::new(made.clone())), &**driver, &mut call).await?;
-                // The one that goes when this one is there. Ids of another driver say nothing to this one.
+                // The resource that is deleted once the new one exists. The id of another driver's
+                // resource means nothing to this driver.
                 let replaced = record.filter(|_| matches!(instead_of, InsteadOf::Copy(_)));
-                // Where documents say that the new one comes first, it does or it fails.
+                // If the documents demand that the new resource comes first, the creation does so
+                // or fails.
                 let may_go_first = node.lifecycle.delete_before_replace != Some(false);
                 let known = replaced.filter(|record| fate::made_it(&**driver, record));
                 let replaces = known.map(|record| &record.state.id);
@@ -90,7 +93,8 @@ impl Task<'_> {
                 if let (true, Err(CallError::Failure(Failure::NeedsDeleteBefore(_))), Some(old)) =
                     (may_go_first, &result, replaced)
                 {
-                    // It made nothing. The one that is there goes now, and not after this call.
+                    // Nothing was created. The old resource is deleted now instead of after this
+                    // call.
                     drop(side);
                     self.written(vec![Change::Settle(id)]).await?;
                     if let Some(durable) = self.delete(&old.id(), true, true, None).await?.durable {
@@ -109,7 +113,8 @@ impl Task<'_> {
                 let mut changes = Vec::with_capacity(3);
                 if let (Some(record), InsteadOf::Copy(number)) = (record, instead_of) {
                     let mut old = Record { superseded: Some(number), ..record.clone() };
-                    // It stays recorded only for as long as what it lives in is there, and keeps nothing else.
+                    // A retained copy stays recorded only as long as its host exists, and keeps
+                    // nothing else alive.
                     if made.retain {
                         (old.retain, old.dependencies) = (true, Box::default());
                     }
@@ -119,7 +124,7 @@ impl Task<'_> {
                     changes.extend(self.shared.left_behind(&record.id()));
                 }
                 let known = Known::settled(&made.inputs, &made.state);
-                // What others record under the same id is shared with them: they may be changing names.
+                // Other records with the same id are allowed here: resources may be swapping names.
                 changes.push(Change::Put(Box::new(made)));
                 changes.push(Change::Settle(id));
                 let durable = self.shared.submit(changes)?;
@@ -134,8 +139,8 @@ impl Task<'_> {
         }
     }
 
-    /// A resource that exists and that nothing records, where more may exist than is recorded. By its name a
-    /// driver finds only what is this resource's own.
+    /// Looks for an existing resource without a record, when more may exist than is recorded. A
+    /// driver finds only this resource's own object by its name.
     async fn found_by_name(
         self,
         node: Node<'_>,
@@ -149,20 +154,22 @@ impl Task<'_> {
         let look =
             Look { id: None, name: made.name.expose(), inputs: &made.inputs, state: None, known: &known };
         let Some(found) = look_at(driver, &self.call(), look).await? else { return Ok(None) };
-        // Where it lives is not known before it is as it is wanted.
+        // The host is uncertain until the resource matches the documents.
         let (state, digest) = (found.state.clone(), [0; 32]);
         let wanted = somewhere(&Record { state, digest, ..made.clone() });
         let mut record = refreshed(&wanted, &found);
         let has_params = made.inputs.params.as_map().is_some_and(|params| !params.is_empty());
         let is_told = tells_all(&wanted, &found);
         let can_update = driver.manifest().implements.update;
-        // What it was made with is not known; changing it to what is wanted is. Where it lives must be known.
+        // The original inputs are unknown, so the resource is updated to the desired ones. If it
+        // has a host, that must be certain too.
         if can_update && (has_params || !is_told) || made.deleted_with.is_some() && !is_told {
             record.status = Status::Partial(Unfinished::InterruptedCreate);
         }
-        // It cannot live in what was made a moment ago: what it lives in is not known to anybody any more.
+        // The resource cannot live in an object that was created a moment ago, so its real host is
+        // no longer known.
         record.tainted = made.deleted_with.as_ref().is_some_and(|host| self.shared.has_made(host));
-        // What is recorded already is no evidence.
+        // An object that is already recorded is not the one.
         let mut changes = vec![Change::Put(Box::new(record.clone()))];
         changes.extend(self.may_need(node, &record));
         let Ok(durable) = self.shared.claim(&record, |_| true, changes)? else { return Ok(None) };
@@ -172,8 +179,8 @@ impl Task<'_> {
         Ok(Some(record))
     }
 
-    /// What is written down of all that is to depend on a resource, and of which nobody knows what it is like:
-    /// it may depend on it already. Records never form a loop.
+    /// The changes for the dependents of a found resource that are in an unknown state: they may
+    /// depend on it already. Records never form a cycle.
     fn may_need(self, node: Node<'_>, found: &Record) -> Vec<Change> {
         let Shared { plan, .. } = &**self.shared;
         let Some(graph) = plan.graph.as_ref() else { return Vec::new() };
@@ -190,7 +197,7 @@ impl Task<'_> {
         dependents.collect()
     }
 
-    /// Makes a resource that was found what the documents want, as far as that is a change in place.
+    /// Updates a found resource in place to match the documents, as far as that is possible.
     async fn take_over(
         self,
         node: Node<'_>,
@@ -206,7 +213,7 @@ impl Task<'_> {
         }
     }
 
-    /// Changes a resource in place, unless it turns out that nothing changed.
+    /// Updates a resource in place, unless it turns out that nothing changed.
     pub(super) async fn update(self, planned: Option<&Prepared>, always: bool, turn: Turn) -> Outcome {
         let Some(node) = self.node() else { return Ok(nothing()) };
         let driver = self.driver(&node)?;
@@ -226,8 +233,8 @@ impl Task<'_> {
         }
     }
 
-    /// Decides with inputs that were not known when the plan was made. It may be less than was
-    /// planned, never more.
+    /// Decides with inputs that were unknown when the plan was made. The result may be less than
+    /// planned, but never more.
     async fn decide(
         self,
         node: Node<'_>,
@@ -242,7 +249,7 @@ impl Task<'_> {
         let inputs = evaluate::read_inputs(graph, node, board, plan).await;
         let mut inputs = inputs.map_err(Cause::Inputs)?;
         if let Some(record) = record {
-            // A path to nothing was refused when the plan was made.
+            // The plan already rejected paths that do not exist.
             ignore::keep_recorded(&node.lifecycle.ignore_changes, &record.inputs, &mut inputs);
         }
         let rules = &plan.rules;
@@ -263,7 +270,7 @@ impl Task<'_> {
             let prepared = || Prepared { inputs: record.inputs.clone(), digest, stable: Vec::new() };
             return Ok(Decision::Keep(is_reached_anew.then(prepared)));
         }
-        // What was not known when the plan was made.
+        // These values were unknown when the plan was made.
         let mut misfits = rules.params(graph, node, &inputs.params);
         misfits.extend(rules.inputs(graph, node, driver, &inputs));
         if !misfits.is_empty() {
@@ -281,7 +288,7 @@ impl Task<'_> {
         let Some(record) = record else {
             return Ok(Decision::Create(Prepared { inputs, digest, stable: Vec::new() }));
         };
-        // In which order it is replaced was decided with the plan.
+        // The plan already decided the order of the replacement.
         let name = record.name.expose();
         let impact = match fate::made_it(driver, record) {
             true => ask::impact(driver, call, &record.state, &record.inputs, &inputs, name, certain).await?,
@@ -332,7 +339,8 @@ impl Task<'_> {
             holds_data: holding::held(driver, self.step.key.type_name(), &prepared.inputs, Some(record)),
             ..changed
         };
-        // Who lives in something of this name that is replaced by now, or that nobody records, may stay there.
+        // If the recorded host was replaced or is no longer recorded, the resource may still live
+        // in the previous object.
         let is_elsewhere = match &changed.deleted_with {
             Some(host) if record.deleted_with.as_ref() == Some(host) => !self.shared.has_home(record),
             Some(host) => *record.perhaps_deleted_with == [host.clone()] && self.is_younger(host, record),
@@ -351,12 +359,12 @@ impl Task<'_> {
         };
         let result = repeatedly(&self.shared.cancel, self.effort, || driver.update(&call, change)).await;
         drop(turn);
-        // What was wished for is not what there is.
+        // The desired inputs are not the actual ones.
         let changed = match &result {
             Err(CallError::Failure(Failure::Partial { .. })) => Record {
                 updated: changed.updated,
                 deployment: Arc::clone(&changed.deployment),
-                // Whose state and cookie it is.
+                // This driver wrote the state and the cookie.
                 driver: changed.driver.clone(),
                 protect: changed.protect,
                 share: changed.share.clone(),
@@ -383,8 +391,8 @@ impl Task<'_> {
         self.finished(node, known, Action::Update, durable, failure).await
     }
 
-    /// Whoever depends on it may begin once the result is on its way to the disk: its own intent
-    /// comes behind.
+    /// Reports the result. Dependents may begin as soon as the result is on its way to the disk,
+    /// since their own intents come after it.
     async fn finished(
         self,
         node: Node<'_>,
@@ -407,8 +415,8 @@ pub(super) fn held(driver: &dyn Driver, record: &Record, holder: &Record) -> Cau
     Cause::Held { driver: driver.known_as().to_owned(), id, other }
 }
 
-/// The record of what came of a call, and why it is a failure all the same. An error means that
-/// there is nothing to record.
+/// The record of a call's result, and the reason if the result still counts as a failure. An error
+/// means that there is nothing to record.
 fn finish(
     record: Record,
     result: Result<ResourceState, CallError>,

@@ -1,4 +1,4 @@
-//! Looking at what exists: resources that others manage, ones that become ours, and drift.
+//! Reads existing objects: resources that others manage, resources to adopt, and drift.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use crate::recorded::exists;
 use crate::{ask, diff, digest};
 
 impl Task<'_> {
-    /// Records what exists as ours.
+    /// Records an existing object as a managed resource.
     pub(super) async fn adopt(self, found: &Record) -> Outcome {
         let Some(node) = self.node() else { return Ok(nothing()) };
         let driver = self.driver(&node)?;
         let mut record = self.stamped(found);
-        // Since the plan looked, it may have gone with the old one of what it lives in.
+        // The object may have been deleted together with its old host since the plan was made.
         if self.deleted_with(node).is_some_and(|host| self.shared.has_made(&host))
             && self.look_at_record(&**driver, &record).await?.is_none()
         {
@@ -36,14 +36,14 @@ impl Task<'_> {
         }
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
         let is_anothers = |holder: &Record| holder.urn != record.urn && !holder.external;
-        // The plan looked, too; this run may have made what has that id.
+        // The plan checked this too, but this run may have created the object with that id.
         let changes = vec![Change::Put(Box::new(record.clone())), settle];
         let durable = self.shared.claim(&record, is_anothers, changes)?;
         let durable = durable.map_err(|holder| held(&**driver, &record, &holder))?;
         Ok(Done { action: Action::Adopt, durable: Some(durable) })
     }
 
-    /// Records what others manage.
+    /// Records a resource that others manage.
     pub(super) async fn observe(self, id: &str, found: Option<&Record>) -> Outcome {
         let Some(node) = self.node() else { return Ok(nothing()) };
         let record = match found {
@@ -73,7 +73,8 @@ impl Task<'_> {
             }
         };
         let settle = Change::Settle(RecordId::current(record.urn.clone()));
-        // What is only looked at may be ours by another name, as long as that stays.
+        // An observed object may be a managed resource under another name, as long as that resource
+        // stays.
         let stays = |holder: &Record| self.shared.plan.graph().is_some_and(|graph| holds(graph, holder));
         let is_anothers = |holder: &Record| holder.urn != record.urn && !holder.external && !stays(holder);
         let changes = vec![Change::Put(Box::new(record.clone())), settle];
@@ -86,7 +87,7 @@ impl Task<'_> {
         Ok(Done { action: Action::Read, durable: Some(durable) })
     }
 
-    /// Reads a resource and records what was found. A system may take `grace` to show a new resource.
+    /// Reads a resource and records the result. A system may take `grace` to show a new resource.
     pub(super) async fn refresh(self, grace: Duration) -> Outcome {
         let Some(record) = self.current().filter(|record| exists(record)) else { return Ok(nothing()) };
         let driver = self.driver_of(&record)?;
@@ -102,12 +103,12 @@ impl Task<'_> {
         };
         let mut read = refreshed(&record, &found);
         if self.shared.plan.doubted && read.inputs.values != record.inputs.values {
-            // Whoever changed it after it was recorded may have moved it, too.
+            // If others changed the resource after it was recorded, they may also have moved it.
             read = somewhere(&read);
         }
         let changes = diff::observed(&record, &read.inputs.values, &read.state.outputs);
         let is_drifted = !changes.is_empty() || matches!(read.status, Status::Partial(Unfinished::Drifted));
-        // Of a resource that others manage, nothing else is wanted.
+        // A resource that others manage has no desired state to drift from.
         if is_drifted && !record.external {
             self.shared.note_drift(&self.step.key);
         }
@@ -121,14 +122,14 @@ impl Task<'_> {
         Ok(Done { action: Action::Read, durable: Some(durable) })
     }
 
-    /// Records that a resource is gone which its driver did not find to update, if reading it finds nothing
-    /// either: otherwise every later run would try the same update. As long as a system may take to show a new
-    /// resource, and where others live in it, `refresh` decides.
+    /// Records that a resource is gone if its driver could not find it for an update and a read
+    /// finds nothing either. Otherwise every later run would try the same update. `refresh` decides
+    /// instead while the system may not show a new resource yet, and if the resource has guests.
     pub(super) async fn note_missing(self, driver: &dyn Driver, record: &Record) -> Result<(), Cause> {
         let shown_by = record.created.saturating_add(clock::millis(GRACE));
         let is_decided_here = (self.shared.clock)() >= shown_by && !self.shared.has_guests(&record.id());
         let is_read = driver.manifest().implements.read && is_decided_here;
-        // A failure to read does not matter beside that of the update.
+        // A failure to read matters less than the failure of the update.
         if !is_read || !matches!(self.look_at_record(driver, record).await, Ok(None)) {
             return Ok(());
         }
@@ -137,7 +138,7 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// With the time and the deployment of now.
+    /// The record with the current time and deployment.
     fn stamped(self, record: &Record) -> Record {
         let now = (self.shared.clock)();
         let created = if record.created == 0 { now } else { record.created };
@@ -150,13 +151,14 @@ impl Task<'_> {
     }
 }
 
-/// Whether the documents ask for what is recorded.
+/// Whether the documents contain the recorded resource.
 fn holds(graph: &Graph, record: &Record) -> bool {
     record.urn.key().is_some_and(|key| graph.find(key.as_str()).is_some())
 }
 
-/// A record with what was found. Where it differs from what was wanted it has to be looked at again;
-/// where the driver told all inputs, that is the whole truth, also about what was only partly made.
+/// A record with the state that was found. If that differs from the desired state, the next plan
+/// checks it again. If the driver reported all inputs, they are complete, even for a resource that
+/// was only partly created.
 pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     let mut read = ask::as_found(record, found);
     if record.external {
@@ -165,15 +167,15 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     if read.inputs != record.inputs {
         read.digest = [0; 32];
     }
-    // A change that was found before and shows in the outputs alone stays until an update repairs it: the record has
-    // these outputs by now.
+    // A change that was found earlier and is visible only in the outputs remains until an update
+    // repairs it: the record already has these outputs.
     let still_drifted =
         matches!(record.status, Status::Partial(Unfinished::Drifted)) && !tells_all(record, found);
     if found.values.is_some() && matches!(read.status, Status::Partial(_)) && !still_drifted {
         read.status = Status::Ready;
         read.digest = [0; 32];
     }
-    // What the driver cannot tell of the inputs shows in the outputs only.
+    // A change of inputs that the driver does not report is visible only in the outputs.
     if read.state.outputs != record.state.outputs && !tells_all(record, found) {
         read.status = Status::Partial(Unfinished::Drifted);
         read.digest = [0; 32];
@@ -181,7 +183,7 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     read
 }
 
-/// Whether a driver told every input that is recorded.
+/// Whether the driver reported every recorded input.
 pub(super) fn tells_all(record: &Record, found: &Observed) -> bool {
     let is_empty = |value: &Value| value.as_map().is_none_or(|map| map.is_empty());
     let told = found.values.as_ref().and_then(Value::as_map);
@@ -191,7 +193,7 @@ pub(super) fn tells_all(record: &Record, found: &Observed) -> bool {
             .is_some_and(|told| values.is_none_or(|values| values.keys().all(|name| told.contains_key(name))))
 }
 
-/// Reads; what a driver says it cannot find is gone.
+/// Reads a resource. An object that the driver cannot find counts as gone.
 pub(super) async fn look_at(
     driver: &dyn Driver,
     call: &Call,

@@ -1,4 +1,4 @@
-//! Finding out what became of a call that was interrupted (SPEC §10): it is never guessed.
+//! Finds out the outcome of an interrupted call (SPEC §10), without guessing.
 
 use purlin_model::driver::{Failure, Inputs, Observed};
 use purlin_model::{Finding, Label, Unfinished, Urn};
@@ -16,7 +16,7 @@ use crate::plan::Action;
 use crate::recorded::{exists, is_outcome};
 
 impl Task<'_> {
-    /// Settles what is pending for a record, where that can be known.
+    /// Settles the pending call of a record, if its outcome can be determined.
     pub(super) async fn recover(self, id: &RecordId, look_only: bool) -> Outcome {
         let Some(intent) = self.shared.plan.recorded.pending(id).cloned() else { return Ok(nothing()) };
         match &intent.operation {
@@ -32,23 +32,25 @@ impl Task<'_> {
         Ok(Done { action: Action::Read, durable: Some(self.shared.submit(changes)?) })
     }
 
-    /// By the id that the driver named, else by its name, else by asking for it again with the
-    /// same idempotency key; else it stays undecided.
+    /// Looks for the resource by the id that the driver reported, or else by its name, or else by
+    /// repeating the call with the same idempotency key. If nothing answers the question, the call
+    /// stays undecided.
     ///
-    /// What is recorded already, such as the one that was to be replaced, is no evidence: the new one may
-    /// exist beside it under the same name, or not.
+    /// An object that is already recorded, such as the one to be replaced, proves nothing: the new
+    /// object may or may not exist beside it under the same name.
     async fn recover_create(self, intent: &Intent, made: &Record, look_only: bool) -> Outcome {
         let driver = self.driver_of(made)?;
         let implements = driver.manifest().implements;
         let there = self.current().filter(|record| exists(record));
-        // A journal that lost a part of itself may have the outcome and no longer that it is settled.
+        // A damaged journal may contain the outcome but not the settlement.
         if there.as_ref().is_some_and(|there| is_outcome(there, made)) {
             return self.settled(Vec::new(), intent.id(), Finding::Created);
         }
         let (mut found, mut other) = (None, None);
         if implements.read {
             let id = intent.checkpoint.as_ref().map(Label::expose);
-            // A driver that marks what it makes tells the new one from another of its name by the key.
+            // A driver that marks its objects distinguishes the new one from others of the same
+            // name by the key.
             let call = Call { idempotency_key: intent.idempotency_key.clone(), ..self.call() };
             (found, other) = self.look(&**driver, &call, made, id, None).await?;
             let Some(seen) = &found else {
@@ -61,12 +63,12 @@ impl Task<'_> {
         if implements.repeat_create && look_only && found.is_none() {
             return self.settled(Vec::new(), intent.id(), Finding::CreateRepeated);
         }
-        // Where the records are older than what is real, the answer may not have been lost, and what was made
-        // then may have been replaced since.
+        // If the records are older than the real state, the response may not have been lost, and
+        // the created object may have been replaced since.
         let is_repeated = found.is_none() || !self.shared.plan.doubted;
         if implements.repeat_create && !look_only && is_repeated {
             match self.create_again(&**driver, intent, with(made, other.clone()), there.as_deref()).await {
-                // What was seen is there, whatever asking for it again came to.
+                // The object was seen, regardless of the result of the repeated call.
                 Err(_) if found.is_some() => {}
                 Err(cause) => {
                     self.shared.leave_unknown(&self.step.key);
@@ -84,11 +86,12 @@ impl Task<'_> {
             refreshed(&Record { state: found.state.clone(), ..with(made, other.take()) }, &found);
         let is_as_made = tells_all(made, &found) && record.inputs.values == made.inputs.values;
         if self.shared.plan.doubted && !is_as_made {
-            // It may have been moved or replaced since.
+            // The object may have been moved or replaced since.
             record = somewhere(&record);
         }
         if implements.update && unsure {
-            // Whether all of it was made is not known; changing it to what is wanted is.
+            // It is unknown whether the creation was complete. An update brings the resource to the
+            // desired state.
             record.status = Status::Partial(Unfinished::InterruptedCreate);
         }
         let mut changes = instead_of(there.as_deref(), self, &record);
@@ -98,7 +101,7 @@ impl Task<'_> {
                 self.observed(Finding::Created, Vec::new());
                 Ok(Done { action: Action::Read, durable: Some(durable) })
             }
-            // Another one was found to be it meanwhile.
+            // Meanwhile another resource turned out to be this object.
             Err(_) => Ok(self.undecided()),
         }
     }
@@ -109,7 +112,8 @@ impl Task<'_> {
         nothing()
     }
 
-    /// The contract says that a repeated call with the same key finds what the first one made.
+    /// Repeats the creation. The contract requires that a repeated call with the same key finds the
+    /// object of the first call.
     async fn create_again(
         self,
         driver: &dyn Driver,
@@ -136,14 +140,15 @@ impl Task<'_> {
                 let status = Status::Partial(Unfinished::Failed { message });
                 Record { state: *state, status, ..with(&made, attempt.succeeded()) }
             }
-            // The same inputs were refused the first time, too.
+            // The first call rejected the same inputs.
             Err(CallError::Failure(Failure::InvalidInputs(_))) => {
                 return self.settled(Vec::new(), intent.id(), Finding::NotCreated);
             }
-            // This attempt made nothing, perhaps; of the first one it says nothing.
+            // This attempt may have done nothing, but that says nothing about the first attempt.
             Err(error) => return Err(error.into()),
         };
-        // Whether it was made then or now is not known, and so may be in which of two it lives.
+        // It is unknown whether the first or this call created the object, so the object may live
+        // in either of two hosts.
         let may_be_in_two = made.deleted_with.as_ref().is_some_and(|host| self.is_younger(host, &made));
         let record = if may_be_in_two { somewhere(&record) } else { record };
         let mut changes = instead_of(there, self, &record);
@@ -153,7 +158,7 @@ impl Task<'_> {
         Ok(Done { action: Action::Read, durable: Some(durable) })
     }
 
-    /// Whether it was changed does not matter much: it is looked at, or changed again.
+    /// The outcome matters little: the resource is read, or updated again.
     async fn recover_update(self, changed: &Record) -> Outcome {
         let id = changed.id();
         let Some(record) = self.recorded(&id) else { return self.settled(Vec::new(), id, Finding::Gone) };
@@ -168,7 +173,7 @@ impl Task<'_> {
                 return self.settled(self.gone_with_company(&record, false), id, Finding::Gone);
             }
             Err(cause) => {
-                // What else this run does has to know how far it may have come.
+                // The rest of this run must know how far the change may have come.
                 self.shared.submit(vec![Change::Put(Box::new(known))])?.await?;
                 return Err(cause);
             }
@@ -184,7 +189,7 @@ impl Task<'_> {
         Ok(self.look_at_record(&**driver, record).await?.map_or(Looked::Gone, Looked::Found))
     }
 
-    /// A deletion is finished: deleting what is gone is a success.
+    /// Completes a deletion. Deleting an object that is already gone succeeds.
     async fn recover_delete(self, intent: &Intent, id: &RecordId, look_only: bool) -> Outcome {
         let Some(record) = self.recorded(id) else {
             return self.settled(Vec::new(), id.clone(), Finding::Gone);
@@ -198,7 +203,7 @@ impl Task<'_> {
             let mut call = self.call();
             call.idempotency_key.clone_from(&intent.idempotency_key);
             self.shared.count_call();
-            // This attempt did nothing, perhaps; of the first one it says nothing.
+            // This attempt may have done nothing, but that says nothing about the first attempt.
             if let Err(error) = self.delete_record(&**driver, &call, &record, false).await {
                 self.shared.leave_unknown(&self.step.key);
                 return Err(error.into());
@@ -208,16 +213,16 @@ impl Task<'_> {
     }
 }
 
-/// What a look at something came to.
+/// The result of reading a resource.
 enum Looked {
-    /// Its driver cannot look.
+    /// The driver cannot read.
     Not,
     Gone,
     Found(Observed),
 }
 
-/// What was made, with the inputs that were needed to find it. With other ones than it was made with, it is
-/// compared with the documents once more.
+/// The created resource with the inputs that were needed to find it. If these differ from its
+/// original inputs, the next plan compares it with the documents again.
 fn with(made: &Record, other: Option<Inputs>) -> Record {
     match other {
         None => made.clone(),
@@ -225,10 +230,10 @@ fn with(made: &Record, other: Option<Inputs>) -> Record {
     }
 }
 
-/// What a new one replaces becomes an old copy.
+/// The changes that record a new object and turn the object that it replaces into an old copy.
 fn instead_of(there: Option<&Record>, task: Task<'_>, made: &Record) -> Vec<Change> {
     let mut changes = Vec::with_capacity(3);
-    // What it depended on may be gone since, or depend on it.
+    // Some of its dependencies may be gone since, or may depend on it.
     let may_depend = |on: &&Urn| task.shared.may_depend(&made.urn, on);
     let dependencies = made.dependencies.iter().filter(may_depend).cloned().collect();
     let made = Record { dependencies, ..made.clone() };
@@ -236,14 +241,14 @@ fn instead_of(there: Option<&Record>, task: Task<'_>, made: &Record) -> Vec<Chan
         changes.push(Change::Put(Box::new(made)));
         return changes;
     };
-    // The wish of the run that was interrupted counts.
+    // The setting of the interrupted run counts.
     if made.retain {
         changes.extend(task.shared.left_behind(&there.id()));
     } else {
         let number = task.shared.plan.recorded.next_copy(&made.urn);
         changes.push(Change::Put(Box::new(Record { superseded: Some(number), ..there.clone() })));
     }
-    // Nothing that is recorded so far lives in what nobody knew of.
+    // No resource recorded so far lives in an object that was unknown until now.
     changes.push(Change::Put(Box::new(Record { created: (task.shared.clock)(), ..made })));
     changes
 }

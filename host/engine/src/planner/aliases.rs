@@ -1,4 +1,4 @@
-//! Resources that had another name before, as documents say (SPEC §9, Rename).
+//! Resources that the documents rename (SPEC §9, Rename).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,20 +8,20 @@ use purlin_state::RecordId;
 
 use crate::recorded::Recorded;
 
-/// What moves, and what may not move yet.
+/// The renames to perform, and those that must wait.
 #[derive(Debug, Default)]
 pub(super) struct Aliases {
-    /// New names by old ones.
+    /// New names by old names.
     pub(super) names: BTreeMap<Urn, Urn>,
-    /// Old names, each with a new one under which the outcome of a call is not known: that has to be settled
-    /// first.
+    /// Old names, each with a new name that has a pending call with an unknown outcome, which must
+    /// be settled first.
     pub(super) waiting: BTreeMap<Urn, Key>,
 }
 
 /// Finds the resources that the documents rename.
 ///
 /// # Errors
-/// For each alias that two resources claim, or that is a resource of the graph itself.
+/// For each alias that two resources claim, or that names a resource of the graph.
 pub(super) fn find(
     graph: &Graph,
     context: &Context,

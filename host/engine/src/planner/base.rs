@@ -1,4 +1,5 @@
-//! What a plan starts from: recorded state, perhaps with what was just found out about it.
+//! The starting point of a plan: the recorded state, possibly with findings that are not yet
+//! recorded.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,32 +13,32 @@ use crate::current::CurrentInputs;
 use crate::error::Error;
 use crate::recorded::Recorded;
 
-/// What a plan starts from.
+/// The starting point of a plan.
 #[derive(Clone, Debug)]
 pub struct Base {
     pub(crate) recorded: Recorded,
-    /// What is not written down yet, and is before the plan is carried out.
+    /// Changes that are not recorded yet. They are recorded before the plan is executed.
     pub(crate) prelude: Vec<Change>,
-    /// Of what is written down.
+    /// The fingerprint of the recorded state.
     pub(crate) fingerprint: [u8; 32],
-    /// Where it is written that nothing of it may be deleted.
+    /// The location that forbids all deletions.
     pub(crate) protected: Option<Location>,
-    /// The resources that the documents pause. None where no documents are at hand: then those count that
-    /// the last run found paused.
+    /// The resources that the documents pause. `None` if there are no documents; the resources that
+    /// the last run found paused then count.
     pub(crate) paused: Option<Arc<HashSet<Urn>>>,
-    /// Why the records may be older than what is real.
+    /// Why the records may be older than the real state.
     doubt: Option<Doubt>,
-    /// Who uses what is recorded here from other environments.
+    /// The users in other environments of the resources recorded here.
     pub(crate) users: Arc<Users>,
-    /// What the current documents give resources; none where no documents are at hand.
+    /// The inputs that the current documents give resources; `None` if there are no documents.
     pub(crate) current: Option<CurrentInputs>,
 }
 
 impl Base {
-    /// From what a store gave.
+    /// Takes the snapshot of a store.
     ///
     /// # Errors
-    /// [`Error::Integrity`] when the records contradict each other: nothing may work from them.
+    /// [`Error::Integrity`] if the records contradict each other.
     pub fn new(snapshot: Snapshot) -> Result<Self, Error> {
         let doubt = snapshot.doubt;
         let recorded = Recorded::new(snapshot)?;
@@ -54,10 +55,10 @@ impl Base {
         })
     }
 
-    /// With changes that are still to be written down.
+    /// Adds changes that are still to be recorded.
     ///
     /// # Errors
-    /// [`Error::Integrity`] when the records then contradict each other.
+    /// [`Error::Integrity`] if the records then contradict each other.
     pub fn with(mut self, changes: Vec<Change>) -> Result<Self, Error> {
         for change in changes {
             self.recorded.apply(change.clone());
@@ -67,27 +68,28 @@ impl Base {
         Ok(self)
     }
 
-    /// The same, of which nothing may be deleted or replaced where a place is given: the one that
-    /// says so.
+    /// Forbids deletions and replacements if a location is given: the one that says so.
     #[must_use]
     pub fn protected(self, place: Option<Location>) -> Self {
         Self { protected: place, ..self }
     }
 
-    /// The same, of which the documents pause these resources: no driver is called for them.
+    /// Sets the resources that the documents pause. No driver is called for them.
     #[must_use]
     pub fn paused(self, paused: Arc<HashSet<Urn>>) -> Self {
         Self { paused: Some(paused), ..self }
     }
 
-    /// The same, with who uses what is recorded here from other environments: none of that may go.
+    /// Sets the users in other environments of the resources recorded here. Resources in use must
+    /// not be deleted.
     #[must_use]
     pub fn used_by(self, users: Arc<Users>) -> Self {
         Self { users, ..self }
     }
 
-    /// The same, with what the current documents give resources: it is used where a call with the recorded
-    /// inputs fails, and that is told ([`Finding::CurrentInputs`](purlin_model::Finding)).
+    /// Sets the inputs that the current documents give resources. They are used if a call with the
+    /// recorded inputs fails, and that use is reported
+    /// ([`Finding::CurrentInputs`](purlin_model::Finding)).
     #[must_use]
     pub fn with_inputs(self, current: Option<CurrentInputs>) -> Self {
         Self { current, ..self }
@@ -101,22 +103,23 @@ impl Base {
         }
     }
 
-    /// By which the state is known that it was made from.
+    /// The fingerprint of the state that this was made from.
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint
     }
 
-    /// Why the records may be older than what is real: then all resources are read before a plan is made.
+    /// Why the records may be older than the real state. All resources are then read before a plan
+    /// is made.
     pub fn doubt(&self) -> Option<Doubt> {
         self.doubt
     }
 
-    /// Whether calls are pending whose outcome is not known.
+    /// Whether there are pending calls with an unknown outcome.
     pub fn has_pending(&self) -> bool {
         self.recorded.all_pending().next().is_some()
     }
 
-    /// Whether nothing is recorded: no resource, no old copy, and no call whose outcome is not known.
+    /// Whether nothing is recorded: no resource, no old copy, and no pending call.
     pub fn is_empty(&self) -> bool {
         self.recorded.records().next().is_none() && !self.has_pending()
     }
@@ -126,31 +129,31 @@ impl Base {
         self.recorded.current(urn).map(|record| &**record)
     }
 
-    /// Whether others changed a resource since it was last made as the documents want it.
+    /// Whether others changed a resource since it last matched the documents.
     pub fn is_drifted(&self, urn: &Urn) -> bool {
         let record = self.recorded.current(urn);
         record.is_some_and(|record| record.status == Status::Partial(Unfinished::Drifted))
             || self.recorded.unmet(urn).is_some_and(|unmet| unmet.obstacle == Obstacle::Drifted)
     }
 
-    /// Every current record, in no order.
+    /// Every current record, in no particular order.
     pub fn all_current(&self) -> impl Iterator<Item = &Record> {
         self.recorded.all_current().map(|record| &**record)
     }
 
-    /// What is recorded, with what is still to be written down.
+    /// The records, including the changes that are still to be recorded.
     pub fn snapshot(&self) -> Snapshot {
         self.recorded.snapshot()
     }
 }
 
-/// A writer that only remembers what it was told: for finding out what is real without writing it
-/// down. What was found becomes a [`Base`] for a plan.
+/// A writer that keeps changes in memory, for reading the real resources without recording the
+/// result. The changes become part of the [`Base`] of a plan.
 #[derive(Default)]
 pub struct Scratch(Mutex<Vec<Change>>);
 
 impl Scratch {
-    /// What it was told, in order.
+    /// The changes that were submitted, in order.
     pub fn take(&self) -> Vec<Change> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

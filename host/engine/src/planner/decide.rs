@@ -1,4 +1,4 @@
-//! Turning a driver's answer into what is to happen.
+//! Turns a driver's answer into an action.
 
 use std::sync::Arc;
 
@@ -47,7 +47,8 @@ impl Planner<'_> {
         }
     }
 
-    /// A resource that exists and is ours, and that the documents name by another id than its driver does.
+    /// Handles an existing managed resource that the documents name by a different id than its
+    /// driver does.
     fn change_of(&mut self, node: Node<'_>, mut answer: Answer, found: Option<Observed>, id: &Arc<str>) {
         let Some(record) = answer.question.record.take() else { return };
         if found.is_none_or(|found| found.state.id.expose() != record.state.id.expose()) {
@@ -59,7 +60,7 @@ impl Planner<'_> {
         self.change(node, answer);
     }
 
-    /// A resource that is made, or exists and is ours.
+    /// Handles a resource that is new, or that exists and is managed.
     fn change(&mut self, node: Node<'_>, answer: Answer) {
         let Answer { question, inputs, impact, .. } = answer;
         let Question { key, urn, digest, driver, record, .. } = question;
@@ -97,7 +98,7 @@ impl Planner<'_> {
         let with = self.goes_with(&record, case.forced.as_ref());
         let forced = case.forced.is_some() && with.is_none();
         let (fate, reasons) = fate::judge(&case, &mut changes);
-        // To be taken over is all that is asked for.
+        // Only the adoption is wanted.
         let (fate, digest) = match self.options.import_only {
             true => (Fate::Keep, None),
             false => (fate, digest),
@@ -145,7 +146,8 @@ impl Planner<'_> {
             Fate::Replace => {
                 let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
                 self.know(node, &inputs, Known::with_outputs(&inputs, outputs));
-                // In which order, and what becomes of the old one, is decided over all of them.
+                // The order, and what happens to the old resource, depend on all decisions
+                // together.
                 let certain = forced || record.tainted;
                 let prepared = prepared(inputs, digest, Vec::new());
                 let work = Work::Create { prepared, instead_of: InsteadOf::Deleted, certain, with };
@@ -156,8 +158,8 @@ impl Planner<'_> {
         }
     }
 
-    /// What something goes with that this plan replaces: if that turns out to stay, so can this, but for what
-    /// lives in an old copy.
+    /// The host of a resource, if this plan replaces the host: if the host turns out to stay, so
+    /// can the resource. `None` for a resource that lives in an old copy.
     fn goes_with(&self, record: &Record, forced: Option<&Reason>) -> Option<Urn> {
         let Some(Reason::GoesWith { other }) = forced else { return None };
         if self.recorded.home_of(record).is_some_and(|home| home.superseded.is_some()) {
@@ -174,7 +176,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A resource that others manage: what it is like is all that counts.
+    /// Handles a resource that others manage. Only its actual state matters.
     fn observe(&mut self, node: Node<'_>, answer: Answer, found: Observed, id: &str) {
         let Question { key, urn, record, driver, digest, .. } = answer.question;
         let is_it =
@@ -219,7 +221,7 @@ impl Planner<'_> {
         self.settle(node.id, Step { reasons, changes, ..Step::new(key, urn, Action::Read) }, work);
     }
 
-    /// What exists and is to be ours: recorded as it was found, then changed where it differs.
+    /// Handles an object to adopt: it is recorded as found, then updated where it differs.
     fn adopt(&mut self, node: Node<'_>, answer: Answer, found: Observed, id: &str) {
         let Answer { question, inputs, impact, .. } = answer;
         let Question { key, urn, digest, driver, .. } = question;
@@ -268,7 +270,7 @@ impl Planner<'_> {
         self.push(Decided { node: node.id, step, work, adopt: Some(Box::new(record)), forced_order: false });
     }
 
-    /// Whether something is ours already, by another name: it must not become two resources.
+    /// Whether an object is already managed under another name. It must not become two resources.
     fn is_held_elsewhere(&mut self, node: Node<'_>, record: &Record) -> bool {
         let taken_over = self.decided.adopted.iter().map(|(_, record)| &**record);
         let taken_over = taken_over.filter(|other| other.urn != record.urn && are_one(other, record));
@@ -276,7 +278,8 @@ impl Planner<'_> {
         let ours = recorded.chain(taken_over).filter(|other| !other.external);
         let Some(other) = ours.filter_map(|other| other.urn.key()).min() else { return false };
         let id = &record.state.id;
-        // What is only looked at may be ours by another name, as long as that stays.
+        // An observed object may be a managed resource under another name, as long as that resource
+        // stays.
         let observes = node.lifecycle.observe.is_some();
         if observes && self.graph.nodes().any(|node| *node.key == other) {
             return false;
@@ -304,13 +307,13 @@ impl Planner<'_> {
         let name = urn.guresid().as_str().into();
         let graph = &self.graph;
         let record = record_of(graph, node, self.context, driver, inputs, name);
-        // Where it lives is not known before it is as it is wanted.
+        // The host is uncertain until the resource matches the documents.
         let record = Record { status: Status::Ready, named: named(node, &state), state, ..record };
         somewhere(&record)
     }
 
-    /// What others manage does not become ours because a line is missing: the next change, or the
-    /// next deletion, would be of theirs.
+    /// Reports an error: a resource that others manage must not become managed just because a line
+    /// is missing, since the next change or deletion would then affect it.
     fn refuse_to_take_over(&mut self, node: Node<'_>, record: &Record) {
         let id = &record.state.id;
         let message = format!("`{}` is only observed, as `{id}`, and no document says so any more", node.key);
@@ -322,7 +325,8 @@ impl Planner<'_> {
         );
     }
 
-    /// What was taken over by its id must not be thrown away while the documents still name that id.
+    /// Reports an error: an adopted resource must not be replaced while the documents still name
+    /// its id.
     fn refuse_replacement(&mut self, node: Node<'_>, record: &Record, reasons: &[Reason]) {
         let mut error = Diagnostic::error(
             "import-replaced",
@@ -344,7 +348,7 @@ impl Planner<'_> {
     }
 }
 
-/// Whether the documents still name the id that it was taken over by.
+/// Whether the documents still name the id by which the resource was adopted.
 fn stands(node: Node<'_>, record: &Record) -> bool {
     node.lifecycle.import.as_deref().is_some_and(|id| record.is_called(id))
 }

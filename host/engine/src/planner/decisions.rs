@@ -1,5 +1,5 @@
-//! What the planner decided so far, in the form in which the plan keeps it: a large plan has no room for a second
-//! list. It knows nothing of how things are decided.
+//! The decisions of the planner so far, in the form in which the plan keeps them, since a second
+//! list would double the memory of a large plan. It does not know how decisions are made.
 
 use std::collections::HashSet;
 
@@ -8,35 +8,35 @@ use purlin_state::Record;
 
 use crate::plan::{Operation, Step, Work};
 
-/// What was decided about a node.
+/// The decision about a node.
 pub(crate) struct Decided {
     pub node: NodeId,
     pub step: Step,
     pub work: Work,
-    /// Done before `work`: what exists is recorded as ours.
+    /// Done before `work`: the existing object is recorded as a managed resource.
     pub adopt: Option<Box<Record>>,
-    /// Whether the driver says that a replacement has to delete first.
+    /// Whether the driver requires that a replacement deletes first.
     pub forced_order: bool,
 }
 
-/// What was decided about all nodes so far: for each a step, and an operation of the same number.
+/// The decisions about all nodes so far: one step for each, and an operation with the same number.
 #[derive(Default)]
 pub(crate) struct Decisions {
     pub steps: Vec<Step>,
     pub operations: Vec<Operation>,
-    /// What exists and is recorded as ours, by number of the step.
+    /// The adopted objects, by the number of the step.
     pub adopted: Vec<(u32, Box<Record>)>,
-    /// The steps of which the driver says that a replacement has to delete first.
+    /// The steps for which the driver requires that a replacement deletes first.
     pub forced_order: HashSet<u32>,
 }
 
 impl Decisions {
-    /// None yet, with room for so many.
+    /// An empty list with capacity for this number of nodes.
     pub(crate) fn with_capacity(nodes: usize) -> Self {
         Self { steps: Vec::with_capacity(nodes), operations: Vec::with_capacity(nodes), ..Self::default() }
     }
 
-    /// Adds one; returns the number of its step.
+    /// Adds a decision and returns the number of its step.
     pub(crate) fn push(&mut self, decided: Decided) -> u32 {
         let Decided { node, step, work, adopt, forced_order } = decided;
         let number = self.steps.len() as u32;
@@ -49,7 +49,7 @@ impl Decisions {
         number
     }
 
-    /// Each step with what is done.
+    /// Each step with its work.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Step, &Work)> {
         self.steps.iter().zip(self.operations.iter().map(|operation| &operation.work))
     }

@@ -1,4 +1,4 @@
-//! Plans to delete what is recorded, from the record alone.
+//! Plans the deletion of recorded resources, from the records alone.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,23 +13,24 @@ use crate::driver::Drivers;
 use crate::error::Error;
 use crate::plan::{DriverSet, Plan};
 
-/// What is deleted.
+/// The options of a deletion.
 #[derive(Clone, Debug, Default)]
 pub struct DestroyOptions {
-    /// Which resources it is about. What an excluded one depends on stays too.
+    /// The resources that the plan covers. Dependencies of an excluded resource are kept too.
     pub scope: Scope,
-    /// Leaves in place what others use in other environments: it goes when the last of them does. Otherwise nothing
-    /// that they use may go.
+    /// Keeps resources that other environments use, until their last user is gone. Otherwise a plan
+    /// that deletes them is an error.
     pub orphan_shared: bool,
-    /// Deletes what was handed over so, and nobody uses any more; nothing else.
+    /// Deletes only resources that were handed over in this way and no longer have users.
     pub only_left: bool,
 }
 
-/// Plans to delete what is recorded, dependents first.
+/// Plans the deletion of recorded resources, dependents first.
 ///
 /// # Errors
-/// [`Error::Documents`] with everything protected that would go, and with everything that others,
-/// which stay, depend on; [`Error::Integrity`] when the records contradict each other.
+/// [`Error::Documents`] with every protected resource that would be deleted, and with every
+/// resource that a remaining one depends on; [`Error::Integrity`] if the records contradict each
+/// other.
 pub async fn destroy(
     context: &Context,
     base: Base,
@@ -89,7 +90,7 @@ pub async fn destroy(
     })
 }
 
-/// No driver is called for a paused resource, so that it cannot be deleted.
+/// No driver is called for a paused resource, so it cannot be deleted.
 fn paused(recorded: &crate::recorded::Recorded, going: &HashSet<Urn>) -> Vec<Diagnostic> {
     let paused = recorded.all_unmet().filter(|unmet| unmet.obstacle == Obstacle::Paused);
     let keys = paused.filter(|unmet| going.contains(&unmet.urn)).filter_map(|unmet| unmet.urn.key());
@@ -100,8 +101,8 @@ fn paused(recorded: &crate::recorded::Recorded, going: &HashSet<Urn>) -> Vec<Dia
     .collect()
 }
 
-/// What is left out stays, and what it depends on with it; so does what is retained and lives in an old copy
-/// that stays.
+/// Excluded resources stay, together with their dependencies. So do retained resources that live in
+/// an old copy that stays.
 fn keep_with_dependencies(
     recorded: &crate::recorded::Recorded,
     scope: &HashSet<Urn>,

@@ -1,4 +1,4 @@
-//! Having every driver at hand before anything is asked or done.
+//! Finds every driver before any of them is called.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::driver::{Drivers, Needed};
 use crate::plan::DriverSet;
 use crate::rules::Rules;
 
-/// The slot of a requirement: two recipes that want the same versions share a driver.
+/// The slot of a requirement: two recipes that require the same versions share a driver.
 pub(crate) fn requirement_name(requirement: &DriverRequirement) -> Arc<str> {
     match &requirement.range {
         None => Arc::clone(&requirement.name),
@@ -24,7 +24,7 @@ pub(crate) fn recorded_name(record: &Record) -> Arc<str> {
     format!("{}={}", record.driver.name, record.driver.version).into()
 }
 
-/// Finds what the recipes of these nodes want.
+/// Finds the drivers that the recipes of these nodes name.
 pub(super) async fn of_recipes(
     nodes: impl Iterator<Item = Node<'_>>,
     drivers: &dyn Drivers,
@@ -52,14 +52,14 @@ pub(super) async fn of_recipes(
     errors
 }
 
-/// Finds what made these records, in order to do `what` with them.
+/// Finds the drivers that made these records, in order to do `what` with them.
 pub(super) async fn of_records(
     records: impl Iterator<Item = &Record>,
     what: &str,
     drivers: &dyn Drivers,
     set: &mut DriverSet,
 ) -> Vec<Diagnostic> {
-    // What drivers themselves say about their outputs; documents may be gone.
+    // Only the drivers' own schemas count here; the documents may be gone.
     let own = Arc::<Rules>::default();
     let mut errors = Vec::new();
     let mut missing = HashSet::new();

@@ -1,4 +1,4 @@
-//! Resolving the inputs of a resource, and settling it where no driver has to be asked.
+//! Resolves the inputs of a resource, and settles it if no driver call is needed.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ use crate::rules::connection;
 use crate::{diff, digest, fate, ignore};
 
 impl Planner<'_> {
-    /// Resolves the inputs of a node and settles it if no driver has to be asked.
+    /// Resolves the inputs of a node and settles it if no driver call is needed.
     pub(super) fn look(&mut self, id: NodeId) -> Option<Question> {
         let graph = Arc::clone(&self.graph);
         let node = graph.node(id)?;
         let mut urn = Urn::new(self.context, node.key);
         let record = self.recorded.current(&urn).filter(|record| exists(record)).cloned();
         if let Some(record) = &record {
-            // The plan holds it beside the record.
+            // Shares the text with the record, which the plan keeps anyway.
             urn.clone_from(&record.urn);
         }
         if !self.is_in_scope(&urn) {
-            // What may be gone gives nobody its outputs.
+            // A resource that may be gone cannot provide outputs to its dependents.
             if let Some(record) = &record
                 && self.recorded.is_perhaps_deleted(&RecordId::current(urn.clone()))
                 && self.is_needed_in_scope(id)
@@ -87,7 +87,7 @@ impl Planner<'_> {
             return None;
         }
         let ask = self.what_to_ask(node, &urn, record.as_deref());
-        // Every requirement was found before the first level was looked at.
+        // Every requirement was resolved before the first level.
         let driver = Arc::clone(self.drivers.get(&requirement_name(&node.recipe.driver))?);
         if ask != Ask::Change && !driver.manifest().implements.read {
             self.errors.push(
@@ -114,7 +114,7 @@ impl Planner<'_> {
         let digest = known.then_some(asked);
         if ask == Ask::Change
             && let Some(record) = &record
-            // How it is reached may become known later.
+            // The connection may become known later.
             && is_told(&inputs)
             && record.digest == asked
             && connection::is_same_system(driver.manifest(), record, &inputs.connection)
@@ -125,7 +125,7 @@ impl Planner<'_> {
         {
             self.know(node, &record.inputs, Known::settled(&record.inputs, &record.state));
             let step = Step::new(node.key.clone(), urn, Action::None);
-            // A connection that changed is written down, and nobody is called for it.
+            // A changed connection is recorded without a driver call.
             let reached = digest.and_then(|digest| {
                 let inputs = connection::reached(driver.manifest(), record, &inputs.connection)?;
                 Some(Box::new(Prepared { inputs, digest, stable: Vec::new() }))
@@ -138,7 +138,7 @@ impl Planner<'_> {
                 self.recorded_as(node, &record, id);
                 return None;
             }
-            // Where to look becomes known while the plan is carried out.
+            // The place of the resource becomes known only while the plan is executed.
             self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let reasons = vec![Reason::Observed { id: (&**id).into() }];
             let step = Step { reasons, ..Step::new(node.key.clone(), urn, Action::Read) };
@@ -154,7 +154,7 @@ impl Planner<'_> {
             let before = record.as_deref().map(|record| &record.inputs);
             self.options.rules.fill(&*driver, node.key.type_name(), &mut inputs, before);
         }
-        // What is the same system is compared as it is reached now.
+        // A resource in the same system is compared with its current connection.
         let reached = record.as_deref().and_then(|record| {
             let inputs = connection::reached(driver.manifest(), record, &inputs.connection)?;
             Some(Arc::new(Record { inputs, ..record.clone() }))
@@ -181,12 +181,12 @@ impl Planner<'_> {
     /// Leaves a resource alone, for these reasons.
     fn leave(&mut self, node: Node<'_>, urn: Urn, reasons: Vec<Reason>, record: Option<Arc<Record>>) {
         let step = Step::new(node.key.clone(), urn, Action::None);
-        // Others are left alone on purpose.
+        // With these reasons, the resource is left alone on purpose.
         let waits = !reasons.iter().any(|why| matches!(why, Reason::Paused | Reason::DriftReported));
         self.pass(node, Step { waits, reasons, ..step }, record);
     }
 
-    /// Leaves a resource alone. What depends on it reads what is recorded.
+    /// Leaves a resource alone. Its dependents read the recorded values.
     fn pass(&mut self, node: Node<'_>, step: Step, record: Option<Arc<Record>>) {
         if let Some(record) = &record {
             self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
@@ -199,7 +199,8 @@ impl Planner<'_> {
         self.graph.dependents(id).iter().filter_map(|id| self.graph.key(*id)).any(needs)
     }
 
-    /// What lies outside of a run has to exist, or whoever depends on it cannot be provisioned.
+    /// Whether the dependencies outside the scope of the run exist. Otherwise the resource cannot
+    /// be provisioned.
     fn dependencies_exist(&mut self, node: Node<'_>) -> bool {
         if self.in_scope.is_none() {
             return true;
@@ -224,21 +225,21 @@ impl Planner<'_> {
         all
     }
 
-    /// Whether a call that was interrupted may have made it, or deleted it. Then nothing can be done
-    /// about it.
+    /// Whether an interrupted call may have created or deleted the resource. Nothing can be done
+    /// about it then.
     fn is_undecided(&mut self, node: Node<'_>, urn: &Urn, inputs: &Inputs, record: Option<&Record>) -> bool {
         let id = RecordId::current(urn.clone());
         let (action, reason) = match record {
             Some(_) if self.recorded.is_perhaps_made(&id) => (Action::Create, Reason::NewOneMayExist),
             None if self.recorded.is_perhaps_made(&id) => (Action::Create, Reason::MayExist),
             Some(_) if self.recorded.is_perhaps_deleted(&id) => (Action::Read, Reason::MayBeGone),
-            // Its driver could not be asked.
+            // Its driver could not be called.
             Some(_) if self.recorded.pending(&id).is_some() => {
                 (Action::Read, Unfinished::InterruptedUpdate.into())
             }
             _ => return false,
         };
-        // Somebody looked, and says what it is.
+        // The user checked the object and names it.
         let Lifecycle { import, observe, .. } = node.lifecycle;
         if record.is_none() && (self.import.contains_key(urn) || import.is_some() || observe.is_some()) {
             return false;
@@ -262,7 +263,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What a driver is asked about a resource.
+    /// The question to the driver about a resource.
     fn what_to_ask(&self, node: Node<'_>, urn: &Urn, record: Option<&Record>) -> Ask {
         if self.validating {
             return Ask::Change;
@@ -273,14 +274,14 @@ impl Planner<'_> {
             (Some(id), ..) => Ask::Observe(Arc::clone(id)),
             (None, None, _) => Ask::Change,
             (None, Some(id), None) => Ask::Adopt(Arc::clone(id)),
-            // Taken over already.
+            // Already adopted.
             (None, Some(id), Some(record)) if record.is_called(id) => Ask::Change,
-            // Perhaps by another of its ids.
+            // Possibly adopted under another of its ids.
             (None, Some(id), Some(_)) => Ask::ChangeOf(Arc::clone(id)),
         }
     }
 
-    /// Something else is recorded than what is to be imported or observed.
+    /// Reports an error: the record has a different object than the one to import or observe.
     pub(super) fn recorded_as(&mut self, node: Node<'_>, record: &Record, id: &str) {
         let word = if node.lifecycle.observe.is_some() { "observe" } else { "import" };
         let message =
@@ -292,7 +293,7 @@ impl Planner<'_> {
         );
     }
 
-    /// Why a resource is replaced whatever its inputs say.
+    /// Why a resource is replaced regardless of its inputs.
     pub(super) fn forced(&self, id: NodeId, urn: &Urn) -> Option<Reason> {
         if let Some(reason) = self.forced.get(urn) {
             return Some(reason.clone());
@@ -304,7 +305,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Without drivers only recorded inputs tell what changed.
+    /// Plans without drivers: only the recorded inputs show what changed.
     fn offline(
         &mut self,
         node: Node<'_>,
@@ -342,12 +343,12 @@ impl Planner<'_> {
     }
 }
 
-/// Whether no input waits for something to be provisioned.
+/// Whether all inputs are known before provisioning.
 pub(crate) fn is_known(inputs: &Inputs) -> bool {
     is_told(inputs) && !inputs.connection.has_unknown()
 }
 
-/// The same but for how it is reached.
+/// Whether all inputs except the connection are known.
 fn is_told(inputs: &Inputs) -> bool {
     ![&inputs.values, &inputs.secrets, &inputs.params].into_iter().any(Value::has_unknown)
 }

@@ -1,6 +1,6 @@
-//! Which steps lose data (SPEC §9): a resource that holds data, as its driver said when it made it
-//! or says now, is deleted, or goes with another one that is. What is forgotten, retained or
-//! observed loses nothing.
+//! The steps that lose data (SPEC §9). A step loses data if it deletes a resource that holds data
+//! according to its driver, at creation or now, or if such a resource is deleted with its host.
+//! Forgotten, retained and observed resources lose nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::holding::{Holding, Lost};
 use crate::plan::{DriverSet, Loss, Operation, Step, Work};
 use crate::recorded::{Recorded, exists};
 
-/// Marks the steps that lose data, and allows what the documents allow
+/// Marks the steps that lose data, and allows the losses that the documents allow
 /// (`lifecycle.allow_data_loss`).
 pub(super) async fn mark(
     recorded: &Recorded,
@@ -29,7 +29,8 @@ pub(super) async fn mark(
     if going.is_empty() {
         return;
     }
-    // Who goes with another needs no driver to go; where there is none, nobody knows what it holds.
+    // A guest needs no driver to be deleted, but without a driver it is unknown what the guest
+    // holds.
     let mut others: HashMap<Arc<str>, Option<Arc<dyn Driver>>> = HashMap::new();
     for (_, record) in &going {
         let slot = recorded_name(record);
@@ -42,8 +43,9 @@ pub(super) async fn mark(
     for (step, record) in going {
         let slot = recorded_name(&record);
         let driver = set.get(&slot).or_else(|| others.get(&slot)?.as_ref());
-        // What the driver that lies there now says counts as well as what the one said that made it:
-        // the one may be another under the same name, the other may not have told yet.
+        // Both the current driver and the driver that made the resource count: the current one may
+        // be a different driver with the same name, and the earlier one may not have declared it
+        // yet.
         let lost = Lost::of(&record).or_else(|| match driver {
             None => Some(Lost::Unknown),
             Some(driver) => {
@@ -53,16 +55,16 @@ pub(super) async fn mark(
         });
         let (Some(what), Some(step)) = (lost, steps.get_mut(step as usize)) else { continue };
         let node = graph.and_then(|graph| graph.node(graph.find(step.key.as_str())?));
-        // What the definition of another one allows says nothing about this one.
+        // The setting of a different definition says nothing about this resource.
         let made_by_it = |node: &Node<'_>| record.definition == node.recipe.name;
         let allowed = node.filter(made_by_it).is_some_and(|node| node.lifecycle.allow_data_loss);
         step.loss = Some(Box::new(Loss { what, allowed }));
     }
 }
 
-/// What really goes, each with the step that says so.
+/// The records that are really deleted, each with its step.
 fn going(recorded: &Recorded, steps: &[Step], operations: &[Operation]) -> Vec<(u32, Arc<Record>)> {
-    // By the time that it goes, what is recorded now may be an old copy.
+    // By the time of the deletion, the current record may be an old copy.
     let record = |id: &RecordId| recorded.get(id).or_else(|| recorded.current(&id.urn)).cloned();
     let counts = |record: &Arc<Record>| exists(record) && !record.external;
     let mut going = Vec::new();

@@ -1,44 +1,45 @@
-//! Which resource a name on a command line stands for: a key, or a short name that is unique.
+//! Resolves a resource name on the command line: a key, or a unique short name.
 //!
-//! `postgres.default#modules.web.externals.db` is also called `postgres#modules.web.externals.db`,
-//! `modules.web.externals.db`, `web.db`, `db`, `postgres#db` and `postgres`, where no other resource
-//! is called so. A key in full always stands for itself.
+//! Short names of `postgres.default#modules.web.externals.db` are
+//! `postgres#modules.web.externals.db`, `modules.web.externals.db`, `web.db`, `db`, `postgres#db`
+//! and `postgres`, as long as no other resource has the same short name. A full key always stands
+//! for itself.
 
 use purlin_graph::nearest;
 use purlin_model::Key;
 
-/// What a name was given for.
+/// The purpose of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A resource that the run is about.
+    /// A resource to which the run is limited.
     Target,
-    /// A resource that the run leaves out.
+    /// A resource that the run excludes.
     Exclude,
     /// A resource to replace.
     Replace,
-    /// A resource to take over.
+    /// A resource to adopt.
     Import,
 }
 
-/// A name that stands for no resource, or for more than one.
+/// A name that matches no resource, or more than one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` names {}", if .fits.is_empty() { "no resource" } else { "several resources" })]
 pub struct Misnamed {
-    /// The name, as it was given.
+    /// The name as given.
     pub name: String,
-    /// The resources that it fits, sorted; none or several.
+    /// The matching resources, sorted; none or several.
     pub fits: Vec<Key>,
-    /// The resources that may have been meant where it fits none, the nearest first.
+    /// If nothing matches, the resources that may have been meant, the closest first.
     pub near: Vec<Key>,
 }
 
-/// How many resources are named that may have been meant.
+/// The maximum number of suggested resources.
 const NEAR: usize = 5;
 
 /// Finds the resource that a name stands for.
 ///
 /// # Errors
-/// [`Misnamed`] when it stands for none, with those that may have been meant, or for several.
+/// [`Misnamed`] if the name matches no resource, with suggestions, or several resources.
 pub fn find<'k>(name: &str, keys: impl IntoIterator<Item = &'k Key>) -> Result<&'k Key, Misnamed> {
     let mut fitting: Vec<&Key> = Vec::new();
     let mut others: Vec<&Key> = Vec::new();
@@ -61,17 +62,17 @@ pub fn find<'k>(name: &str, keys: impl IntoIterator<Item = &'k Key>) -> Result<&
     }
 }
 
-/// Whether it is the key itself, its class left out where that is `default`.
+/// Whether the name is the key itself, possibly without the class `default`.
 fn is_key(name: &str, key: &Key) -> bool {
     name == key.as_str() || name == shortened(key.as_str())
 }
 
-/// A key without its class where that is `default`.
+/// A key without its class, if that is `default`.
 pub(super) fn shortened(key: &str) -> String {
     key.replacen(".default#", "#", 1)
 }
 
-/// Whether it is a short name of the resource.
+/// Whether the name is a short name of the resource.
 fn is_short(name: &str, key: &Key) -> bool {
     let is_kind = |kind: &str| {
         kind == key.type_name()
@@ -86,8 +87,8 @@ fn is_short(name: &str, key: &Key) -> bool {
     }
 }
 
-/// The id, and what it is called for short: `W.R` and `R` for what a workload declares, `W` for the
-/// workload, `R` for what is shared.
+/// The id and its short forms: `W.R` and `R` for a resource that a workload declares, `W` for the
+/// workload, `R` for a shared resource.
 fn ids(key: &Key) -> impl Iterator<Item = String> {
     let id = key.id();
     let (long, short) = match (id.strip_prefix("modules."), id.strip_prefix("shared.")) {
@@ -101,8 +102,8 @@ fn ids(key: &Key) -> impl Iterator<Item = String> {
     [Some(id.to_owned()), long, short].into_iter().flatten()
 }
 
-/// The resources that may have been meant by a name: one slip away, of the same type or id where the
-/// name says these, else all of the same type or id.
+/// The resources that may have been meant: those with a similar name, if possible among the ones
+/// with the same type or id; otherwise all with the same type or id.
 fn near(name: &str, keys: Vec<&Key>) -> Vec<Key> {
     let (kind, id) = name.split_once('#').map_or((name, None), |(kind, id)| (kind, Some(id)));
     let type_name = kind.split_once('.').map_or(kind, |(type_name, _)| type_name);
@@ -117,7 +118,7 @@ fn near(name: &str, keys: Vec<&Key>) -> Vec<Key> {
     near
 }
 
-/// The resources one of whose names is a slip away.
+/// The resources that have a name similar to this one.
 fn slips(name: &str, keys: &[&Key]) -> Vec<Key> {
     let mut called: Vec<(String, &Key)> = Vec::new();
     for key in keys {

@@ -1,11 +1,12 @@
-//! Turns fates into operations, and says what waits for what.
+//! Turns fates into operations and orders them.
 //!
-//! - Nothing is provisioned before what it depends on (SPEC §4).
-//! - Nothing is deleted before what is recorded to depend on it is deleted, or changed so that it
-//!   does not any more (SPEC §9).
-//! - A replacement makes the new one first and deletes the old one once its dependents have
-//!   followed. Where the old one has to go first, dependents that are replaced too go before it.
-//!   A dependent that demands to be made first hands that demand to what it depends on.
+//! - A resource is provisioned after its dependencies (SPEC §4).
+//! - A resource is deleted after its recorded dependents are deleted, or changed so that they no
+//!   longer depend on it (SPEC §9).
+//! - A replacement creates the new resource first, and deletes the old one after its dependents
+//!   have followed. If the old resource must be deleted first, dependents that are replaced too are
+//!   deleted before it. A dependent that demands to be created first passes this demand on to its
+//!   dependencies.
 
 mod company;
 mod deletion;
@@ -28,7 +29,7 @@ use crate::recorded::{Recorded, exists};
 pub(super) use company::homeless;
 use edges::Edges;
 
-/// Current records that no document asks for, within the scope.
+/// The current records within the scope that the documents no longer contain.
 pub(super) fn removed(
     recorded: &Recorded,
     graph: &Graph,
@@ -40,20 +41,20 @@ pub(super) fn removed(
     recorded.all_current().map(|record| &record.urn).filter(is_gone).cloned().collect()
 }
 
-/// What is to happen, in which order.
+/// The steps and operations, in order.
 #[derive(Default)]
 pub(super) struct Built {
     pub(super) steps: Vec<Step>,
     pub(super) operations: Vec<Operation>,
-    /// Resources that cannot be replaced in this run, as that takes deleting the old one first and one
-    /// that is left alone depends on it. Where there are any, nothing else was built.
+    /// Resources that cannot be replaced in this run: the old resource must be deleted first, but a
+    /// resource that is left alone depends on it. If there are any, nothing else was built.
     pub(super) blocked: Vec<(Urn, Key)>,
 }
 
-/// Builds the operations of what was decided and of what goes.
+/// Builds the operations for the decisions and for the removed resources.
 ///
 /// # Errors
-/// [`Error::Documents`] where something goes that others, which stay, depend on.
+/// [`Error::Documents`] if a resource is deleted that a remaining one depends on.
 pub(super) fn build(
     graph: Option<&Graph>,
     recorded: &Recorded,
@@ -113,8 +114,8 @@ pub(super) fn build(
     Ok(Built { steps, operations, blocked })
 }
 
-/// Where something is deleted while what moves away from it is still recorded to depend on it, its
-/// place stays until that has moved: the state has to be whole at every moment.
+/// If a resource is deleted while a resource that moves away from it is still recorded to depend on
+/// it, its record stays until the move is recorded: the state must be consistent at every moment.
 fn keep_places(operations: &mut Vec<Operation>, given_way: &[(u32, u32)]) {
     let mut forgetting: BTreeMap<u32, u32> = BTreeMap::new();
     for (before, deletion) in given_way {
@@ -128,8 +129,8 @@ fn keep_places(operations: &mut Vec<Operation>, given_way: &[(u32, u32)]) {
         else {
             continue;
         };
-        // An old copy leaves the current record, by whose name others depend on it; and what is to
-        // be made anew keeps its place anyway.
+        // An old copy leaves the current record, to which dependents refer. A resource that is
+        // created again keeps its record anyway.
         if id.superseded.is_some() || std::mem::replace(stays, true) {
             continue;
         }
@@ -141,7 +142,7 @@ fn keep_places(operations: &mut Vec<Operation>, given_way: &[(u32, u32)]) {
     }
 }
 
-/// Has one operation come before another, unless that would form a loop.
+/// Orders one operation before another, unless that would form a cycle.
 pub(super) fn prefer(operations: &mut [Operation], before: u32, after: u32) {
     if !edges::waits_for(operations, before, after)
         && let Some(operation) = operations.get_mut(after as usize)
@@ -155,29 +156,30 @@ pub(super) fn prefer(operations: &mut [Operation], before: u32, after: u32) {
 struct Building<'a> {
     steps: Vec<Step>,
     operations: Vec<Operation>,
-    /// The operation that provisions a URN; nothing for what is passed over.
+    /// The operation that provisions a URN; absent for resources that are left alone.
     provisions: HashMap<Urn, u32>,
-    /// The operation that deletes what is recorded now under an id.
+    /// The operation that deletes the resource currently recorded under an id.
     deletions: BTreeMap<RecordId, u32>,
     edges: Edges,
     recorded: &'a Recorded,
     graph: Option<&'a Graph>,
-    /// What no document asks for any more.
+    /// Resources that the documents no longer contain.
     going: HashSet<&'a Urn>,
-    /// Records by what they depend on.
+    /// Records by their dependencies.
     dependents: HashMap<Urn, Vec<Arc<Record>>>,
-    /// What may depend on a resource by now, as nobody knows what it is like.
+    /// Resources in an unknown state that may already depend on a resource.
     may_need: HashMap<Urn, Vec<Urn>>,
-    /// What something that stays needs, each with the key of that.
+    /// Records that a remaining resource needs, each with the key of that resource.
     needed: BTreeMap<RecordId, Key>,
-    /// What this run replaces, the new one first: what is recorded now becomes an old copy.
+    /// The resources that this run replaces by creating the new one first, so that the current one
+    /// becomes an old copy.
     made_old: HashSet<Urn>,
     errors: Vec<Diagnostic>,
     blocked: Vec<(Urn, Key)>,
 }
 
 impl Building<'_> {
-    /// What exists is recorded as ours before it is changed.
+    /// Adds the operations that record existing objects before they are changed.
     fn adopt(&mut self, adopted: Vec<(u32, Box<Record>)>) {
         for (index, found) in adopted {
             let own = self.operations.len() as u32;
@@ -207,7 +209,8 @@ impl Building<'_> {
                 self.dependents.entry(dependency.clone()).or_default().push(Arc::clone(record));
             }
         }
-        // What may exist needs what it was made from, and so does another attempt at it.
+        // A resource that may exist needs its dependencies, and so does another attempt to create
+        // it.
         for made in self.recorded.perhaps_made() {
             let is_left_out = in_scope.is_some_and(|scope| !scope.contains(&made.urn));
             if is_left_out || self.provisions.contains_key(&made.urn) {
@@ -218,13 +221,14 @@ impl Building<'_> {
             }
         }
         self.index_unknown();
-        // Records come in no order; plans have one.
+        // Records are unordered, but a plan must be deterministic.
         for records in self.dependents.values_mut() {
             records.sort_by_cached_key(|record| record.id());
         }
     }
 
-    /// Where nobody knows what something is like, what it is to need is all that tells what it may need.
+    /// Adds the dependents whose state is unknown: only their desired dependencies show what they
+    /// may need.
     fn index_unknown(&mut self) {
         let Some(graph) = self.graph else { return };
         let urn_of = |operation: &Operation| self.steps.get(operation.step as usize).map(|step| &step.urn);
@@ -252,7 +256,7 @@ impl Building<'_> {
         self.dependents.get(urn).map_or(&[], Vec::as_slice)
     }
 
-    /// What is recorded to depend on a resource, and what this run neither deletes nor looks at.
+    /// The recorded dependents of a resource that this run neither deletes nor handles.
     fn staying(&self, urn: &Urn) -> impl Iterator<Item = Key> {
         let stays = |dependent: &&Arc<Record>| {
             dependent.superseded.is_none()
@@ -262,7 +266,7 @@ impl Building<'_> {
         self.dependents(urn).iter().filter(stays).filter_map(|dependent| dependent.urn.key())
     }
 
-    /// Whether the documents want the old one of a resource retained.
+    /// Whether the documents retain the old copy of a resource.
     fn is_retained(&self, urn: &Urn) -> bool {
         let operation = self.provisions.get(urn).and_then(|own| self.operations.get(*own as usize));
         let node = operation.and_then(|operation| self.graph?.node(operation.node?));
@@ -273,9 +277,9 @@ impl Building<'_> {
         Some(&self.steps.get(index as usize)?.urn)
     }
 
-    /// What is recorded and needed by something that stays as it is, each with the key of that:
-    /// what this run is not about stays, and so do the old ones that it needs, and what those need
-    /// and live in, in turn.
+    /// The records that a remaining resource needs, each with the key of that resource. Resources
+    /// outside the scope of this run remain, and so do the old copies that they need, and the
+    /// dependencies and hosts of those in turn.
     fn needed(&self, replaced: &[(u32, bool)], in_scope: Option<&HashSet<Urn>>) -> BTreeMap<RecordId, Key> {
         let replaced: HashSet<&Urn> = replaced.iter().filter_map(|(index, _)| self.urn(*index)).collect();
         let stays = |record: &&Arc<Record>| match record.superseded {
@@ -289,7 +293,7 @@ impl Building<'_> {
             _ => self.graph.is_some() && !self.provisions.contains_key(&made.urn),
         };
         staying.extend(self.recorded.perhaps_made().filter(is_left_alone));
-        // Records come in no order; of several reasons the first is told.
+        // Records are unordered; the first of several reasons is reported.
         staying.sort_by_cached_key(|record| std::cmp::Reverse(record.id()));
         let goes = |urn: &Urn| replaced.contains(urn) || self.going.contains(urn);
         let is_old = |record: &Record| record.superseded.is_some() || replaced.contains(&record.urn);

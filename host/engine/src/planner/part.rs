@@ -1,6 +1,6 @@
-//! Runs that are about a part of the resources must leave records that agree with each other: what
-//! such a run leaves alone keeps the dependencies that it was recorded with, which the documents
-//! may have turned round since.
+//! Runs that cover only a part of the resources must leave records that are consistent with each
+//! other. A resource that such a run leaves alone keeps its recorded dependencies, which the
+//! documents may have reversed since.
 
 use std::collections::HashSet;
 
@@ -11,15 +11,15 @@ use crate::circles::Dependence;
 use crate::recorded::Recorded;
 
 /// # Errors
-/// For each resource of the run that would come to depend on one which is left alone, and which is
-/// recorded to depend on it in turn.
+/// For each resource of the run that would depend on one that is left alone, if that one is
+/// recorded to depend on it.
 pub(super) fn check(
     graph: &Graph,
     context: &Context,
     recorded: &Recorded,
     in_scope: &HashSet<Urn>,
 ) -> Vec<Diagnostic> {
-    // Where a resource fails on the way, it still depends on what it is recorded with.
+    // A resource that fails during the run keeps its recorded dependencies.
     let records = recorded.all_current().map(|record| &**record);
     let circles =
         Dependence::recorded(records).and_wanted(graph, context, |urn| in_scope.contains(urn)).circles();

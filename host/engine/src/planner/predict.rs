@@ -1,4 +1,4 @@
-//! Outputs that are certain before the driver was called.
+//! The outputs that are certain before a driver is called.
 
 use purlin_model::driver::Inputs;
 use purlin_model::{Key, Map, Value};
@@ -7,7 +7,8 @@ use purlin_state::Record;
 use crate::driver::Driver;
 use crate::rules::Rules;
 
-/// The outputs as far as they are certain. `record` is what stays in place, if anything.
+/// The outputs as far as they are certain. `record` is the resource that stays in place, if there
+/// is one.
 pub(crate) fn outputs(
     rules: &Rules,
     driver: &dyn Driver,
@@ -29,7 +30,7 @@ pub(crate) fn outputs(
         }
         return rules.seal_outputs(key.type_name(), driver, Value::Map(outputs));
     }
-    // What is not among the stable outputs is unknown; a map says only what it has, so a map of
+    // Outputs that are not stable are unknown. A map claims to be complete, so a map of only the
     // stable outputs would make the others look absent.
     match record {
         Some(record) if !stable.is_empty() => match &record.state.outputs {
@@ -48,13 +49,13 @@ pub(crate) fn outputs(
     }
 }
 
-/// Whether a driver's outputs are its inputs, so that they are all known beforehand.
+/// Whether a driver's outputs are its inputs, so that all of them are known in advance.
 pub(crate) fn mirrors(driver: &dyn Driver, key: &Key) -> bool {
     let schema = driver.manifest().schema(key.type_name());
     schema.is_some_and(|schema| schema.outputs["x-purlin-outputs"] == "inputs")
 }
 
-/// A secret with what it lacks of a value of the same name, at any depth.
+/// A secret, completed at any depth with the entries of the value of the same name.
 fn fill(secret: Value, value: Value) -> Value {
     match (secret, value) {
         (Value::Map(mut secret), Value::Map(value)) => {
@@ -71,8 +72,8 @@ fn fill(secret: Value, value: Value) -> Value {
     }
 }
 
-/// The first output that is not what was certain, as a JSON Pointer. Which of it is secret makes no
-/// difference: what came back may hold a secret by chance, or in part.
+/// The first output that differs from the certain value, as a JSON Pointer. Secrecy makes no
+/// difference: the returned value may contain a secret by chance, or only in part.
 pub(crate) fn broken(certain: &Value, outputs: &Value) -> Option<String> {
     let Value::Map(certain) = certain.exposed() else { return None };
     let outputs = outputs.exposed();
@@ -84,7 +85,7 @@ pub(crate) fn broken(certain: &Value, outputs: &Value) -> Option<String> {
         .map(|(name, _)| format!("/{}", name.replace('~', "~0").replace('/', "~1")))
 }
 
-/// Whether two values are equal in clear.
+/// Whether two values are equal in plain text.
 fn same(one: &Value, other: &Value) -> bool {
     match (one.exposed(), other.exposed()) {
         (Value::List(one), Value::List(other)) => {

@@ -1,6 +1,6 @@
-//! Refuses to delete or replace what is protected (SPEC §9): by `lifecycle.protect`, by
-//! `purlin state protect`, or because its environment is. All of it at once, before anything is
-//! called.
+//! Rejects plans that delete or replace protected resources (SPEC §9): protected by
+//! `lifecycle.protect`, by `purlin state protect`, or by their environment. All violations are
+//! reported at once, before any call.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::error::Error;
 use crate::plan::{Action, Operation, Step, Warning, Work};
 use crate::recorded::{Recorded, exists};
 
-/// How many resources are named of an environment that is protected.
+/// The maximum number of resources named in the error of a protected environment.
 const NAMED: usize = 10;
 
-/// `environment` is where it is written that nothing of the environment may be deleted.
+/// `environment` is the location that forbids deletions in the environment.
 ///
 /// # Errors
-/// [`Error::Documents`] with everything protected that would go.
+/// [`Error::Documents`] with every protected resource that would be deleted or replaced.
 pub(super) fn check(
     recorded: &Recorded,
     steps: &[Step],
@@ -43,8 +43,8 @@ pub(super) fn check(
                 going.push((&step.key, "replaced"));
                 let node = operation.node.and_then(|node| graph?.node(node));
                 let by_documents = node.as_ref().is_some_and(|node| node.lifecycle.protect);
-                // What was protected until now is, in this run too: the edit that replaces it may be
-                // the one that took the protection away.
+                // The recorded protection still counts in this run, since the edit that causes the
+                // replacement may also have removed the protection.
                 let record = recorded.current(&step.urn);
                 let by_hand = record.is_some_and(|record| record.pinned);
                 if !by_documents && !record.is_some_and(|record| record.pinned || record.protect) {
@@ -75,7 +75,7 @@ pub(super) fn check(
     if refusals.is_empty() { Ok(()) } else { Err(Error::Documents(refusals)) }
 }
 
-/// What was protected, and is not any more: nothing else would tell of it.
+/// Warnings for resources that are no longer protected, since nothing else would report it.
 pub(super) fn ended(recorded: &Recorded, graph: &Graph, context: &Context) -> Vec<Warning> {
     let protects = |record: &Arc<Record>| record.protect && !record.pinned;
     if !recorded.all_current().any(protects) {

@@ -1,5 +1,5 @@
-//! What inputs make drivers reach, held against their grants before anything is done: all that is
-//! lacking, at once.
+//! Compares the servers and folders that the inputs make drivers use with the grants, before
+//! anything is done. All missing grants are reported at once.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use crate::driver::Driver;
 use crate::failed::Lacking;
 use crate::plan::Action;
 
-/// What a resource lacks of the grants of its driver.
+/// A grant that the driver of a resource lacks.
 pub(super) struct Wanted {
     node: NodeId,
     driver: Arc<dyn Driver>,
     reached: Reached,
-    /// The methods that are not granted, where others are.
+    /// The HTTP methods that are not granted although the server is.
     methods: Vec<String>,
-    /// The grant that is for reading only; none where there is no grant.
+    /// The grant that allows only reading; `None` if there is no grant at all.
     read_only: Option<DirGrant>,
 }
 
 impl Planner<'_> {
-    /// Holds what the inputs of a resource make its driver reach against the driver's grants.
+    /// Compares the access that the inputs of a resource require with the driver's grants.
     pub(super) fn hold_against_grants(&mut self, node: Node<'_>, driver: &Arc<dyn Driver>, inputs: &Inputs) {
         let Some(grants) = driver.grants() else { return };
         let Some(schema) = driver.manifest().schema(node.key.type_name()) else { return };
@@ -38,7 +38,7 @@ impl Planner<'_> {
                         continue;
                     }
                     methods = lacking.into_iter().map(str::to_owned).collect();
-                    // Those that are sent later are granted in one go.
+                    // Methods that are sent later are suggested in the same grant.
                     let later = grants.lacks_methods(&reached.need, &reached.later);
                     let all: Vec<&str> = methods.iter().map(String::as_str).chain(later).collect();
                     reached.need.pattern = format!("{} {}", all.join(","), reached.need.pattern);
@@ -51,7 +51,8 @@ impl Planner<'_> {
         }
     }
 
-    /// A fault for each definition and grant that is lacking, and what each driver lacks altogether.
+    /// A fault for each definition and missing grant, and the list of missing grants for each
+    /// driver.
     pub(super) fn lacking(&self) -> (Vec<Diagnostic>, Vec<(Arc<str>, Lacking)>) {
         let mut faults: Vec<Diagnostic> = Vec::new();
         let mut all: Vec<(Arc<str>, Lacking)> = Vec::new();
@@ -61,7 +62,7 @@ impl Planner<'_> {
             };
             let (driver, need) = (wanted.driver.known_as(), &wanted.reached.need);
             let fault = self.lack(driver, node, wanted);
-            // Many resources of one definition have one fault.
+            // Many resources of one definition share one fault.
             if !faults.contains(&fault) {
                 faults.push(fault);
             }
@@ -79,8 +80,8 @@ impl Planner<'_> {
         (faults, all)
     }
 
-    /// Whether the driver is called with effects, or to look. Which methods it sends is certain only
-    /// where it makes something: what is observed, say, needs no more than reading.
+    /// Whether the driver is called for this resource at all. The methods that it sends are certain
+    /// only for a creation; an observed resource, for example, is only read.
     fn counts(&self, wanted: &Wanted) -> bool {
         let step = self.step_of.get(wanted.node.index());
         let step = step.and_then(|step| self.decided.steps.get(*step as usize));

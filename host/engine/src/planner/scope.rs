@@ -1,4 +1,4 @@
-//! Which resources a run is about (`--target`, `--exclude`).
+//! The resources that a run covers (`--target`, `--exclude`).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,32 +8,32 @@ use purlin_model::{Context, Key, Urn};
 use super::names::{self, Misnamed, Role};
 use crate::recorded::Recorded;
 
-/// Which resources a run is about: all, where nothing is named.
+/// The resources that a run covers: all of them by default.
 ///
-/// A name is a key in full (`thing.default#shared.a`), a key without its class where that is
-/// `default`, a pattern of either with `*` for any text, or a short name that only one resource has
-/// (see [`find`](crate::find)).
+/// A name is a full key (`thing.default#shared.a`), a key without the class `default`, a pattern of
+/// either with `*` for any text, or a short name that only one resource has (see
+/// [`find`](crate::find)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Only these.
+    /// Only these resources.
     pub targets: Vec<String>,
-    /// All but these.
+    /// All except these resources.
     pub exclude: Vec<String>,
-    /// And whatever depends on the targets, at any distance.
+    /// Also all direct and indirect dependents of the targets.
     pub dependents: bool,
 }
 
 impl Scope {
-    /// Whether it leaves nothing out.
+    /// Whether it excludes nothing.
     pub fn is_everything(&self) -> bool {
         self.targets.is_empty() && self.exclude.is_empty()
     }
 
-    /// The URNs that it takes in, of those of a graph and of records; `None` for all.
+    /// The URNs within the scope, from a graph and records; `None` for all.
     ///
     /// # Errors
-    /// For each name that fits nothing, or several resources without being a pattern. `role` is
-    /// what the targets were named for.
+    /// For each name that matches nothing, or matches several resources without being a pattern.
+    /// `role` is the purpose of the targets.
     pub(crate) fn resolve(
         &self,
         context: &Context,
@@ -110,12 +110,12 @@ fn with_dependents(chosen: &mut HashSet<Urn>, context: &Context, graph: Option<&
     }
 }
 
-/// Whether a pattern fits a key, in full or without its class where that is `default`.
+/// Whether a pattern matches a key, in full or without the class `default`.
 pub fn fits(pattern: &str, key: &str) -> bool {
     like(pattern, key) || like(pattern, &names::shortened(key))
 }
 
-/// Whether a text fits a pattern in which `*` stands for any text.
+/// Whether a text matches a pattern in which `*` stands for any text.
 fn like(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Calls whose outcome nobody knows: they are named in each plan, and a run that is about one fails until
-//! somebody settles it.
+//! Calls with an unknown outcome. Each plan reports them, and a run that covers one fails until the
+//! user settles it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use purlin_model::{Key, Reason, Urn};
 use crate::plan::{Action, Operation, Step, Warning, Work};
 use crate::recorded::Recorded;
 
-/// What to say of calls whose outcome nobody knows.
+/// The warnings about calls with an unknown outcome.
 pub(super) fn warnings(recorded: &Recorded) -> Vec<Warning> {
     let warning = |intent: &Arc<purlin_state::Intent>| {
         let key = intent.id().urn.key()?;
@@ -22,8 +22,9 @@ pub(super) fn warnings(recorded: &Recorded) -> Vec<Warning> {
     recorded.all_pending().filter_map(warning).collect()
 }
 
-/// What an interrupted call may have created, and no document describes any more: it cannot be deleted
-/// before somebody settles whether it exists, and until then no run that is about it succeeds.
+/// Adds resources that an interrupted call may have created and that the documents no longer
+/// contain. They cannot be deleted until the user settles whether they exist, so a run that covers
+/// one fails.
 pub(super) fn creations(
     recorded: &Recorded,
     is_described: impl Fn(&Key) -> bool,
@@ -49,7 +50,7 @@ pub(super) fn creations(
         if operations.iter().any(is_undecided) {
             continue;
         }
-        // If it is there, it needs what it was made from.
+        // If the resource exists, it needs its dependencies.
         let own = operations.len() as u32;
         for operation in operations.iter_mut() {
             if matches!(&operation.work, Work::Delete { id, .. } if made.dependencies.contains(&id.urn)) {

@@ -1,4 +1,4 @@
-//! Plans that find out what is real: what became of interrupted calls, and of the resources
+//! Plans that find out the real state: the outcome of interrupted calls, and the resources
 //! themselves.
 
 use std::collections::HashMap;
@@ -15,11 +15,12 @@ use crate::error::Error;
 use crate::plan::{Action, DriverSet, Operation, Plan, Step, Work};
 use crate::recorded::exists;
 
-/// Plans to read the resources in a scope and to record what is found. Drivers that cannot read are
-/// left out, and so are resources that are paused.
+/// Makes a plan that reads the resources in a scope and records the results. Paused resources, and
+/// those whose drivers cannot read, are left out.
 ///
 /// # Errors
-/// [`Error::Documents`] when a driver is missing or a name in the scope fits nothing.
+/// [`Error::Documents`] if a driver is missing, [`Error::Names`] if a name in the scope matches
+/// nothing.
 pub async fn refresh(
     context: &Context,
     base: Base,
@@ -31,18 +32,18 @@ pub async fn refresh(
     read(context, base, drivers, &|urn| is_in_scope(urn).then_some(Duration::ZERO)).await
 }
 
-/// The same for the resources for which `wanted` gives a grace period: a resource that its system does
-/// not show counts as gone only once that time has passed since its creation.
+/// Makes a plan that reads the resources for which `wanted` returns a grace period: a resource that
+/// its system does not show counts as gone only once that time has passed since its creation.
 ///
 /// # Errors
-/// [`Error::Documents`] when a driver is missing.
+/// [`Error::Documents`] if a driver is missing.
 pub async fn read(
     context: &Context,
     base: Base,
     drivers: &dyn Drivers,
     wanted: &(dyn Fn(&Urn) -> Option<Duration> + Sync),
 ) -> Result<Plan, Error> {
-    // What became of an interrupted call is found out first.
+    // The outcome of an interrupted call must be found out first.
     let open = |record: &Record| base.recorded.pending(&record.id()).is_some();
     let due = |record: &&Arc<Record>| exists(record) && !base.is_paused(&record.urn) && !open(record);
     let mut records: Vec<(Arc<Record>, Duration)> = base
@@ -67,15 +68,15 @@ pub async fn read(
     Ok(upkeep(context, base, set, works.collect()))
 }
 
-/// Plans to find out what became of calls that were interrupted: by the id that the driver named,
-/// else by name, else by asking again with the same idempotency key. What stays undecided is named
-/// by later plans, and never guessed (SPEC §10).
+/// Makes a plan that finds out the outcome of interrupted calls: by the id that the driver
+/// reported, or else by name, or else by repeating the call with the same idempotency key. Later
+/// plans report the calls that stay undecided; Purlin never guesses (SPEC §10).
 ///
-/// With `look_only` nothing is called that has effects: what would take such a call to settle is
-/// taken to have come to nothing. That is for looking ahead, not for writing down.
+/// With `look_only`, no call has effects: a call that could be settled only by repeating it is
+/// assumed to have done nothing. Use this to look ahead, not to record the result.
 ///
 /// # Errors
-/// [`Error::Documents`] when a driver is missing.
+/// [`Error::Documents`] if a driver is missing.
 pub async fn recover(
     context: &Context,
     base: Base,

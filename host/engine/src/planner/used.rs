@@ -1,4 +1,5 @@
-//! What others use in other environments stays (SPEC §6): nothing that somebody uses is deleted or replaced.
+//! Resources that other environments use stay (SPEC §6): a resource in use is never deleted or
+//! replaced.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,17 +12,18 @@ use super::Recorded;
 use crate::error::Error;
 use crate::plan::{Action, Step, Warning, ends};
 
-/// Who uses installations of an environment from other ones, in words for people, by the URN of the installation.
+/// The users of an environment's installations in other environments, in words for people, by the
+/// URN of the installation.
 pub type Users = HashMap<Urn, Vec<Arc<str>>>;
 
-/// How many users are named.
+/// The maximum number of users that a message names.
 const NAMED: usize = 10;
 
-/// Takes out of what goes what others use and what that depends on, where it is handed over: by `hand_over`, or in
-/// an earlier run.
+/// Keeps the resources that other environments use, and their dependencies, if they are handed
+/// over: by `hand_over`, or in an earlier run.
 ///
 /// # Errors
-/// [`Error::Documents`] with everything else that others use and that would go.
+/// [`Error::Documents`] with every other resource in use that would be deleted.
 pub(super) fn keep(
     recorded: &mut Recorded,
     going: &mut Vec<Urn>,
@@ -69,7 +71,7 @@ pub(super) fn keep(
         }
     }
     going.retain(|urn| goes.contains(urn));
-    // Which of them is marked first follows from no order.
+    // Makes the order of the changes deterministic.
     changes.sort_by_key(|change| match change {
         Change::Put(record) => record.urn.clone().as_str().to_owned(),
         _ => String::new(),
@@ -79,7 +81,7 @@ pub(super) fn keep(
 }
 
 /// # Errors
-/// [`Error::Documents`] with everything that others use and that would be replaced.
+/// [`Error::Documents`] with every resource in use that would be replaced.
 pub(super) fn check(steps: &[Step], graph: &Graph, users: &Users) -> Result<(), Error> {
     if users.is_empty() {
         return Ok(());
@@ -100,10 +102,11 @@ pub(super) fn check(steps: &[Step], graph: &Graph, users: &Users) -> Result<(), 
     if refusals.is_empty() { Ok(()) } else { Err(Error::Documents(refusals)) }
 }
 
-/// What was handed over, and nobody uses any more, with what it depended on: all of it, but for what something that
-/// stays needs.
+/// The resources that were handed over and no longer have users, with their dependencies, except
+/// those that a remaining resource needs.
 pub(super) fn left(recorded: &Recorded, users: &Users) -> HashSet<Urn> {
-    // One that an interrupted deletion left as absent goes too: only its place in the state is left to delete.
+    // A resource that an interrupted deletion left absent counts too: only its record remains to be
+    // deleted.
     let is_left = |record: &&Arc<Record>| record.abandoned;
     let mut left: HashSet<Urn> =
         recorded.all_current().filter(is_left).map(|record| record.urn.clone()).collect();

@@ -1,5 +1,5 @@
-//! Checking documents by the schemas and the drivers that they name. Needs no state, reads no
-//! secret and asks for nothing that exists.
+//! Checks documents against the schemas and the drivers that they name. Needs no state, and reads
+//! no secrets and no existing resources.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::plan::DriverSet;
 use crate::rules;
 use crate::secrets::{Vault, outline, unread};
 
-/// Every fault that the schemas of resource types, those of drivers, and the drivers' `check` find
-/// in the resources of a graph; and in definitions that no resource uses, what can be told of them
-/// alone. Offline, no driver is needed and none is asked.
+/// Every fault that the schemas of resource types, the schemas of drivers, and the drivers' `check`
+/// find in the resources of a graph. Definitions that no resource uses are checked as far as
+/// possible on their own. Offline, no driver is needed or called.
 ///
 /// # Errors
-/// None for faults of documents.
+/// Faults of documents are not errors.
 pub async fn validate(
     graph: Arc<Graph>,
     catalogue: &Catalogue,
@@ -75,14 +75,14 @@ pub async fn validate(
     Ok(rules::once(faults))
 }
 
-/// Definitions that no resource of a graph is made by.
+/// The definitions that no resource of a graph uses.
 fn unused<'a>(graph: &Graph, catalogue: &'a Catalogue) -> Vec<&'a Definition> {
     let used: HashSet<*const Definition> =
         graph.nodes().filter_map(|node| node.definition).map(std::ptr::from_ref).collect();
     catalogue.definitions().iter().filter(|one| !used.contains(&std::ptr::from_ref(*one))).collect()
 }
 
-/// What is wrong with a definition whatever resource it is for.
+/// The faults of a definition that are independent of any resource.
 async fn alone(definition: &Definition, drivers: &dyn Drivers, options: &PlanOptions) -> Vec<Diagnostic> {
     let recipe = &definition.recipe;
     let driver = match drivers.find(Needed::For(&recipe.driver)).await {
@@ -120,7 +120,7 @@ fn secret(value: Value) -> Value {
     }
 }
 
-/// `secret_refs` with what is not known in the place of each leaf.
+/// `secret_refs` with an unknown value in place of each leaf.
 fn unknown_leaves(value: Value, top: bool) -> Value {
     let is_leaf = |map: &Map| map.keys().all(|key| matches!(&**key, "store" | "ref" | "version" | "value"));
     match value {

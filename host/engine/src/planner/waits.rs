@@ -1,5 +1,5 @@
-//! Which resources are left alone, as they are paused, held back, or wait for a resource that cannot be
-//! provisioned now (SPEC §7), and along which way.
+//! The resources that are left alone because they are paused, held back, or waiting for a resource
+//! that cannot be provisioned now (SPEC §7), with the path to the cause.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -11,12 +11,12 @@ use crate::circles::Turned;
 use crate::evaluate::Board;
 use crate::recorded::{Recorded, exists};
 
-/// Of how many missing resources a waiting one tells the way.
+/// The maximum number of missing resources for which a waiting resource reports the path.
 const MOST_TOLD: usize = 10;
 
-/// The resources to leave alone, each with its reasons: those that are paused or held back, those with
-/// a reference field that names a missing resource, and everything that needs one of them while that
-/// does not exist.
+/// The resources to leave alone, each with its reasons: those that are paused or held back, those
+/// with a reference field that names a missing resource, and everything that needs one of them
+/// while that does not exist.
 pub(super) fn find(
     graph: &Graph,
     context: &Context,
@@ -47,8 +47,9 @@ pub(super) fn find(
     waiting
 }
 
-/// Takes in everything that needs one of `sources`, which wait, while that does not exist; and where it
-/// does, everything that it is recorded to depend on in turn: records must not form a loop.
+/// Adds everything that needs one of the waiting `sources` while that does not exist. If it exists,
+/// adds only those of its recorded dependencies that would now depend on it, since records must not
+/// form a cycle.
 pub(super) fn spread(
     graph: &Graph,
     context: &Context,
@@ -57,14 +58,15 @@ pub(super) fn spread(
     waiting: &mut HashMap<NodeId, Vec<Reason>>,
     sources: Vec<NodeId>,
 ) {
-    // Breadth first, so that the shortest way is told.
+    // Breadth-first search finds the shortest path.
     let mut open: VecDeque<NodeId> = sources.into();
     while let Some(node) = open.pop_front() {
         let Some(key) = graph.key(node) else { continue };
         let urn = Urn::new(context, key);
         let record = recorded.current(&urn).filter(|record| exists(record));
         let failed = waiting.get(&node).is_some_and(|reasons| reasons.iter().any(is_failure));
-        // Then others read what is recorded; what may be gone gives nobody its outputs.
+        // Dependents can then read the recorded values. A resource that may be gone cannot provide
+        // outputs.
         let stands = !recorded.is_perhaps_deleted(&RecordId::current(urn.clone()))
             && record.is_some_and(|record| !failed || record.status == Status::Ready);
         let there = record.is_some();
@@ -92,8 +94,8 @@ pub(super) fn spread(
     }
 }
 
-/// Leaves alone what cannot be replaced, as something else that is left alone depends on the old one. Says
-/// whether there is anything.
+/// Leaves resources alone that cannot be replaced because another one that is left alone depends on
+/// the old one. Returns whether there are any.
 pub(super) fn block(
     graph: &Graph,
     context: &Context,
@@ -114,10 +116,10 @@ pub(super) fn block(
     any
 }
 
-/// What is to go and is needed by resources that are left alone, at any distance, each with the key of one
-/// of these: nothing is deleted before what is recorded to depend on it. The old one of what is `replaced`
-/// stays as well where something that is left alone depends on it, and so does what is retained and lives in an
-/// old copy that stays. Old copies of what is `left_out` stay.
+/// The resources to delete that a left-alone resource needs, directly or indirectly, each with the
+/// key of that resource: nothing is deleted before its recorded dependents. The old copy of a
+/// `replaced` resource stays too if a left-alone resource depends on it, and so does a retained
+/// resource in an old copy that stays. Old copies of `left_out` resources stay.
 pub(super) fn needed<'a>(
     recorded: &Recorded,
     left_alone: impl Iterator<Item = &'a Urn>,
@@ -135,7 +137,7 @@ pub(super) fn needed<'a>(
     let there = |urn: &Urn| recorded.current(urn).map(|record| &**record);
     let records = left_alone.iter().flat_map(|urn| {
         let key = |record| Some((record, urn.key()?));
-        // What may have been made needs what it was made from.
+        // A resource that may have been created needs its dependencies.
         let perhaps_made = recorded.perhaps_made_as(&RecordId::current(Urn::clone(urn)));
         there(urn).into_iter().chain(perhaps_made).filter_map(key)
     });
@@ -150,7 +152,7 @@ pub(super) fn needed<'a>(
     let mut seen = HashSet::new();
     while let Some((record, by)) = open.pop() {
         open.extend(retained_in(record).into_iter().filter(|(record, _)| seen.insert(record.id())));
-        // Old copies of what it depends on stay as long as it does.
+        // Old copies of its dependencies stay as long as the resource does.
         for old in recorded.needs(record, |urn| going.contains(urn) || replaced.contains(urn)) {
             if !seen.insert(old.id()) {
                 continue;
@@ -164,7 +166,7 @@ pub(super) fn needed<'a>(
     needed
 }
 
-/// The waits for values of other resources that are empty so far; none where something else is wrong.
+/// The waits for values of other resources that are still empty; none if there are other faults.
 pub(crate) fn for_values(graph: &Graph, node: NodeId, board: &Board) -> Vec<Reason> {
     let wait = |empty: EmptyReference| {
         let key = graph.key(empty.target)?.clone();
@@ -184,7 +186,7 @@ pub(crate) fn missed(missing: &Missing) -> Wait {
     })
 }
 
-/// Whether a resource is left alone for its own sake, whatever it waits for.
+/// Whether a resource is left alone for a reason of its own, regardless of other resources.
 fn is_held(reasons: &[Reason]) -> bool {
     reasons.iter().any(|reason| !matches!(reason, Reason::Waits(_)))
 }
@@ -193,7 +195,7 @@ fn is_failure(reason: &Reason) -> bool {
     matches!(reason, Reason::BackedOff { .. })
 }
 
-/// The wait of a resource that depends on `key`, which exists or not.
+/// The wait of a resource that depends on `key`, which may or may not exist.
 fn via(reason: &Reason, key: &Key, exists: bool) -> Wait {
     let key = key.clone();
     Wait::directly(match reason {
@@ -208,7 +210,7 @@ fn via(reason: &Reason, key: &Key, exists: bool) -> Wait {
     })
 }
 
-/// Whether two reasons wait for the same thing, by whatever way.
+/// Whether two reasons wait for the same thing, along any path.
 fn is_same(a: &Reason, b: &Reason) -> bool {
     matches!((a, b), (Reason::Waits(a), Reason::Waits(b)) if a.what == b.what)
 }

@@ -1,5 +1,6 @@
-//! Connections (SPEC §8): how a driver reaches the system that a resource is in. What changes in one is no
-//! change of the resource, unless the driver's schema says that it tells one system from another.
+//! Connections (SPEC §8): how a driver reaches the system that a resource is in. A changed
+//! connection does not change the resource, unless the driver's schema says that the changed part
+//! identifies the system.
 
 use purlin_model::Value;
 use purlin_model::driver::keywords::{property, replacing_part};
@@ -11,7 +12,7 @@ use super::Rules;
 use crate::driver::Driver;
 
 impl Rules {
-    /// Fills in the defaults that the driver has for a connection, and makes secret what it says is secret.
+    /// Fills in the driver's defaults for a connection, and marks the secret parts.
     pub(crate) fn connect(&self, driver: &dyn Driver, type_name: &str, inputs: &mut Inputs) {
         if matches!(inputs.connection, Value::Null) {
             return;
@@ -22,7 +23,7 @@ impl Rules {
                 let connection = std::mem::take(&mut inputs.connection);
                 inputs.connection = schema.seal_at(["connection"], connection);
             }
-            // What is secret cannot be told.
+            // It is unknown which parts are secret.
             Some(Err(_)) => {
                 let connection = std::mem::take(&mut inputs.connection);
                 inputs.connection = connection.into_secret();
@@ -32,8 +33,8 @@ impl Rules {
     }
 }
 
-/// What to write instead of values or secrets that a driver does not take, where it takes them, or what is in
-/// them, as its connection.
+/// The help for values or secrets that a driver rejects but that it, or parts of them, accepts as
+/// its connection.
 pub(super) fn moved(
     driver: &dyn Driver,
     type_name: &str,
@@ -62,7 +63,7 @@ pub(super) fn moved(
     })
 }
 
-/// What of a connection tells one system from another; null where nothing does.
+/// The part of a connection that identifies the system; null if there is none.
 fn identity(manifest: &Manifest, type_name: &str, connection: &Value) -> Value {
     let part = manifest.schema(type_name).and_then(|schema| {
         replacing_part(
@@ -77,7 +78,7 @@ fn identity(manifest: &Manifest, type_name: &str, connection: &Value) -> Value {
 /// Whether a connection leads to the system that a resource is recorded in.
 pub(crate) fn is_same_system(manifest: &Manifest, record: &Record, current: &Value) -> bool {
     let recorded = &record.inputs.connection;
-    // What was recorded before its driver knew of connections has none.
+    // A resource that was recorded before its driver supported connections has none.
     if matches!(current, Value::Null) || matches!(recorded, Value::Null) || recorded == current {
         return true;
     }
@@ -86,10 +87,11 @@ pub(crate) fn is_same_system(manifest: &Manifest, record: &Record, current: &Val
     identity(recorded) == identity(current)
 }
 
-/// Inputs that are recorded, with the current connection; none where that leads to another system, or is
-/// the recorded one.
+/// The recorded inputs with the current connection. `None` if that leads to another system, or
+/// equals the recorded one.
 pub(crate) fn reached(manifest: &Manifest, record: &Record, current: &Value) -> Option<Inputs> {
-    // Where nobody says what tells one system from another, the recorded connection leads to the right one.
+    // Without a schema, it is unknown what identifies the system, so the recorded connection is
+    // kept.
     let is_told = record.urn.key().is_some_and(|key| manifest.schema(key.type_name()).is_some());
     let changes = is_told && !matches!(current, Value::Null) && record.inputs.connection != *current;
     let reached = || Inputs { connection: current.clone(), ..record.inputs.clone() };

@@ -1,6 +1,7 @@
-//! A driver held to its own schemas: what they say is done by the host, whichever language it is written in.
-//! Outputs are secret as soon as it returns them, what is told once stays recorded, and a change of what
-//! cannot change in place replaces the resource, or is rejected.
+//! Holds a driver to its own schemas: the host enforces them, regardless of the language that the
+//! driver is written in. Outputs become secret as soon as the driver returns them, outputs that are
+//! returned once stay recorded, and a change to an input that cannot change in place replaces the
+//! resource or is rejected.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use purlin_sandbox::{CallError, Change};
 use super::Rules;
 use crate::driver::{Call, Driver, Look};
 
-/// A driver of which a schema says more than what its inputs look like.
+/// A driver with a schema that does more than describe the shape of its inputs.
 struct Held {
     driver: Arc<dyn Driver>,
     rules: Arc<Rules>,
@@ -21,7 +22,7 @@ struct Held {
 }
 
 impl Rules {
-    /// The same driver, held to its schemas.
+    /// Wraps the driver so that its schemas are enforced.
     pub(crate) fn held(self: &Arc<Self>, driver: Arc<dyn Driver>) -> Arc<dyn Driver> {
         let manifest = driver.manifest();
         let changes = manifest.types.iter().any(|schema| speaks_of_changes(&schema.inputs));
@@ -37,7 +38,7 @@ impl Rules {
 }
 
 impl Held {
-    /// What a driver told, with what it was told before.
+    /// The state that a driver returned, with the outputs that it returned earlier.
     fn state(&self, call: &Call, mut state: ResourceState, before: Option<&ResourceState>) -> ResourceState {
         let type_name = call.subject.key.type_name();
         let outputs = std::mem::take(&mut state.outputs);

@@ -1,23 +1,23 @@
-//! Making secret what drivers return, wherever they return it.
+//! Marks the driver's outputs as secret, wherever they are returned.
 
 use purlin_model::driver::Manifest;
 use purlin_model::{Map, Value};
 use purlin_schema::Schema;
 
-/// Makes secret what a driver's own schema says is secret among the outputs of a type, for a caller
-/// without documents.
+/// Marks the outputs as secret that the driver's own schema declares secret, for a caller without
+/// documents.
 pub fn seal_outputs(manifest: &Manifest, type_name: &str, outputs: Value) -> Value {
     match manifest.schema(type_name).filter(|schema| speaks_of_secrets(&schema.outputs)) {
         Some(schema) => match Schema::new(&schema.outputs) {
             Ok(schema) => schema.seal(outputs),
-            // What is secret cannot be told, and something is.
+            // Some output is secret, but it is unknown which.
             Err(_) => outputs.into_secret(),
         },
         None => outputs,
     }
 }
 
-/// Whether a schema says of anything that it is secret.
+/// Whether a schema declares anything secret.
 pub(super) fn speaks_of_secrets(schema: &serde_json::Value) -> bool {
     match schema {
         serde_json::Value::Object(map) => map.iter().any(|(name, value)| {
@@ -28,8 +28,8 @@ pub(super) fn speaks_of_secrets(schema: &serde_json::Value) -> bool {
     }
 }
 
-/// What was found, secret where what is recorded is: no schema is at hand when only records are
-/// read.
+/// The value that was found, secret wherever the recorded value is, since no schema is available
+/// when only records are read.
 pub(crate) fn keep_secret(recorded: &Value, found: Value) -> Value {
     match (recorded, found) {
         (Value::Secret(_), found) => found.into_secret(),
@@ -46,7 +46,7 @@ pub(crate) fn keep_secret(recorded: &Value, found: Value) -> Value {
                 .collect::<Map>(),
         ),
         (Value::List(recorded), Value::List(found)) => {
-            // Where the items moved to cannot be told.
+            // It is unknown where the items moved.
             let all = recorded.len() != found.len() && recorded.iter().any(Value::has_secret);
             let item = |(index, value): (usize, Value)| match recorded.get(index) {
                 _ if all => value.into_secret(),

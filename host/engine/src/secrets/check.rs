@@ -1,4 +1,5 @@
-//! Whether drivers may have what their recipes want, before anything is read or done.
+//! Checks whether drivers may have the secrets that their recipes name, before anything is read or
+//! done.
 
 use std::collections::HashSet;
 
@@ -9,9 +10,9 @@ use super::SecretStores;
 use super::tree::{self, Leaf};
 use crate::rules::Rules;
 
-/// What recipes of a graph want of stores that are not there, or that their drivers are not
-/// granted: a fault for each, at the place of its recipe. Stores that placeholders name are looked
-/// at when they are known.
+/// A fault for each store that a recipe of the graph names but that does not exist or is not
+/// granted to its driver, at the location of the recipe. Stores that are named by placeholders are
+/// checked once they are known.
 pub fn check<'a>(
     nodes: impl Iterator<Item = Node<'a>>,
     stores: &dyn SecretStores,
@@ -55,7 +56,7 @@ pub fn check<'a>(
     faults
 }
 
-/// What is written in a template; what placeholders say is not known.
+/// The literal parts of a template; placeholders are unknown.
 pub(crate) fn outline(template: &Template) -> Value {
     match template {
         Template::Constant(value) => value.clone(),

@@ -1,4 +1,4 @@
-//! The tree of `secret_refs`: which leaves it has, and what stands in their place.
+//! The tree of `secret_refs`: its leaves, and the values that replace them.
 
 use std::sync::Arc;
 
@@ -8,21 +8,21 @@ use super::{SecretFault, SecretRef, Vault};
 
 /// A leaf of the tree.
 pub(super) enum Leaf {
-    /// The secret itself.
+    /// A literal secret.
     Value(Value),
-    /// Where it is kept.
+    /// A reference to a store.
     Reference(SecretRef),
-    /// It is kept where only provisioning will tell; the store is named where it is known.
+    /// A reference that is known only after provisioning; the store is named if known.
     Unknown { store: Option<Arc<str>> },
 }
 
-/// What a leaf is about, for messages: its path below `secret_refs`.
+/// The path of a leaf below `secret_refs`, for messages.
 pub(super) type Place<'a> = &'a str;
 
-/// Says what stands in the place of a leaf, or what is wrong with it.
+/// Returns the replacement of a leaf, or the fault in it.
 type Visit<'a> = dyn FnMut(Place<'_>, Leaf) -> Result<Value, Box<Diagnostic>> + 'a;
 
-/// The tree with references only, as far as they are known.
+/// The tree with its references only, as far as they are known.
 pub(crate) fn references(refs: &Value) -> Value {
     let mut visit = |_: Place<'_>, leaf: Leaf| {
         let Leaf::Reference(SecretRef { store, name, version }) = leaf else { return Ok(Value::Null) };
@@ -34,8 +34,8 @@ pub(crate) fn references(refs: &Value) -> Value {
     walk(refs, &mut String::new(), &mut visit, &mut Vec::new())
 }
 
-/// The secrets that a tree wants to have read, as far as they are known. What is wrong with the
-/// tree is [`resolve`]'s to say.
+/// The secrets that a tree names, as far as they are known. [`resolve`] reports the faults of the
+/// tree.
 pub(crate) fn wanted(refs: &Value) -> Vec<SecretRef> {
     let mut wanted = Vec::new();
     let mut visit = |_: Place<'_>, leaf: Leaf| {
@@ -48,11 +48,11 @@ pub(crate) fn wanted(refs: &Value) -> Vec<SecretRef> {
     wanted
 }
 
-/// Turns a tree of references into the secrets themselves, of those that the vault was told to
-/// read. What is not known yet is unknown and secret.
+/// Replaces the references of a tree with the secrets that the vault has read. A secret that is not
+/// known yet becomes unknown and secret.
 ///
 /// # Errors
-/// Each leaf whose secret cannot be had by the driver, with the place of the definition.
+/// Each leaf whose secret the driver cannot have, at the location of the definition.
 pub(crate) fn resolve(
     refs: &Value,
     driver: &str,
@@ -74,7 +74,7 @@ pub(crate) fn resolve(
     }
 }
 
-/// The secrets of stores that a connection names, as far as they are known.
+/// The store secrets that a connection names, as far as they are known.
 pub(crate) fn wanted_in(connection: &Value) -> Vec<SecretRef> {
     let mut wanted = Vec::new();
     let mut visit = |_: Place<'_>, leaf: Leaf| {
@@ -87,10 +87,10 @@ pub(crate) fn wanted_in(connection: &Value) -> Vec<SecretRef> {
     wanted
 }
 
-/// A connection with the secrets of stores in the place of `{store, ref, version}`.
+/// A connection with the store secrets in place of `{store, ref, version}`.
 ///
 /// # Errors
-/// Each secret that cannot be had by the driver, with the place of the definition.
+/// Each secret that the driver cannot have, at the location of the definition.
 pub(crate) fn resolve_in(
     connection: Value,
     driver: &str,
@@ -111,14 +111,14 @@ pub(crate) fn resolve_in(
     }
 }
 
-/// A connection of which no secret was read.
+/// A connection with unknown values in place of its secrets.
 pub(crate) fn unread(connection: &Value) -> Value {
     let mut visit = |_: Place<'_>, _: Leaf| Ok(Value::unknown().into_secret());
     within(connection, &mut String::new(), &mut visit, &mut Vec::new())
 }
 
-/// Tells of each secret of a store that is named in a tree or a connection what another one, in which they
-/// were read, has in its place.
+/// Calls `found` for each store secret that a tree or a connection names, with the value at the
+/// same place in a tree in which the secrets were read.
 pub(crate) fn pair(written: &Value, read: &Value, found: &mut dyn FnMut(SecretRef, &Value)) {
     match (written.exposed(), read.exposed()) {
         (Value::Map(map), read) if is_reference(map) => {
@@ -137,8 +137,8 @@ pub(crate) fn pair(written: &Value, read: &Value, found: &mut dyn FnMut(SecretRe
     }
 }
 
-/// Puts what `visit` says in the place of each `{store, ref, version}` within a value, and leaves the rest
-/// as it is.
+/// Replaces each `{store, ref, version}` within a value with the result of `visit`, and leaves the
+/// rest unchanged.
 pub(super) fn within(
     value: &Value,
     place: &mut String,
@@ -173,13 +173,14 @@ pub(super) fn within(
     }
 }
 
-/// Whether a map names a secret of a store: `store`, `ref` and perhaps `version`, and nothing else.
+/// Whether a map names a store secret: it has `store`, `ref` and possibly `version`, and nothing
+/// else.
 fn is_reference(map: &Map) -> bool {
     let known = map.keys().all(|key| matches!(&**key, "store" | "ref" | "version"));
     known && map.get("store").is_some() && map.get("ref").is_some()
 }
 
-/// What is wrong with reading a secret.
+/// The fault of a secret that could not be read.
 fn about(root: &str, secret: &SecretRef, place: Place<'_>, fault: SecretFault) -> Box<Diagnostic> {
     let version = secret.version.as_ref().map(|version| format!(" in version `{version}`"));
     let what = format!("`{}`{}", secret.name, version.unwrap_or_default());
@@ -202,7 +203,7 @@ pub(super) fn diagnostic(
     })
 }
 
-/// Puts what `visit` says in the place of each leaf. Faults come with their places.
+/// Replaces each leaf with the result of `visit`. Faults come with their places.
 pub(super) fn walk(
     value: &Value,
     place: &mut String,
@@ -253,7 +254,7 @@ fn below(
     resolved
 }
 
-/// A fault of a leaf that does not say yet where it is.
+/// A fault of a leaf, still without its place.
 fn wrong(what: impl Into<String>) -> Box<Diagnostic> {
     let fault = Diagnostic::error("secret-ref", what);
     Box::new(fault.help("write `{store: NAME, ref: NAME}` or `{value: TEXT}`"))
@@ -266,7 +267,7 @@ fn named(fault: Diagnostic, place: &str) -> Diagnostic {
     }
 }
 
-/// The leaf that a map is, if it is one.
+/// The leaf that a map represents, if it is one.
 fn leaf(map: &Map) -> Option<Result<Leaf, Box<Diagnostic>>> {
     let only = |fields: &[&str]| map.keys().all(|key| fields.contains(&&**key));
     if let Some(value) = map.get("value").filter(|_| only(&["value"])) {
@@ -284,7 +285,7 @@ fn reference(map: &Map) -> Result<Leaf, Box<Diagnostic>> {
     let (store, name) = (needed(map, "store")?, needed(map, "ref")?);
     let version = match map.get("version") {
         None | Some(Value::Null) => Some(None),
-        // Versions are often counted.
+        // Versions are often numbers.
         Some(Value::Number(number)) => Some(Some(number.to_string().into())),
         Some(_) => needed(map, "version")?.map(Some),
     };
@@ -294,7 +295,7 @@ fn reference(map: &Map) -> Result<Leaf, Box<Diagnostic>> {
     })
 }
 
-/// The text of a field; none where it is not known yet.
+/// The text of a field; `None` if it is still unknown.
 fn needed(map: &Map, field: &str) -> Result<Option<Arc<str>>, Box<Diagnostic>> {
     match map.get(field) {
         None => Err(wrong(format!("lacks `{field}`"))),
@@ -304,7 +305,7 @@ fn needed(map: &Map, field: &str) -> Result<Option<Arc<str>>, Box<Diagnostic>> {
             Err(wrong(format!("has control characters in `{field}`")))
         }
         Some(Value::String(text)) => Ok(Some(Arc::clone(text))),
-        // Messages name it, and logs of those who are asked.
+        // Messages and the logs of the store would reveal it.
         Some(Value::Secret(_)) => {
             Err(wrong(format!("takes `{field}` from a secret, which is to be shown nowhere")))
         }

@@ -1,6 +1,6 @@
-//! What was read from stores during one plan and what is applied of it: each secret once.
+//! The secrets that were read from stores for one plan and its run, each read once.
 //!
-//! What is kept here is overwritten in memory when the plan is dropped.
+//! The secrets are overwritten in memory when the plan is dropped.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,15 +14,15 @@ use tokio::sync::OnceCell;
 
 use super::{NoStores, SecretFault, SecretRef, SecretStores};
 
-/// A secret that is being read, was read, or could not be.
+/// A secret that is being read, was read, or could not be read.
 type Slot = Arc<OnceCell<Result<SecretString, SecretFault>>>;
 
-/// Secrets of one plan.
+/// The secrets of one plan.
 pub(crate) struct Vault {
     stores: Arc<dyn SecretStores>,
-    /// Where the secrets are used; none where nobody reads any.
+    /// Where the secrets are used; `None` if no secrets are read.
     context: Option<Context>,
-    /// How many are read at the same time.
+    /// The maximum number of concurrent reads.
     parallelism: usize,
     slots: Mutex<HashMap<SecretRef, Slot>>,
 }
@@ -40,17 +40,18 @@ impl Default for Vault {
 }
 
 impl Vault {
-    /// One that reads from these stores, so many at a time.
+    /// A vault that reads from these stores, at most `parallelism` at a time.
     pub(crate) fn new(stores: Arc<dyn SecretStores>, context: &Context, parallelism: usize) -> Self {
         Self { stores, context: Some(context.clone()), parallelism: parallelism.max(1), ..Self::default() }
     }
 
-    /// One in which every reference is unknown: nothing is read.
+    /// A vault that reads nothing, in which every secret is unknown.
     pub(crate) fn closed() -> Self {
         Self::default()
     }
 
-    /// Reads what was not read before. What cannot be read is told by [`Self::secret`].
+    /// Reads the secrets that were not read before. [`Self::secret`] reports those that cannot be
+    /// read.
     pub(crate) async fn read(&self, wanted: Vec<SecretRef>) {
         let reads: Vec<BoxFuture<'_, ()>> =
             wanted.into_iter().map(|secret| Box::pin(self.read_one(secret)) as BoxFuture<'_, ()>).collect();
@@ -79,7 +80,7 @@ impl Vault {
         .await;
     }
 
-    /// A secret that was read, for a driver that is granted it; unknown where nothing is read.
+    /// A secret that was read, for a driver that is granted it; unknown if it was not read.
     pub(crate) fn secret(&self, secret: &SecretRef, driver: &str) -> Result<Value, SecretFault> {
         if self.context.is_none() {
             return Ok(Value::unknown().into_secret());
@@ -93,7 +94,7 @@ impl Vault {
         }
     }
 
-    /// Whether a driver may have secrets of a store, so that there is a reason to read them.
+    /// Whether a driver may have secrets of a store, so that reading them is useful.
     pub(crate) fn allows(&self, driver: &str, store: &str) -> bool {
         self.context.is_some() && self.stores.allows(driver, store).is_ok()
     }

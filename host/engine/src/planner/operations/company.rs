@@ -1,5 +1,5 @@
-//! What goes with another needs no call when that one is deleted by a call (`lifecycle.deleted_with`):
-//! both leave the state together.
+//! Guests: a resource that is deleted together with its host needs no call of its own
+//! (`lifecycle.deleted_with`). Both leave the state together.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,9 +12,9 @@ use super::{Building, prefer};
 use crate::plan::{Action, InsteadOf, Operation, Step, Work};
 use crate::recorded::{Recorded, exists};
 
-/// What would be left without what it lives in, each with the reason to replace it, too: what it lives in is
-/// deleted for a new one, and it moves nowhere else before. The documents say where it lives from now on, the
-/// record where it lived until now.
+/// The resources that would lose their host, each with the reason to replace it too: the host is
+/// deleted for a new one, and the resource does not move elsewhere before that. The documents name
+/// the future host, the record the current one.
 pub(in crate::planner) fn homeless(
     graph: &Graph,
     context: &Context,
@@ -31,7 +31,7 @@ pub(in crate::planner) fn homeless(
         Work::Delete { id, call, goes_with, .. } if *call || *goes_with => {
             let step = steps.get(operation.step as usize)?;
             let index = taken_by.get(id).copied().unwrap_or(index);
-            // What is replaced now becomes an old copy only then.
+            // A replaced resource becomes an old copy only during the run.
             let is_current = id.superseded.is_none() || step.action == Action::Replace;
             let id = if is_current { RecordId::current(id.urn.clone()) } else { id.clone() };
             Some((id, (index, step)))
@@ -42,7 +42,7 @@ pub(in crate::planner) fn homeless(
     if hosts.is_empty() {
         return Vec::new();
     }
-    // What is retained goes all the same with what it lives in.
+    // A retained resource is still deleted together with its host.
     let mut retained: Vec<(RecordId, &Step)> =
         operations.iter().filter_map(|operation| forgotten(steps, recorded, operation)).collect();
     loop {
@@ -60,7 +60,7 @@ pub(in crate::planner) fn homeless(
     let homeless = (0u32..).zip(operations).filter_map(|(index, operation)| {
         let step = steps.get(operation.step as usize)?;
         let is_replaced = match &operation.work {
-            // It may turn out that it needs no change.
+            // Otherwise the resource may turn out to need no change.
             Work::Create { prepared, certain, with, .. } => prepared.is_some() || *certain || with.is_some(),
             _ => true,
         };
@@ -70,12 +70,13 @@ pub(in crate::planner) fn homeless(
         let record = recorded.current(&step.urn).filter(|record| exists(record) && !record.external)?;
         let home = graph.deleted_with(operation.node?).and_then(|host| graph.key(host));
         let home = home.map(|home| Urn::new(context, home));
-        // What is not known to be as it is recorded may live where it is to live already.
+        // A resource in an uncertain state may already live in its future host.
         let may_live_there = matches!(record.status, Status::Partial(_)) || record.digest == [0; 32];
         let mut homes: Vec<RecordId> = recorded.homes_of(record).0.iter().map(|home| home.id()).collect();
         homes.extend(home.clone().filter(|_| may_live_there).map(RecordId::current));
-        // Whom its driver moves elsewhere has left, unless that can only be after. Without a call nobody moves:
-        // what is recorded holds in the run, too, whose documents say something else.
+        // A resource that its driver moves elsewhere has left, unless it can move only afterwards.
+        // Without a call no resource moves, so the recorded host counts in this run even if the
+        // documents name another one.
         let takes_along = |id: &RecordId| {
             let (host, because) = hosts.get(id)?;
             let moves = step.action == Action::Update && home.as_ref() != Some(&id.urn);
@@ -88,7 +89,7 @@ pub(in crate::planner) fn homeless(
     homeless.collect()
 }
 
-/// What an operation only forgets, as that is retained, with its step.
+/// The record that an operation only forgets because it is retained, with its step.
 fn forgotten<'a>(
     steps: &'a [Step],
     recorded: &Recorded,
@@ -100,7 +101,7 @@ fn forgotten<'a>(
         |reason: &Reason| matches!(reason, Reason::ForgottenRetained | Reason::OldOneNotRetained { .. });
     let id = match &operation.work {
         Work::Create { instead_of: InsteadOf::Forgotten, .. } => current(),
-        // An old copy that an earlier run kept for what it lives in.
+        // An old copy that an earlier run kept because of its host.
         Work::Delete { id, call: false, goes_with: false, .. }
             if recorded.get(id).is_some_and(|record| id.superseded.is_some() && record.retain) =>
         {
@@ -114,19 +115,19 @@ fn forgotten<'a>(
     Some((id, step))
 }
 
-/// Something that goes, and with whom.
+/// A resource that is deleted, with its host.
 struct Guest {
     id: RecordId,
     own: u32,
     host: RecordId,
-    /// How many go with one another before it.
+    /// The number of hosts above it.
     depth: usize,
 }
 
 impl Building<'_> {
-    /// Has what lives in something go with that, wherever nothing has to happen between the two deletions.
-    /// The order of all deletions is settled by then, and this keeps it: what had to come before something
-    /// that goes comes before what it goes with.
+    /// Deletes guests together with their hosts, wherever nothing has to happen between the two
+    /// deletions. The order of all deletions is final by then and is kept: operations that had to
+    /// precede the guest's deletion now precede the host's.
     pub(super) fn goes_with(&mut self) {
         let mut guests: Vec<Guest> =
             self.deletions.iter().filter_map(|(id, own)| self.guest(id, *own)).collect();
@@ -140,7 +141,8 @@ impl Building<'_> {
                 *place = number;
             }
         }
-        // What goes last comes first: others may have to go before it, and can once it goes with the host.
+        // The last deletion comes first: other guests may have to be deleted before it, which is
+        // possible once it is deleted with the host.
         guests.sort_by_key(|guest| {
             (guest.depth, std::cmp::Reverse(place.get(guest.own as usize).copied().unwrap_or(0)))
         });
@@ -155,7 +157,7 @@ impl Building<'_> {
         }
     }
 
-    /// Has one go with its host; says whether it does.
+    /// Lets one guest be deleted with its host. Returns whether that is possible.
     fn goes(&mut self, guest: &Guest, followers: &mut [Vec<u32>]) -> bool {
         let Guest { id, own, host, .. } = guest;
         let own = *own;
@@ -177,11 +179,11 @@ impl Building<'_> {
         else {
             return false;
         };
-        // What it lives in may turn out to stay: then this is deleted by itself.
+        // If the host may turn out to stay, the guest gets a deletion of its own.
         (*call, *goes_with) = (!is_sure, is_sure);
         after.retain(|other| *other != by);
         after.push(by);
-        // What is recorded now may be an old copy by then.
+        // The current record may be an old copy by then.
         let mut company = vec![gone.clone()];
         company.extend(also.iter().cloned());
         let has_company = company.len() > 1;
@@ -204,14 +206,14 @@ impl Building<'_> {
             .for_each(|followers| followers.retain(|other| *other != by));
         followers.get_mut(by as usize).into_iter().for_each(|followers| followers.push(own));
         self.deletions.insert(id.clone(), by);
-        // Seldom, and else the effort would grow with the square of what goes.
+        // This is rare; otherwise the cost would be quadratic in the number of deletions.
         if has_company {
             self.deletions.values_mut().filter(|at| **at == own).for_each(|at| *at = by);
         }
         true
     }
 
-    /// Whether something is replaced because of what it lives in is known once that was.
+    /// Whether a resource is replaced with its host is known only after the host.
     pub(super) fn follow_hosts(&mut self) {
         for (own, operation) in (0..).zip(&self.operations) {
             if let Work::Create { with: Some(host), .. } = &operation.work
@@ -222,7 +224,7 @@ impl Building<'_> {
         }
     }
 
-    /// What is to be retained and lives in something, in the order in which it may go with that.
+    /// The retained resources with a host, in the order in which they may be deleted with it.
     fn retained(&self) -> Vec<Guest> {
         let retained = (0u32..).zip(&self.operations).filter_map(|(own, operation)| {
             let (id, _) = forgotten(&self.steps, self.recorded, operation)?;
@@ -233,8 +235,8 @@ impl Building<'_> {
         retained
     }
 
-    /// What is to be retained and lives in something that is deleted first is gone with that all the
-    /// same, and the record must not say that it is there. Says whether that is so.
+    /// A retained resource whose host is deleted first is gone too, and the record must not claim
+    /// otherwise. Returns whether that is the case.
     fn retained_in_vain(&mut self, guest: &Guest, followers: &mut [Vec<u32>]) -> bool {
         let Guest { id, own, host, .. } = guest;
         let (Some(by), Some(other)) = (self.deletions.get(host).copied(), host.urn.key()) else {
@@ -254,19 +256,19 @@ impl Building<'_> {
         let Some(Operation { step, work, .. }) = self.operations.get_mut(*own as usize) else { return true };
         let step = *step;
         if let Work::Create { instead_of, .. } = work {
-            // The new one may be there by then. What lives in the old one goes, too, so that stays recorded
-            // for as long as it is there.
+            // The new resource may exist by then. Guests of the old one are deleted too, so the old
+            // one stays recorded as long as it exists.
             let copy = self.recorded.next_copy(&id.urn);
             *instead_of = InsteadOf::Copy(copy);
             let old = RecordId { urn: id.urn.clone(), superseded: Some(copy) };
-            // Where that stays after all which it goes with, it is only forgotten: no driver is called for what is
-            // to be retained.
+            // If the host is kept after all, the old resource is only forgotten: no driver is
+            // called for a retained resource.
             let deletion = self.delete(step, old, false, false);
             if let Some(Operation { after, .. }) = self.operations.get_mut(deletion as usize) {
                 after.extend([*own, by]);
                 after.sort_unstable();
             }
-            // Nothing is deleted before what is recorded to depend on it, wherever that can be.
+            // If possible, nothing is deleted before its recorded dependents.
             let needs = self.recorded.get(id).map(|record| record.dependencies.clone()).unwrap_or_default();
             for need in needs {
                 let need = self.deletions.get(&RecordId::current(need)).copied();
@@ -286,8 +288,9 @@ impl Building<'_> {
         true
     }
 
-    /// Where something that is retained lives in an old copy that stays for now, or in what becomes one in this
-    /// run: for whom that stays. It goes with the old copy one day, and is recorded until then.
+    /// The resource that keeps the host of a retained resource, if that host is an old copy that
+    /// stays for now, or becomes one in this run. The retained resource is deleted with the old
+    /// copy one day, and stays recorded until then.
     pub(super) fn home_stays_for(&self, retained: &Record, in_scope: Option<&HashSet<Urn>>) -> Option<Key> {
         let mut seen = HashSet::from([retained.id()]);
         let mut home = self.recorded.home_of(retained)?;
@@ -295,7 +298,7 @@ impl Building<'_> {
             if in_scope.is_some_and(|scope| !scope.contains(&home.urn)) {
                 return home.urn.key();
             }
-            // What is retained itself stays recorded only where what it lives in does.
+            // A host that is itself retained stays recorded only as long as its own host.
             let is_let_go = home.superseded.is_none() && self.is_retained(&home.urn);
             if let Some(other) = self.needed.get(&home.id()).filter(|_| !is_let_go) {
                 return Some(other.clone());
@@ -312,7 +315,8 @@ impl Building<'_> {
     fn lives_in(&self, id: &RecordId, own: u32) -> Option<Guest> {
         let record = self.recorded.get(id)?;
         let host = self.recorded.home_of(record)?;
-        // A host may be an old copy, and so may what that lives in: names alone do not tell.
+        // A host may be an old copy, and so may the host's own host, so URNs alone cannot detect a
+        // cycle.
         let mut seen: HashSet<RecordId> = HashSet::from([id.clone()]);
         let mut next = Some(host);
         while let Some(home) = next
@@ -323,21 +327,21 @@ impl Building<'_> {
         Some(Guest { id: id.clone(), own, host: host.id(), depth: seen.len() })
     }
 
-    /// Whether an operation deletes by a call.
+    /// Whether an operation deletes with a call.
     fn is_call(&self, operation: u32) -> bool {
         let operation = self.operations.get(operation as usize);
         matches!(operation.map(|operation| &operation.work), Some(Work::Delete { call: true, .. }))
     }
 
-    /// Whether an operation deletes the old one before there is a new one. Such a one cannot wait for what
-    /// goes only after that.
+    /// Whether an operation deletes the old resource before the new one exists. Such an operation
+    /// cannot wait for deletions that come after it.
     fn makes_place(&self, operation: u32) -> bool {
         let operation = self.operations.get(operation as usize);
         matches!(operation.map(|operation| &operation.work), Some(Work::Delete { stays: true, .. }))
     }
 
-    /// Whether an operation deletes, whatever becomes known: the old one of a replacement that creates first
-    /// stays where its inputs turn out not to ask for a new one.
+    /// Whether an operation certainly deletes. The old resource of a replacement that creates first
+    /// is kept if its inputs turn out not to require a new one.
     fn is_sure(&self, operation: u32) -> bool {
         if self.makes_place(operation) {
             return true;

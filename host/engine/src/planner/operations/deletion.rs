@@ -1,4 +1,4 @@
-//! Deletions: what goes, and what has to come before that.
+//! Deletions: what is deleted, and what must happen before.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::plan::{Action, Operation, Step, Warning, Work};
 use crate::recorded::exists;
 
 impl Building<'_> {
-    /// What no document asks for any more.
+    /// Deletes the resources that the documents no longer contain.
     pub(super) fn remove(&mut self) {
         for record in order::dependents_first(self.recorded, &self.going) {
             let Some(key) = record.urn.key() else { continue };
@@ -41,7 +41,7 @@ impl Building<'_> {
         }
     }
 
-    /// Old copies that an earlier run did not come to delete.
+    /// Deletes old copies that an earlier run did not get to delete.
     pub(super) fn delete_left_overs(&mut self, in_scope: Option<&HashSet<Urn>>, warnings: &mut Vec<Warning>) {
         let recorded = self.recorded;
         for record in recorded.all_superseded() {
@@ -71,7 +71,7 @@ impl Building<'_> {
         own
     }
 
-    /// Whether an operation can only follow the new one that a deletion makes place for.
+    /// Whether an operation must follow the new resource for which a deletion makes room.
     pub(super) fn waits_for_the_new_one(&self, operation: u32, deletion: u32) -> bool {
         let get = |index: u32| self.operations.get(index as usize);
         let Some(Operation { step, work: Work::Delete { stays: true, .. }, .. }) = get(deletion) else {
@@ -80,23 +80,23 @@ impl Building<'_> {
         get(operation).is_some_and(|operation| operation.after.contains(step))
     }
 
-    /// Whether an operation deletes, or should and cannot tell what there is.
+    /// Whether an operation deletes, or would delete but cannot tell whether the object exists.
     pub(super) fn deletes(&self, operation: u32) -> bool {
         let operation = self.operations.get(operation as usize);
         matches!(operation.map(|operation| &operation.work), Some(Work::Delete { .. } | Work::Undecided))
     }
 
-    /// What makes a dependent follow, where that is to come before a deletion.
+    /// The operation that moves a dependent away, if it should precede a deletion.
     fn provision_before(&self, dependent: &Urn, deletion: u32) -> Option<u32> {
         let provision = self.provisions.get(dependent).copied()?;
         (provision != deletion && !self.waits_for_the_new_one(provision, deletion)).then_some(provision)
     }
 
     pub(super) fn order_deletions(&mut self) {
-        // What only forgets takes nothing away from anybody, so all else goes before such an order.
+        // Operations that only forget a resource affect no others, so they come last.
         let (taking, forgetting): (Vec<_>, Vec<_>) =
             self.deletions.iter().partition(|(_, own)| self.deletes(**own));
-        // What an old copy was not there for gives way first.
+        // Dependents of other copies give way first.
         let mut of_others = Vec::new();
         for (id, own) in taking.into_iter().chain(forgetting) {
             let is_hard = id.superseded.is_none() && self.deletes(*own);
@@ -104,12 +104,12 @@ impl Building<'_> {
                 if dependent.urn == id.urn {
                     continue;
                 }
-                // One that is retained stays as it is, whatever goes.
+                // A retained dependent stays as it is, whatever is deleted.
                 if let Some(other) = self.deletions.get(&dependent.id())
                     && other != own
                     && self.deletes(*other)
                 {
-                    // Which copy an old one depended on is not recorded, but when that was.
+                    // The record does not say on which copy an old one depended, but it says when.
                     let was_there = self.recorded.at(&id.urn, dependent.updated);
                     match is_hard {
                         true => self.edges.hard(*other, *own),
@@ -130,7 +130,7 @@ impl Building<'_> {
     }
 }
 
-/// Why a record that goes is removed without a call.
+/// Why the record of a removed resource is deleted without a call.
 fn forgotten(record: &Record) -> Option<Reason> {
     match record {
         _ if record.external => Some(Reason::ForgottenExternal),

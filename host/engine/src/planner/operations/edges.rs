@@ -1,5 +1,4 @@
-//! Edges between operations: those that must be, and those that give way where they would form a
-//! loop.
+//! Edges between operations: hard ones, and soft ones that are dropped if they would form a cycle.
 
 use petgraph::algo::toposort;
 use petgraph::graph::DiGraph;
@@ -24,10 +23,10 @@ impl Edges {
         self.soft.push((before, after));
     }
 
-    /// Puts the edges into the operations. Returns those that gave way.
+    /// Adds the edges to the operations. Returns the edges that were dropped.
     ///
     /// # Errors
-    /// [`Error::Integrity`] if even those that must be form a loop.
+    /// [`Error::Integrity`] if the hard edges alone form a cycle.
     pub(super) fn settle(self, operations: &mut [Operation]) -> Result<Vec<(u32, u32)>, Error> {
         for (before, after) in &self.hard {
             add(operations, *before, *after);
@@ -40,7 +39,7 @@ impl Edges {
         if in_order(operations).is_some() {
             return Ok(Vec::new());
         }
-        // Rare: somebody moves to another dependency that cannot be there before the old one goes.
+        // Rare: a resource moves to a dependency that cannot exist before the old one is deleted.
         for (operation, after) in operations.iter_mut().zip(hard) {
             operation.after = after;
         }
@@ -73,7 +72,8 @@ fn tidy(operations: &mut [Operation]) {
     }
 }
 
-/// Operations in an order in which none comes before what it waits for; none where they wait for each other.
+/// The operations in an order in which each comes after those it waits for; `None` if there is a
+/// cycle.
 pub(super) fn in_order(operations: &[Operation]) -> Option<Vec<u32>> {
     let mut graph = DiGraph::<(), (), u32>::with_capacity(operations.len(), operations.len());
     for _ in operations {
@@ -88,7 +88,7 @@ pub(super) fn in_order(operations: &[Operation]) -> Option<Vec<u32>> {
     Some(order.into_iter().map(|node| node.index() as u32).collect())
 }
 
-/// What waits for each, and for nothing between.
+/// The operations that directly wait for each operation.
 pub(super) fn followers(operations: &[Operation]) -> Vec<Vec<u32>> {
     let mut followers: Vec<Vec<u32>> = vec![Vec::new(); operations.len()];
     for (index, operation) in (0u32..).zip(operations) {
@@ -99,7 +99,7 @@ pub(super) fn followers(operations: &[Operation]) -> Vec<Vec<u32>> {
     followers
 }
 
-/// Whether `operation` waits for `other`, at any distance, or is it.
+/// Whether `operation` is `other` or waits for it, directly or indirectly.
 pub(super) fn waits_for(operations: &[Operation], operation: u32, other: u32) -> bool {
     let mut seen = vec![false; operations.len()];
     let mut stack = vec![operation];
@@ -116,7 +116,7 @@ pub(super) fn waits_for(operations: &[Operation], operation: u32, other: u32) ->
     false
 }
 
-/// What waits for what in a graph: dependencies, and everything for the foundation (SPEC §2).
+/// Orders operations by the dependencies in a graph, and everything after the foundation (SPEC §2).
 pub(super) fn dependencies_first(graph: &Graph, step_of: &[u32], operations: &mut [Operation]) {
     let own = |node: NodeId| step_of.get(node.index()).copied().filter(|step| *step != u32::MAX);
     let is_foundation = |node: NodeId| graph.node(node).is_some_and(|node| node.foundation);
@@ -130,7 +130,8 @@ pub(super) fn dependencies_first(graph: &Graph, step_of: &[u32], operations: &mu
         }
         after.sort_unstable();
         after.dedup();
-        // What cannot be done waits for nothing, and what it may need is not deleted before it.
+        // An undecided resource waits for nothing, and its possible dependencies are not deleted
+        // before it.
         if let Some(operation) = operations.get_mut(index as usize)
             && !matches!(operation.work, Work::Undecided)
         {

@@ -1,4 +1,4 @@
-//! The order in which what goes is shown, and tried.
+//! The order in which deletions are shown and attempted.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use purlin_state::Record;
 
 use crate::recorded::Recorded;
 
-/// What goes, dependents first, then by URN.
+/// The resources to delete, dependents first, then by URN.
 pub(super) fn dependents_first(recorded: &Recorded, going: &HashSet<&Urn>) -> Vec<Arc<Record>> {
     let mut gone: Vec<Arc<Record>> =
         going.iter().filter_map(|urn| recorded.current(urn)).map(Arc::clone).collect();

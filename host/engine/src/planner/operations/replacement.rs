@@ -1,4 +1,4 @@
-//! Replacements: in which order, and what becomes of the old one.
+//! Replacements: their order, and what happens to the old resource.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -53,7 +53,8 @@ impl Building<'_> {
             let needed_by = home_stays_for.as_ref().or_else(|| self.needed.get(&current));
             let own = match instead {
                 InsteadOf::Deleted if let Some(other) = needed_by => {
-                    // What the run is not about has to be taken in; what is left alone is waited for.
+                    // If the other resource is excluded from the run, this is an error. If it is
+                    // only left alone, this one waits.
                     let is_it = |step: &&Step| step.key == *other;
                     let own = self.steps.iter().find(is_it);
                     let left_out = own.map_or(in_scope.is_some(), |step| step.left_out);
@@ -72,8 +73,8 @@ impl Building<'_> {
                     continue;
                 }
                 InsteadOf::Forgotten | InsteadOf::Nothing => {
-                    // Nothing is deleted; where it had to be, its dependents go before the new one
-                    // all the same.
+                    // Nothing is deleted. If the old resource should go first, its dependents still
+                    // go before the new one.
                     if before {
                         self.deletions.insert(current, *index);
                     }
@@ -88,7 +89,7 @@ impl Building<'_> {
             }
         }
     }
-    /// Which replacements delete first.
+    /// The replacements that delete first.
     pub(super) fn delete_first(
         &self,
         replaced: &[(u32, bool)],
@@ -112,7 +113,7 @@ impl Building<'_> {
         for index in forced_all_the_same {
             warn(index, "the old one is deleted before a new one is made, because its driver cannot do otherwise (`delete_before_replace: false` is no use)".into());
         }
-        // Who demands to be made first needs what it depends on to be made first.
+        // A resource that demands to be created first requires the same of its dependencies.
         let mut made_first = BTreeSet::new();
         let mut stack: Vec<u32> = replaced
             .iter()
@@ -139,7 +140,7 @@ impl Building<'_> {
                 }
             }
         }
-        // Who is deleted first takes its replaced dependents along.
+        // A resource that is deleted first requires the same of its replaced dependents.
         let mut first = BTreeSet::new();
         let mut stack: Vec<u32> = replaced
             .iter()
@@ -165,8 +166,8 @@ impl Building<'_> {
         first
     }
 
-    /// The replacements next to a resource, in the direction of `next`: what goes for good hands
-    /// orders of deletion on.
+    /// The replacements next to a resource in the direction of `next`. Removed resources in between
+    /// pass the order of deletion on.
     pub(super) fn past_what_goes<'b>(
         &'b self,
         urn: &'b Urn,
