@@ -1,4 +1,4 @@
-//! Renaming: what is recorded under another name goes on under the new one.
+//! Renames: a record continues under the new name.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -25,7 +25,7 @@ async fn a_renamed_resource_is_neither_deleted_nor_made() {
     assert!(platform.deploys(&renamed).await.is_empty());
     let b = platform.record("shared.b").await.expect("recorded");
     assert_eq!(*b.dependencies, [urn("new")]);
-    // The alias has done its work, and may stay or go.
+    // The alias has served its purpose, and may stay or go.
     assert!(platform.plan(&renamed).await.expect("a plan").is_empty());
     let without = documents(&[("new", "v: 1"), ("b", "x: <new.v>")], &[]);
     assert!(platform.plan(&without).await.expect("a plan").is_empty());
@@ -42,7 +42,7 @@ async fn without_an_alias_the_move_is_suggested_and_not_made() {
     assert_eq!(suggested, [("shared.old", "shared.new")]);
     let done = platform.deploys(&renamed).await;
     assert_eq!(done.len(), 3, "{done:?}");
-    // Two that are alike are not guessed at.
+    // If two resources are alike, nothing is suggested.
     let two = documents(&[("one", "v: 1"), ("two", "v: 1")], &[]);
     assert!(platform.plan(&two).await.expect("a plan").suggestions.is_empty());
 }
@@ -59,7 +59,7 @@ async fn one_name_is_not_claimed_by_two() {
             vec![("x", "aliases: [thing#shared.old]"), ("y", "aliases: [thing#shared.old]")],
         ),
         (vec![("old", "v: 1"), ("x", "v: 1")], vec![("x", "aliases: [thing#shared.old]")]),
-        // Two that change places: each name is that of a resource of this very graph.
+        // Two resources that swap names: each name belongs to a resource of this graph.
         (
             vec![("old", "v: 1"), ("b", "v: 1")],
             vec![("old", "aliases: [thing#shared.b]"), ("b", "aliases: [thing#shared.old]")],

@@ -1,4 +1,4 @@
-//! In which order things go where some go with others (`deleted_with`), and what is recorded meanwhile.
+//! The order of deletions of guests and their hosts (`deleted_with`), and the records in between.
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -12,7 +12,8 @@ async fn is_settled(platform: &Platform, documents: &str) {
     assert_eq!((platform.copies().await, platform.up(documents).await.calls), (0, 0));
 }
 
-/// `b` gets another name, and `a`, which lives in it, would move there: by then it went with `c`.
+/// `b` gets another name, and `a`, its guest, would move with it, but `a` is deleted with `c`
+/// before that.
 #[tokio::test]
 async fn who_goes_before_it_can_move_is_made_again() {
     let platform = Platform::new();
@@ -31,7 +32,8 @@ async fn who_goes_before_it_can_move_is_made_again() {
     is_settled(&platform, &then).await;
 }
 
-/// `a` lives in `b` and has to go before `c` is, for which the new `b` waits, and the old one for that.
+/// `a` lives in `b` and must be deleted before `c`. The new `b` waits for `c`, and the deletion of
+/// the old `b` waits for the new one.
 #[tokio::test]
 async fn what_has_to_go_sooner_is_deleted_by_itself() {
     let platform = Platform::new();
@@ -48,7 +50,8 @@ async fn what_has_to_go_sooner_is_deleted_by_itself() {
     is_settled(&platform, &then).await;
 }
 
-/// The place of what went stays while somebody is recorded to need it; what that needed itself is gone.
+/// The record of a deleted resource stays while another record depends on it, but its own
+/// dependencies are gone.
 #[tokio::test]
 async fn a_place_that_stays_needs_nothing() {
     let platform = Platform::new();
@@ -81,7 +84,8 @@ async fn a_place_that_stays_needs_nothing() {
     is_settled(&platform, &then).await;
 }
 
-/// `a` is retained: nothing has to go for the new one, least of all `b`, which `c` needs until it has moved.
+/// `a` is retained: no deletion precedes the new one, least of all that of `b`, which `c` needs
+/// until it has moved.
 #[tokio::test]
 async fn what_is_retained_makes_nothing_go_before_somebody_left() {
     let platform = Platform::new();
@@ -96,14 +100,14 @@ async fn what_is_retained_makes_nothing_go_before_somebody_left() {
     is_settled(&platform, &then).await;
 }
 
-/// `b` is retained in vain, as it goes with `a`; and so does `c`, which lives in `b`.
+/// `b` is retained without effect, since it is deleted with `a`; and so is `c`, which lives in `b`.
 #[tokio::test]
 async fn what_lives_in_something_retained_in_vain_goes_too() {
     let wishes = |b: &'static str| {
         let of_c = if b == "b" { "deleted_with: <b>" } else { "deleted_with: <b2>" };
         [("a", FIRST), (b, "retain: true, deleted_with: <a>"), ("c", of_c)]
     };
-    // It is replaced with what it lives in, or has left the documents under this name.
+    // `b` is replaced with its host, or has left the documents under this name.
     for b in ["b", "b2"] {
         let platform = Platform::new();
         let before = [("a", "fixed: 1, first: yes"), ("b", "fixed: <a.id>"), ("c", "x: <b.id>")];
@@ -118,15 +122,15 @@ async fn what_lives_in_something_retained_in_vain_goes_too() {
         let calls = platform.deploys(&then).await;
         match b {
             "b" => assert_eq!(calls, ["delete a", "create a~2", "create b~2", "create c~2"]),
-            // What only leaves the state does so between the two deletions.
+            // The removal of a record that needs no call happens between the two deletions.
             _ => assert_eq!(calls, ["delete c", "delete a", "create a~2", "create b2", "create c~2"]),
         }
         is_settled(&platform, &then).await;
     }
 }
 
-/// An earlier run that was not about `b` replaced `a`; `b` lives in the old copy. Whatever becomes of the new
-/// `a`, that goes now.
+/// An earlier run that excluded `b` replaced `a`, so `b` lives in the old copy. Whatever happens to
+/// the new `a`, the old copy is deleted now.
 #[tokio::test]
 async fn what_lives_in_an_old_copy_is_replaced_for_sure() {
     let platform = Platform::new();

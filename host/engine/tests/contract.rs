@@ -1,4 +1,5 @@
-//! What contract 0.2.0 lets drivers say, and what their schemas say for them.
+//! The failures and keywords of contract 0.2.0: what drivers can report, and what the host does
+//! according to their schemas.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -15,7 +16,7 @@ fn one(params: &str) -> String {
     documents(&[("a", params)], &[])
 }
 
-/// The same with how its driver reaches the system.
+/// The same, with a connection.
 fn reached(connection: &str, params: &str) -> String {
     one(params).replace("  criteria", &format!("  inputs: {{connection: {{{connection}}}}}\n  criteria"))
 }
@@ -30,7 +31,7 @@ async fn destroy(platform: &Platform, documents: &str) -> purlin_engine::Summary
     platform.run(plan.await.expect("a plan"), purlin_engine::CancelToken::default()).await.1
 }
 
-/// The key that is recorded in the connection of `a`.
+/// The `key` in the recorded connection of `a`.
 async fn key(platform: &Platform) -> Value {
     let record = platform.record("shared.a").await.expect("recorded");
     record.inputs.connection.get("key").expect("a key")
@@ -74,7 +75,7 @@ async fn a_new_one_that_needs_the_place_of_the_old_one_gets_it() {
     assert_eq!(platform.deploys(&documents).await, ["crowded by a", "delete a", "create a~2"]);
     assert_eq!((platform.alive(), platform.copies().await), (vec!["a~2".to_owned()], 0));
     assert!(platform.planned(&documents).await.is_empty());
-    // Where the old one cannot be deleted, nothing is made and nothing forgotten.
+    // If the old resource cannot be deleted, nothing is created and nothing is forgotten.
     locked(&platform.driver.broken).insert("thing.default#shared.a".into());
     let documents = one("alone: true, fixed: 3");
     assert!(!platform.up(&documents).await.is_success());
@@ -105,12 +106,12 @@ async fn a_changed_connection_is_no_change() {
     assert!(platform.planned(&rotated).await.is_empty());
     assert!(platform.deploys(&rotated).await.is_empty(), "nobody is called");
     assert_eq!(key(&platform).await.exposed().as_str(), Some("new"), "it is written down");
-    // Beside another change, only that one is shown.
+    // Together with another change, only that change is shown.
     let plan = platform.plan(&reached("host: db, key: newer", "v: 2")).await.expect("a plan");
     let changes: Vec<&str> =
         plan.steps.iter().flat_map(|step| &step.changes).map(|change| &*change.path).collect();
     assert_eq!((steps(&plan), changes), (vec!["update a".to_owned()], vec!["/params/v"]));
-    // Nor is how a new resource is reached of interest.
+    // The connection of a new resource is not shown either.
     let plan = Platform::with(READS).plan(&rotated).await.expect("a plan");
     assert!(
         plan.steps.iter().flat_map(|step| &step.changes).all(|change| !change.path.contains("connection"))
@@ -131,7 +132,7 @@ async fn another_system_is_another_resource() {
         .map(|change| &*change.path)
         .collect();
     assert_eq!((steps(&plan), replaces), (vec!["replace a".to_owned()], vec!["/connection/host"]));
-    // A default that is written out is no change.
+    // Writing out a default is not a change.
     assert!(platform.planned(&reached("host: db, key: k, port: 80", "v: 1")).await.is_empty());
     assert_eq!(platform.planned(&reached("host: db, key: k, port: 81", "v: 1")).await, ["replace a"]);
 }
@@ -144,7 +145,7 @@ async fn what_is_read_and_deleted_is_reached_by_the_current_connection() {
     let summary = destroy(&platform, &reached("host: db, key: new", "v: 1")).await;
     assert!(summary.is_success(), "{summary:#?}");
     assert_eq!(platform.done(), ["delete a"], "the first attempt succeeds");
-    // Where the documents have a wrong one, the recorded one may be right.
+    // If the connection in the documents is wrong, the recorded one may be right.
     let platform = Platform::with(READS);
     platform.deploys(&reached("host: db, key: good", "v: 1")).await;
     *locked(&platform.driver.rejected) = Some("bad".into());
@@ -174,7 +175,7 @@ async fn what_left_the_documents_is_reached_as_its_definition_says() {
 
 #[tokio::test]
 async fn schemas_say_what_a_change_does() {
-    // A driver that says nothing about changes itself.
+    // A driver without `update-impact`.
     let platform = Platform::with(Implements { update_impact: false, ..READS });
     platform.deploys(&one("zone: 1, engine: x, v: 1")).await;
     assert_eq!(platform.planned(&one("zone: 1, engine: x, v: 2")).await, ["update a"]);
@@ -182,7 +183,7 @@ async fn schemas_say_what_a_change_does() {
     let refused = platform.refused(&one("zone: 1, engine: y, v: 1"), PlanOptions::default()).await;
     let [fault] = &refused[..] else { panic!("{refused:?}") };
     assert!(fault.message.contains("`engine`") && fault.message.contains("--replace"), "{}", fault.message);
-    // Whoever asks for a replacement gets it, and so does what is replaced anyway.
+    // A requested replacement is allowed, and so is one for another reason.
     let forced = PlanOptions { replace: vec!["thing#shared.a".into()], ..PlanOptions::default() };
     let plan = platform.plan_with(&one("zone: 1, engine: y, v: 1"), forced).await.expect("a plan");
     assert_eq!(steps(&plan), ["replace a"]);
@@ -215,7 +216,7 @@ async fn without_a_schema_the_recorded_connection_counts() {
     );
 }
 
-/// A platform with a driver of which only `create` returns the output `token`.
+/// A platform with a driver that returns the output `token` only from `create`.
 fn telling_once() -> Platform {
     let outputs = serde_json::json!({"properties": {
         "token": {"type": "string", "writeOnly": true, "x-purlin-write-once": true},
@@ -244,7 +245,7 @@ async fn what_is_told_once_stays() {
 #[tokio::test]
 async fn a_lost_output_names_its_way_out() {
     let platform = telling_once();
-    // The answer of the creation had no token.
+    // The response of the creation had no token.
     platform.deploys(&one("v: 1")).await;
     let reads = documents(
         &[("a", "v: 1"), ("b", "got: \"${resources['thing.default#shared.a'].outputs.token}\"")],

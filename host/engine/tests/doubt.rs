@@ -1,4 +1,5 @@
-//! Records that are older than what is real: a copy of the state was put back, or a repair lost a part of it.
+//! Records that are older than the real state: a backup was restored, or a repair lost a part of
+//! the state.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -9,13 +10,13 @@ use purlin_model::{Finding, Value};
 use purlin_state::{Change, Doubt, RecordId, Snapshot};
 use support::{FULL, Lost, Platform, documents, locked, steps};
 
-/// What is recorded, in doubt.
+/// The recorded state, in doubt.
 async fn doubted(platform: &Platform) -> Base {
     let doubt = Some(Doubt::Copied);
     Base::new(Snapshot { doubt, ..platform.snapshot().await }).expect("a whole state")
 }
 
-/// An `up` of what is in doubt, and what its plan said.
+/// Runs `up` on a state in doubt. Also returns the steps of its plan.
 async fn up(platform: &Platform, documents: &str) -> (Vec<String>, Vec<Event>, Summary) {
     let (graph, base) = (platform.graph(documents), doubted(platform).await);
     let options = PlanOptions::default();
@@ -26,13 +27,13 @@ async fn up(platform: &Platform, documents: &str) -> (Vec<String>, Vec<Event>, S
     (planned, events, summary)
 }
 
-/// The state knows nothing of a resource that exists.
+/// Makes the state forget a resource that exists.
 async fn lose_record(platform: &Platform, id: &str) {
     let record = platform.record(id).await.expect("recorded");
     platform.write(vec![Change::Remove(record.id())]).await;
 }
 
-/// The journal lost that the creation of something recorded is settled.
+/// Makes the journal forget that the creation of a recorded resource is settled.
 async fn lose_settlement(platform: &Platform, record: &purlin_state::Record) {
     let made = purlin_state::Record { state: Default::default(), ..record.clone() };
     let intent = purlin_state::Intent {
@@ -68,7 +69,7 @@ async fn what_was_forgotten_is_found_by_its_name_and_not_made_twice() {
 
 #[tokio::test]
 async fn what_cannot_become_as_wanted_in_place_is_replaced_by_the_next_run() {
-    // Its driver tells all values, and changes none of them.
+    // The driver reports all values but cannot update them.
     let platform = Platform::with(Implements { update: false, ..FULL });
     platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
     lose_record(&platform, "shared.a").await;
@@ -83,7 +84,7 @@ async fn what_cannot_become_as_wanted_in_place_is_replaced_by_the_next_run() {
     assert_eq!(platform.alive().len(), 1);
 }
 
-/// Values as somebody else has them.
+/// Values that others changed.
 fn changed(values: &Value) -> Value {
     let mut values = values.as_map().cloned().unwrap_or_default();
     values.insert("defaulted".into(), "no".into());
@@ -115,7 +116,7 @@ async fn a_call_that_a_copy_says_is_pending_is_not_repeated_where_something_is_f
     platform.up(&documents(&[("a", "fixed: 2")], &[])).await;
     let alive = platform.alive();
     assert_eq!(alive.len(), 1);
-    // The copy is from before the call was answered.
+    // The backup was made before the response to the call.
     let record = platform.record("shared.a").await.expect("recorded");
     let intent = Change::Intend(Box::new(copy.pending[0].clone()));
     platform.write(vec![Change::Remove(RecordId::current(record.urn)), intent]).await;
@@ -129,7 +130,8 @@ async fn a_call_that_a_copy_says_is_pending_is_not_repeated_where_something_is_f
     assert!(platform.record("shared.a").await.is_some());
 }
 
-/// `a` was forgotten, and its driver finds nothing; `b`, which was found, lives in the old `a` that nobody knows.
+/// `a` was forgotten, and its driver finds nothing. `b`, which was found, lives in the old `a` that
+/// is not recorded.
 #[tokio::test]
 async fn what_was_found_does_not_live_in_what_was_made_a_moment_ago() {
     for update in [true, false] {
@@ -151,7 +153,7 @@ async fn what_was_found_does_not_live_in_what_was_made_a_moment_ago() {
     }
 }
 
-/// The journal lost that the creation is settled, and not what came of it.
+/// The journal lost the settlement of a creation but not its outcome.
 #[tokio::test]
 async fn an_outcome_that_is_recorded_settles_its_intent() {
     let platform = Platform::with(Implements { read: false, ..FULL });
@@ -165,10 +167,10 @@ async fn an_outcome_that_is_recorded_settles_its_intent() {
     assert_eq!(platform.record("shared.a").await, Some(record));
 }
 
-/// `b` left `a` in a run that the copy of the state is older than.
+/// `b` left `a` in a run after the backup was made.
 #[tokio::test]
 async fn what_may_have_moved_does_not_go_with_what_it_lived_in() {
-    // Some drivers cannot tell.
+    // Some drivers cannot read.
     for read in [true, false] {
         let platform = Platform::with(Implements { read, ..FULL });
         let of = |wish: &'static str| documents(&[("a", "v: a"), ("b", "v: b")], &[("b", wish)]);
@@ -185,7 +187,8 @@ async fn what_may_have_moved_does_not_go_with_what_it_lived_in() {
     }
 }
 
-/// `a` is found to be gone; whether `b`, which lived in it, is cannot be seen: it is deleted and made again.
+/// `a` is found gone. It is unknown whether its guest `b` is gone too, so `b` is deleted and
+/// created again.
 #[tokio::test]
 async fn what_may_have_moved_is_not_gone_with_what_it_lived_in() {
     let mut platform = Platform::with(FULL);
@@ -210,7 +213,7 @@ spec: {type: thing, driver: test/other, criteria: [{res_id: shared.b}]}
     assert_eq!((planned, summary.is_success()), (vec!["create a".into(), "replace b".into()], true));
 }
 
-/// Nobody recorded that `b` moved into `a`, which its driver shows.
+/// The move of `b` into `a` was not recorded, but its driver reports it.
 #[tokio::test]
 async fn what_was_found_to_live_in_something_that_goes_is_replaced() {
     let platform = Platform::with(FULL);
@@ -224,7 +227,7 @@ async fn what_was_found_to_live_in_something_that_goes_is_replaced() {
     assert!(calls.contains(&"create b~2".to_owned()), "{calls:?}");
 }
 
-/// `b`, which a person imports, lives in the `a` that the same run replaces.
+/// The user imports `b`, which lives in the `a` that the same run replaces.
 #[tokio::test]
 async fn what_is_imported_does_not_live_in_what_was_made_a_moment_ago() {
     let platform = Platform::with(FULL);
@@ -240,7 +243,7 @@ async fn what_is_imported_does_not_live_in_what_was_made_a_moment_ago() {
     assert_eq!(platform.planned(&wanted).await, ["replace b"]);
 }
 
-/// The journal lost that a creation is settled; a person says what came of it before a run finds out.
+/// The journal lost the settlement of a creation; the user settles it before a run finds out.
 #[tokio::test]
 async fn settling_what_is_recorded_already_changes_nothing_else() {
     let platform = Platform::new();
@@ -250,7 +253,7 @@ async fn settling_what_is_recorded_already_changes_nothing_else() {
     let id = record.state.id.expose();
     let changes = purlin_engine::settle(platform.snapshot().await, &record.urn, Some(id)).expect("settled");
     assert_eq!(changes, [Change::Settle(record.id())]);
-    // Something else of this name is another matter.
+    // An object with another id is not the recorded one.
     assert!(
         purlin_engine::settle(platform.snapshot().await, &record.urn, Some("other"))
             .is_ok_and(|changes| changes.len() > 1)

@@ -1,4 +1,4 @@
-//! In which order a run tells what happens, and in which words.
+//! The order and the content of a run's events.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use purlin_engine::{Action, CancelToken, Event, Phase, PlanOptions};
 use support::{FULL, Platform, documents};
 
-/// What happens to things, in order: `started create a`.
+/// The events of things, in order: `started create a`.
 fn told(events: &[Event]) -> Vec<String> {
     let one = |event: &Event| {
         let Event::Resource { key, action, phase } = event else { return None };
@@ -30,7 +30,7 @@ async fn run(platform: &Platform, documents: &str) -> Vec<String> {
     told(&platform.run(plan, CancelToken::default()).await.0)
 }
 
-/// A chain of three, beside seven that stand alone, and three that stay.
+/// A chain of three, seven independent resources, and three that stay.
 fn many(version: u32) -> String {
     let alone: Vec<(String, String)> = (0..7)
         .map(|number| (format!("x{number}"), format!("v: {version}, sleep: '{}'", number % 3)))
@@ -77,7 +77,7 @@ async fn one_call_at_a_time_gives_one_order_of_events() {
         let mut all = Vec::new();
         for documents in [many(1), many(2), documents(&[("a", "v: 1")], &[])] {
             let told = run(&platform, &documents).await;
-            // Each is over before the next begins.
+            // Each one ends before the next begins.
             for pair in told.chunks(2) {
                 assert_eq!(pair[0].replace("started", "succeeded"), pair[1], "{told:#?}");
             }
@@ -116,7 +116,7 @@ async fn an_operation_keeps_its_name_to_its_end() {
     let all =
         |version: u32| documents(&[("a", &format!("v: {version}, w: 1")), ("b", "fixed: <a.w>, v: 1")], &[]);
     run(&platform, &all(1)).await;
-    // Whether `b` is replaced is only known once `a` was changed: it is not.
+    // Whether `b` is replaced is known only once `a` was updated: it is not.
     let plan = platform.plan(&all(2)).await.expect("a plan");
     let planned = plan.steps.iter().find(|step| step.key.id() == "shared.b").expect("a step").action;
     assert_eq!(planned, Action::Replace);

@@ -1,5 +1,5 @@
-//! What lives in something else (`deleted_with`) goes when that is replaced, without a call, and is made
-//! again in the new one by the same run.
+//! A guest (`deleted_with`) is deleted with its host without a call of its own, and created again
+//! in the new host by the same run.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -10,7 +10,7 @@ use purlin_state::{Change, Record, Status};
 use support::{FULL, Lost, PLAIN, Platform, documents, locked};
 
 const FIRST: &str = "delete_before_replace: true";
-/// It cannot be changed in place, is changed in place, or is not changed at all when its host is replaced.
+/// When its host is replaced, the guest requires a replacement, an update, or no change.
 const GUESTS: [&str; 3] = ["fixed: <a.id>", "x: <a.id>", "v: b"];
 
 fn of(guest: &str, fixed: &str, first: bool) -> String {
@@ -22,7 +22,7 @@ fn calls(platform: &Platform) -> Vec<String> {
     platform.done().into_iter().filter(|call| !call.starts_with("read")).collect()
 }
 
-/// Nothing is left over, and what is recorded is the new ones.
+/// Nothing is left over, and the records are those of the new resources.
 async fn is_whole(platform: &Platform, documents: &str) {
     for (id, there) in [("shared.a", "a~2"), ("shared.b", "b~2")] {
         let record = platform.record(id).await.expect("recorded");
@@ -125,7 +125,7 @@ async fn it_is_said_to_be_gone_while_no_new_one_is_there() {
 async fn it_stays_where_its_host_turns_out_to_stay() {
     for guest in GUESTS {
         let platform = Platform::new();
-        // What `a` reads is unknown while planning, and comes out the same.
+        // The value that `a` reads is unknown during planning, and turns out unchanged.
         let of = |w: &str| {
             let z = format!("v: same, w: {w}");
             let all = [("z", z.as_str()), ("a", "fixed: <z.v>"), ("b", guest)];
@@ -159,7 +159,7 @@ async fn it_goes_though_its_own_replacement_turns_out_not_to_be_needed() {
     }
 }
 
-/// Who lives where is told by the records themselves, old copies included: the new `b` lives nowhere.
+/// The records, including old copies, determine the host: the new `b` has none.
 #[tokio::test]
 async fn what_lives_in_an_old_copy_goes_with_what_that_lived_in() {
     let platform = Platform::new();
@@ -167,7 +167,7 @@ async fn what_lives_in_an_old_copy_goes_with_what_that_lived_in() {
         documents(&[("c", "v: c"), ("b", b), ("a", "fixed: <b.id>, x: <c.id>")], wish)
     };
     platform.deploys(&all("fixed: <c.id>", &[("b", "deleted_with: <c>"), ("a", "deleted_with: <b>")])).await;
-    // This run is not about `a`, so the old `b` stays for it.
+    // This run excludes `a`, so the old `b` stays for it.
     let scope = Scope { targets: vec!["b".into()], ..Scope::default() };
     let options = PlanOptions { scope, ..PlanOptions::default() };
     let summary = platform.up_with(&all("fixed: 2", &[("a", "deleted_with: <b>")]), options).await;
@@ -175,12 +175,12 @@ async fn what_lives_in_an_old_copy_goes_with_what_that_lived_in() {
     assert_eq!(platform.copies().await, 1);
     platform.done();
     let last = documents(&[("b", "fixed: 2"), ("a", "fixed: <b.id>")], &[("a", "deleted_with: <b>")]);
-    // One call deletes all that lived in `c`, at any distance.
+    // One call deletes all direct and indirect guests of `c`.
     assert_eq!(platform.deploys(&last).await, ["create a~2", "delete c"]);
     assert_eq!((platform.copies().await, platform.up(&last).await.calls), (0, 0));
 }
 
-/// It moved into the first one, of which there is a second by then.
+/// `b` moved into the first `a`; meanwhile there is a second one.
 #[tokio::test]
 async fn what_came_with_a_change_goes_with_the_one_of_that_time() {
     let platform = Platform::new();
@@ -196,7 +196,7 @@ async fn what_came_with_a_change_goes_with_the_one_of_that_time() {
     is_whole(&platform, &of("fixed: 2")).await;
 }
 
-/// Nobody knows whether the change that was interrupted moved it into the old one.
+/// It is unknown whether the interrupted update moved `b` into the old `a`.
 #[tokio::test]
 async fn what_may_have_moved_in_goes_too() {
     let platform = Platform::with(Implements { update: true, update_impact: true, ..PLAIN });
@@ -210,7 +210,7 @@ async fn what_may_have_moved_in_goes_too() {
     is_whole(&platform, &of("fixed: 2")).await;
 }
 
-/// Nobody knows whether the change that was interrupted moved it out.
+/// It is unknown whether the interrupted update moved `b` out.
 #[tokio::test]
 async fn what_may_have_stayed_goes_too() {
     for lost in [Lost::Before, Lost::After] {
@@ -237,7 +237,7 @@ async fn who_moves_out_before_is_not_replaced() {
     };
     for (moved, expected) in [
         ("x: <c.id>", vec!["update b", "create a~2", "delete a"]),
-        // No call moves it, so that it goes whatever the documents say of the future.
+        // No call moves `b`, so it is deleted whatever host the documents name for the future.
         ("v: b", vec!["create b~2", "create a~2", "delete a"]),
     ] {
         let platform = Platform::new();
@@ -285,7 +285,8 @@ async fn what_lives_in_what_is_retained_in_vain_goes_too() {
     assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
 }
 
-/// `b` is retained in vain, and by the time that it goes there is a new one: `c` still goes with the old one.
+/// `b` is retained without effect, and there is a new one by the time the old one is deleted: `c`
+/// is still deleted with the old one.
 #[tokio::test]
 async fn what_lives_in_the_old_one_retained_in_vain_goes_too() {
     let platform = Platform::new();
@@ -303,7 +304,8 @@ async fn what_lives_in_the_old_one_retained_in_vain_goes_too() {
     assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
 }
 
-/// The old `a` stays for `b` at first, and the old `b`, which is retained in vain, for as long as that does.
+/// The old `a` stays for `b` at first, and the old `b`, which is retained without effect, stays as
+/// long as the old `a`.
 #[tokio::test]
 async fn what_is_retained_in_vain_stays_recorded_until_its_host_goes() {
     let platform = Platform::new();
@@ -325,8 +327,8 @@ async fn what_is_retained_in_vain_stays_recorded_until_its_host_goes() {
     assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
 }
 
-/// The old `a` becomes an old copy in the run that replaces `b`, which is retained, and stays for `c`: so does the
-/// old `b`, in which that lives.
+/// `a` becomes an old copy in the run that replaces `b`, which is retained, and stays for `c`. So
+/// does the old `b`, in which `c` lives.
 #[tokio::test]
 async fn what_is_retained_in_what_becomes_an_old_copy_stays_recorded_with_that() {
     let platform = Platform::new();
@@ -336,7 +338,7 @@ async fn what_is_retained_in_what_becomes_an_old_copy_stays_recorded_with_that()
     };
     platform.deploys(&of("fixed: 1")).await;
     platform.done();
-    // The second run must not delete the old `a` either: `c` would go with it.
+    // The second run must not delete the old `a` either, since `c` would be deleted with it.
     for expected in [&["create a~2", "create b~2"][..], &[]] {
         let scope = Scope { targets: vec!["a".into(), "b".into()], ..Scope::default() };
         let options = PlanOptions { scope, ..PlanOptions::default() };
@@ -348,7 +350,7 @@ async fn what_is_retained_in_what_becomes_an_old_copy_stays_recorded_with_that()
     assert_eq!((platform.copies().await, platform.up(&of("fixed: 2")).await.calls), (0, 0));
 }
 
-/// A damaged journal may leave two records of one real thing; what becomes of that is true of both.
+/// A damaged journal may leave two records of one real object; both must be updated.
 #[tokio::test]
 async fn what_goes_with_its_host_is_gone_under_every_record_of_it() {
     let platform = Platform::new();
@@ -364,7 +366,7 @@ async fn what_goes_with_its_host_is_gone_under_every_record_of_it() {
     assert_eq!(platform.deploys(&only_the_twin).await, ["create twin~2"]);
 }
 
-/// The old one is retained and forgotten, and nothing moved `b` into the new one.
+/// The old `a` is retained and forgotten, and nothing moved `b` into the new one.
 #[tokio::test]
 async fn what_lived_in_something_retained_does_not_live_in_its_namesake() {
     let platform = Platform::new();
@@ -377,13 +379,13 @@ async fn what_lived_in_something_retained_does_not_live_in_its_namesake() {
     let b = platform.record("shared.b").await.expect("recorded");
     assert_eq!((b.deleted_with, b.perhaps_deleted_with.len(), b.tainted), (None, 1, false));
     platform.done();
-    // It is deleted by a call of its own.
+    // It is deleted by its own call.
     assert_eq!(platform.deploys(&documents(&[], &[])).await, ["delete b"]);
 }
 
 #[tokio::test]
 async fn what_takes_nothing_away_takes_nobody_along() {
-    // The new one of `a` is the same real thing, so that the old one is not deleted, nor is `b` with it.
+    // The new `a` is the same real object, so neither the old one nor its guest `b` is deleted.
     let platform = Platform::new();
     let of = |fixed: &str, b: &str| {
         documents(&[("a", &format!("same: it, fixed: {fixed}")), ("b", b)], &[("b", "deleted_with: <a>")])

@@ -1,4 +1,4 @@
-//! Changes that came part of the way: what is recorded is what was reached.
+//! Partial changes: the record has the values that were reached.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -11,7 +11,7 @@ fn map(entries: &[(&str, &str)]) -> Map {
     entries.iter().map(|(name, value)| ((*name).into(), Value::from(*value))).collect()
 }
 
-/// `a` was to become `v: 2, w: 2`, and only `v` came to be that.
+/// `a` was to become `v: 2, w: 2`, but only `v` changed.
 async fn half_changed(implements: purlin_model::driver::Implements) -> Platform {
     let platform = Platform::with(implements);
     platform.deploys(&documents(&[("a", "v: one, w: one"), ("z", "v: z")], &[])).await;
@@ -50,7 +50,7 @@ async fn the_next_attempt_gets_what_was_before() {
     for implements in [PLAIN, FULL] {
         let platform = half_changed(implements).await;
         let wish = documents(&[("a", "v: two, w: two"), ("z", "v: z")], &[]);
-        // The plan shows what is still to be done.
+        // The plan shows what remains to be done.
         let plan = platform.plan(&wish).await.expect("a plan");
         let step = plan.steps.iter().find(|step| step.key.id() == "shared.a").expect("a step");
         assert!(step.changes.iter().any(|change| change.path == "/params/w"), "{step:#?}");

@@ -1,4 +1,4 @@
-//! Whose an id is: what is recorded already is never taken for something new.
+//! The identity of objects: an object that is already recorded is never mistaken for a new one.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -54,7 +54,7 @@ async fn the_old_one_that_is_found_says_nothing_of_the_new_one() {
         assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.a"));
         assert_eq!(platform.alive(), before, "neither made again nor deleted");
         assert_eq!(platform.snapshot().await.pending.len(), 1);
-        // Somebody looks.
+        // The user checks.
         let made = (when == Lost::After).then_some("a~2");
         platform.write(settle(&platform, made).await.expect("changes")).await;
         assert!(platform.up(&of("fixed: 2")).await.is_success());
@@ -89,7 +89,7 @@ async fn a_driver_that_marks_what_it_makes_tells_the_new_one_from_the_old_one() 
 async fn an_intent_says_by_when_every_attempt_has_ended() {
     let platform = interrupted(FULL, Lost::Before, true).await;
     let pending = &platform.snapshot().await.pending[0];
-    // Five attempts of half a minute, and a minute of patience between two.
+    // Five attempts of half a minute, and a minute of delay between two attempts.
     assert_eq!(pending.deadline, Some(pending.since + (5 * 30 + 4 * 60) * 1_000));
 }
 
@@ -127,7 +127,7 @@ async fn an_id_that_a_record_has_settles_nothing() {
 
 #[tokio::test]
 async fn of_two_that_find_one_thing_only_one_gets_it() {
-    // Two creations were interrupted, and both names lead to the one thing that there is.
+    // Two creations were interrupted, and both names lead to the same object.
     let platform = Platform::with(Implements { name: false, ..FULL });
     let both = documents(&[("a", "same: it"), ("b", "same: it")], &[]);
     lose(&platform, "create a", Lost::After);
@@ -141,7 +141,8 @@ async fn of_two_that_find_one_thing_only_one_gets_it() {
     assert_eq!(recorded.iter().filter(|record| record.state.id == "it").count(), 1);
 }
 
-/// A driver that says it made something is believed. What two records share is not deleted with one of them.
+/// A driver is believed when it reports that it created an object. An object with two records is
+/// not deleted with one of them.
 #[tokio::test]
 async fn what_is_made_with_the_id_of_another_is_shared() {
     for implements in [PLAIN, FULL] {

@@ -1,4 +1,4 @@
-//! What exists already: taken over, or only observed.
+//! Existing objects: adopted, or only observed.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -8,7 +8,7 @@ use purlin_model::Value;
 use purlin_state::Status;
 use support::{FULL, Platform, Thing, documents, locked};
 
-/// A thing that nobody here made.
+/// A thing that Purlin did not create.
 fn there(platform: &Platform, id: &str, size: &str) {
     let values =
         Value::Map([("size".into(), size.into()), ("defaulted".into(), "yes".into())].into_iter().collect());
@@ -45,16 +45,16 @@ async fn what_is_taken_over_is_recorded_before_it_is_changed() {
         ("i#shared.1", Some("huge".into()))
     );
     platform.done();
-    // What is ours already is only changed, and the import may stay where it is.
+    // A managed resource is only updated, and the import may stay in the documents.
     assert_eq!(things(platform.deploys(&all("v: 1")).await), ["update 1", "create b"]);
     assert_eq!(platform.up(&all("v: 1")).await.calls, 0);
     assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
-    // While it stands, it is not thrown away.
+    // As long as the import stays, the resource is not replaced.
     let faults = platform.refused(&all("v: 1, fixed: 2"), PlanOptions::default()).await;
     assert_eq!(faults[0].code, "import-replaced");
     let without = sized("v: 1, fixed: 2", "small", "");
     assert_eq!(platform.planned(&without).await[0], "replace a");
-    // And it is deleted like anything else.
+    // It is deleted like any other resource.
     platform.done();
     assert!(platform.destroy().await.is_success());
     assert_eq!(platform.done(), ["delete b", "delete 1"]);
@@ -104,7 +104,7 @@ async fn what_others_manage_from_now_on_is_not_deleted_and_may_come_back() {
     assert_eq!(platform.planned(&observed).await, ["read a"]);
     assert!(things(platform.deploys(&observed).await).is_empty());
     assert!(platform.record("shared.a").await.expect("recorded").external);
-    // What the documents say of its inputs does not count, what others make of it does.
+    // The inputs in the documents do not matter, but changes by others do.
     let other = observed.replace("size: small", "size: middle");
     assert_eq!(platform.planned(&other).await, ["update b"]);
     platform.driver.drift("thing.default#shared.a", "size", "huge");
@@ -112,7 +112,7 @@ async fn what_others_manage_from_now_on_is_not_deleted_and_may_come_back() {
     assert!(plan.steps.iter().any(|step| step.changes.iter().any(|change| change.path == "/values/size")));
     assert_eq!(things(platform.deploys(&observed).await), ["update b"]);
     assert_eq!(platform.up(&observed).await.calls, 0);
-    // Ours again, and not because a line is missing.
+    // It becomes managed again, but not because a line is missing.
     let faults = platform.refused(&sized("v: 1", "small", ""), PlanOptions::default()).await;
     assert_eq!(faults[0].code, "observe-ended");
     let ours = sized("v: 1", "small", "import: 'thing.default#shared.a'");
@@ -159,7 +159,7 @@ async fn it_can_be_taken_over_by_command_and_left_as_it_is() {
     assert!(platform.up_with(&all, options.clone()).await.is_success());
     assert!(things(platform.done()).is_empty());
     assert_eq!(platform.planned(&all).await, ["update a", "create b"]);
-    // Nor is it changed when it is ours already.
+    // It is not changed either if it is already managed.
     assert!(platform.up_with(&all, options).await.is_success());
     assert!(things(platform.done()).is_empty());
     assert_eq!(platform.planned(&all).await, ["update a", "create b"]);
@@ -173,7 +173,7 @@ async fn what_may_have_been_made_is_settled_by_saying_what_it_is() {
         locked(&platform.driver.lost).insert(call, support::Lost::After);
         platform.up(&sized("v: 1", "small", "")).await;
         assert_eq!(platform.snapshot().await.pending.len(), 1);
-        // Its driver learns to read.
+        // Its driver is replaced by one that can read.
         let able = support::Scripted::new("test/scripted", FULL);
         locked(&able.world).clone_from(&locked(&platform.driver.world));
         let mut platform = platform;
@@ -201,22 +201,22 @@ async fn an_id_may_be_written_in_another_way_than_its_driver_does() {
         assert!(platform.up(&named("./i#shared.1")).await.is_success());
         let record = platform.record("shared.a").await.expect("recorded");
         assert_eq!((record.state.id.expose(), record.named.as_deref()), ("i#shared.1", Some("./i#shared.1")));
-        // The next run recognises it, and an import is not asked about.
+        // The next run recognises it, and does not read an imported object.
         platform.done();
         assert_eq!(platform.planned(&named("./i#shared.1")).await, Vec::<String>::new());
         assert_eq!(platform.done().is_empty(), wish == "import");
-        // However it is written from now on.
+        // It is recognised by either form of the id.
         for id in ["i#shared.1", "././i#shared.1"] {
             assert_eq!(platform.planned(&named(id)).await, Vec::<String>::new(), "{wish} {id}");
             assert_eq!(things(platform.deploys(&named(id)).await), Vec::<String>::new());
             let record = platform.record("shared.a").await.expect("recorded");
             assert_eq!(record.named.as_deref(), Some(id).filter(|id| id.starts_with("./")));
         }
-        // Another one is still another one.
+        // A different object is still different.
         there(&platform, "i#shared.2", "small");
         let faults = platform.refused(&named("./i#shared.2"), PlanOptions::default()).await;
         assert!(faults[0].message.contains("but it is recorded as `i#shared.1`"), "{}", faults[0].message);
-        // An update keeps what it is called, and what stands is not thrown away.
+        // An update keeps the given id, and an imported resource is not replaced.
         if wish == "import" {
             let larger = sized("v: 1", "large", "import: './i#shared.1'");
             assert!(platform.up(&larger).await.is_success());

@@ -1,4 +1,4 @@
-//! Recorded inputs that are wrong by now: those of the current documents take their place.
+//! Outdated recorded inputs: those of the current documents replace them.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -23,13 +23,13 @@ fn one(params: &str) -> String {
     documents(&[("a", params)], &[])
 }
 
-/// What the current documents give.
+/// The inputs of the current documents.
 fn current(platform: &Platform, documents: &str) -> CurrentInputs {
     let (graph, options) = (platform.graph(documents), PlanOptions::default());
     CurrentInputs::new(graph, &platform.context(), Arc::clone(&options.rules), options.stores, 1)
 }
 
-/// The resources of which it is said that other inputs than the recorded ones were used, and which.
+/// The resources for which other inputs than the recorded ones were reported, with the paths.
 fn told(events: &[Event]) -> Vec<String> {
     let told = events.iter().filter_map(|event| match event {
         Event::Resource {
@@ -73,7 +73,7 @@ async fn a_deletion_uses_the_current_inputs_where_they_lead_to_the_resource() {
     let platform = Platform::with(FULL);
     platform.deploys(&one("fail: delete")).await;
     assert!(!destroy(&platform, None).await.1.is_success());
-    // The same inputs are no other ones, and neither are those of another resource.
+    // Equal inputs do not count as other inputs, and neither do those of another resource.
     for other in [one("fail: delete"), documents(&[("b", "v: 1")], &[])] {
         assert!(!destroy(&platform, Some(&other)).await.1.is_success());
     }
@@ -88,7 +88,7 @@ async fn a_deletion_uses_the_current_inputs_where_they_lead_to_the_resource() {
 async fn what_only_has_the_same_id_elsewhere_is_not_deleted() {
     let platform = Platform::with(FULL);
     platform.deploys(&one("fail: delete")).await;
-    // Where the documents lead, the id is that of something else.
+    // At the place that the documents name, the id belongs to another object.
     {
         let mut world = locked(&platform.driver.world);
         let thing = world.values_mut().find(|thing| thing.key.contains("shared.a")).expect("there");
@@ -99,7 +99,7 @@ async fn what_only_has_the_same_id_elsewhere_is_not_deleted() {
     let summary = destroy(&platform, Some(&one("v: 1"))).await.1;
     assert!(!summary.is_success());
     assert_eq!(platform.alive().len(), 1);
-    // A driver that cannot look cannot tell.
+    // A driver that cannot read cannot tell.
     let platform = Platform::with(PLAIN);
     platform.deploys(&one("fail: delete")).await;
     assert!(!destroy(&platform, Some(&one("v: 1"))).await.1.is_success());
@@ -112,7 +112,7 @@ async fn secrets_of_the_documents_are_enough_for_a_driver_that_cannot_look() {
         let platform = Platform::with(implements);
         platform.deploys(&one("v: 1")).await;
         let mut record = platform.record("shared.a").await.expect("recorded");
-        // As it was recorded, the credential was another one, and the server rejects that.
+        // The recorded credential is outdated, and the server rejects it.
         record.inputs.secrets = old();
         platform.write(vec![Change::Put(Box::new(record))]).await;
         *locked(&platform.driver.rejected) = Some("old".into());
@@ -142,7 +142,7 @@ async fn a_refresh_uses_the_current_inputs() {
     let (events, summary) = refresh(&platform, Some(&one("v: 1"))).await;
     assert!(summary.is_success(), "{summary:#?}");
     assert_eq!(told(&events), ["shared.a /params/v /params/fail"]);
-    // What was wanted is recorded as it was: the plan still changes it.
+    // The record still has the old inputs, so the plan updates the resource.
     assert_eq!(platform.planned(&one("v: 1")).await, ["update a"]);
 }
 
@@ -170,7 +170,7 @@ async fn interrupted_calls_are_found_out_about_with_the_current_inputs() {
         assert_eq!(told(&events), ["shared.a /secrets/key"], "{implements:?}");
         assert!(platform.snapshot().await.pending.is_empty());
         assert_eq!(platform.record("shared.a").await.is_some(), made);
-        // From there on all is well.
+        // From here on everything succeeds.
         assert!(platform.up(&one("v: 1")).await.is_success());
         assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
         assert_eq!(platform.alive().len(), 1, "{implements:?}");
@@ -190,7 +190,7 @@ async fn an_address_that_was_recorded_wrongly_leaves_nothing_undecided() {
         assert_eq!(told(&events), ["shared.a /params/v /params/fail"]);
         let record = platform.record("shared.a").await;
         assert_eq!(record.is_some(), made);
-        // It is recorded with the inputs that lead to it.
+        // The record has the inputs that lead to the object.
         assert!(record.is_none_or(|record| record.inputs.params.get("fail").is_none()));
         assert!(platform.up(&one("v: 1")).await.is_success());
         assert!(destroy(&platform, None).await.1.is_success());

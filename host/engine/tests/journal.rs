@@ -1,5 +1,5 @@
-//! A store that fails: nothing is made twice, nothing is forgotten, nothing builds on what was not
-//! written down (SPEC §10).
+//! A failing store: nothing is created twice, nothing is forgotten, and nothing builds on a change
+//! that was not recorded (SPEC §10).
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -12,8 +12,8 @@ use support::{FULL, Platform, documents, locked};
 const TOLD: Implements = FULL;
 const REPEATS: Implements = Implements { read: false, repeat_create: true, ..FULL };
 
-/// From one set of documents to another, with everything in it: made, changed, replaced in both
-/// orders, deleted, moved.
+/// From these documents to the next ones, every kind of change occurs: creations, updates,
+/// replacements in both orders, deletions and moves.
 fn before() -> String {
     documents(
         &[
@@ -43,12 +43,12 @@ fn after() -> String {
     )
 }
 
-/// What exists in the end, by key: one of each.
+/// The final state: exactly one object for each key.
 async fn is_as_wanted(platform: &Platform, at: usize) {
     let alive = platform.driver.alive();
     let things: Vec<&str> =
         alive.iter().filter_map(|key| key.split_once("#shared.")).map(|(_, n)| n).collect();
-    // What was made under its old name is known by that to the driver.
+    // The driver knows it by the name under which it was created.
     assert_eq!(things, ["a", "b", "c", "d", "g", "old"], "cut at {at}");
     let snapshot = platform.snapshot().await;
     assert_eq!(snapshot.records.len(), 7, "cut at {at}: {:#?}", snapshot.records);
@@ -80,7 +80,7 @@ async fn a_store_that_fails_at_any_moment_costs_nothing_but_the_run() {
                 let reached = platform.store.submissions.load(Ordering::SeqCst) > at;
                 *locked(&platform.store.takes) = None;
                 assert_eq!(summary.is_success(), !reached, "cut at {at}: {summary:#?}");
-                // The same command again, until it is through.
+                // Repeats the same command until it succeeds.
                 let mut left = 3;
                 while !platform.up(&after()).await.is_success() {
                     left -= 1;
@@ -102,7 +102,7 @@ async fn a_store_that_fails_at_any_moment_costs_nothing_but_the_run() {
 async fn life_15_nothing_builds_on_what_could_not_be_written_down() {
     let platform = Platform::with(FULL);
     let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &[]);
-    // Such as for want of a key, where a driver returns a secret.
+    // For example because there is no key to encrypt the secret that a driver returned.
     *locked(&platform.store.refuses) = Some("::shared.a".into());
     let summary = platform.up(&all).await;
     assert_eq!(summary.failed.iter().map(|(key, _)| key.id()).collect::<Vec<_>>(), ["shared.a"]);

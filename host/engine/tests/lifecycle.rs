@@ -1,4 +1,4 @@
-//! Create, update, delete, nothing: through the engine, with a driver that does as it is told.
+//! Creations, updates and deletions through the engine, with a scripted driver.
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -37,7 +37,8 @@ async fn what_is_there_is_left_alone_and_what_left_goes() {
     let again = platform.up(&documents).await;
     assert_eq!((again.calls, again.done.none), (0, 5), "a second run calls no driver");
 
-    // An input of `a` changes: `a` and what reads the changed output follow, nobody else.
+    // An input of `a` changes: `a` and the readers of the changed output are updated, and nothing
+    // else.
     let changed = documents.replace("v: one", "v: two");
     let plan = platform.plan(&changed).await.expect("a plan");
     let planned: Vec<_> = plan.steps.iter().map(|s| (s.key.id().to_owned(), s.action)).collect();
@@ -52,7 +53,7 @@ async fn what_is_there_is_left_alone_and_what_left_goes() {
         ["update thing.default#shared.a", "update thing.default#shared.b"]
     );
 
-    // `a` and what reads it leave the documents.
+    // `a` and its readers leave the documents.
     let less = things("    d: {type: thing, params: {v: four}}\n");
     let summary = platform.up(&less).await;
     assert_eq!(summary.done.delete, 3);
@@ -81,7 +82,7 @@ async fn a_failure_stops_its_dependents_and_nothing_else() {
     );
     assert_eq!(platform.records().await.len(), 2, "`d` and the environment were made");
 
-    // Mended, the next run makes what is missing, and only that.
+    // Once the fault is repaired, the next run creates what is missing, and nothing else.
     let summary = platform.up(&things(FOUR)).await;
     assert_eq!((summary.done.create, summary.done.none), (3, 2));
 }
@@ -94,7 +95,8 @@ async fn what_is_partly_made_is_recorded_and_finished() {
     let records = platform.records().await;
     let record = records.iter().find(|r| r.urn.as_str().ends_with("shared.a")).expect("recorded");
     assert_eq!(record.status, Status::Partial(Unfinished::Failed { message: "half way".into() }));
-    // The next run updates what exists and makes nothing twice: the driver would say so.
+    // The next run updates the existing resource and creates nothing twice, which the driver would
+    // report.
     let summary = platform.up(&things("    a: {type: thing, params: {v: done}}\n")).await;
     assert!(summary.is_success(), "{summary:?}");
     assert_eq!(
@@ -114,7 +116,7 @@ async fn wrong_inputs_are_found_before_anything_runs() {
     assert!(faults[0].message.contains("invalid input `fail`: "), "{}", faults[0].message);
     assert!(platform.driver.take_calls().is_empty());
 
-    // Defaults are part of what is recorded, and no reason to update again.
+    // Defaults are recorded, and cause no second update.
     let documents = things("    a: {type: thing, params: {v: 1}}\n");
     platform.up(&documents).await;
     let record = platform.records().await.into_iter().find(|r| r.urn.as_str().ends_with("shared.a"));
@@ -133,7 +135,7 @@ async fn what_a_driver_normalises_away_is_no_change() {
     };
     platform.up(&thing("v: 1")).await;
     let before = platform.records().await;
-    // What the driver would have filled in anyway is now written out.
+    // The documents now contain the default that the driver would have filled in anyway.
     let summary = platform.up(&thing("v: 1, defaulted: 'yes'")).await;
     assert_eq!((summary.calls, summary.done.none), (0, 2));
     let after = platform.records().await;
@@ -159,7 +161,7 @@ async fn records_follow_what_is_depended_on_though_nothing_else_changes() {
         "{:?}",
         c.dependencies
     );
-    // So `a` can go, and the state is whole.
+    // So `a` can be deleted, and the state stays consistent.
     let without_a: String =
         reads("b").lines().filter(|l| !l.starts_with("    a:")).map(|l| format!("{l}\n")).collect();
     assert_eq!(platform.up(&without_a).await.done.delete, 1);
@@ -246,7 +248,7 @@ async fn protected_resources_are_not_deleted_and_retained_ones_only_forgotten() 
     platform.up(&definition("protect: true")).await;
     let Err(Error::Documents(faults)) = platform.destroy_plan().await else { panic!("refused") };
     assert!(faults[0].message.contains("shared.a"), "{faults:#?}");
-    // Lifting the protection changes no input, and still counts.
+    // Removing the protection changes no input, and still takes effect.
     platform.driver.take_calls();
     platform.up(&definition("retain: true")).await;
     assert!(platform.driver.take_calls().is_empty());
@@ -294,8 +296,8 @@ resources:
     assert!(clear.contains("db://u:hunter2@host"), "{clear}");
 }
 
-/// A run was killed between the deletion of something that was handed over and its record, and the next one found
-/// out that it is gone.
+/// A run was killed after it deleted a handed-over resource and before it recorded the deletion.
+/// The next run found the resource gone.
 #[tokio::test]
 async fn what_was_handed_over_and_is_gone_already_leaves_the_state() {
     let platform = Platform::new();

@@ -1,4 +1,4 @@
-//! What holds data is not deleted before somebody agrees to lose it (SPEC §9).
+//! A resource that holds data is deleted only with consent (SPEC §9).
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -7,7 +7,7 @@ use purlin_engine::{ApplyOptions, CancelToken, DestroyOptions, Error, Plan, Plan
 use purlin_model::Key;
 use support::{Platform, documents, scope};
 
-/// What a plan loses, and whether that is allowed, by short names.
+/// The losses of a plan, with short names, and whether they are allowed.
 fn losses(plan: &Plan) -> Vec<String> {
     let name = |key: &Key| key.id().trim_start_matches("shared.").to_owned();
     let said = |step: &purlin_engine::Step| {
@@ -23,7 +23,7 @@ fn losses(plan: &Plan) -> Vec<String> {
     plan.losses().map(said).collect()
 }
 
-/// The plan is refused, and nothing is called.
+/// Asserts that the plan is rejected and that no driver is called.
 #[track_caller]
 fn refused(platform: &Platform, plan: Plan) -> Vec<String> {
     let options = ApplyOptions {
@@ -60,7 +60,7 @@ async fn deleting_and_replacing_what_holds_data_is_refused_until_allowed() {
     assert_eq!(refused(&platform, plan), ["a"]);
     let mut plan = platform.destroy_plan().await.expect("a plan");
     assert_eq!(losses(&plan), ["delete a: data"]);
-    // To allow the loss of something else allows nothing.
+    // Allowing the loss of another resource has no effect on this one.
     plan.allow_losses(&[Key::parse("thing.default#shared.b").expect("a key")]);
     assert_eq!(refused(&platform, plan), ["a"]);
     let mut plan = platform.destroy_plan().await.expect("a plan");
@@ -83,7 +83,7 @@ async fn what_no_driver_is_called_for_loses_nothing() {
     let keep = PlanOptions { keep_removed: true, ..PlanOptions::default() };
     let plan = platform.plan_with(&documents(&[], &[]), keep).await.expect("a plan");
     assert!(losses(&plan).is_empty());
-    // What is gone already has nothing to lose.
+    // A resource that is already gone has nothing to lose.
     platform.deploys(&of("1", "retain: false")).await;
     let others = DestroyOptions { scope: scope(&[], &["a"]), ..DestroyOptions::default() };
     assert!(losses(&platform.destroy_plan_with(others).await.expect("a plan")).is_empty());
@@ -118,7 +118,7 @@ async fn what_goes_with_another_loses_its_data_with_it() {
     let plan = platform.destroy_plan().await.expect("a plan");
     assert_eq!(losses(&plan), ["delete b: data"]);
     assert_eq!(refused(&platform, plan), ["b"]);
-    // What is to be retained goes with it all the same.
+    // A retained resource is still deleted with its host.
     let of = |fixed: &str| {
         documents(
             &[("a", &format!("fixed: {fixed}")), ("b", &format!("fixed: {fixed}, data: x"))],
@@ -166,7 +166,7 @@ async fn what_becomes_known_late_never_loses_more_than_was_agreed() {
     let mut plan = platform.plan(&of("2")).await.expect("a plan");
     let planned = losses(&plan);
     match planned.is_empty() {
-        // Without a word of it in the plan, nothing is deleted.
+        // A deletion that the plan does not mention does not happen.
         true => {
             platform.run(plan, CancelToken::default()).await;
             assert!(!platform.done().iter().any(|line| line.starts_with("delete")));

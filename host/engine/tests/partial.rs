@@ -1,4 +1,4 @@
-//! Failures: what stops, what goes on, and what is written down.
+//! Failures: what they stop, what continues, and what is recorded.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -30,7 +30,7 @@ async fn what_is_partly_made_is_changed_by_the_next_run_though_nothing_else_did(
     assert_eq!(platform.up(&all).await.calls, 0);
 }
 
-// case 25, by refresh
+// case 25, with a refresh
 #[tokio::test]
 async fn looking_at_what_is_partly_made_tells_whether_it_is_whole() {
     let platform = Platform::with(FULL);
@@ -39,7 +39,7 @@ async fn looking_at_what_is_partly_made_tells_whether_it_is_whole() {
     platform.done();
     platform.refresh().await;
     assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
-    // What was found is what is wanted.
+    // The resource matches the documents.
     assert_eq!(platform.up(&all).await.calls, 0);
 }
 
@@ -130,7 +130,7 @@ async fn a_driver_that_does_not_keep_its_word_is_named_and_what_exists_is_record
     let record = platform.record("shared.a").await.expect("what exists is recorded");
     assert_eq!(record.state.outputs.get("v"), Some("other".into()));
     assert!(matches!(record.status, Status::Partial(Unfinished::Failed { .. })));
-    // It is put right, and not made again.
+    // It is repaired, not created again.
     platform.done();
     assert_eq!(platform.deploys(&of("v: right")).await, ["update a", "create b"]);
 }
@@ -154,7 +154,7 @@ async fn patience_has_an_end_and_leaves_nothing_behind() {
     let Some(Cause::Call(error)) = cause else { panic!("{summary:#?}") };
     assert!(matches!(error.error, CallError::Failure(Failure::RetryAfter { .. })));
     assert_eq!(platform.done().len(), 5);
-    // Five calls, and the time that the driver asked for between them.
+    // Five calls, and the delays that the driver requested between them.
     assert_eq!(error.attempts, 5);
     assert!(error.took >= 4 * Duration::from_millis(5) && error.took < Duration::from_secs(1), "{error:?}");
     assert!(error.definition.as_ref().is_some_and(|defined| defined.name.is_some()), "{error:?}");
@@ -185,7 +185,7 @@ async fn every_call_has_a_key_of_its_own() {
     let platform = Platform::new();
     let names: Vec<String> = (0..40).map(|i| format!("r{i}")).collect();
     let all: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "sleep: '2'")).collect();
-    // A clock that stands still: all calls begin in the same millisecond.
+    // The clock stands still, so all calls begin in the same millisecond.
     platform.stop_the_clock();
     platform.deploys(&documents(&all, &[])).await;
     let keys = locked(&platform.driver.keys).clone();

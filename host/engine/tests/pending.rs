@@ -1,4 +1,5 @@
-//! Calls whose answer was lost: found out where that can be, named where not, never guessed.
+//! Calls whose response was lost: their outcome is found out if possible, reported if not, and
+//! never guessed.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -26,7 +27,7 @@ async fn pending(platform: &Platform) -> Vec<String> {
     snapshot.pending.iter().map(|intent| short(name(&intent.operation))).collect()
 }
 
-/// `a` was updated and `b` was made, and nobody knows.
+/// `a` was updated and `b` was created, but both responses were lost.
 async fn interrupted(implements: Implements) -> (Platform, String) {
     let platform = Platform::with(implements);
     platform.deploys(&documents(&[("a", "v: 1"), ("i", "v: 1")], &[])).await;
@@ -68,13 +69,13 @@ async fn life_01_the_next_run_goes_on_around_what_is_undecided_and_names_it() {
     assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.b"));
     assert_eq!(pending(&platform).await, ["create b"]);
     assert_eq!(platform.alive(), ["a", "b", "i", "n"]);
-    // A destruction leaves it, too, and says so.
+    // Destroying the environment leaves it too, and reports it.
     let plan = platform.destroy_plan().await.expect("a plan");
     assert_eq!(plan.warnings.len(), 1);
     platform.run(plan, CancelToken::default()).await;
     assert_eq!(pending(&platform).await, ["create b"]);
     assert_eq!(platform.alive(), ["b"]);
-    // Somebody looks, and says what it is.
+    // The user checks the resource and settles the call.
     let documents = documents(&[("b", "v: 1")], &[]);
     let import = vec![("thing#shared.b".into(), "thing.default#shared.b".into())];
     let faults = platform.refused(&documents, PlanOptions { import, ..PlanOptions::default() }).await;
@@ -130,7 +131,7 @@ async fn an_answer_to_the_second_attempt_says_nothing_of_the_first() {
     lose(&platform, "create a", Lost::After);
     platform.up(&all).await;
     assert_eq!(platform.alive(), ["a"]);
-    // The network is down while it is asked for again: this attempt made nothing, the first one did.
+    // The network fails during the repeated call: this attempt did nothing, but the first one did.
     locked(&platform.driver.unreachable).insert("thing.default#shared.a".into());
     let summary = platform.recover().await;
     assert_eq!((summary.failed.len(), summary.unknown.len()), (1, 1), "{summary:#?}");
@@ -194,7 +195,7 @@ async fn what_may_have_taken_a_place_is_not_forgotten_with_what_had_it() {
     lose(&platform, "create a", Lost::After);
     platform.up(&of("fixed: 2")).await;
     assert_eq!(platform.alive(), ["a", "a~2", "n"]);
-    // It leaves the documents, and there may be two of it.
+    // It leaves the documents, and two copies may exist.
     for _ in 0..2 {
         let summary = platform.up(&documents(&[], &[])).await;
         assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.a"));
@@ -209,12 +210,12 @@ async fn what_was_found_late_does_not_depend_on_what_is_gone() {
     let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[]);
     lose(&platform, "create b", Lost::After);
     platform.up(&all).await;
-    // Nobody finds out. Then `a` stays where somebody asks for it alone, and is forgotten where they insist.
+    // Nothing settles the call. `a` is not destroyed on its own, and `forget` needs `--force`.
     let options = DestroyOptions { scope: scope(&["a"], &[]), ..DestroyOptions::default() };
     assert!(platform.destroy_plan_with(options).await.is_err());
     let a = platform.record("shared.a").await.expect("recorded").urn;
     platform.write(purlin_engine::forget(platform.snapshot().await, &a, true).expect("changes")).await;
-    // The store looks whether it is whole.
+    // The store checks its own consistency.
     platform.recover().await;
     assert!(platform.record("shared.b").await.expect("found").dependencies.is_empty());
     assert!(platform.destroy().await.is_success());
@@ -228,7 +229,7 @@ async fn what_may_have_been_made_keeps_what_it_would_need() {
     lose(&platform, "create b", Lost::After);
     platform.up(&of("fixed: 1, first: yes")).await;
     platform.done();
-    // The old one of `a` would go first, and `b`, if it is there, refers to it.
+    // The old `a` would be deleted first, and `b`, if it exists, refers to it.
     let summary = platform.up(&of("fixed: 2, first: yes")).await;
     assert!(platform.done().is_empty());
     assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.b"));
@@ -263,7 +264,7 @@ async fn what_left_the_documents_and_may_have_been_made_keeps_what_it_would_need
     assert_eq!(told, ["shared.b", "shared.a"]);
     let summary = platform.run(plan, CancelToken::default()).await.1;
     assert_eq!((platform.done(), platform.alive().len()), (vec!["create c".to_owned()], 3));
-    // Nobody may take the environment for settled.
+    // The environment must not appear settled.
     assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.b"));
     let exclude = vec!["thing#shared.b".to_owned()];
     let options = PlanOptions { scope: Scope { exclude, ..Scope::default() }, ..PlanOptions::default() };
@@ -283,7 +284,7 @@ async fn nothing_is_renamed_to_what_may_have_been_made() {
     assert!(matches!(summary.failed[..], [(ref key, Cause::Undecided)] if key.id() == "shared.new"));
     assert_eq!(pending(&platform).await, ["create new"], "it is not forgotten");
     assert_eq!((platform.done(), platform.alive().len()), (vec![], 3), "and the old one stays");
-    // Settled, the new one is the one that was made, and the old one is not needed.
+    // Once settled, the new resource is the one that was created, and the old one is not needed.
     let ends_so = |id: &&String| id.ends_with("#shared.new");
     let id = locked(&platform.driver.world).keys().find(ends_so).cloned().expect("it was made");
     let urn = platform.snapshot().await.pending[0].id().urn;

@@ -1,4 +1,4 @@
-//! What must not go, what goes with something else, and what is left where it is.
+//! Resources that must not be deleted, that are deleted with others, and that are left in place.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -32,7 +32,7 @@ async fn what_is_protected_is_not_taken_along_by_what_is_deleted_first() {
     assert_eq!((faults.len(), faults[0].code), (1, "protected"));
     assert!(faults[0].message.contains("shared.b"), "{}", faults[0].message);
     assert!(platform.done().is_empty());
-    // The edit that ends the protection cannot use that.
+    // The edit that removes the protection cannot replace the resource in the same run.
     assert_eq!(platform.refused(&of("fixed: 2", "protect: false"), PlanOptions::default()).await.len(), 1);
     platform.deploys(&of("fixed: 1", "protect: false")).await;
     let done = platform.deploys(&of("fixed: 2", "protect: false")).await;
@@ -62,7 +62,7 @@ async fn what_is_protected_by_hand_is_so_whatever_documents_say() {
     let change = |snapshot, on| purlin_engine::protect(snapshot, &urn, on).expect("changes");
     platform.write(change(platform.snapshot().await, true)).await;
     assert_eq!(platform.refused(&of("fixed: 2"), PlanOptions::default()).await[0].code, "protected");
-    // It may be changed in place, and is protected still.
+    // It may be updated in place, and stays protected.
     platform.deploys(&of("fixed: 1, v: 2")).await;
     assert_eq!(destroy_refused(&platform).await.len(), 1);
     platform.write(change(platform.snapshot().await, false)).await;
@@ -108,7 +108,7 @@ async fn what_is_left_in_place_keeps_the_old_one_of_what_it_depends_on() {
     let keep = || PlanOptions { keep_removed: true, ..PlanOptions::default() };
     assert!(platform.up_with(&documents(&[("a", "fixed: 2")], &[]), keep()).await.is_success());
     assert_eq!(platform.done(), ["create a~2"]);
-    // Once it may go, both go.
+    // Once the option is gone, both are deleted.
     let done = platform.deploys(&documents(&[("a", "fixed: 2")], &[])).await;
     assert_eq!(done, ["delete b", "delete a"]);
 }
@@ -161,7 +161,8 @@ async fn what_goes_with_something_retained_is_deleted_by_itself() {
 #[tokio::test]
 async fn what_has_to_go_before_something_between_is_deleted_by_itself() {
     let platform = Platform::new();
-    // `b` lives in `a`, reads `d`, and `d` reads `a`: `b` has to go before `d`, and `d` before `a`.
+    // `b` lives in `a`, reads `d`, and `d` reads `a`: `b` must be deleted before `d`, and `d`
+    // before `a`.
     let all =
         documents(&[("a", "v: a"), ("b", "x: <d.x>"), ("d", "x: <a.v>")], &[("b", "deleted_with: <a>")]);
     platform.deploys(&all).await;
@@ -190,7 +191,8 @@ async fn what_is_retained_goes_all_the_same_with_what_it_lives_in() {
     };
     platform.deploys(&of("fixed: 1")).await;
     platform.done();
-    // The new one of `a` cannot be made: `b` went with the old one, and is not said to be there.
+    // The new `a` cannot be created. `b` was deleted with the old one, and the record must not
+    // claim that it exists.
     let broken = of("fixed: 2, fail: create");
     let plan = platform.plan(&broken).await.expect("a plan");
     let of_b = plan.steps.iter().find(|step| step.key.id() == "shared.b").expect("a step");
@@ -219,7 +221,7 @@ async fn nothing_is_forgotten_with_an_old_one_that_turns_out_to_stay() {
     };
     platform.deploys(&of("1", true)).await;
     platform.done();
-    // `h` may be replaced, and is not; `g`, which lives in it, leaves.
+    // `h` might be replaced but is not; `g`, which lives in it, leaves the documents.
     let done = platform.deploys(&of("2", false)).await;
     assert!(done.len() == 2 && done.contains(&"delete g".to_owned()), "{done:?}");
     assert_eq!(platform.alive(), ["h", "z"]);

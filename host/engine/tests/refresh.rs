@@ -1,4 +1,4 @@
-//! What others changed: found, shown, and put right.
+//! Changes by others: found, shown and repaired.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -11,7 +11,7 @@ use purlin_model::Unfinished;
 use purlin_state::Status;
 use support::{FULL, PLAIN, Platform, documents, locked};
 
-/// With an input whose value can be changed by others.
+/// Documents with an input whose value others can change.
 fn sized(resources: &[(&str, &str)]) -> String {
     documents(resources, &[]).replacen(
         "  criteria: [{}]",
@@ -42,7 +42,7 @@ async fn drift_is_shown_by_input_and_repaired_by_the_next_run() {
     assert_eq!(observed(&events), ["shared.a changed /values/size /outputs/size"]);
     assert_eq!(summary.calls, 0, "reading has no effects");
     platform.done();
-    // Repaired, and whoever reads it is looked at again.
+    // It is repaired, and its readers are checked again.
     let plan = platform.plan(&all).await.expect("a plan");
     let change = &plan.steps.iter().find(|step| step.key.id() == "shared.a").expect("a step").changes[0];
     assert_eq!(
@@ -57,7 +57,7 @@ async fn drift_is_shown_by_input_and_repaired_by_the_next_run() {
 async fn drift_of_an_output_reaches_whoever_reads_it() {
     let platform = Platform::with(FULL);
     let all = sized(&[("a", "v: 1"), ("b", "x: <a.ip>")]);
-    // An output that no input decides.
+    // An output that does not depend on inputs.
     locked(&platform.driver.weather).insert("ip".into(), "10.0.0.1".into());
     platform.deploys(&all).await;
     locked(&platform.driver.weather).insert("ip".into(), "10.0.0.2".into());
@@ -69,8 +69,8 @@ async fn drift_of_an_output_reaches_whoever_reads_it() {
     assert_eq!(b.inputs.params.get("x"), Some("10.0.0.2".into()));
 }
 
-/// A driver does not tell secret inputs, so a change may show in the outputs alone. The record has those after the
-/// first refresh, and the second one must not take them for what was wanted.
+/// A driver does not return secret inputs, so a change may be visible only in the outputs. The
+/// first refresh records those, and the second one must not mistake them for the desired ones.
 #[tokio::test]
 async fn drift_that_outputs_alone_show_lasts_until_it_is_repaired() {
     let platform = Platform::with(FULL);
@@ -107,7 +107,7 @@ async fn a_missing_resource_is_noticed_by_its_update_and_made_by_the_next_run() 
     let all = |v: u8| documents(&[("a", &format!("v: {v}")), ("b", "x: <a.id>")], &[]);
     platform.deploys(&all(1)).await;
     locked(&platform.driver.world).remove("thing.default#shared.a");
-    // A new resource may not be shown yet, and so is not made twice.
+    // A new resource may not be visible yet, so it is not created twice.
     let summary = platform.up(&all(2)).await;
     assert!(!summary.is_success());
     assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
@@ -125,7 +125,7 @@ async fn what_is_gone_and_not_asked_for_any_more_is_forgotten() {
     locked(&platform.driver.world).remove("thing.default#shared.a");
     platform.refresh().await;
     platform.done();
-    // Its protection is for what exists.
+    // The protection applies only to an existing resource.
     assert!(platform.deploys(&documents(&[("c", "v: 1")], &[])).await.is_empty());
     assert!(platform.record("shared.a").await.is_none());
 }

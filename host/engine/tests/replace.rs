@@ -1,5 +1,5 @@
-//! Replacement: in which order, and what is left where it goes wrong. Who is replaced, and why, is
-//! the matter of `replaced.rs`.
+//! Replacements: their order, and the state after failures. `replaced.rs` tests which resources are
+//! replaced, and why.
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -38,7 +38,8 @@ async fn dependents_are_updated_before_the_old_one_goes() {
 #[tokio::test]
 async fn deleting_first_takes_along_those_that_are_replaced_and_no_others() {
     let platform = Platform::new();
-    // `fixed` reads make a dependent be replaced, others update it, `depends_on` touches nothing.
+    // A dependent whose `fixed` reads the output is replaced, other readers are updated, and one
+    // with only `depends_on` is not touched.
     let tree = |fixed: &str| {
         documents(
             &[
@@ -108,7 +109,7 @@ async fn what_was_deleted_to_be_replaced_is_made_by_the_next_run_and_deleted_no_
         assert_eq!(summary.failed.len(), 1, "{summary:#?}");
         assert_eq!(platform.done(), ["delete a", "create a~2"]);
         assert_eq!(platform.record("shared.a").await.expect("its place").status, Status::Absent);
-        // Whatever is asked for then: there is nothing to update, and nothing to delete.
+        // Whatever the documents contain then, there is nothing to update or delete.
         assert_eq!(platform.planned(&of(goals)).await, ["create a", "update b"]);
         assert_eq!(platform.deploys(&of(goals)).await, ["create a~2", "update b"]);
         assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
@@ -131,7 +132,7 @@ async fn a_replacement_that_fails_again_and_again_leaves_one_place() {
         let absent = platform.records().await.into_iter().filter(|r| r.status == Status::Absent).count();
         assert_eq!((absent, platform.records().await.len()), (2, 3), "`a` and `b`, and the environment");
     }
-    // Nothing exists, so nothing is called to be rid of it.
+    // Nothing exists, so no call is needed to delete it.
     assert!(platform.deploys(&documents(&[], &[])).await.is_empty());
     assert_eq!(platform.records().await.len(), 1);
 }
@@ -176,7 +177,7 @@ async fn three_generations_are_told_apart() {
     assert_eq!(platform.alive(), ["a", "a~2", "a~3", "b"]);
     platform.mend_copies().await;
     platform.done();
-    // A fourth comes, and the first two go; the third still cannot be deleted.
+    // A fourth one is created, and the first two are deleted; the third still cannot be deleted.
     let summary = platform.up(&of("fixed: 4")).await;
     assert_eq!((summary.failed.len(), summary.done.replace), (1, 1), "{summary:#?}");
     assert_eq!(platform.alive(), ["a~3", "a~4", "b"]);
@@ -258,7 +259,7 @@ async fn the_old_one_stays_while_a_dependent_is_out_of_scope() {
     assert!(plan.warnings[0].message.contains("thing.default#shared.b"), "{:?}", plan.warnings);
     assert!(platform.run(plan, Default::default()).await.1.is_success());
     assert_eq!(platform.done(), ["create a~2"]);
-    // Nor does a second such run delete it, or one that leaves out both.
+    // Neither a second such run nor one that excludes both deletes it.
     assert!(platform.up_with(&of("fixed: 2"), only_a()).await.is_success());
     let neither = PlanOptions { scope: scope(&[], &["a", "b"]), ..PlanOptions::default() };
     assert!(platform.up_with(&of("fixed: 2"), neither).await.is_success());
@@ -298,11 +299,12 @@ async fn what_is_retained_is_never_deleted() {
 #[tokio::test]
 async fn a_place_stays_until_who_moves_away_has_moved() {
     let platform = Platform::new();
-    // Before: `b` reads `a`, which reads `c`. Then `a` goes, `b` reads `c`, and `c` is deleted first.
+    // Before, `b` reads `a`, which reads `c`. Then `a` leaves, `b` reads `c`, and `c` is deleted
+    // first.
     platform.deploys(&documents(&[("c", "fixed: 1"), ("a", "x: <c.id>"), ("b", "x: <a.id>")], &[])).await;
     platform.done();
     let then = documents(&[("c", "fixed: 2"), ("b", "x: <c.id>")], &[("c", DBR)]);
-    // The store itself looks whether it is whole after each change.
+    // The store checks its own consistency after each change.
     assert_eq!(platform.deploys(&then).await, ["delete a", "delete c", "create c~2", "update b"]);
     assert_eq!(platform.records().await.len(), 3);
     assert_eq!(platform.up(&then).await.calls, 0);
@@ -323,7 +325,7 @@ async fn what_is_retained_and_has_to_make_room_waits_for_who_is_deleted_first() 
     assert_eq!(platform.alive(), ["a", "a~2", "b~2"]);
 }
 
-/// A driver that takes what is there for what it is to make gives the same id again.
+/// A driver that mistakes an existing object for the new one returns the same id again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_another_record_says_is_the_same_thing_is_not_deleted() {
     let platform = Platform::new();
@@ -335,13 +337,13 @@ async fn what_another_record_says_is_the_same_thing_is_not_deleted() {
     let summary = platform.up(&one("a", "f2")).await;
     assert!(summary.is_success(), "{summary:?}");
     assert_eq!(platform.driver.take_calls(), ["create thing.default#shared.a"], "no deletion");
-    // The same by another name, without a move.
+    // The same under another name, without a move.
     let summary = platform.up(&one("b", "f2")).await;
     assert!(summary.is_success(), "{summary:?}");
     let alive = platform.driver.alive();
     assert!(alive.contains(&"thing.default#shared.b".to_owned()), "the old one went first: {alive:?}");
     assert_eq!(platform.records().await.len(), 2, "`b` and the environment");
-    // Nobody else has it any more.
+    // No other record has it any more.
     platform.destroy().await;
     assert!(platform.driver.take_calls().contains(&"delete thing.default#shared.b".to_owned()));
     assert!(platform.driver.alive().is_empty());

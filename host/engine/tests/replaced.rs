@@ -1,4 +1,4 @@
-//! Who is replaced, and why; in which order is the matter of `replace.rs`.
+//! Which resources are replaced, and why. `replace.rs` tests the order.
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -14,7 +14,7 @@ fn replacing(names: &[&str]) -> PlanOptions {
     PlanOptions { replace, ..PlanOptions::default() }
 }
 
-// case 19, and at a distance
+// case 19, also indirectly
 #[tokio::test]
 async fn who_is_replaced_with_another_is_replaced_though_unchanged() {
     let platform = Platform::new();
@@ -29,7 +29,7 @@ async fn who_is_replaced_with_another_is_replaced_though_unchanged() {
     assert_eq!(platform.planned(&of("fixed: 2")).await, ["replace a", "replace b", "replace c"]);
     platform.deploys(&of("fixed: 2")).await;
     assert_eq!(platform.alive(), ["a~2", "b~2", "c~2", "d"]);
-    // An update of it does not.
+    // An update does not cause a replacement.
     assert_eq!(platform.planned(&of("fixed: 2, v: other")).await, ["update a"]);
 }
 
@@ -45,7 +45,7 @@ async fn a_change_may_replace_though_the_driver_would_update() {
     };
     platform.deploys(&of("x")).await;
     platform.done();
-    // What may be another value may replace; it turns out to be the same.
+    // A value that may change may cause a replacement; it turns out to be the same.
     assert_eq!(platform.planned(&of("x").replace("v: 1", "v: 2")).await, ["update a", "replace b"]);
     assert_eq!(platform.deploys(&of("x").replace("v: 1", "v: 2")).await, ["update a"]);
     assert_eq!(platform.planned(&of("y")).await, ["replace a", "replace b"]);
@@ -117,7 +117,7 @@ async fn who_is_replaced_with_another_or_cannot_be_finished_is_asked_for_the_ord
     let done = platform.deploys(&of("fixed: 2")).await;
     let at = |call: &str| support::at(&done, call);
     assert!(at("delete b") < at("create b~2") && at("create a~2") < at("delete a"), "{done:?}");
-    // Made in part, by a driver that changes nothing in place.
+    // Created in part, by a driver that cannot update in place.
     let platform = Platform::with(Implements { update: false, ..PLAIN });
     let of = |more: &str| documents(&[("a", &format!("first: yes{more}"))], &[]);
     platform.up(&of(", partial: half")).await;
@@ -166,7 +166,7 @@ async fn it_can_be_asked_for_by_name() {
 #[tokio::test]
 async fn a_replacement_that_turns_out_not_to_be_needed_is_not_made() {
     let platform = Platform::new();
-    // What `b` reads is unknown while planning, and comes out the same.
+    // The value that `b` reads is unknown during planning, and turns out unchanged.
     let of = |v: &str| {
         documents(&[("a", &format!("v: same, w: {v}")), ("b", "fixed: <a.v>"), ("c", "fixed: <b.id>")], &[])
     };
@@ -211,7 +211,7 @@ async fn what_would_be_more_than_was_planned_is_not_done() {
     let cause = summary.failed.first().map(|(_, cause)| cause);
     assert!(matches!(cause, Some(Cause::MoreThanPlanned { .. })), "{summary:#?}");
     assert_eq!(platform.done(), ["update a"]);
-    // Planned again, with all that is known by then, it is said and done.
+    // Planned again, with everything that is known by then, the replacement is shown and done.
     assert_eq!(platform.planned(&of("2")).await, ["replace b"]);
     assert_eq!(platform.deploys(&of("2")).await, ["create b~2", "delete b"]);
 }
@@ -228,8 +228,8 @@ async fn everything_is_provisioned_where_that_is_asked_for() {
     assert!(locked(&platform.driver.lost).is_empty());
 }
 
-/// No driver is asked about what another one made. Which order it would have asked for decided once whether a
-/// resource waited, and only where something else forced its replacement as well.
+/// No driver is called about another driver's resource. The order that it required once decided
+/// whether a resource waited, and only if something else forced its replacement as well.
 #[tokio::test]
 async fn a_driver_is_not_asked_about_what_another_one_made() {
     let mut platform = Platform::with(FULL);
@@ -237,7 +237,7 @@ async fn a_driver_is_not_asked_about_what_another_one_made() {
     let of = |a: &str| documents(&[("a", a), ("b", "fixed: <a.id>")], &[]);
     platform.deploys(&of("fixed: 1, first: yes")).await;
     platform.done();
-    // `first: yes` has a driver say that the old one has to go first.
+    // With `first: yes`, a driver reports that the old resource must be deleted first.
     let elsewhere = of("fixed: 2, first: yes").replace("test/scripted", "test/other");
     let plan = platform.plan(&elsewhere).await.expect("a plan");
     assert!(plan.steps.iter().all(|step| !step.delete_before_replace), "{:#?}", plan.steps);

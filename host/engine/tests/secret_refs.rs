@@ -1,4 +1,4 @@
-//! Secrets that definitions only name: read when they are needed, once, and shown nowhere.
+//! Secrets that definitions only name: read when needed, once, and never shown.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -19,7 +19,8 @@ use support::{FULL, Platform, documents, locked, steps};
 
 const WORD: &str = "correct-horse";
 
-/// A store `vault` whose secrets `test/scripted` may have, and a store `other` that nobody may.
+/// A store `vault` that is granted to `test/scripted`, and a store `other` that is granted to no
+/// driver.
 #[derive(Debug, Default)]
 struct Scripted {
     secrets: Mutex<BTreeMap<String, String>>,
@@ -64,7 +65,7 @@ impl Scripted {
         locked(&self.secrets).insert(name.to_owned(), secret.to_owned());
     }
 
-    /// What was asked for since it was last asked, sorted.
+    /// The secrets that were read since the last call, sorted.
     fn asked(&self) -> Vec<String> {
         let mut asked = std::mem::take(&mut *locked(&self.asked));
         asked.sort();
@@ -156,7 +157,7 @@ async fn what_is_kept_where_only_provisioning_tells_is_read_then() {
     let b = plan.steps.iter().find(|step| step.key.id() == "shared.b").expect("a step");
     let secret = b.changes.iter().find(|change| change.path == "/secrets/password").expect("a change");
     assert!(secret.is_unknown() && secret.is_secret());
-    // Nobody has it yet: its resource fails, and says which secret it was.
+    // The secret does not exist yet: the resource fails, and names the secret.
     let (_, summary) = platform.run(plan, CancelToken::default()).await;
     assert_eq!(summary.failed.len(), 1);
     let asked = stores.asked();
@@ -238,7 +239,7 @@ async fn without_a_grant_nothing_is_read() {
     let documents = things("{p: {store: other, ref: a}, q: {store: vault, ref: a}}", &[("a", "v: 1")]);
     let errors = check_secrets(platform.graph(&documents).nodes(), &*stores, &Default::default());
     assert_eq!(errors, platform.refused(&documents, options(&stores)).await);
-    // Where a placeholder names the store, it is found out when that is known.
+    // If a placeholder names the store, this is found out once the name is known.
     let documents = things("{p: {store: '${params.v}', ref: a}}", &[("a", "v: other")]);
     assert_eq!(check_secrets(platform.graph(&documents).nodes(), &*stores, &Default::default()), []);
     platform.refused(&documents, options(&stores)).await;
@@ -256,7 +257,7 @@ async fn offline_nothing_is_read() {
     let change = change.into_iter().find(|change| change.path == "/secrets/password").expect("a change");
     assert!(change.is_unknown() && change.is_secret());
     assert_eq!(stores.asked(), [""; 0]);
-    // Without any stores, the same documents are refused when drivers are asked.
+    // Without any stores, the same documents are rejected when drivers are called.
     let errors = platform.refused(&documents, PlanOptions::default()).await;
     assert!(errors[0].message.ends_with("no such store is configured"), "{errors:#?}");
 }

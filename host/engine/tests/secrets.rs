@@ -1,4 +1,4 @@
-//! A secret is one everywhere: in plans, events, records and whatever it touches.
+//! A secret is secret everywhere: in plans, events, records and every value made from it.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -33,7 +33,7 @@ async fn a_secret_is_shown_nowhere_and_spreads_to_what_reads_it() {
     assert!(summary.is_success(), "{summary:#?}");
     let told = format!("{events:#?}{summary:#?}");
     assert!(!told.contains(WORD), "{told}");
-    // What reads it is secret, and what reads that, too.
+    // A value that reads it is secret, and so is one that reads that value.
     for (name, input) in [("b", "x"), ("c", "y")] {
         let record = platform.record(&format!("shared.{name}")).await.expect("recorded");
         let value = record.inputs.params.get(input).expect("an input");
@@ -101,7 +101,7 @@ async fn the_disk_does_not_have_it_in_clear() {
         looked_at += 1;
     }
     assert!(looked_at > 1 && found_urn, "what is no secret can be read there");
-    // And it comes back with the key.
+    // With the key, it can be read again.
     let store = open();
     let snapshot = store.load(&Environment::of(&platform.context())).await.expect("records");
     let b = snapshot.records.iter().find(|record| record.urn.as_str().ends_with("shared.b")).expect("b");

@@ -1,4 +1,4 @@
-//! Runs that are about some resources only.
+//! Runs that cover only some resources.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -20,7 +20,7 @@ async fn what_a_target_depends_on_has_to_be_there() {
     assert_eq!(faults.len(), 2, "{faults:#?}");
     assert!(faults[0].message.contains("not created"), "{}", faults[0].message);
     assert!(platform.done().is_empty());
-    // With it, or once it is there, it works.
+    // It works if the run also covers the dependency, or if that exists.
     assert!(platform.up_with(&all, only(&["a"])).await.is_success());
     assert!(platform.up_with(&all, only(&["b"])).await.is_success());
     assert_eq!(platform.done(), ["create a", "create b"]);
@@ -66,7 +66,7 @@ async fn nothing_goes_under_what_stays() {
         }
         _ => panic!("refused"),
     }
-    // The same where documents ask for it.
+    // The same if the documents cause the deletion.
     let without = documents(&[("c", "v: 1")], &[]);
     assert_eq!(platform.refused(&without, only(&["a"])).await[0].code, "has-dependents");
     assert!(platform.done().is_empty());
@@ -172,7 +172,7 @@ async fn a_driver_that_is_missing_is_named_with_what_it_is_needed_for() {
     let other = documents(&[("a", "v: 1")], &[]).replace("test/scripted", "test/other");
     assert!(platform.up(&other).await.is_success());
     platform.shelf.drivers.truncate(1);
-    // It is needed to be rid of what it made, also where another makes a new one.
+    // It is needed to delete its resources, even if another driver makes the new one.
     for documents in [documents(&[], &[]), documents(&[("a", "v: 1")], &[])] {
         let faults = platform.refused(&documents, PlanOptions::default()).await;
         let text = format!("{faults:?}");

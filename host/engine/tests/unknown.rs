@@ -1,5 +1,4 @@
-//! What is not known before it is provisioned; what is drawn; what does not count; plans that are
-//! kept.
+//! Values that are unknown before provisioning, drawn values, ignored changes, and saved plans.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -53,7 +52,7 @@ async fn what_is_drawn_while_planning_is_what_is_used() {
     let plan = platform.plan(&all).await.expect("a plan");
     let drawn = drawn_in(&plan);
     assert!(drawn.is_some());
-    // Made again from what was kept of it, it says the same; made again from nothing, it does not.
+    // A plan that is made again with the saved values is the same; without them it differs.
     let saved = plan.save();
     let kept = PlanOptions { drawn: purlin_engine::drawn(saved.drawn), ..PlanOptions::default() };
     let again = platform.plan_with(&all, kept).await.expect("a plan");
@@ -65,14 +64,14 @@ async fn what_is_drawn_while_planning_is_what_is_used() {
     assert!(platform.run(again, CancelToken::default()).await.1.is_success());
     let values = platform.record("shared.a").await.expect("made").inputs.values;
     assert_eq!(values.get("drawn"), drawn);
-    // And kept from then on.
+    // It is kept from then on.
     assert_eq!(platform.up(&all).await.calls, 0);
     platform.deploys(&documents(&[("a", "draw: true, v: 2")], &[])).await;
     let values = platform.record("shared.a").await.expect("made").inputs.values;
     assert_eq!(values.get("drawn"), drawn);
 }
 
-// case 44, where not all is known
+// case 44, with partly unknown inputs
 #[tokio::test]
 async fn what_is_drawn_beside_what_is_not_known_is_used_too() {
     let platform = Platform::with(FULL);
@@ -162,7 +161,7 @@ async fn changes_that_do_not_count_change_nothing_and_a_path_to_nothing_is_an_er
         platform.refused(&of(first, "params.nothing, params.tags.x.no"), PlanOptions::default()).await;
     assert_eq!(faults.len(), 2);
     assert!(faults[0].message.contains("params.nothing"), "{}", faults[0].message);
-    // What is beside it counts.
+    // Values next to it count.
     let beside = "tags: {x: {on: 2, by: you}, y: {on: 3}}, list: [{n: 1, m: 1}], v: 1";
     assert_eq!(platform.planned(&of(beside, "params.tags.*.on")).await, ["update a"]);
     platform.deploys(&of(beside, "params.tags.*.on")).await;
@@ -181,7 +180,7 @@ async fn what_does_not_count_does_not_count_either_while_it_is_not_known() {
     };
     platform.deploys(&of("1", "params.x")).await;
     platform.done();
-    // All of it, or a part of what is not known yet.
+    // The ignored path covers the whole unknown value, or only a part of it.
     assert_eq!(platform.planned(&of("2", "params.x")).await, ["update a"]);
     assert_eq!(platform.planned(&of("2", "params.x.deep")).await, ["update a", "update b"]);
     assert_eq!(platform.deploys(&of("2", "params.x.deep")).await, ["update a"]);

@@ -1,4 +1,4 @@
-//! Applying a folder whose parts arrive in any order, over several runs, comes to the same state as
+//! Applying a folder whose parts arrive in any order, over several runs, leads to the same state as
 //! applying it at once (SPEC §7).
 
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ use purlin_state::Record;
 use crate::given::{self, up};
 use crate::support::{FULL, Lost, Platform, locked};
 
-/// What was created can be found, or be asked for again.
+/// A created object can be found, or its creation can be repeated.
 const FINDABLE: [Implements; 2] = [FULL, Implements { repeat_create: true, ..FULL }];
 
-/// How many manifests have the same label.
+/// The number of manifests that share a label.
 const GROUP: usize = 3;
 
-/// How a manifest refers to those before it, as numbers that mean something for any folder.
+/// How a manifest refers to earlier ones, as numbers that are valid for any folder.
 type Link = (u8, u8, u8);
 
 /// Manifests that refer to earlier ones, one in each file.
@@ -34,7 +34,7 @@ fn key(number: usize) -> String {
 }
 
 fn manifest(number: usize, links: &[Link]) -> String {
-    // What a selector selects comes before: the labels of a group are those of earlier ones only.
+    // A selector must select earlier manifests, so it uses only the labels of earlier groups.
     let earlier_groups = number / GROUP;
     let field = |(at, (how, one, other)): (usize, &Link)| {
         let name = |pick: u8| Some(format!("name: m{}", usize::from(pick).checked_rem(number)?));
@@ -53,7 +53,7 @@ fn manifest(number: usize, links: &[Link]) -> String {
     given::manifest(kind(number), &metadata, &format!("forProvider: {{{}}}", fields.join(", ")))
 }
 
-/// A call of the driver that goes wrong during one run.
+/// A failure of a driver call during one run.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     Fails,
@@ -92,7 +92,7 @@ async fn state(platform: &Platform) -> BTreeMap<String, Record> {
     bare.map(|record| (format!("{} {:?}", record.urn, record.superseded), record)).collect()
 }
 
-/// The files that are there at the end of each run: all of them in the end.
+/// The files that are present in each run: all of them in the last one.
 fn arrivals<'a>(files: &'a [String], order: &[u16], cuts: &[bool]) -> Vec<Vec<&'a str>> {
     let mut numbers: Vec<usize> = (0..files.len()).collect();
     numbers.sort_by_key(|number| order[*number]);

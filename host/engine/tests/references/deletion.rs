@@ -1,21 +1,21 @@
-//! What is deleted, and what is left in place.
+//! Which resources are deleted, and which are left in place.
 
 use serde_json::json;
 
 use crate::given::{alive, calls, deploys, exists, manifest};
 use crate::support::{FULL, Platform};
 
-/// Everything but deleting.
+/// All policies except `Delete`.
 const NO_DELETE: &str = "managementPolicies: [Observe, Create, Update, LateInitialize]";
 
-/// A VPC with these settings beside its params.
+/// A VPC with these settings besides its params.
 fn managed(beside: &str) -> String {
     let metadata = "name: v, annotations: {crossplane.io/external-name: real}";
     manifest("VPC", metadata, &format!("forProvider: {{}}, {beside}"))
 }
 
-/// Whether a VPC with these settings is deleted when it is destroyed. It is one that exists where
-/// Purlin may not create it.
+/// Whether a VPC with these settings is deleted when the environment is destroyed. If Purlin may
+/// not create it, it exists already.
 async fn is_deleted(beside: &str, creates: bool) -> bool {
     let platform = Platform::with(FULL);
     if !creates {

@@ -1,4 +1,4 @@
-//! Manifests, and what became of them.
+//! Manifests, and checks of the results.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(crate) fn subnets(vpc_id: &str) -> String {
     )
 }
 
-/// The documents of all these.
+/// The documents with these parts.
 pub(crate) fn all(parts: &[&str]) -> String {
     format!("{PLATFORM}{}", parts.concat())
 }
@@ -57,7 +57,7 @@ pub(crate) fn options(text: &str) -> PlanOptions {
     PlanOptions { rules: Arc::new(Rules::new(&loaded.resource_types, None)), ..PlanOptions::default() }
 }
 
-/// The same, which has to succeed; the calls of the driver, such as `create s`.
+/// Like [`up`], but must succeed. Returns the calls of the driver, such as `create s`.
 pub(crate) async fn deploys(platform: &Platform, parts: &[&str]) -> Vec<String> {
     let summary = up(platform, parts).await;
     assert!(summary.is_success(), "{summary:#?}");
@@ -75,28 +75,28 @@ pub(crate) fn calls(platform: &Platform) -> Vec<String> {
     .collect()
 }
 
-/// The ids of what waits.
+/// The ids of the waiting resources.
 pub(crate) fn waiting(summary: &Summary) -> Vec<&str> {
     summary.waiting.iter().map(|(key, _)| key.id()).collect()
 }
 
-/// The ids of what failed.
+/// The ids of the failed resources.
 pub(crate) fn failed(summary: &Summary) -> Vec<&str> {
     summary.failed.iter().map(|(key, _)| key.id()).collect()
 }
 
-/// The params that the driver was last called with.
+/// The params of the last driver call.
 pub(crate) async fn params(platform: &Platform, id: &str) -> Json {
     platform.record(id).await.expect("a record").inputs.params.redact()
 }
 
-/// Something that exists, and that Purlin did not create.
+/// Adds an object that Purlin did not create.
 pub(crate) fn exists(platform: &Platform, id: &str, values: Json) {
     let thing = Thing { key: id.into(), name: id.into(), values: values.into(), made_with: String::new() };
     locked(&platform.driver.world).insert(id.into(), thing);
 }
 
-/// The driver's ids of what exists, but for the environment's own resource.
+/// The provider ids of the existing objects, except the environment's own resource.
 pub(crate) fn alive(platform: &Platform) -> Vec<String> {
     let world = locked(&platform.driver.world);
     world.keys().filter(|id| !id.contains("base-env")).cloned().collect()

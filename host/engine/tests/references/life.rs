@@ -1,11 +1,11 @@
-//! What is created, changed and read.
+//! Creations, updates and reads.
 
 use serde_json::json;
 
 use crate::given::{all, calls, deploys, exists, failed, manifest, params, subnet, up, vpc};
 use crate::support::{FULL, Platform, locked};
 
-/// A VPC with these params, and these settings beside them.
+/// A VPC with these params and settings.
 fn managed(values: &str, beside: &str) -> String {
     let metadata = "name: v, annotations: {crossplane.io/external-name: real}";
     manifest("VPC", metadata, &format!("forProvider: {{{values}}}, {beside}"))
@@ -17,7 +17,7 @@ async fn life_03_a_failed_create_is_recorded_and_tried_again() {
     locked(&platform.driver.broken).insert("ec2/vpc.default#v".into());
     let summary = up(&platform, &[&vpc("v", "")]).await;
     assert_eq!((failed(&summary), summary.unknown.len()), (vec!["v"], 0));
-    // A crash would leave this: nothing that has to be found out.
+    // A crash could leave the same state: no outcome has to be found out.
     let snapshot = platform.snapshot().await;
     assert!(snapshot.pending.is_empty() && platform.record("v").await.is_none());
     calls(&platform);
@@ -35,7 +35,7 @@ async fn life_06_what_is_observed_is_read_and_never_changed() {
     let outputs = platform.record("v").await.expect("a record").state.outputs;
     assert_eq!(outputs.get("endpoint"), Some("db.example".into()));
     assert_eq!(params(&platform, "s").await, json!({"vpcId": "real"}));
-    // Neither a change of the documents nor one of the resource makes Purlin change it.
+    // Purlin updates it neither after a change to the documents nor after a change to the resource.
     platform.driver.drift("real", "endpoint", "other.example");
     platform.refresh().await;
     deploys(&platform, &[&managed("size: 2", "managementPolicies: [Observe]"), &s]).await;
@@ -59,7 +59,7 @@ async fn life_07_without_the_policy_update_nothing_is_updated() {
             "{size}"
         );
     }
-    // Such drift is repaired where updates are allowed.
+    // Such drift is repaired if updates are allowed.
     assert_eq!(
         platform.planned(&all(&[&managed("size: 1", "managementPolicies: ['*']")])).await,
         ["update v"]
@@ -68,7 +68,8 @@ async fn life_07_without_the_policy_update_nothing_is_updated() {
 
 #[tokio::test]
 async fn life_08_nothing_is_filled_in_from_outside_whatever_the_policy() {
-    // Crossplane fills the spec with the policy LateInitialize. Purlin writes to no document.
+    // With the policy LateInitialize, Crossplane fills in the spec. Purlin never writes to a
+    // document.
     for policies in ["[Observe, Create, Update, Delete]", "[Observe, Create, Update, Delete, LateInitialize]"]
     {
         let platform = Platform::with(FULL);

@@ -1,8 +1,9 @@
-//! Managed resources that refer to one another, from documents to the calls of a driver (SPEC §7).
+//! Managed resources that refer to each other, from the documents to the driver calls (SPEC §7).
 //!
-//! A test that begins with an id, such as `ref_05`, shows one case of how Crossplane resolves
-//! references, deletes, and manages the life of a resource. Where Purlin differs, the test shows what
-//! Purlin does and says so. Cases that the graph or the store decide are beside their tests.
+//! A test that begins with an id, such as `ref_05`, covers one case of how Crossplane resolves
+//! references, deletes resources, and manages their life cycle. If Purlin differs, the test shows
+//! the behaviour of Purlin and says so. Cases that the graph or the store decides are next to their
+//! tests.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 #[path = "../support/mod.rs"]

@@ -1,4 +1,4 @@
-//! Which value a reference field gives.
+//! The values of reference fields.
 
 use purlin_engine::Summary;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::support::{FULL, Platform, locked};
 
 const V: &str = "ec2/vpc.default#v";
 
-/// What is given to the subnet `s`, which refers to it as its params say.
+/// The params that the subnet `s` gets, given params with references.
 async fn given(parts: &[&str], params_of_s: &str) -> serde_json::Value {
     let platform = Platform::new();
     let s = subnet(params_of_s);
@@ -25,8 +25,8 @@ async fn ref_01_a_field_without_a_reference_stays_as_it_is() {
 
 #[tokio::test]
 async fn ref_02_a_reference_wins_over_a_literal() {
-    // Crossplane keeps the literal. It stays in Purlin with `resolve: IfNotPresent`, and the target is
-    // not read then.
+    // Crossplane keeps the literal. In Purlin it is kept only with `resolve: IfNotPresent`, and
+    // then the target is not read.
     assert_eq!(given(&[&vpc("v", "")], "vpcId: coolv, vpcIdRef: {name: v}").await, json!({"vpcId": V}));
     let keeps = "vpcId: coolv, vpcIdRef: {name: nowhere, policy: {resolve: IfNotPresent}}";
     assert_eq!(given(&[], keeps).await, json!({"vpcId": "coolv"}));
@@ -42,7 +42,7 @@ async fn ref_03_a_reference_that_always_resolves_wins_over_a_literal() {
 
 #[tokio::test]
 async fn ref_04_a_target_that_cannot_be_had_stops_what_refers_to_it_optional_or_not() {
-    // Purlin reads no targets from an API server: the target's driver is what can fail.
+    // Purlin reads no targets from an API server, so only the target's driver can fail.
     for policy in ["Required", "Optional"] {
         let platform = Platform::new();
         let parts =
@@ -85,7 +85,7 @@ async fn ref_07_an_empty_output_of_a_target_stops_what_refers_to_it() {
         assert_eq!((failed(&summary), waiting(&summary)), (vec![], vec!["s"]), "{empty}");
         assert_eq!(calls(&platform), ["create v"], "{empty}");
         assert!(ways(&summary, "s")[0].contains("`ec2/vpc#v`, which has no `network`"), "{summary:#?}");
-        // The reference stays.
+        // The reference remains.
         let now = deploys(&platform, &[&kind, &vpc("v", "network: n"), &s]).await;
         assert_eq!(now, ["update v", "create s"]);
         assert_eq!(params(&platform, "s").await, json!({"vpcId": "n"}));
@@ -100,7 +100,7 @@ async fn ref_08_an_empty_output_that_is_optional_is_left_out() {
         let s = subnet("cidr: x, vpcIdRef: {name: v, policy: {resolution: Optional}}");
         assert_eq!(deploys(&platform, &[&kind, &vpc("v", empty), &s]).await, ["create v", "create s"]);
         assert_eq!(params(&platform, "s").await, json!({"cidr": "x"}), "{empty}");
-        // The reference stays.
+        // The reference remains.
         let now = deploys(&platform, &[&kind, &vpc("v", "network: n"), &s]).await;
         assert_eq!(now, ["update v", "update s"]);
         assert_eq!(params(&platform, "s").await, json!({"cidr": "x", "vpcId": "n"}));
@@ -163,7 +163,7 @@ async fn ref_15_what_is_deleted_resolves_nothing() {
 
 #[tokio::test]
 async fn ref_16_where_manifests_cannot_be_read_nothing_is_selected() {
-    // Purlin selects among the documents, so a document that cannot be read is what can fail.
+    // Purlin selects among the documents, so only a document that cannot be read can fail.
     let platform = Platform::new();
     let s = subnet("vpcIdSelector: {matchLabels: {tier: shared}, policy: {resolution: Optional}}");
     let wrong = vpc("w", "").replace("tier: shared", "tier: [shared]");
@@ -187,7 +187,7 @@ async fn ref_19_a_selector_follows_what_it_selects_from() {
 
 #[tokio::test]
 async fn ref_21_a_reference_that_is_added_to_a_list_is_followed() {
-    // Crossplane ignores it, as the list has a value.
+    // Crossplane ignores it, since the list already has a value.
     let platform = Platform::new();
     let parts = [&*vpc("a", ""), &vpc("b", "")];
     deploys(&platform, &[&parts[..], &[&subnet("vpcIdRefs: [{name: b}]")]].concat()).await;
@@ -229,8 +229,8 @@ async fn ref_27_one_empty_value_stops_a_list() {
 
 #[tokio::test]
 async fn ref_28_a_value_of_the_wrong_type_is_rejected() {
-    // Crossplane assigns null. The plan rejects what it knows; what becomes known later fails before
-    // the driver is called.
+    // Crossplane assigns null. The plan rejects the values that it knows; those that become known
+    // later fail before the driver is called.
     let platform = Platform::new();
     let kind = subnets("{type: integer, x-reference: {type: ec2/vpc, output: port}}");
     let s = subnet("vpcIdRef: {name: v}");
@@ -246,7 +246,7 @@ async fn ref_28_a_value_of_the_wrong_type_is_rejected() {
 
 const READS_VPC_ID: &str = "{type: string, x-reference: {type: ec2/vpc, output: vpcId}}";
 
-/// The ways of all waits of a resource, in words.
+/// The paths of all waits of a resource, in words.
 fn ways(summary: &Summary, id: &str) -> Vec<String> {
     let waiting = summary.waiting.iter().find(|(key, _)| key.id() == id);
     waiting.iter().flat_map(|(_, reasons)| reasons).map(ToString::to_string).collect()
@@ -263,13 +263,13 @@ async fn what_reads_an_empty_value_waits_for_it() {
         unmet.map(|unmet| unmet.obstacle.to_string()).collect()
     };
     locked(&platform.driver.weather).insert("vpcId".into(), String::new());
-    // That it is empty becomes known in the run that creates it.
+    // The run that creates it finds out that the value is empty.
     let summary = up(&platform, &parts).await;
     assert_eq!((failed(&summary), waiting(&summary)), (vec![], vec!["s"]), "{summary:#?}");
     assert!(ways(&summary, "s")[0].starts_with(way), "{summary:#?}");
     let first = obstacles().await;
     assert!(first[0].starts_with("it waits for `ec2/subnet#s`, which waits for `ec2/vpc#v`"), "{first:#?}");
-    // The next run knows it beforehand, and writes nothing new.
+    // The next run knows that in advance, and writes nothing new.
     let summary = up(&platform, &parts).await;
     assert_eq!((failed(&summary), waiting(&summary)), (vec![], vec!["s", "h"]), "{summary:#?}");
     assert!(ways(&summary, "h")[0].contains("which waits for `ec2/vpc#v`, which has no `vpcId` so far"));
@@ -281,7 +281,7 @@ async fn what_reads_an_empty_value_waits_for_it() {
     assert_eq!(deploys(&platform, &parts).await, ["read v", "create s", "create h"]);
     assert_eq!(params(&platform, "s").await, json!({"vpcId": "vpc-1"}));
     assert!(obstacles().await.is_empty());
-    // A value that is taken away leaves what exists alone.
+    // If the value is removed, existing resources are left alone.
     locked(&platform.driver.weather).insert("vpcId".into(), String::new());
     platform.refresh().await;
     calls(&platform);
@@ -297,7 +297,7 @@ async fn an_output_that_an_update_adds_is_read_in_the_same_run() {
     let parts = [&*subnets(READS_VPC_ID), &vpc("v", "size: 1, vpcId: later"), &subnet("vpcIdRef: {name: v}")];
     assert_eq!(deploys(&platform, &parts).await, ["update v", "create s"]);
     assert_eq!(params(&platform, "s").await, json!({"vpcId": "later"}));
-    // What is not updated gets no outputs.
+    // Without an update there are no new outputs.
     let other = subnets("{type: string, x-reference: {type: ec2/vpc, output: nothing}}");
     assert_eq!(waiting(&up(&platform, &[&other, parts[1], parts[2]]).await), ["s"]);
 }
@@ -314,12 +314,12 @@ async fn what_is_recorded_the_other_way_round_waits_as_well() {
     {
         let platform = Platform::new();
         deploys(&platform, &[&vpc("v", ""), &subnet("vpcIdRef: {name: v}", "")]).await;
-        // `s` still depends on `v`, so `v` must not come to depend on `s`.
+        // `s` still depends on `v`, so `v` must not become dependent on `s`.
         let summary = up(&platform, &[&turned, &left_alone]).await;
         assert_eq!((failed(&summary), waiting(&summary)), (vec![], waits), "{summary:#?}");
         assert!(ways(&summary, "v")[0].starts_with("it waits for `ec2/subnet#s`, which "), "{summary:#?}");
         assert_eq!((summary.integrity, calls(&platform)), (None, vec![]));
-        // Once `s` is changed, `v` is, too.
+        // Once `s` is updated, so is `v`.
         assert_eq!(deploys(&platform, &[&turned, &subnet("", "")]).await, ["update s", "update v"]);
     }
 }
@@ -330,7 +330,7 @@ async fn what_left_the_documents_stays_while_what_is_left_alone_needs_it() {
         let platform = Platform::new();
         let s = manifest("Subnet", "name: s", &format!("forProvider: {{vpcIdRef: {{name: v}}}}, {beside}"));
         deploys(&platform, &[&vpc("v", ""), &subnet("vpcIdRef: {name: v}")]).await;
-        // `v` is not deleted, and everything else goes on.
+        // `v` is not deleted, and everything else continues.
         let summary = up(&platform, &[&s, &vpc("other", "")]).await;
         assert_eq!(
             (failed(&summary), calls(&platform)),
@@ -343,7 +343,7 @@ async fn what_left_the_documents_stays_while_what_is_left_alone_needs_it() {
         let told =
             "it stays for now: `ec2/subnet.default#s`, which is left alone, is recorded to depend on it";
         assert!(plan.warnings.iter().any(|warning| warning.message == told), "{:#?}", plan.warnings);
-        // Once nothing needs it, it goes.
+        // Once nothing needs it, it is deleted.
         assert_eq!(deploys(&platform, &[&subnet(""), &vpc("other", "")]).await, ["update s", "delete v"]);
     }
 }

@@ -1,4 +1,4 @@
-//! A platform in memory: documents as text, a driver that does what its inputs say, a store that
+//! A platform in memory: documents as text, a driver that its inputs control, and a store that
 //! keeps records in memory with the real codec.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, dead_code, unused_imports)]
 
@@ -23,7 +23,7 @@ use purlin_state::{Change, Environment, Record, Snapshot, Writer};
 pub(crate) use store::Watched;
 pub(crate) use world::{Lost, Scripted, Shelf, Thing, locked};
 
-/// All functions, but for `check`, `read` and repeated creation.
+/// All functions except `check`, `read` and repeated creation.
 pub(crate) const PLAIN: Implements = Implements {
     check: false,
     name: true,
@@ -33,19 +33,19 @@ pub(crate) const PLAIN: Implements = Implements {
     repeat_create: false,
 };
 
-/// All functions, but for repeated creation.
+/// All functions except repeated creation.
 pub(crate) const FULL: Implements = Implements { check: true, read: true, ..PLAIN };
 
 /// A platform in memory.
 pub(crate) struct Platform {
-    /// `test/scripted`, and the echo of implicit resources.
+    /// `test/scripted`, which also echoes implicit resources.
     pub(crate) driver: Arc<Scripted>,
     pub(crate) shelf: Shelf,
     pub(crate) store: Arc<Watched>,
     pub(crate) parallelism: usize,
     runs: AtomicU64,
     clock: Arc<AtomicU64>,
-    /// How far the clock goes each time somebody looks at it.
+    /// How far the clock advances each time it is read.
     pace: Arc<AtomicU64>,
 }
 
@@ -71,7 +71,7 @@ impl Platform {
         }
     }
 
-    /// Adds a driver by another name.
+    /// Adds a driver with another name.
     pub(crate) fn add_driver(&mut self, name: &str, implements: Implements) -> Arc<Scripted> {
         let driver = Scripted::new(name, implements);
         self.shelf.drivers.push(Arc::clone(&driver));
@@ -88,7 +88,7 @@ impl Platform {
         }
     }
 
-    /// The graph of documents, or what is wrong with them.
+    /// The graph of documents, or their faults.
     pub(crate) fn try_graph(&self, documents: &str) -> Result<Arc<Graph>, Vec<Diagnostic>> {
         let loaded = load(&[Input::Text { name: "test.yaml".into(), text: documents.into() }]);
         if loaded.has_errors() {
@@ -125,18 +125,18 @@ impl Platform {
         self.pace.store(0, Ordering::SeqCst);
     }
 
-    /// Changes records by hand.
+    /// Changes records directly.
     pub(crate) async fn write(&self, changes: Vec<Change>) {
         self.store.commit(changes).await.expect("written");
     }
 
-    /// What was done to things since it was last asked: `create a`, `delete a~2`. The second that is
-    /// made of a name is `~2`.
+    /// The calls with effects since the last call of this function: `create a`, `delete a~2`. The
+    /// second object with a name is `~2`.
     pub(crate) fn done(&self) -> Vec<String> {
         self.done_by(&self.driver)
     }
 
-    /// The same, by another driver.
+    /// The same for another driver.
     pub(crate) fn done_by(&self, driver: &Scripted) -> Vec<String> {
         let log = std::mem::take(&mut *locked(&driver.log));
         let short = |(what, id): (String, String)| {
@@ -146,18 +146,18 @@ impl Platform {
         log.into_iter().filter_map(short).collect()
     }
 
-    /// What exists, as short ids.
+    /// The existing objects, as short ids.
     pub(crate) fn alive(&self) -> Vec<String> {
         let world = locked(&self.driver.world);
         world.keys().filter_map(|id| Some(id.split_once("#shared.")?.1.to_owned())).collect()
     }
 
-    /// Old copies that wait to be deleted.
+    /// The number of old copies that are still to be deleted.
     pub(crate) async fn copies(&self) -> usize {
         self.records().await.iter().filter(|record| record.superseded.is_some()).count()
     }
 
-    /// Lets old copies be deleted that were made to fail at that.
+    /// Makes old copies deletable whose deletion was set to fail.
     pub(crate) async fn mend_copies(&self) {
         let old = self.records().await.into_iter().filter(|record| record.superseded.is_some());
         let mended = old.map(|record| {
@@ -168,12 +168,12 @@ impl Platform {
         self.write(mended.collect()).await;
     }
 
-    /// What a plan for documents would do to each thing, but for what stays as it is.
+    /// The steps of a plan for documents, except those without an action.
     pub(crate) async fn planned(&self, documents: &str) -> Vec<String> {
         steps(&self.plan(documents).await.unwrap_or_else(|error| panic!("{error:?}")))
     }
 
-    /// What is wrong with documents or with what they ask for.
+    /// The faults of documents that are rejected.
     pub(crate) async fn refused(&self, documents: &str, options: PlanOptions) -> Vec<Diagnostic> {
         match self.plan_with(documents, options).await {
             Err(Error::Documents(faults)) => faults,
@@ -188,7 +188,7 @@ impl Platform {
         self.run(plan, CancelToken::default()).await.1
     }
 
-    /// As [`Self::up`], which has to succeed; what was done.
+    /// Like [`Self::up`], but must succeed. Returns the calls.
     pub(crate) async fn deploys(&self, documents: &str) -> Vec<String> {
         let summary = self.up(documents).await;
         assert!(summary.is_success(), "{summary:#?}");
@@ -231,12 +231,12 @@ impl Platform {
     pub(crate) async fn run(&self, plan: Plan, cancel: CancelToken) -> (Vec<Event>, Summary) {
         let (events, summary) = self.carry_out(plan, Arc::clone(&self.store) as _, cancel).await;
         assert_eq!(summary.integrity, None);
-        // What is written down is whole, too.
+        // The recorded state is consistent too.
         Base::new(self.snapshot().await).expect("a whole state");
         (events, summary)
     }
 
-    /// Carries out a plan that is written elsewhere.
+    /// Executes a plan with another store.
     pub(crate) async fn run_on(&self, plan: Plan, store: Arc<dyn Writer>) -> (Vec<Event>, Summary) {
         self.carry_out(plan, store, CancelToken::default()).await
     }
@@ -264,14 +264,14 @@ impl Platform {
         }
     }
 
-    /// Finds out what became of interrupted calls.
+    /// Finds out the outcome of interrupted calls.
     pub(crate) async fn recover(&self) -> Summary {
         let base = self.base().await.expect("a whole state");
         let plan = purlin_engine::recover(&self.context(), base, &self.shelf, false).await.expect("a plan");
         self.run(plan, CancelToken::default()).await.1
     }
 
-    /// As `purlin up` does: what is pending is found out first.
+    /// Like `purlin up`: settles pending calls first.
     pub(crate) async fn up(&self, documents: &str) -> Summary {
         if self.base().await.expect("a whole state").has_pending() {
             self.recover().await;
@@ -297,7 +297,7 @@ impl Platform {
     }
 }
 
-/// What a plan would do to each thing, but for what stays as it is.
+/// The steps of a plan, except those without an action.
 pub(crate) fn steps(plan: &Plan) -> Vec<String> {
     let is_thing = |step: &&purlin_engine::Step| step.key.type_name() != "base-env";
     let changes = plan.steps.iter().filter(|step| step.action != purlin_engine::Action::None);
@@ -305,19 +305,19 @@ pub(crate) fn steps(plan: &Plan) -> Vec<String> {
     changes.filter(is_thing).map(|step| format!("{} {}", step.action.as_str(), name(step.key.id()))).collect()
 }
 
-/// Only these, or all but these.
+/// Only these, or all except these.
 pub(crate) fn scope(targets: &[&str], exclude: &[&str]) -> Scope {
     let names = |names: &[&str]| names.iter().map(|name| format!("thing#shared.{name}")).collect();
     Scope { targets: names(targets), exclude: names(exclude), dependents: false }
 }
 
-/// Where something stands in a list.
+/// The position of a call in a list.
 pub(crate) fn at(calls: &[String], call: &str) -> usize {
     calls.iter().position(|other| other == call).unwrap_or_else(|| panic!("no `{call}` in {calls:?}"))
 }
 
-/// Things by name with their params, in which `<a.id>` reads the output `id` of `a`; and wishes for
-/// them, in which `<a>` is the descriptor of `a`.
+/// Things by name with their params, in which `<a.id>` reads the output `id` of `a`, and their
+/// lifecycle settings, in which `<a>` is the descriptor of `a`.
 pub(crate) fn documents(resources: &[(&str, &str)], wishes: &[(&str, &str)]) -> String {
     let filled = |text: &str, with: &dyn Fn(&str) -> String| {
         let mut parts = text.split('<');
@@ -348,12 +348,12 @@ pub(crate) fn documents(resources: &[(&str, &str)], wishes: &[(&str, &str)]) -> 
     with_lifecycle(&shared, &lifecycle)
 }
 
-/// A definition of type `thing`, and resources of it given as `name: params`.
+/// A definition of type `thing`, and resources of that type given as `name: params`.
 pub(crate) fn things(shared: &str) -> String {
     with_lifecycle(shared, "")
 }
 
-/// The same, with the Deployment's `lifecycle` block, indented by two.
+/// The same, with the `lifecycle` block of the Deployment, indented by two.
 pub(crate) fn with_lifecycle(shared: &str, lifecycle: &str) -> String {
     let lifecycle = if lifecycle.is_empty() { String::new() } else { format!("  lifecycle:\n{lifecycle}") };
     format!(

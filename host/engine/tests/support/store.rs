@@ -1,4 +1,4 @@
-//! A store that is looked at after every change, and that can fail.
+//! A store that checks its consistency after every change, and that can fail.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,18 +8,18 @@ use futures::FutureExt as _;
 use purlin_engine::Base;
 use purlin_state::{Change, Durable, Environment, Error, Holder, Lock, MemoryStore, Snapshot, Store, Writer};
 
-/// A store in memory. Whatever it holds at any moment is what a crash would leave, so that has to be
-/// whole.
+/// A store in memory. A crash could leave its content of any moment, so that must always be
+/// consistent.
 pub(crate) struct Watched {
     inner: MemoryStore,
     lock: Lock,
-    /// Whether anybody has read it: then every change is looked at.
+    /// Whether the state was loaded. From then on every change is checked.
     read: AtomicBool,
-    /// How many submissions it takes before the disk fails; then it takes no more.
+    /// The number of submissions before the disk fails. After that, all fail.
     pub(crate) takes: Mutex<Option<usize>>,
-    /// Whether that shows only when somebody waits for it, as with a disk.
+    /// Whether a failure shows only when the result is awaited, as with a disk.
     pub(crate) late: AtomicBool,
-    /// Whose record it cannot encode.
+    /// The record that it cannot encode.
     pub(crate) refuses: Mutex<Option<String>>,
     pub(crate) submissions: AtomicUsize,
 }
@@ -86,7 +86,7 @@ impl Writer for Watched {
         let told = changes.clone();
         let durable = self.lock.writer().submit(changes)?;
         self.is_whole(&told);
-        // As a disk does, it takes its time.
+        // Like a disk, this takes time.
         Ok(Box::pin(async move {
             tokio::task::yield_now().await;
             durable.await

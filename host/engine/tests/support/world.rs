@@ -1,4 +1,4 @@
-//! A world that a driver changes, and that can be changed behind its back.
+//! A world that a driver changes, and that tests can change behind Purlin's back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use purlin_model::driver::{
 use purlin_model::{Diagnostic, Label, Value};
 use purlin_sandbox::{CallError, Change};
 
-/// A real thing.
+/// A real object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thing {
     pub(crate) key: String,
@@ -22,7 +22,7 @@ pub(crate) struct Thing {
     pub(crate) made_with: String,
 }
 
-/// Where a call breaks down without an answer.
+/// When a call crashes without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
     /// Before anything was done.
@@ -31,55 +31,57 @@ pub(crate) enum Lost {
     After,
 }
 
-/// Echoes its inputs, and misbehaves where its params say so:
+/// Echoes its inputs, and misbehaves as its params say:
 ///
 /// - `fail: create|update|delete|check|read`, `partial: text`, `sleep: ms`;
-/// - `fixed: X`: a change of it replaces; `first: …` there: the old one has to go first;
-/// - `slow: ms`: `update-impact` takes that long;
-/// - `coy: true`: it says nothing of a change to what is not known yet;
-/// - `busy: n`: so many calls are asked to be made again after 5 ms;
-/// - `same: id`: what it makes has this id, even where something has it already;
-/// - `stuck: text`: an update changes `v` and nothing else, and says so;
-/// - `lie: text`: the output `v` is this in place of what the inputs say;
-/// - `alone: true`: it cannot be made while the one that it replaces is there;
-/// - `doubt: before|after`: the outcome of a call with effects is undecided, where nothing was done or all;
-/// - `token: text`: `create` tells it as an output, and nobody else.
+/// - `fixed: X`: a change to it replaces; with `first: …`, the old resource must be deleted first;
+/// - `slow: ms`: `update-impact` takes this long;
+/// - `coy: true`: it ignores changes to values that are still unknown;
+/// - `busy: n`: this many calls must be retried after 5 ms;
+/// - `same: id`: the created object has this id, even if another one has it already;
+/// - `stuck: text`: an update changes only `v`, and reports that it is partial;
+/// - `lie: text`: the output `v` is this text instead of the input;
+/// - `alone: true`: creation fails while the resource that it replaces exists;
+/// - `doubt: before|after`: the outcome of a call with effects is undecided, before or after it
+///   took effect;
+/// - `token: text`: only `create` returns it as an output.
 ///
-/// Its schema knows the `connection` of a server: `host` tells one from another, `key` is secret.
+/// Its schema has the `connection` of a server: `host` identifies the server, `key` is secret.
 pub(crate) struct Scripted {
     name: String,
     manifest: Manifest,
     pub(crate) calls: Mutex<Vec<String>>,
-    /// Calls with the driver's ids.
+    /// Calls with provider ids.
     pub(crate) log: Mutex<Vec<(String, String)>>,
-    /// Idempotency keys of calls with effects.
+    /// The idempotency keys of calls with effects.
     pub(crate) keys: Mutex<Vec<String>>,
     pub(crate) running: AtomicU64,
     pub(crate) most_running: AtomicU64,
     pub(crate) world: Mutex<BTreeMap<String, Thing>>,
     made: Mutex<BTreeMap<String, u32>>,
-    /// Keys that fail whatever they are asked, to be changed between runs.
+    /// Keys whose calls all fail; tests change this between runs.
     pub(crate) broken: Mutex<BTreeSet<String>>,
-    /// Keys that no call reaches, also one that would find what is there.
+    /// Keys that no call reaches, not even one that would find an existing object.
     pub(crate) unreachable: Mutex<BTreeSet<String>>,
-    /// The secret `key` that the server does not take any more.
+    /// The secret `key` that the server rejects.
     pub(crate) rejected: Mutex<Option<String>>,
-    /// Outputs that no input decides.
+    /// Outputs that do not depend on inputs.
     pub(crate) weather: Mutex<BTreeMap<String, String>>,
-    /// Calls (`create KEY`) that break down.
+    /// Calls (`create KEY`) that crash.
     pub(crate) lost: Mutex<BTreeMap<String, Lost>>,
     busy: Mutex<BTreeMap<String, u32>>,
-    /// Whether `create` names its id before it is done.
+    /// Whether `create` reports its id before it finishes.
     pub(crate) checkpoints: Mutex<bool>,
-    /// What updates were given: the params before, the outputs, and the params after.
+    /// The arguments of updates: the params before, the outputs, and the params after.
     pub(crate) changes: Mutex<Vec<(purlin_model::Map, Value, purlin_model::Map)>>,
-    /// The ids that each `read` was told are others'.
+    /// The ids of other objects that each `read` was given.
     pub(crate) known: Mutex<Vec<Vec<String>>>,
-    /// Whether `read` by a name finds what has had it the longest.
+    /// Whether `read` by name finds the oldest object with the name.
     pub(crate) finds_oldest: Mutex<bool>,
-    /// Whether `read` by a name finds whatever there is.
+    /// Whether `read` by name finds any object.
     pub(crate) finds_any: Mutex<bool>,
-    /// Whether `read` by a name finds only what was made with the idempotency key of the call.
+    /// Whether `read` by name finds only objects that were created with the idempotency key of the
+    /// call.
     pub(crate) marks: Mutex<bool>,
     drawn: AtomicU64,
 }
@@ -93,7 +95,7 @@ impl Scripted {
         Self::with_outputs(name, implements, true.into())
     }
 
-    /// One that knows these types only.
+    /// A driver that supports only these types.
     pub(crate) fn of_types(name: &str, implements: Implements, types: &[&str]) -> Arc<Self> {
         let mut scripted = Self::with_outputs(name, implements, true.into());
         let own = Arc::get_mut(&mut scripted).expect("it is nobody else's yet");
@@ -103,9 +105,9 @@ impl Scripted {
         scripted
     }
 
-    /// One with a schema of its outputs.
+    /// A driver with a schema of its outputs.
     pub(crate) fn with_outputs(name: &str, implements: Implements, outputs: serde_json::Value) -> Arc<Self> {
-        // What has a param `data` holds data.
+        // A resource with the param `data` holds data.
         let inputs = serde_json::json!({"properties": {"params": {"properties": {
             "data": {"x-purlin-holds-data": "what it keeps"},
             "engine": {"x-purlin-immutable": true},
@@ -117,7 +119,7 @@ impl Scripted {
         }}}});
         let types = vec![TypeSchema { type_name: "*".into(), inputs, outputs }];
         let manifest = Manifest {
-            // A driver may well call itself something else than its operator does.
+            // The name in a manifest may differ from the operator's name for the driver.
             name: "author/scripted".into(),
             version: semver::Version::new(1, 0, 0),
             description: "does as it is told".into(),
@@ -155,14 +157,14 @@ impl Scripted {
         std::mem::take(&mut *locked(&self.calls))
     }
 
-    /// The keys of what exists, sorted; twice where two copies do.
+    /// The keys of the existing objects, sorted; a key occurs twice if there are two copies.
     pub(crate) fn alive(&self) -> Vec<String> {
         let mut keys: Vec<String> = locked(&self.world).values().map(|thing| thing.key.clone()).collect();
         keys.sort_unstable();
         keys
     }
 
-    /// Changes a thing behind Purlin's back.
+    /// Changes an object behind Purlin's back.
     pub(crate) fn drift(&self, id: &str, name: &str, value: &str) {
         let mut world = locked(&self.world);
         let thing = world.get_mut(id).unwrap_or_else(|| panic!("no `{id}`"));
@@ -230,7 +232,6 @@ impl Scripted {
         CallError::Trap { driver: self.name.clone(), message: "the answer was lost".into() }
     }
 
-    /// Whether the answer of a call is lost after all was done.
     fn state(&self, id: &str, inputs: &Inputs) -> ResourceState {
         let mut outputs = inputs.params.as_map().cloned().unwrap_or_default();
         outputs.remove("token");
@@ -353,7 +354,7 @@ impl Driver for Scripted {
         locked(&self.known).push(look.known.iter().map(|id| id.expose().to_owned()).collect());
         let world = locked(&self.world);
         let found = match look.id {
-            // People may write an id with `./` before it.
+            // Users may write an id with `./` before it.
             Some(id) => world.get_key_value(id.trim_start_matches("./")),
             None if *locked(&self.finds_any) => {
                 world.iter().find(|(_, thing)| thing.key.contains("#shared."))
@@ -412,11 +413,11 @@ impl Driver for Scripted {
     }
 }
 
-/// Drivers by the names that operators know them by.
+/// Drivers by the names under which operators configure them.
 #[derive(Default)]
 pub(crate) struct Shelf {
     pub(crate) drivers: Vec<Arc<Scripted>>,
-    /// Who was asked for.
+    /// The names of the drivers that were looked up.
     pub(crate) asked: Mutex<Vec<String>>,
 }
 
