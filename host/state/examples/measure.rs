@@ -1,7 +1,7 @@
-//! Measures the embedded store: `cargo run --release -p purlin-state --example measure [FOLDER]`. With
-//! `--claims`, measures how often hosts claim and release environments in PostgreSQL.
+//! Measures the embedded store: `cargo run --release -p purlin-state --example measure [FOLDER]`.
+//! With `--claims`, measures how often hosts claim and release environments in PostgreSQL.
 //!
-//! The folder should be on the disk in question: files in memory sync for free.
+//! The folder should be on the disk to measure: syncing files in memory costs nothing.
 #![allow(clippy::print_stdout, clippy::expect_used, clippy::panic)]
 
 #[path = "../tests/common/mod.rs"]
@@ -54,7 +54,7 @@ fn main() {
     let (each, _) = commits(&folder("sealed"), 16, 4000, secret_record);
     println!("sealed commits, 16 waiting    {:>8.0} /s", 1.0 / each);
 
-    // As an engine does it: the result of one call and the intent of the next together.
+    // Like the engine: submits the result of one call together with the intent of the next one.
     let chain = folder("chain");
     let store = open(&chain).expect("opens");
     let took = time(|| {
@@ -112,7 +112,7 @@ fn main() {
     }
 }
 
-/// In a process of its own, because of the memory.
+/// Runs in its own process, to measure its memory.
 fn load(folder: &Path) {
     let before = peak();
     let mut store = None;
@@ -134,7 +134,7 @@ fn load(folder: &Path) {
     );
 }
 
-/// Eight hosts on one database, each with connections of its own, that claim environments by chance.
+/// Eight hosts claim random environments in one database, each over its own connections.
 fn claims() {
     const HOSTS: usize = 8;
     const ENVIRONMENTS: usize = 1_000;
@@ -194,7 +194,7 @@ fn claims() {
     );
 }
 
-/// Seconds a commit, and what lies on the disk in the end.
+/// The seconds per commit, and the final size on disk.
 fn commits(folder: &Path, waiting: usize, count: usize, make: fn(usize) -> Record) -> (f64, u64) {
     let store = open(folder).expect("opens");
     let took = time(|| {
@@ -229,14 +229,14 @@ fn size(folder: &Path) -> u64 {
         .sum()
 }
 
-/// The most memory that this process ever had, in bytes; 0 where the system does not say.
+/// The peak memory of this process, in bytes; 0 if the system does not report it.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or_default() << 10
 }
 
-/// Milliseconds of processor that this process had; 0 where the system does not say.
+/// The processor time of this process, in milliseconds; 0 if the system does not report it.
 fn cpu() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! What a commit consists of, and what a store gives back.
+//! The changes of a commit, and the snapshots that a store returns.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,48 +8,49 @@ use purlin_model::{Label, Obstacle, Stand, Urn};
 
 use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
 
-/// One step of a commit. All steps are about the environment whose lock is held.
+/// One step of a commit. All steps concern the environment whose lock is held.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// Record a resource, in place of what is recorded under its [`Record::id`].
+    /// Record a resource, replacing the record with the same [`Record::id`].
     Put(Box<Record>),
-    /// Forget a record; nothing happens where there is none.
+    /// Remove a record. Does nothing if there is none.
     Remove(RecordId),
     /// A driver is about to be called. Replaces an earlier intent for the same record.
     Intend(Box<Intent>),
-    /// The driver named the id of what it is making; nothing happens without an intent.
+    /// The driver reported the id of the resource that it is creating. Does nothing without an
+    /// intent.
     Checkpoint {
-        /// The record that the intent is for.
+        /// The record of the intent.
         id: RecordId,
-        /// What the driver said.
+        /// The id.
         provider_id: Label,
     },
-    /// The call's outcome is known and part of this commit, or stands for nothing.
+    /// The outcome of the call is known and part of this commit, or no longer matters.
     Settle(RecordId),
-    /// A deployment ended, or (with the same id) its entry changes.
+    /// A deployment ended, or its entry (the one with the same id) changes.
     Deployed {
-        /// What happened.
+        /// The deployment.
         deployment: Box<Deployment>,
-        /// The documents that it was made from, sealed like secrets when they are stored. None
-        /// leaves what is stored under [`Deployment::documents`] as it is.
+        /// Its documents, which are sealed like secrets when they are stored. `None` leaves the
+        /// documents stored under [`Deployment::documents`] unchanged.
         documents: Option<Vec<u8>>,
     },
-    /// A resource, recorded or not, is not as the documents want it; with `None` it is. Replaces an
-    /// earlier obstacle of it.
+    /// A resource, recorded or not, does not match the documents; with `None`, it does. Replaces an
+    /// earlier obstacle of the resource.
     Obstruct {
         /// Its URN.
         urn: Urn,
-        /// What is in its way.
+        /// The obstacle.
         unmet: Option<Box<Unmet>>,
     },
-    /// Closes the environment to deployments until it is opened again with `None`.
+    /// Closes the environment to deployments until `None` opens it again.
     Hold(Option<Holder>),
-    /// Everything was read, so what is recorded can be relied on again: see [`Doubt`].
+    /// Everything was read, so the records are reliable again: see [`Doubt`].
     Trust,
 }
 
 impl Change {
-    /// What it is about, for people.
+    /// The subject of the change, for messages.
     pub(crate) fn subject(&self) -> String {
         match self {
             Self::Put(record) => record.id().to_string(),
@@ -63,23 +64,24 @@ impl Change {
     }
 }
 
-/// A resource that is not as the documents want it.
+/// A resource that does not match the documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmet {
     /// The stable logical name.
     pub urn: Urn,
-    /// What is in its way.
+    /// The obstacle.
     pub obstacle: Obstacle,
-    /// Since when, milliseconds since 1970. An obstacle that changes only its words keeps its time.
+    /// When the obstacle arose, in milliseconds since 1970. An obstacle whose text alone changes
+    /// keeps its time.
     pub since: u64,
 }
 
-/// Why the state of an environment may be older than what is real.
+/// Why the records of an environment may be older than the real state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Doubt {
-    /// Its files are a copy of those that were written last: restored from a backup, or moved.
+    /// The files are a copy of the original ones: restored from a backup, or moved.
     Copied,
-    /// A repair went on without changes that were recorded once.
+    /// A repair continued without some of the recorded changes.
     Lost,
 }
 
@@ -92,50 +94,51 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// What was recorded in an environment at some moment, in a few bytes: equal for the same content and,
-/// but for one chance in 2⁶⁴, different for any other.
+/// A short fingerprint of an environment's content: equal for equal content and, except with a
+/// probability of 2⁻⁶⁴, different for different content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Revision(pub(crate) [u64; 3]);
 
-/// An environment in a list of all.
+/// An environment in a list of all environments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    /// Which.
+    /// The environment.
     pub environment: Environment,
-    /// How many resources are recorded, old copies included.
+    /// The number of recorded resources, including old copies.
     pub records: usize,
-    /// How many of those are installations, or stand for some; what open calls are about counts, too.
+    /// The number of installations and uses of installations among them, including those with
+    /// pending calls.
     pub installations: usize,
     /// Its last deployment, without its steps.
     pub last: Option<Deployment>,
-    /// How many resources are not as the documents want them, by how they stand. Resources that are ready are not
-    /// in it.
+    /// The number of resources that do not match the documents, by their standing. Ready resources
+    /// are not included.
     pub unready: BTreeMap<Stand, usize>,
-    /// Who closed it, if anybody.
+    /// The user who closed it, if it is closed.
     pub held: Option<Holder>,
-    /// Whose deployment is running in it, where that can be read.
+    /// The holder of its lock, if that can be determined.
     pub holder: Option<Holder>,
 }
 
-/// Everything that is recorded in an environment.
+/// The complete records of an environment.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// Every record, sorted by URN; old copies after the current one, by number.
+    /// Every record, sorted by URN; old copies follow the current one, by number.
     pub records: Vec<Arc<Record>>,
-    /// Calls whose outcome is not known, sorted by [`Intent::id`].
+    /// Pending calls, sorted by [`Intent::id`].
     pub pending: Vec<Intent>,
-    /// Resources that are not as the documents want them, sorted by URN: found by the last run that
-    /// was about each.
+    /// Resources that do not match the documents, sorted by URN, each as the last run that covered
+    /// it found it.
     pub unmet: Vec<Unmet>,
-    /// Who closed it, if anybody.
+    /// The user who closed it, if it is closed.
     pub held: Option<Holder>,
-    /// Why it may be older than what is real: then resources are read before they are planned.
+    /// Why the records may be older than the real state. Resources are then read before planning.
     pub doubt: Option<Doubt>,
-    /// Of the content, to find out later whether it changed.
+    /// The revision of the content, to find out later whether it changed.
     pub revision: Revision,
 }
 
-/// The same records, whatever bytes they were stored as.
+/// Compares the content, regardless of the stored bytes.
 impl PartialEq for Snapshot {
     fn eq(&self, other: &Self) -> bool {
         let Self { records, pending, unmet, held, doubt, revision: _ } = self;

@@ -1,4 +1,4 @@
-//! Whether what is recorded can be read: for `purlin state repair` of every store.
+//! Checks whether entries can be read: for `purlin state repair` of every store.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,25 +8,25 @@ use crate::keyspace::{self, DeploymentKey, Kind};
 use crate::table::{DOCUMENTS_KEPT, Table};
 use crate::{Deployment, Environment, Error, codec};
 
-/// What a look at a store found, and what was done about it.
+/// The result of checking or repairing a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// What is wrong, or was before the repair: a sentence each.
+    /// The damage that was found, possibly already repaired: one sentence each.
     pub findings: Vec<String>,
-    /// What could not be saved, by name where there is one.
+    /// The data that could not be saved, by name if there is one.
     pub lost: Vec<String>,
-    /// Where copies of the old files lie now; nothing is thrown away.
+    /// The copies of the old files. Nothing is thrown away.
     pub moved: Vec<PathBuf>,
-    /// How many resources are recorded.
+    /// The number of recorded resources.
     pub records: usize,
-    /// The format of the folder, where an earlier version wrote it. A look does not convert it, and sees
-    /// nothing of what version 1 wrote.
+    /// The format of the folder, if an earlier version wrote it. A check does not convert it, and
+    /// cannot read the data of version 1.
     pub older: Option<u32>,
 }
 
 impl Report {
-    /// Whether nothing is wrong.
+    /// Whether there is no damage.
     pub fn is_whole(&self) -> bool {
         self.findings.is_empty() && self.lost.is_empty()
     }
@@ -55,8 +55,8 @@ pub(crate) struct Repaired {
     pub(crate) added: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Takes out the entries that cannot be read, and names them. A deployment whose documents are missing refers to them
-/// no longer.
+/// Takes out the entries that cannot be read, and names them. A deployment whose documents are
+/// missing refers to them no longer.
 pub(crate) fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut Report) -> Repaired {
     let names = names(table);
     let mut repaired = Repaired::default();
@@ -84,7 +84,8 @@ pub(crate) fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut R
     repaired
 }
 
-/// Deployments that refer to documents which are missing. Only the documents of the latest ones are kept.
+/// Deployments that refer to documents which are missing. Only the documents of the latest ones are
+/// kept.
 fn without_documents(table: &Table) -> Vec<(Vec<u8>, DeploymentKey)> {
     let mut latest: BTreeMap<&[u8], Vec<(&[u8], DeploymentKey)>> = BTreeMap::new();
     let all = keyspace::all(Kind::Deployment);
@@ -145,12 +146,12 @@ fn name(key: &[u8], names: &Names) -> String {
     keyspace::describe(key, keyspace::place_of(key).and_then(|place| names.get(place)))
 }
 
-/// The environment that the entries of a table lie in, as far as any of them says.
+/// The environment of a table, if any of its entries names it.
 pub(crate) fn environment_of(table: &Table) -> Option<Environment> {
     names(table).into_values().next()
 }
 
-/// Whether an entry reads. Without keys only its checksum is looked at.
+/// Checks an entry. Without keys, only its checksum is checked.
 fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result<(), Error> {
     let name = name.to_owned();
     if key == keyspace::RECIPIENT {

@@ -1,4 +1,4 @@
-//! The history of an environment.
+//! The deployments in the history of an environment.
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use crate::Holder;
 /// How a deployment ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It is under way, or was ended by force.
+    /// It is running, or was killed.
     Unfinished,
-    /// Everything was done.
+    /// Every step succeeded.
     Succeeded,
-    /// Something failed.
+    /// A step failed.
     Failed,
     /// It was cancelled.
     Cancelled,
 }
 
-/// One deployment, as the history tells it.
+/// One deployment in the history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deployment {
     /// Its id, unique within the environment.
     pub id: Arc<str>,
-    /// Its number within the environment, from 1. A store gives the next number to an entry that
-    /// comes with 0.
+    /// Its number within the environment, from 1. A store assigns the next number to an entry with
+    /// 0.
     pub number: u64,
-    /// Who ran it, with which command, since when.
+    /// The user and the command that ran it, and when it began.
     pub holder: Holder,
-    /// When it ended, milliseconds since 1970.
+    /// When it ended, in milliseconds since 1970.
     pub ended: Option<u64>,
-    /// How.
+    /// How it ended.
     pub outcome: Outcome,
-    /// What was done, as (URN, word for the action, whether it succeeded), in the order of the plan.
+    /// The steps, as (URN, action, whether it succeeded), in the order of the plan.
     pub steps: Vec<(purlin_model::Urn, Arc<str>, bool)>,
-    /// Digest (SHA-256) of the documents that it was made from; none where there were none.
+    /// The SHA-256 digest of its documents; `None` if it had none.
     pub documents: Option<[u8; 32]>,
-    /// For a rollback: the number of the deployment whose documents it took.
+    /// For a rollback, the number of the deployment that provided the documents.
     pub rollback_of: Option<u64>,
 }

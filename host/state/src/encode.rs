@@ -1,4 +1,4 @@
-//! From changes to finished bytes under keys.
+//! Turns changes into entries.
 
 use sha2::{Digest, Sha256};
 
@@ -6,38 +6,38 @@ use crate::keys::Keyring;
 use crate::keyspace::{self, Kind, Place};
 use crate::{Change, Deployment, Environment, Error, RecordId, codec};
 
-/// One step of a commit, as bytes.
+/// One step of a commit, encoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Write {
-    /// An entry, in place of what is there.
+    /// Insert or replace an entry.
     Put { key: Vec<u8>, value: Vec<u8> },
-    /// No entry any more.
+    /// Remove an entry.
     Remove { key: Vec<u8> },
     /// A deployment, whose number only the store knows.
     Deployed(Box<Deployed>),
 }
 
-/// A deployment as bytes.
+/// An encoded deployment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Deployed {
     pub(crate) place: Place,
-    /// Digest of its id.
+    /// The digest of its id.
     pub(crate) id: [u8; 16],
-    /// The number that it came with.
+    /// The number in the change.
     pub(crate) number: u64,
-    /// Digest of its documents.
+    /// The digest of its documents.
     pub(crate) digest: Option<[u8; 32]>,
     pub(crate) value: Vec<u8>,
-    /// The documents, where they came along.
+    /// The documents, if they are part of the change.
     pub(crate) documents: Option<Vec<u8>>,
 }
 
-/// A commit as bytes.
+/// An encoded commit.
 #[derive(Default)]
 pub(crate) struct Writes(pub(crate) Vec<Write>);
 
 impl Writes {
-    /// Encodes changes of an environment, sealing what is secret.
+    /// Encodes the changes of an environment and seals secrets.
     pub(crate) fn of(changes: &[Change], environment: &Environment, keys: &Keyring) -> Result<Self, Error> {
         let mut all = Self(Vec::with_capacity(changes.len()));
         let within =
@@ -48,7 +48,7 @@ impl Writes {
         Ok(all)
     }
 
-    /// Bytes, roughly.
+    /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         let size = |write: &Write| match write {
             Write::Put { key, value } => key.len() + value.len(),
@@ -119,7 +119,7 @@ impl Writes {
             codec::encode_documents(documents, keys)
         });
         let documents = documents.transpose()?;
-        // Behind the documents, which are sealed in any case and so bring a key.
+        // After the documents: these are always sealed, so there is a key now.
         let value = codec::encode_deployment(within.environment, deployment, keys)?;
         self.0.push(Write::Deployed(Box::new(Deployed {
             place: within.place,
@@ -141,10 +141,10 @@ impl Writes {
     }
 }
 
-/// The environment that all of a commit is about.
+/// The environment that all changes of a commit concern.
 struct Within<'e> {
     environment: &'e Environment,
-    /// What URNs in it begin with.
+    /// The prefix of its URNs.
     prefix: String,
     place: Place,
 }

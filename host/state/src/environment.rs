@@ -1,12 +1,12 @@
-//! What a lock and a snapshot are about.
+//! The environment that locks and snapshots refer to.
 
 use std::fmt;
 use std::sync::Arc;
 
 use purlin_model::{Context, Urn};
 
-/// An environment of an application of an organisation: the part that the URNs of everything in
-/// it have in common.
+/// An environment of an application of an organisation: the common part of the URNs of everything
+/// in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Environment {
     /// Organisation.
@@ -23,13 +23,13 @@ impl Environment {
         Self { org: context.org.clone(), app: context.app.clone(), env: context.env.id.clone() }
     }
 
-    /// The environment that a URN lies in; `None` for text that is no URN of ours.
+    /// The environment of a URN; `None` for text that is not a URN of Purlin.
     pub fn of_urn(urn: &Urn) -> Option<Self> {
         let (env, org, app) = urn.place()?;
         Some(Self { org: org.into(), app: app.into(), env: env.into() })
     }
 
-    /// What the URNs of everything in it begin with.
+    /// The prefix of the URNs of everything in it.
     pub fn urn_prefix(&self) -> String {
         format!("urn:purlin:{}/{}::{}::", self.env, self.org, self.app)
     }

@@ -1,70 +1,71 @@
-//! What can go wrong with a store, and what a person needs to act.
+//! The errors of a store, with everything that a person needs to act.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{Environment, Holder, Vacancy};
 
-/// What went wrong with a store.
+/// An error of a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Another deployment of the environment is running.
     #[error("the environment {environment} is locked by {}; wait until it is done", by(holder.as_deref()))]
     Locked {
-        /// What is locked.
+        /// The environment.
         environment: Environment,
-        /// By whom, since when and from where, where that could be read.
+        /// The holder of the reservation, if it could be read.
         holder: Option<Box<Holder>>,
     },
-    /// Another deployment makes an installation that both would share.
+    /// Another deployment is creating an installation that both would share.
     #[error("{vacancy} is being installed by {}; wait until it is done", by(holder.as_deref()))]
     Reserved {
-        /// What is reserved.
+        /// The reserved vacancy.
         vacancy: Vacancy,
-        /// By whom, since when and from where, where that could be read.
+        /// The holder of the reservation, if it could be read.
         holder: Option<Box<Holder>>,
     },
-    /// Something is recorded where something else is to be put in its place.
+    /// The environment to write to already has records.
     #[error("the environment {environment} has {records} resource{} on record already", if *records == 1 { "" } else { "s" })]
     Exists {
-        /// Where.
+        /// The environment.
         environment: Environment,
-        /// How many resources.
+        /// The number of recorded resources.
         records: usize,
     },
-    /// The lock of the environment is lost: its folder is gone, or others have it. Nothing was written.
+    /// The lock of the environment was lost: its folder is gone, or another process has it. Nothing
+    /// was written.
     #[error("the lock of the environment {environment} is lost, so nothing more is written")]
     Lost {
-        /// What was locked.
+        /// The environment.
         environment: Environment,
     },
-    /// Another process changes the whole store, or is writing to it while that is to be done.
+    /// Another process has locked the whole store, or is writing to a store that must be locked.
     #[error("the state in `{}` is in use by {}; wait until it is done", folder.display(), by(holder.as_deref()))]
     Busy {
         /// The store's folder.
         folder: PathBuf,
-        /// By whom, where that could be read.
+        /// The other process, if it could be read.
         holder: Option<Box<Holder>>,
     },
-    /// The store was written by a newer version of the program.
+    /// A newer version of the program wrote the store.
     #[error(
         "{what} has format {found}, and this version of purlin reads up to {supported}; use a newer purlin"
     )]
     Newer {
-        /// What: the state's folder, or a record.
+        /// The state's folder, or a record.
         what: String,
         /// Its format.
         found: u32,
-        /// The newest format that is understood.
+        /// The newest format that this version supports.
         supported: u32,
     },
-    /// A record does not read as it was written.
+    /// A record is damaged.
     #[error("the record of `{name}` is damaged: {detail}")]
     Damaged {
-        /// The URN, or where that is lost, the place.
+        /// The URN or, if that is lost, the place.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         detail: String,
     },
     /// The store itself cannot be read.
@@ -72,26 +73,26 @@ pub enum Error {
     Corrupt {
         /// The store's folder.
         folder: PathBuf,
-        /// What was found.
+        /// The damage.
         detail: String,
     },
-    /// A record cannot be written down in this format.
+    /// A record cannot be encoded in this format.
     #[error("the record of `{name}` cannot be written: {detail}")]
     Unwritable {
-        /// The URN, or what else it is.
+        /// The URN, or another name.
         name: String,
-        /// Why.
+        /// The reason.
         detail: &'static str,
     },
-    /// The key file is not there, but something was encrypted with it.
+    /// The key file is missing although something was encrypted with the key.
     #[error("the key file `{}` is missing, and the state holds secrets encrypted for `{recipient}`; restore the file or name the right one", path.display())]
     KeyMissing {
-        /// Where it should be.
+        /// The path where it should be.
         path: PathBuf,
         /// The public key that secrets are encrypted for.
         recipient: String,
     },
-    /// Others can read the key file.
+    /// Other users can read the key file.
     #[error("the key file `{}` can be read by others (mode {mode:04o}); run `chmod 600 {}`", path.display(), path.display())]
     KeyExposed {
         /// The file.
@@ -99,46 +100,46 @@ pub enum Error {
         /// Its mode.
         mode: u32,
     },
-    /// What was given as a key is none.
+    /// The given key is not a key.
     #[error("{origin} holds no age identity (`AGE-SECRET-KEY-1…`)")]
     KeyInvalid {
-        /// Where it came from.
+        /// Its source.
         origin: String,
     },
     /// The key is not the one that the secrets were encrypted for.
     #[error("wrong key: {origin} is for `{given}`, and the state's secrets are encrypted for `{expected}`")]
     WrongKey {
-        /// Where it came from.
+        /// Its source.
         origin: String,
         /// The public key in the state.
         expected: String,
-        /// The public key of what was given.
+        /// The public half of the given key.
         given: String,
     },
     /// A file or folder cannot be read or written.
     #[error("cannot {action} `{}`", path.display())]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error from the system.
         source: io::Error,
     },
-    /// There was no room for a change. Nothing of it is recorded; a later one may be.
+    /// There was no space for a change. Nothing of it is recorded; a later change may succeed.
     #[error("the state in `{}` could not be written: {detail}", folder.display())]
     Refused {
         /// The environment's folder.
         folder: PathBuf,
-        /// What failed.
+        /// The failure.
         detail: String,
     },
-    /// The disk failed while writing. Whether the change is recorded is not known.
+    /// The disk failed during a write. It is unknown whether the change is recorded.
     #[error("the state in `{}` could not be written: {detail}", folder.display())]
     Write {
         /// The store's folder.
         folder: PathBuf,
-        /// What failed.
+        /// The failure.
         detail: String,
     },
     /// The database has no tables of Purlin, or those of an earlier version.
@@ -147,12 +148,12 @@ pub enum Error {
         /// The database.
         place: String,
     },
-    /// The database does not answer.
+    /// The database does not respond.
     #[error("the state in `{place}` cannot be reached: {detail}")]
     Unreachable {
         /// The database.
         place: String,
-        /// What was seen last.
+        /// The last failure.
         detail: String,
     },
     /// The database rejected the user or the password.
@@ -160,37 +161,37 @@ pub enum Error {
     Login {
         /// The database.
         place: String,
-        /// What the database said.
+        /// The message of the database.
         detail: String,
     },
-    /// The database refused a statement.
+    /// The database rejected a statement.
     #[error("cannot {action} in `{place}`: {detail}")]
     Database {
         /// The database.
         place: String,
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// What the database said.
+        /// The message of the database.
         detail: String,
     },
-    /// The address of a database is wrong.
+    /// The address of a database is invalid.
     #[error("the address of the state is wrong: {detail}")]
     Address {
-        /// What is wrong with it.
+        /// The fault.
         detail: String,
     },
-    /// An environment is to be copied from a state that it was moved away from.
+    /// The source of a copy is a state that the environment was moved away from.
     #[error(
         "the environment {environment} was moved to another state, so what is recorded here is out of date"
     )]
     Moved {
-        /// Which.
+        /// The environment.
         environment: Environment,
     },
-    /// Something is to be copied from a store to itself.
+    /// The source and the target of a copy are the same store.
     #[error("both names mean the same state")]
     Same,
-    /// The store, which the program that embeds Purlin brought, does not do this.
+    /// The store, provided by a program that embeds Purlin, does not support the operation.
     #[error("this store does not support the operation")]
     Unsupported,
     /// The store was closed.
@@ -199,12 +200,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// A reporter of failures on a path, for `map_err`.
+    /// Creates errors about a path, for `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
-    /// In one line, with what the system said.
+    /// The error with its cause, in one line.
     pub(crate) fn with_cause(&self) -> String {
         match std::error::Error::source(self) {
             Some(cause) => format!("{self}: {cause}"),
@@ -212,7 +213,7 @@ impl Error {
         }
     }
 
-    /// The same as one after which nothing is recorded.
+    /// Converts this into an error after which nothing is recorded.
     pub(crate) fn into_refused(self) -> Self {
         let folder = match &self {
             Self::Io { path, .. } => path.clone(),
@@ -222,7 +223,7 @@ impl Error {
     }
 }
 
-/// Who holds something.
+/// The name of a holder.
 fn by(holder: Option<&Holder>) -> String {
     holder.map_or_else(|| "another process".to_owned(), ToString::to_string)
 }

@@ -1,4 +1,5 @@
-//! Changes as bytes, to be embedded where a whole is sealed later: nothing in here is.
+//! Encodes changes, to be embedded in a larger text that is sealed as a whole. Nothing in here is
+//! sealed.
 
 use zeroize::Zeroizing;
 
@@ -17,18 +18,18 @@ const HOLD: u8 = 7;
 const OBSTRUCT: u8 = 8;
 const TRUST: u8 = 9;
 
-/// The version of this format. Up to the third, what is about a whole environment named it.
+/// The version of this format. Up to version 3, changes of a whole environment named it.
 const VERSION: u8 = 4;
 const NAMED: u8 = 3;
 
-/// Writes changes.
+/// Encodes changes.
 pub(super) fn put(changes: &[Change]) -> Result<Zeroizing<Vec<u8>>, (usize, Fault)> {
     let mut out = Zeroizing::new(vec![VERSION]);
     put_number(&mut out, changes.len() as u64);
     for (at, change) in changes.iter().enumerate() {
         let mut one = Zeroizing::new(Vec::with_capacity(super::ROOM));
         put_one(&mut one, change).map_err(|fault| (at, fault))?;
-        // In advance, so that no copy is left behind when it grows.
+        // Reserves capacity first, since a buffer that grows leaves a copy of its content behind.
         let mut grown = Zeroizing::new(Vec::with_capacity((out.len() + one.len() + 10).next_power_of_two()));
         if out.capacity() < grown.capacity() {
             grown.extend_from_slice(&out);
@@ -87,10 +88,10 @@ fn put_one(out: &mut Vec<u8>, change: &Change) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads what is recorded under an id, as some version wrote it.
+/// Decodes the content of a record id, as some version wrote it.
 type Get<T> = fn(&mut Source<'_>, RecordId) -> Result<T, Fault>;
 
-/// Reads changes.
+/// Decodes changes.
 pub(super) fn get(bytes: &[u8]) -> Result<Vec<Change>, Fault> {
     let mut reader = Reader::new(bytes);
     let version = reader.byte()?;
@@ -161,7 +162,7 @@ fn get_one(
     })
 }
 
-/// Reads a change of version 1, which had a part of its own for secrets.
+/// Decodes a change of version 1, which had a separate part for secrets.
 fn get_one_of_1(source: &mut Source<'_>) -> Result<Change, Fault> {
     let clear = &mut source.clear;
     Ok(match clear.byte()? {

@@ -1,5 +1,5 @@
-//! What stands beside records and is the same since version 2: deployments, who closed an
-//! environment, the data key.
+//! Entries besides records that are unchanged since version 2: deployments, the closing of an
+//! environment, and the data key.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use super::Fault;
 use super::wire::{Reader, get_urn, put_bytes, put_number, put_optional, put_text, put_urn};
 use crate::{Deployment, Environment, Holder, Outcome};
 
-/// What the call of an intent does.
+/// The operation of an intent.
 pub(super) const CREATE: u8 = 1;
 pub(super) const UPDATE: u8 = 2;
 pub(super) const DELETE: u8 = 3;
-/// Beside one of these: a deadline follows.
+/// Combined with one of these: a deadline follows.
 pub(super) const DEADLINE: u8 = 1 << 7;
 
-/// Beside the outcome of a deployment: it is a rollback, and the number of the deployment whose documents
-/// it took comes next. Programs that do not know it reject the outcome.
+/// Combined with the outcome of a deployment: it is a rollback, and the number of the deployment
+/// that provided the documents follows. Programs that do not know this flag reject the outcome.
 const ROLLBACK: u8 = 1 << 4;
 
-/// Writes who holds something.
+/// Encodes a holder.
 pub(super) fn put_holder(out: &mut Vec<u8>, holder: &Holder) {
     let Holder { user, host, pid, command, since } = holder;
     for text in [user, host, command] {
@@ -28,26 +28,26 @@ pub(super) fn put_holder(out: &mut Vec<u8>, holder: &Holder) {
     put_number(out, *since);
 }
 
-/// Reads who holds something.
+/// Decodes a holder.
 pub(super) fn get_holder(reader: &mut Reader<'_>) -> Result<Holder, Fault> {
     let (user, host, command) = (reader.text()?.into(), reader.text()?.into(), reader.text()?.into());
     let pid = u32::try_from(reader.number()?).map_err(|_| "it holds a number that is too large")?;
     Ok(Holder { user, host, pid, command, since: reader.number()? })
 }
 
-/// Writes where something is.
+/// Encodes an environment.
 pub(super) fn put_environment(out: &mut Vec<u8>, environment: &Environment) {
     for text in [&environment.org, &environment.app, &environment.env] {
         put_text(out, text);
     }
 }
 
-/// Reads where something is.
+/// Decodes an environment.
 pub(super) fn get_environment(reader: &mut Reader<'_>) -> Result<Environment, Fault> {
     Ok(Environment { org: reader.text()?.into(), app: reader.text()?.into(), env: reader.text()?.into() })
 }
 
-/// Writes a deployment without its number, which only a store knows.
+/// Encodes a deployment without its number, which only a store knows.
 pub(super) fn put_deployment(out: &mut Vec<u8>, deployment: &Deployment) -> Result<(), Fault> {
     put_text(out, &deployment.id);
     put_holder(out, &deployment.holder);
@@ -77,7 +77,7 @@ pub(super) fn put_deployment(out: &mut Vec<u8>, deployment: &Deployment) -> Resu
     Ok(())
 }
 
-/// Reads a deployment.
+/// Decodes a deployment.
 pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Deployment, Fault> {
     let id = reader.text()?.into();
     let holder = get_holder(reader)?;
@@ -98,7 +98,7 @@ pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Dep
         let urn =
             get_urn(reader, steps.last().map_or("", |(urn, ..): &(purlin_model::Urn, _, _)| urn.as_str()))?;
         let action = reader.text()?;
-        // Few different words, many steps.
+        // There are many steps but few different actions.
         let action = match steps.last() {
             Some((_, last, _)) if **last == *action => last.clone(),
             _ => action.into(),
@@ -108,22 +108,22 @@ pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Dep
     Ok(Deployment { id, number, holder, ended, outcome, steps, documents, rollback_of })
 }
 
-/// The data key as it is stored: for whom it is sealed, and sealed.
+/// The data key as it is stored: sealed, with the recipient of the seal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SealedKey {
     /// The public half of the key that it is sealed for.
     pub(crate) recipient: String,
-    /// The sealed key; none where version 1 only noted the recipient.
+    /// The sealed key; `None` for version 1, which recorded only the recipient.
     pub(crate) sealed: Option<Vec<u8>>,
 }
 
-/// Writes the data key.
+/// Encodes the data key.
 pub(super) fn put_key(out: &mut Vec<u8>, key: &SealedKey) {
     put_text(out, &key.recipient);
     put_optional(out, key.sealed.as_deref(), put_bytes);
 }
 
-/// Reads the data key.
+/// Decodes the data key.
 pub(super) fn get_key(reader: &mut Reader<'_>) -> Result<SealedKey, Fault> {
     let recipient = reader.text()?.into();
     Ok(SealedKey { recipient, sealed: reader.optional(|reader| reader.bytes().map(Into::into))? })

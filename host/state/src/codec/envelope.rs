@@ -1,15 +1,15 @@
-//! What every stored thing is wrapped in.
+//! The envelope of every stored entry.
 //!
 //! ```text
 //! version, 1 byte │ CRC-32, 4 bytes │ sealed part: length, bytes │ clear part
-//! clear part, since version 3: kind, 1 byte │ what it is found by: length, bytes [│ body]
+//! clear part, since version 3: kind, 1 byte │ lookup key: length, bytes [│ body]
 //! ```
 //!
-//! The checksum is of what follows it, and since version 5 of the version too: a changed bit must not
-//! turn an entry into one of another version.
+//! The checksum covers everything after it and, since version 5, also the version, so that a
+//! flipped bit cannot turn an entry into one of another version.
 //!
-//! The body is the sealed part, or in a store that has no key, where nothing is secret, the end of
-//! the clear one.
+//! The body is the sealed part. In a store without a key, which contains no secrets, it is the end
+//! of the clear part.
 
 use zeroize::Zeroizing;
 
@@ -19,18 +19,18 @@ use super::{Fault, damaged};
 use crate::Error;
 use crate::keys::Keyring;
 
-/// The version that is written. The fifth differs from the fourth in documents, which are compressed,
-/// and in the checksum.
+/// The version that is written. Version 5 differs from version 4 in compressed documents and in the
+/// checksum.
 pub(super) const VERSION: u8 = 5;
-/// Version and checksum.
+/// The length of version and checksum.
 const HEADER: usize = 5;
 
 pub(super) const UNSEALED: Fault = "its secrets cannot be decrypted";
 pub(super) const KIND: Fault = "it is something else than it should be";
 const LONG: Fault = "it is longer than it should be";
 
-/// Wraps a sealed part, which may be empty, and what stands in clear: the head, and a body that is
-/// not sealed.
+/// Builds an entry from a sealed part, which may be empty, and a clear part: the head, and a body
+/// that is not sealed.
 pub(super) fn assemble(sealed: &[u8], head: &[u8], body: &[u8]) -> Result<Vec<u8>, Fault> {
     let mut bytes = Vec::with_capacity(HEADER + 5 + sealed.len() + head.len() + body.len());
     bytes.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
@@ -47,7 +47,7 @@ pub(super) fn assemble(sealed: &[u8], head: &[u8], body: &[u8]) -> Result<Vec<u8
     Ok(bytes)
 }
 
-/// The checksum of an entry of this version, of which this is the rest.
+/// The checksum of an entry with this version and this remainder.
 fn checksum(version: u8, rest: &[u8]) -> [u8; 4] {
     let mut hasher = crc32fast::Hasher::new();
     if version >= 5 {
@@ -57,7 +57,7 @@ fn checksum(version: u8, rest: &[u8]) -> [u8; 4] {
     hasher.finalize().to_le_bytes()
 }
 
-/// Bytes taken apart.
+/// The parts of an entry.
 pub(super) struct Stored<'a> {
     pub(super) version: u8,
     pub(super) sealed: &'a [u8],
@@ -65,7 +65,7 @@ pub(super) struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// Checks version and checksum, and takes the parts apart.
+    /// Checks version and checksum, and splits the entry.
     pub(super) fn open(bytes: &'a [u8], name: &str) -> Result<Self, Error> {
         let version = match bytes.first() {
             None => return Err(damaged(name, "it is empty")),
@@ -87,7 +87,7 @@ impl<'a> Stored<'a> {
         Ok(Self { version, sealed, clear: reader.rest() })
     }
 
-    /// What is sealed, opened; none where nothing is.
+    /// The decrypted sealed part; `None` if there is none.
     pub(super) fn unsealed(&self, name: &str, keys: &Keyring) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
         match self.sealed {
             [] => Ok(None),
@@ -98,7 +98,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Reads a thing of a kind: from what it is found by, and from its body.
+    /// Decodes an entry of a kind from its lookup key and its body.
     pub(super) fn read<T>(
         &self,
         kind: u8,
@@ -115,13 +115,13 @@ impl<'a> Stored<'a> {
             let mut source = Source::whole(opened.as_ref().map_or(body, |opened| opened.as_slice()));
             let read = read(&mut place, &mut source)?;
             source.finish()?;
-            // What is sealed whole leaves nothing beside it.
+            // A sealed entry has no clear body.
             if place.is_empty() && (opened.is_none() || body.is_empty()) { Ok(read) } else { Err(LONG) }
         };
         all().map_err(|detail| damaged(name, detail))
     }
 
-    /// The clear part since version 3, taken apart.
+    /// Splits the clear part, as it is since version 3.
     pub(super) fn head(&self) -> Result<Head<'a>, Fault> {
         let mut clear = Reader::new(self.clear);
         let kind = clear.byte()?;
@@ -129,8 +129,8 @@ impl<'a> Stored<'a> {
         Ok(Head { kind, place, body: clear.rest() })
     }
 
-    /// Reads a thing of a kind as version 2 wrote it: a clear part, and a sealed one for what was
-    /// secret in it.
+    /// Decodes an entry of a kind in the format of version 2: a clear part, and a sealed part for
+    /// the secrets in it.
     pub(super) fn read_2<T>(
         &self,
         kind: u8,
@@ -153,11 +153,11 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// The clear part of a thing.
+/// The clear part of an entry.
 pub(super) struct Head<'a> {
     pub(super) kind: u8,
-    /// What it is found by.
+    /// The lookup key.
     pub(super) place: Reader<'a>,
-    /// All of the rest, where that is not sealed.
+    /// The remainder, if it is not sealed.
     pub(super) body: &'a [u8],
 }

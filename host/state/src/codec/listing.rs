@@ -1,4 +1,5 @@
-//! What other environments know of one, as bytes. What many installations have in common stands there once.
+//! Encodes the listing of an environment for other environments. Values that many installations
+//! share are written once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ const ABANDONED: u8 = 1 << 1;
 const NO_JSON: Fault = "what others may know of it does not become JSON";
 const NONE_SUCH: Fault = "it names something that it does not hold";
 
-/// Things that stand once, by what they are.
+/// Values that are written once, by their bytes.
 #[derive(Default)]
 struct Table {
     known: HashMap<Vec<u8>, u64>,
@@ -40,7 +41,7 @@ impl Table {
     }
 }
 
-/// Writes a listing, but for the name of its environment.
+/// Encodes a listing without the name of its environment.
 pub(super) fn put(out: &mut Vec<u8>, listing: &Listing) -> Result<(), Fault> {
     let (mut shares, mut outputs, mut bundles) = (Table::default(), Table::default(), Table::default());
     let mut all = Vec::new();
@@ -67,7 +68,7 @@ pub(super) fn put(out: &mut Vec<u8>, listing: &Listing) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads one.
+/// Decodes a listing.
 pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<Listing, Fault> {
     let bundles: Vec<Arc<str>> = table(reader, |reader| {
         std::str::from_utf8(reader.rest()).map(Into::into).map_err(|_| "it holds text that is not UTF-8")

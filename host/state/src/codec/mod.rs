@@ -1,11 +1,11 @@
-//! What is stored as bytes and back.
+//! Encodes and decodes the stored entries.
 //!
-//! Of a thing that is sealed only what it is found by stands in clear: its kind, and the resource or
-//! the environment that it is about. All else is sealed, and opens only beside the clear part that it
-//! was made with. Everything is sealed as soon as the store has a key, and a store gets one with the
-//! first secret; until then everything stands in clear. This module knows bytes only: neither where
-//! they are kept nor where keys come from. A later format gets the next version and a reader of its
-//! own beside `v1` to `v4`; these stay.
+//! Only the lookup key of a sealed entry is in plain text: its kind, and its resource or
+//! environment. Everything else is sealed, and can only be opened together with the clear part that
+//! it was sealed with. A store gets a key with its first secret; from then on every entry is
+//! sealed, and before that none is. This module knows only bytes: neither where they are kept nor
+//! where keys come from. A new format gets the next version and its own reader next to `v1` to
+//! `v4`, which stay.
 
 mod changes;
 mod entries;
@@ -53,27 +53,27 @@ const HEAD: u8 = b't';
 
 const OPEN: Fault = "it is not sealed";
 
-/// Why bytes are nothing of ours, or something cannot become bytes.
+/// Why bytes cannot be decoded, or a value cannot be encoded.
 pub(crate) type Fault = &'static str;
 
-/// Bytes that most bodies fit in: what grows leaves copies behind.
+/// A capacity that suffices for most bodies, since a buffer that grows leaves copies behind.
 const ROOM: usize = 2048;
 
-/// Writes a record.
+/// Encodes a record.
 pub(crate) fn encode(record: &Record, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let id = record.id();
     let place = |out: &mut Vec<u8>| wire::put_id(out, &id);
     pack(RECORD, record.urn.as_str(), keys, record.has_secret(), place, |body| v4::put(body, record))
 }
 
-/// Writes an intent.
+/// Encodes an intent.
 pub(crate) fn encode_intent(intent: &Intent, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let id = intent.id();
     let place = |out: &mut Vec<u8>| wire::put_id(out, &id);
     pack(INTENT, id.urn.as_str(), keys, intent.has_secret(), place, |body| v4::put_intent(body, intent))
 }
 
-/// Writes what a driver said meanwhile.
+/// Encodes the id that a driver reported during a call.
 pub(crate) fn encode_checkpoint(said: &Label, keys: &Keyring) -> Result<Vec<u8>, Error> {
     pack(CHECKPOINT, "a checkpoint", keys, said.is_secret(), nowhere, |body| {
         wire::put_label(body, said);
@@ -81,7 +81,7 @@ pub(crate) fn encode_checkpoint(said: &Label, keys: &Keyring) -> Result<Vec<u8>,
     })
 }
 
-/// Writes a deployment, without its number.
+/// Encodes a deployment, without its number.
 pub(crate) fn encode_deployment(
     environment: &Environment,
     deployment: &Deployment,
@@ -94,7 +94,7 @@ pub(crate) fn encode_deployment(
     pack(DEPLOYMENT, &deployment.id, keys, false, place, |body| entries::put_deployment(body, deployment))
 }
 
-/// Writes documents; their digest stays in clear.
+/// Encodes documents. Their digest stays in plain text.
 pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Vec<u8>, Error> {
     let place = |out: &mut Vec<u8>| {
         out.extend_from_slice(&Sha256::digest(documents));
@@ -103,13 +103,13 @@ pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Vec<u
     seal(DOCUMENTS, "the documents", &*keys.data()?, place, &packed::pack(documents))
 }
 
-/// Writes what is in the way of a resource.
+/// Encodes the obstacle of a resource.
 pub(crate) fn encode_unmet(unmet: &Unmet, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let place = |out: &mut Vec<u8>| wire::put_id(out, &RecordId::current(unmet.urn.clone()));
     pack(UNMET, unmet.urn.as_str(), keys, false, place, |body| unmet::put(body, unmet))
 }
 
-/// Writes who closed an environment.
+/// Encodes the note on who closed an environment.
 pub(crate) fn encode_hold(holder: &Holder, keys: &Keyring) -> Result<Vec<u8>, Error> {
     pack(HOLD, "the note on who closed the environment", keys, false, nowhere, |body| {
         entries::put_holder(body, holder);
@@ -117,7 +117,7 @@ pub(crate) fn encode_hold(holder: &Holder, keys: &Keyring) -> Result<Vec<u8>, Er
     })
 }
 
-/// Writes why the state may be older than what is real.
+/// Encodes why the records may be older than the real state.
 pub(crate) fn encode_doubt(doubt: Doubt, keys: &Keyring) -> Result<Vec<u8>, Error> {
     pack(DOUBT, "the note on what the state may lack", keys, false, nowhere, |body| {
         body.push(match doubt {
@@ -128,7 +128,7 @@ pub(crate) fn encode_doubt(doubt: Doubt, keys: &Keyring) -> Result<Vec<u8>, Erro
     })
 }
 
-/// Writes an environment as a list of all shows it.
+/// Encodes the summary of an environment for lists.
 pub(crate) fn encode_known(known: &Known, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let place = |out: &mut Vec<u8>| {
         entries::put_environment(out, &known.environment);
@@ -152,7 +152,7 @@ pub(crate) fn encode_known(known: &Known, keys: &Keyring) -> Result<Vec<u8>, Err
     })
 }
 
-/// Writes what other environments know of one.
+/// Encodes the listing of an environment for other environments.
 pub(crate) fn encode_listing(listing: &Listing, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let place = |out: &mut Vec<u8>| {
         entries::put_environment(out, &listing.environment);
@@ -161,7 +161,7 @@ pub(crate) fn encode_listing(listing: &Listing, keys: &Keyring) -> Result<Vec<u8
     pack(LISTING, "the installations", keys, false, place, |body| listing::put(body, listing))
 }
 
-/// Writes how far an environment was written, and which entries it has then.
+/// Encodes the sequence number of an environment's last commit and the tally of its entries.
 pub(crate) fn encode_head(
     seq: i64,
     tally: Tally,
@@ -180,7 +180,7 @@ pub(crate) fn encode_head(
     seal(HEAD, "the head of the state", &*keys.data()?, place, &body)
 }
 
-/// Reads how far an environment was written, and which entries it has then.
+/// Decodes the sequence number of an environment's last commit and the tally of its entries.
 pub(crate) fn decode_head(
     bytes: &[u8],
     environment: &Environment,
@@ -201,7 +201,7 @@ pub(crate) fn decode_head(
     })
 }
 
-/// Writes of which environment the entries beside it are.
+/// Encodes the environment to which the neighbouring entries belong.
 pub(crate) fn encode_name(environment: &Environment, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let place = |out: &mut Vec<u8>| {
         entries::put_environment(out, environment);
@@ -210,17 +210,17 @@ pub(crate) fn encode_name(environment: &Environment, keys: &Keyring) -> Result<V
     pack(NAME, "the name of the environment", keys, false, place, |_| Ok(()))
 }
 
-/// Reads of which environment the entries beside it are.
+/// Decodes the environment to which the neighbouring entries belong.
 pub(crate) fn decode_name(bytes: &[u8]) -> Result<Environment, Error> {
     let name = "the name of the environment";
     decode_environment(bytes, name)?.ok_or_else(|| damaged(name, KIND))
 }
 
-/// Writes the data key.
+/// Encodes the data key.
 pub(crate) fn encode_key(key: &SealedKey) -> Vec<u8> {
     let mut body = Vec::new();
     entries::put_key(&mut body, key);
-    // Larger than 4 GiB it cannot be: it holds two short texts.
+    // It cannot exceed 4 GiB, since it contains two short texts.
     assemble(&[], &[KEY, 0], &body).unwrap_or_default()
 }
 
@@ -229,16 +229,16 @@ pub(crate) fn encode_blob(bytes: &[u8], keys: &Keyring) -> Result<Vec<u8>, Error
     seal(BLOB, "what was to be sealed", &*keys.data()?, nowhere, bytes)
 }
 
-/// Of what is found by nothing in it.
+/// The lookup key of an entry that needs none.
 fn nowhere(_: &mut Vec<u8>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Writes changes without sealing anything: the whole is to be sealed by [`crate::Store::seal`]
-/// before it leaves the memory.
+/// Encodes changes without sealing them: the caller must seal the result with
+/// [`crate::Store::seal`] before it leaves the memory.
 ///
 /// # Errors
-/// [`Error::Unwritable`], by name, when a change does not read back.
+/// [`Error::Unwritable`], with the name, if a change would not decode again.
 pub fn encode_changes(changes: &[Change]) -> Result<Zeroizing<Vec<u8>>, Error> {
     changes::put(changes).map_err(|(at, detail)| {
         let name = changes.get(at).map_or_else(String::new, |change| change.subject());
@@ -246,16 +246,16 @@ pub fn encode_changes(changes: &[Change]) -> Result<Zeroizing<Vec<u8>>, Error> {
     })
 }
 
-/// Reads changes.
+/// Decodes changes.
 ///
 /// # Errors
-/// [`Error::Damaged`] when these are not the bytes of changes.
+/// [`Error::Damaged`] if the bytes are not encoded changes.
 pub fn decode_changes(bytes: &[u8]) -> Result<Vec<Change>, Error> {
     changes::get(bytes).map_err(|detail| damaged("the changes", detail))
 }
 
-/// Writes a thing: what it is found by, and the rest. Where anything in it is `secret`, a key is made
-/// if there is none.
+/// Encodes an entry from its lookup key and its body. If the body contains a `secret`, a key is
+/// created if there is none.
 fn pack(
     kind: u8,
     name: &str,
@@ -286,7 +286,7 @@ fn head(kind: u8, place: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>) -> Resu
     Ok(head)
 }
 
-/// Seals the whole of a thing.
+/// Seals the complete body of an entry.
 fn seal(
     kind: u8,
     name: &str,
@@ -307,7 +307,7 @@ fn unwritable(name: &str, detail: Fault) -> Error {
     Error::Unwritable { name: name.to_owned(), detail }
 }
 
-/// Reads a record. `name` is what to call it where its own name cannot be read.
+/// Decodes a record. `name` is used in errors if the record's own name cannot be read.
 pub(crate) fn decode(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Record, Error> {
     let stored = Stored::open(bytes, name)?;
     match stored.version {
@@ -325,7 +325,7 @@ pub(crate) fn decode(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Record,
     }
 }
 
-/// Reads the environment of what lies in one alone; needs no key.
+/// Decodes the environment of an entry. Needs no key.
 pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Environment>, Error> {
     let stored = Stored::open(bytes, name)?;
     let environment = || {
@@ -349,7 +349,7 @@ pub(crate) fn decode_environment(bytes: &[u8], name: &str) -> Result<Option<Envi
     environment().map_err(|detail| damaged(name, detail))
 }
 
-/// Reads an intent.
+/// Decodes an intent.
 pub(crate) fn decode_intent(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Intent, Error> {
     let stored = Stored::open(bytes, name)?;
     match stored.version {
@@ -359,7 +359,7 @@ pub(crate) fn decode_intent(bytes: &[u8], name: &str, keys: &Keyring) -> Result<
     }
 }
 
-/// Reads what a driver said meanwhile.
+/// Decodes the id that a driver reported during a call.
 pub(crate) fn decode_checkpoint(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Label, Error> {
     let stored = Stored::open(bytes, name)?;
     match stored.version {
@@ -368,7 +368,7 @@ pub(crate) fn decode_checkpoint(bytes: &[u8], name: &str, keys: &Keyring) -> Res
     }
 }
 
-/// Reads a deployment.
+/// Decodes a deployment.
 pub(crate) fn decode_deployment(
     bytes: &[u8],
     number: u64,
@@ -395,7 +395,7 @@ fn placed_deployment(
     }
 }
 
-/// Reads documents, which must have this digest.
+/// Decodes documents, which must have this digest.
 pub(crate) fn decode_documents(bytes: &[u8], digest: &[u8; 32], keys: &Keyring) -> Result<Vec<u8>, Error> {
     let name = "the documents of a deployment";
     let (stored, documents) = digested(&Stored::open(bytes, name)?, name, keys)?;
@@ -419,7 +419,7 @@ fn digested(stored: &Stored<'_>, name: &str, keys: &Keyring) -> Result<([u8; 32]
     }
 }
 
-/// Reads what is in the way of a resource. Versions before the fourth did not have it.
+/// Decodes the obstacle of a resource. Versions before 4 had none.
 pub(crate) fn decode_unmet(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Unmet, Error> {
     Stored::open(bytes, name)?.read(UNMET, name, keys, |place, body| {
         let id = wire::get_id(place)?;
@@ -427,7 +427,7 @@ pub(crate) fn decode_unmet(bytes: &[u8], name: &str, keys: &Keyring) -> Result<U
     })
 }
 
-/// Reads who closed an environment.
+/// Decodes the note on who closed an environment.
 pub(crate) fn decode_hold(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Holder, Error> {
     let stored = Stored::open(bytes, name)?;
     match stored.version {
@@ -436,7 +436,7 @@ pub(crate) fn decode_hold(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Ho
     }
 }
 
-/// Reads why the state may be older than what is real.
+/// Decodes why the records may be older than the real state.
 pub(crate) fn decode_doubt(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Doubt, Error> {
     Stored::open(bytes, name)?.read(DOUBT, name, keys, |_, body| match body.sealed.byte()? {
         1 => Ok(Doubt::Copied),
@@ -445,7 +445,7 @@ pub(crate) fn decode_doubt(bytes: &[u8], name: &str, keys: &Keyring) -> Result<D
     })
 }
 
-/// Reads an environment as a list of all shows it.
+/// Decodes the summary of an environment for lists.
 pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<Known, Error> {
     let name = "an environment";
     Stored::open(bytes, name)?.read(KNOWN, name, keys, |place, body| {
@@ -459,7 +459,8 @@ pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<Known, Error>
             false => None,
         };
         let held = body.sealed.optional(entries::get_holder)?;
-        // What an earlier version noted does not say this, and is read again from the journal.
+        // Summaries of earlier versions lack this number and fail here; they are read again from
+        // the journal.
         let installations = usize::try_from(body.sealed.number()?).map_err(|_| KIND)?;
         let mut unready = BTreeMap::new();
         for _ in 0..body.sealed.count()? {
@@ -470,7 +471,7 @@ pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<Known, Error>
     })
 }
 
-/// Reads what other environments know of one.
+/// Decodes the listing of an environment for other environments.
 pub(crate) fn decode_listing(bytes: &[u8], keys: &Keyring) -> Result<Listing, Error> {
     let name = "the installations";
     Stored::open(bytes, name)?.read(LISTING, name, keys, |place, body| {
@@ -479,7 +480,7 @@ pub(crate) fn decode_listing(bytes: &[u8], keys: &Keyring) -> Result<Listing, Er
     })
 }
 
-/// Reads the data key.
+/// Decodes the data key.
 pub(crate) fn decode_key(bytes: &[u8]) -> Result<SealedKey, Error> {
     let name = "the data key";
     let stored = Stored::open(bytes, name)?;
@@ -503,19 +504,19 @@ pub(crate) fn decode_key(bytes: &[u8]) -> Result<SealedKey, Error> {
     key().map_err(|detail| damaged(name, detail))
 }
 
-/// Opens what [`encode_blob`] sealed.
+/// Decrypts bytes that [`encode_blob`] sealed.
 pub(crate) fn decode_blob(bytes: &[u8], keys: &Keyring) -> Result<Zeroizing<Vec<u8>>, Error> {
     let name = "what was sealed";
     let stored = Stored::open(bytes, name)?;
     match stored.version {
         0..=2 => stored.read_2(BLOB, name, keys, |source| sealed_bytes_of_2(source).map(Zeroizing::new)),
-        // What was not sealed may be anybody's.
+        // Bytes that are not sealed may come from anywhere.
         _ if stored.sealed.is_empty() => Err(damaged(name, OPEN)),
         _ => stored.read(BLOB, name, keys, |_, body| Ok(Zeroizing::new(body.sealed.rest().to_vec()))),
     }
 }
 
-/// Version 2 put a byte behind what was sealed, so that there was something to seal.
+/// Version 2 appended a byte to sealed bytes, so that there was always something to seal.
 fn sealed_bytes_of_2(source: &mut Source<'_>) -> Result<Vec<u8>, Fault> {
     let all = source.sealed.rest();
     match all.split_last() {
@@ -524,7 +525,7 @@ fn sealed_bytes_of_2(source: &mut Source<'_>) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// Seals something stored for other keys: what was not sealed, or not whole, too.
+/// Seals an entry with other keys, even if it was not sealed or only partly sealed.
 pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> Result<Vec<u8>, Error> {
     let stored = Stored::open(bytes, name)?;
     let key = to.data()?;

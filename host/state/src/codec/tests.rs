@@ -263,7 +263,7 @@ proptest! {
             }
             Change::Deployed { deployment, .. } => {
                 let environment = Environment { org: "o".into(), app: "a".into(), env: "dev".into() };
-                // Without a key at first, and with one.
+                // First without a key, then with one.
                 for _ in 0..2 {
                     let bytes = encode_deployment(&environment, &deployment, &keys).expect("writes");
                     let read = decode_deployment(&bytes, deployment.number, "", &keys).expect("reads");
@@ -345,7 +345,7 @@ proptest! {
         prop_assert!(decode(&bytes, "x", &keys).is_err());
     }
 
-    /// A single bit makes version 5 of version 4 and of version 7.
+    /// A single bit is the difference between version 5 and the versions 4 and 7.
     #[test]
     fn a_changed_version_is_noticed(record in record(), version in any::<u8>()) {
         let keys = Keyring::in_memory();
@@ -371,7 +371,7 @@ proptest! {
         let _ = decode_changes(&bytes);
     }
 
-    /// Past the checksum: what a right checksum over wrong bytes would let through.
+    /// Tests decoding behind the checksum, with bytes that a correct checksum would let through.
     #[test]
     fn damaged_parts_are_refused_or_read(
         record in record(),
@@ -528,7 +528,7 @@ fn what_is_sealed_opens_only_as_what_it_is_and_of_what_it_is() {
     keys.data().expect("a key");
     let bytes = encode(&plain(), &keys).expect("writes");
     let stored = Stored::open(&bytes, "").expect("whole");
-    // The sealed part of one beside the clear part of another.
+    // The sealed part of one entry with the clear part of another.
     let mut other = plain();
     other.superseded = Some(1);
     let other = encode(&other, &keys).expect("writes");
@@ -537,10 +537,10 @@ fn what_is_sealed_opens_only_as_what_it_is_and_of_what_it_is() {
     let error = decode(&swapped, "x", &keys).expect_err("of another");
     assert_eq!(error.to_string(), "the record of `x` is damaged: its secrets cannot be decrypted");
     assert!(decode_intent(&bytes, "x", &keys).is_err() && decode_hold(&bytes, "x", &keys).is_err());
-    // Nothing stands in clear beside what is sealed.
+    // A sealed entry must not have a clear body.
     let longer = assemble(stored.sealed, stored.clear, b"more").expect("written");
     assert!(decode(&longer, "x", &keys).is_err());
-    // What has to be sealed is not read in clear.
+    // An entry that must be sealed is not accepted in plain text.
     for kind in [BLOB, DOCUMENTS] {
         let clear = assemble(&[], &head(kind, nowhere).expect("written"), b"forged").expect("written");
         let error = decode_blob(&clear, &keys).expect_err("not sealed");
@@ -552,7 +552,7 @@ fn what_is_sealed_opens_only_as_what_it_is_and_of_what_it_is() {
 fn what_is_secret_is_nowhere_in_clear() {
     let keys = Keyring::in_memory();
     let mut record = plain();
-    // Not marked as secret, but where secrets stand.
+    // These values are not marked as secret, but are in secret places.
     record.inputs.secrets = serde_json::json!({"password": "hidden-one"}).into();
     let secret = Value::from("hidden-two").into_secret();
     record.state.outputs = Value::List(vec![secret.clone()]);
@@ -590,7 +590,7 @@ fn sentences_of_version_3_are_read_as_data() {
         record.status = Status::Partial(failed(sentence));
         let mut body = Vec::new();
         v4::put(&mut body, &record).expect("writes");
-        // Version 3 had the text behind the flags, and no kind before it.
+        // Version 3 wrote the text directly after the flags, without a kind.
         assert_eq!(body.remove(1), 4);
         let mut entry =
             assemble(&[], &head(RECORD, |out| wire::put_id(out, &record.id())).expect("a head"), &body)
@@ -601,11 +601,11 @@ fn sentences_of_version_3_are_read_as_data() {
         let keys = Keyring::in_memory();
         record.status = Status::Partial(expected);
         assert_eq!(decode(&entry, "x", &keys).expect("reads"), record);
-        // A new key writes it as the current version does.
+        // A new key rewrites the entry in the current version.
         let to = Keyring::in_memory();
         let resealed = reseal(&entry, "x", &keys, &to).expect("seals");
         assert_eq!((resealed[0], decode(&resealed, "x", &to).expect("reads")), (VERSION, record.clone()));
-        // In a plan that was saved by then.
+        // In a plan that was saved at that time.
         let mut change = vec![1];
         wire::put_id(&mut change, &record.id()).expect("writes");
         change.extend_from_slice(&body);

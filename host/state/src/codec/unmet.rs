@@ -1,4 +1,4 @@
-//! What is in the way of a resource, as bytes.
+//! Encodes the obstacles of resources.
 
 use purlin_model::{Awaited, Key, Obstacle, Urn, Wait};
 
@@ -22,7 +22,7 @@ const AWAITS_DEPENDENT: u8 = 6;
 
 const UNKNOWN: Fault = "it holds an obstacle of an unknown kind";
 
-/// Writes it, but for the resource.
+/// Encodes an obstacle without its resource.
 pub(super) fn put(out: &mut Vec<u8>, unmet: &Unmet) -> Result<(), Fault> {
     put_number(out, unmet.since);
     match &unmet.obstacle {
@@ -49,7 +49,7 @@ pub(super) fn put(out: &mut Vec<u8>, unmet: &Unmet) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads it.
+/// Decodes an obstacle.
 pub(super) fn get(reader: &mut Reader<'_>, urn: Urn) -> Result<Unmet, Fault> {
     let since = reader.number()?;
     let obstacle = match reader.byte()? {

@@ -1,4 +1,4 @@
-//! Version 1 of a record. It is read for good, and written no more.
+//! Version 1 of records. It remains readable and is no longer written.
 
 use purlin_model::Urn;
 
@@ -15,16 +15,16 @@ const PARTIAL: u8 = 1 << 2;
 const DEFINITION: u8 = 1 << 3;
 const ACCOUNT: u8 = 1 << 4;
 const COOKIE: u8 = 1 << 5;
-/// The inputs hold secrets: their map `secrets` and their digest are sealed as a whole.
+/// The inputs contain secrets: their map `secrets` and their digest are sealed as a whole.
 const SECRET_INPUTS: u8 = 1 << 6;
 const ALL: u8 = (SECRET_INPUTS << 1) - 1;
 
-/// Reads the first field alone.
+/// Decodes only the first field.
 pub(super) fn read_urn(clear: &mut Reader<'_>) -> Result<Urn, Fault> {
     get_urn(clear, "")
 }
 
-/// Reads a record from its clear part and what was sealed.
+/// Decodes a record from its clear part and its sealed part.
 pub(super) fn read<'a>(clear: Reader<'a>, sealed: &'a [u8]) -> Result<Record, Fault> {
     let mut source = Source::new(clear, sealed);
     let clear = &mut source.clear;

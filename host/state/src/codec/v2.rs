@@ -1,6 +1,6 @@
-//! Version 2 of records and intents. They are read for good, and written no more.
+//! Version 2 of records and intents. It remains readable and is no longer written.
 //!
-//! Only what was secret was sealed: the clear part had a hole in its place.
+//! Only secrets were sealed: the clear part had a gap in their place.
 
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 
@@ -17,7 +17,7 @@ const PARTIAL: u64 = 1 << 2;
 const DEFINITION: u64 = 1 << 3;
 const ACCOUNT: u64 = 1 << 4;
 const COOKIE: u64 = 1 << 5;
-/// The inputs hold secrets: their map `secrets` and their digest are sealed as a whole.
+/// The inputs contain secrets: their map `secrets` and their digest are sealed as a whole.
 const SECRET_INPUTS: u64 = 1 << 6;
 const ABSENT: u64 = 1 << 7;
 const EXTERNAL: u64 = 1 << 8;
@@ -27,7 +27,7 @@ const PINNED: u64 = 1 << 11;
 const HOLDS_DATA: u64 = 1 << 12;
 const ALL: u64 = (HOLDS_DATA << 1) - 1;
 
-/// Reads a record.
+/// Decodes a record.
 pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
     let clear = &mut source.clear;
     let RecordId { urn, superseded } = get_id(clear)?;
@@ -90,7 +90,7 @@ pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
     })
 }
 
-/// Reads inputs, which are the same since version 1.
+/// Decodes inputs, unchanged since version 1.
 pub(super) fn get_inputs(source: &mut Source<'_>, account: bool) -> Result<Inputs, Fault> {
     let values = source.value(Part::Clear)?;
     let params = source.value(Part::Clear)?;
@@ -100,7 +100,7 @@ pub(super) fn get_inputs(source: &mut Source<'_>, account: bool) -> Result<Input
     Ok(Inputs { values, secrets, params, account, ..Inputs::default() })
 }
 
-/// Reads what a driver said, which is the same since version 1.
+/// Decodes the state that a driver returned, unchanged since version 1.
 pub(super) fn get_state(source: &mut Source<'_>, cookie: bool) -> Result<ResourceState, Fault> {
     let id = source.clear.text()?.into();
     let outputs = source.value(Part::Clear)?;
@@ -117,7 +117,7 @@ pub(super) fn get_state(source: &mut Source<'_>, cookie: bool) -> Result<Resourc
     Ok(ResourceState { id, outputs, cookie: cookie.into(), manifests })
 }
 
-/// Reads an intent.
+/// Decodes an intent.
 pub(super) fn get_intent(source: &mut Source<'_>) -> Result<Intent, Fault> {
     let clear = &mut source.clear;
     let idempotency_key = clear.text()?.into();

@@ -1,7 +1,7 @@
-//! Version 3 of records and intents. They are read for good, and written no more.
+//! Version 3 of records and intents. It remains readable and is no longer written.
 //!
-//! They differ from version 4 in one thing: why a resource is unfinished was a sentence, as it was in
-//! versions 1 and 2.
+//! It differs from version 4 in one thing: the reason why a resource is unfinished is a sentence,
+//! as in versions 1 and 2.
 
 use purlin_model::Unfinished;
 
@@ -10,18 +10,18 @@ use super::wire::Reader;
 use super::{Fault, v4};
 use crate::{Intent, Record, RecordId};
 
-/// Reads a record.
+/// Decodes a record.
 pub(super) fn get(source: &mut Source<'_>, id: RecordId) -> Result<Record, Fault> {
     v4::get_with(source, id, unfinished)
 }
 
-/// Reads an intent.
+/// Decodes an intent.
 pub(super) fn get_intent(source: &mut Source<'_>, id: RecordId) -> Result<Intent, Fault> {
     v4::get_intent_with(source, id, unfinished)
 }
 
-/// Reads why a resource is unfinished, from the sentences of versions 1 to 3. Any other one is why
-/// its driver failed.
+/// Decodes the reason why a resource is unfinished from the sentences of versions 1 to 3. Any other
+/// sentence is the message of its driver's failure.
 pub(super) fn unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, Fault> {
     Ok(match reader.text()? {
         "others changed it" => Unfinished::Drifted,

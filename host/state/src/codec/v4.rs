@@ -1,5 +1,5 @@
-//! Version 4 of records and intents: all of it in one part, which is sealed as a whole, labels that
-//! may be secret, and why a resource is unfinished as a code with data.
+//! Version 4 of records and intents: a single part that is sealed as a whole, labels that may be
+//! secret, and the reason why a resource is unfinished as a code with data.
 
 use purlin_model::driver::{Inputs, ManifestFile, ResourceState};
 use purlin_model::{Unfinished, Urn, Value};
@@ -32,10 +32,10 @@ const INTERRUPTED_UPDATE: u8 = 2;
 const INTERRUPTED_CREATE: u8 = 3;
 const FAILED: u8 = 4;
 
-/// Reads why a resource is unfinished: the only thing that differs from version to version.
+/// Decodes the reason why a resource is unfinished, the only part that differs between versions.
 pub(super) type GetUnfinished = fn(&mut Reader<'_>) -> Result<Unfinished, Fault>;
 
-/// Writes a record, but for which one it is.
+/// Encodes a record without its id.
 pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
     let flag = |flag, set: bool| if set { flag } else { 0 };
     let status = match record.status {
@@ -82,7 +82,7 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
     put_optional(out, record.definition.as_deref(), put_text);
     put_label(out, &record.name);
     put_number(out, record.created);
-    // Small, whichever clock was behind.
+    // The difference is small, whichever clock was slow.
     put_number(out, record.updated.wrapping_sub(record.created));
     put_text(out, &record.deployment);
     put_urns(out, record, &record.dependencies)?;
@@ -143,12 +143,12 @@ fn get_unfinished(reader: &mut Reader<'_>) -> Result<Unfinished, Fault> {
     })
 }
 
-/// Reads a record.
+/// Decodes a record.
 pub(super) fn get(source: &mut Source<'_>, id: RecordId) -> Result<Record, Fault> {
     get_with(source, id, get_unfinished)
 }
 
-/// Reads a record of this version, or of the one before.
+/// Decodes a record of this version or of the previous one.
 pub(super) fn get_with(
     source: &mut Source<'_>,
     id: RecordId,
@@ -254,7 +254,7 @@ fn get_state(source: &mut Source<'_>) -> Result<ResourceState, Fault> {
     Ok(ResourceState { id, outputs, cookie: cookie.into(), manifests })
 }
 
-/// Writes an intent, but for which record it is about.
+/// Encodes an intent without the id of its record.
 pub(super) fn put_intent(out: &mut Vec<u8>, intent: &Intent) -> Result<(), Fault> {
     put_text(out, &intent.idempotency_key);
     put_optional(out, intent.checkpoint.as_ref(), put_label);
@@ -274,12 +274,12 @@ pub(super) fn put_intent(out: &mut Vec<u8>, intent: &Intent) -> Result<(), Fault
     }
 }
 
-/// Reads an intent.
+/// Decodes an intent.
 pub(super) fn get_intent(source: &mut Source<'_>, id: RecordId) -> Result<Intent, Fault> {
     get_intent_with(source, id, get_unfinished)
 }
 
-/// Reads an intent of this version, or of the one before.
+/// Decodes an intent of this version or of the previous one.
 pub(super) fn get_intent_with(
     source: &mut Source<'_>,
     id: RecordId,

@@ -1,7 +1,7 @@
-//! Values on the wire.
+//! Encodes values.
 //!
-//! A value is a tag and what the tag asks for. A secret is its tag and the value right behind it.
-//! Up to version 2 it was its tag alone in a clear part, and its value stood in a sealed part.
+//! A value is a tag followed by the tag's data. A secret is its tag followed by the value. Up to
+//! version 2, a secret was only a tag in the clear part, with its value in the sealed part.
 
 use purlin_model::{Map, Unknown, Value};
 use serde_json::Number;
@@ -23,11 +23,11 @@ const SECRET: u8 = 10;
 const UNKNOWN: u8 = 11;
 const UNKNOWN_SECRET: u8 = 12;
 
-/// Deeper values are refused both ways, so that no bytes can exhaust the stack. Documents and
-/// what drivers return are at most 128 deep.
+/// Values nested deeper than this are rejected in both directions, so that no input can exhaust the
+/// stack. Documents and the values that drivers return are nested at most 128 levels deep.
 const DEEPEST: usize = 256;
 
-/// Which part is read from.
+/// The part to read from.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Part {
     Clear,
@@ -86,14 +86,14 @@ fn put_json_number(out: &mut Vec<u8>, number: &Number) {
         out.push(FLOAT);
         out.extend_from_slice(&value.to_le_bytes());
     } else {
-        // Only a build of `serde_json` that keeps every digit has such numbers.
+        // Only a build of `serde_json` that preserves every digit has such numbers.
         out.push(NUMBER);
         put_text(out, &number.to_string());
     }
 }
 
-/// Where values are read from: the clear part, and the sealed one once it is open. Since version 3
-/// all of them stand in the latter.
+/// The parts that values are read from: the clear part, and the decrypted sealed part. Since
+/// version 3, all values are in the latter.
 pub(super) struct Source<'a> {
     pub(super) clear: Reader<'a>,
     pub(super) sealed: Reader<'a>,
@@ -111,12 +111,12 @@ impl<'a> Source<'a> {
         Self { clear, sealed: Reader::new(sealed) }
     }
 
-    /// Bytes that hold all of it.
+    /// A source with a single part.
     pub(super) fn whole(bytes: &'a [u8]) -> Self {
         Self::new(Reader::new(&[]), bytes)
     }
 
-    /// Nothing may be left in the end.
+    /// Checks that nothing is left at the end.
     pub(super) fn finish(&self) -> Result<(), Fault> {
         if self.clear.is_empty() && self.sealed.is_empty() {
             Ok(())

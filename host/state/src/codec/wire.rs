@@ -1,12 +1,12 @@
-//! Numbers and lengths on the wire. Everything read is checked; nothing here can panic or reserve
-//! more memory than the bytes at hand justify.
+//! Encodes numbers and lengths. All input is checked; nothing here can panic or reserve more memory
+//! than the available bytes justify.
 
 use purlin_model::{Label, Urn};
 
 use super::Fault;
 use crate::RecordId;
 
-/// Appends a number: seven bits a byte, the lowest first.
+/// Appends a number: seven bits per byte, the lowest first.
 pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -15,7 +15,7 @@ pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Appends bytes after their length.
+/// Appends the length of bytes and the bytes.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_number(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
@@ -26,7 +26,7 @@ pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_bytes(out, text.as_bytes());
 }
 
-/// Appends a URN as what differs from `base`: dependencies mostly live next door.
+/// Appends a URN as its difference from `base`, since dependencies usually have similar URNs.
 pub(crate) fn put_urn(out: &mut Vec<u8>, base: &str, urn: &Urn) -> Result<(), Fault> {
     if Urn::parse(urn.as_str()).is_err() {
         return Err(
@@ -39,7 +39,7 @@ pub(crate) fn put_urn(out: &mut Vec<u8>, base: &str, urn: &Urn) -> Result<(), Fa
     Ok(())
 }
 
-/// Reads a URN that differs from `base`.
+/// Reads a URN that is stored as its difference from `base`.
 pub(crate) fn get_urn(reader: &mut Reader<'_>, base: &str) -> Result<Urn, Fault> {
     const WRONG: Fault = "it holds a URN that is none";
     let shared = usize::try_from(reader.number()?).map_err(|_| WRONG)?;
@@ -49,21 +49,21 @@ pub(crate) fn get_urn(reader: &mut Reader<'_>, base: &str) -> Result<Urn, Fault>
     Urn::parse(std::str::from_utf8(&bytes).map_err(|_| WRONG)?).map_err(|_| WRONG)
 }
 
-/// Appends which record it is.
+/// Appends a record id.
 pub(crate) fn put_id(out: &mut Vec<u8>, id: &RecordId) -> Result<(), Fault> {
     put_urn(out, "", &id.urn)?;
     put_number(out, id.superseded.map_or(0, |copy| u64::from(copy) + 1));
     Ok(())
 }
 
-/// Reads which record it is.
+/// Reads a record id.
 pub(crate) fn get_id(reader: &mut Reader<'_>) -> Result<RecordId, Fault> {
     let urn = get_urn(reader, "")?;
     let copy = reader.number()?.checked_sub(1).map(u32::try_from).transpose();
     Ok(RecordId { urn, superseded: copy.map_err(|_| "it holds a number that is too large")? })
 }
 
-/// Appends a label, and whether it is secret.
+/// Appends a label and whether it is secret.
 pub(crate) fn put_label(out: &mut Vec<u8>, label: &Label) {
     out.push(u8::from(label.is_secret()));
     put_text(out, label.expose());
@@ -75,7 +75,7 @@ pub(crate) fn get_label(reader: &mut Reader<'_>) -> Result<Label, Fault> {
     Ok(Label::new(reader.text()?, secret))
 }
 
-/// Appends what may be missing.
+/// Appends an optional value.
 pub(crate) fn put_optional<T: ?Sized>(
     out: &mut Vec<u8>,
     value: Option<&T>,
@@ -87,7 +87,7 @@ pub(crate) fn put_optional<T: ?Sized>(
     }
 }
 
-/// Reads from the front of bytes.
+/// Reads from the front of a byte slice.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// All that is left.
+    /// The remaining bytes.
     pub(crate) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.rest)
     }
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         Err("it holds a number that is too large")
     }
 
-    /// A count of things that take at least one byte each.
+    /// A count of items that take at least one byte each.
     pub(crate) fn count(&mut self) -> Result<usize, Fault> {
         let count = usize::try_from(self.number()?).map_err(|_| "it is cut short")?;
         if count > self.rest.len() { Err("it is cut short") } else { Ok(count) }
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| "it holds text that is not UTF-8")
     }
 
-    /// Whether something holds.
+    /// A boolean.
     pub(crate) fn flag(&mut self) -> Result<bool, Fault> {
         match self.byte()? {
             0 => Ok(false),
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What may be missing.
+    /// An optional value.
     pub(crate) fn optional<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, Fault>,

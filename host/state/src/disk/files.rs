@@ -1,4 +1,4 @@
-//! Files and folders that are whole, durable and private.
+//! Writes files and folders that are complete, durable and private.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// Makes a folder that only its owner can enter, with the folders above it. What is there stays as
-/// it is.
+/// Creates a folder that only its owner can enter, with its parent folders. Existing folders stay
+/// unchanged.
 pub(crate) fn private_folder(path: &Path) -> Result<(), Error> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -16,7 +16,7 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), Error> {
     builder.create(path).map_err(Error::io("make the folder", path))
 }
 
-/// Makes the entries of a folder durable. Systems whose folders cannot be synced do it themselves.
+/// Makes the entries of a folder durable. Systems that cannot sync folders do this on their own.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
     if cfg!(unix) {
         let folder = File::open(path).map_err(Error::io("open the folder", path))?;
@@ -25,20 +25,21 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a file that only its owner can read, whole and durable, in place of what is there.
+/// Writes a file that only its owner can read. It atomically and durably replaces an existing one.
 pub(crate) fn replace_private(path: &Path, content: &[u8]) -> Result<(), Error> {
     let new = write_beside(path, content)?;
     fs::rename(&new, path).map_err(Error::io("write", path))?;
     sync_folder(folder_of(path))
 }
 
-/// Writes such a file unless there is one; says whether it did.
+/// Writes such a file unless one exists. Returns whether it did.
 pub(crate) fn create_private(path: &Path, content: &[u8]) -> Result<bool, Error> {
     let new = write_beside(path, content)?;
     let made = match fs::hard_link(&new, path) {
         Ok(()) => true,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
-        // No links on this file system. The store is locked, so nobody makes one in between.
+        // The file system has no hard links. The store is locked, so no other process creates the
+        // file in between.
         Err(_) if path.exists() => false,
         Err(_) => {
             fs::rename(&new, path).map_err(Error::io("write", path))?;
@@ -51,13 +52,13 @@ pub(crate) fn create_private(path: &Path, content: &[u8]) -> Result<bool, Error>
     Ok(made)
 }
 
-/// The folder that a file lies in.
+/// The folder of a file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Moves something in a store's folder to its folder `stale`, under a name that is free; gives the
-/// new place.
+/// Moves a file or folder of a store to its folder `stale`, under an unused name. Returns the new
+/// path.
 pub(crate) fn set_aside(folder: &Path, what: &Path) -> Result<PathBuf, Error> {
     let stale = folder.join("stale");
     private_folder(&stale)?;
@@ -66,7 +67,7 @@ pub(crate) fn set_aside(folder: &Path, what: &Path) -> Result<PathBuf, Error> {
     Ok(to)
 }
 
-/// Makes a file that only its owner can read, in place of what is there.
+/// Creates a file that only its owner can read, replacing an existing one.
 pub(crate) fn private_file(path: &Path) -> Result<File, Error> {
     let _ = fs::remove_file(path);
     let mut options = OpenOptions::new();
@@ -85,7 +86,7 @@ fn write_beside(path: &Path, content: &[u8]) -> Result<PathBuf, Error> {
     Ok(new)
 }
 
-/// Copies a file into a folder, under a name that is free, and makes the copy durable; gives its place.
+/// Copies a file into a folder under an unused name, and makes the copy durable. Returns its path.
 pub(crate) fn copy_into(folder: &Path, file: &Path) -> Result<PathBuf, Error> {
     private_folder(folder)?;
     let to = free_name(folder, file);
@@ -97,7 +98,7 @@ pub(crate) fn copy_into(folder: &Path, file: &Path) -> Result<PathBuf, Error> {
     Ok(to)
 }
 
-/// A name in a folder that nothing has, as much as possible like that of a file.
+/// An unused name in a folder, as similar as possible to the name of a file.
 fn free_name(folder: &Path, file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_owned();
     let mut to = folder.join(&name);

@@ -1,4 +1,4 @@
-//! A wall around sled, which panics on files that it does not understand.
+//! Protects against sled, which panics on files that it does not understand.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::Error;
 
-/// Runs what calls sled; a panic in there and sled's own errors become ours.
+/// Runs code that calls sled, and converts panics and sled's errors into errors of the store.
 ///
-/// What the closure leaves half done after a panic is sled's only, and nobody calls it again: the
-/// caller gives the store up.
+/// Data that the closure leaves inconsistent after a panic belongs to sled, and is not used again,
+/// since the caller gives up the database.
 pub(super) fn guarded<T>(folder: &Path, call: impl FnOnce() -> Result<T, sled::Error>) -> Result<T, Error> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),

@@ -1,6 +1,6 @@
-//! Up to where a journal went, in a file beside it. It is written after each batch and never synced: a
-//! crash may leave it behind the journal, but never in front of it. So a journal that ends before what is
-//! noted here has lost its end, or is an older copy.
+//! The last position of a journal, in a file next to it. The file is written after each batch and
+//! never synced, so after a crash it may be behind the journal, but never ahead of it. If a journal
+//! ends before the noted position, it has lost its end or is an older copy.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use crate::Error;
 const MAGIC: &[u8; 8] = b"PURLINH\n";
 const LENGTH: usize = 8 + 8 + 16 + 8 + 4 + 8 + 4;
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Noted {
     pub(crate) position: Position,
-    /// Whether this is the very file that was written, and no copy of it.
+    /// Whether this is the original file and not a copy.
     pub(crate) original: bool,
 }
 
-/// The file, open to be written.
+/// The file, open for writing.
 pub(crate) struct Head {
     file: File,
     path: PathBuf,
@@ -30,7 +30,7 @@ fn path_in(folder: &Path) -> PathBuf {
     folder.join("head")
 }
 
-/// Reads the file of an environment; none where there is none that makes sense.
+/// Reads the file of an environment; `None` if it is missing or invalid.
 pub(crate) fn read(folder: &Path) -> Option<Noted> {
     let path = path_in(folder);
     let bytes = purlin_files::read(&path, LENGTH as u64).ok()?;
@@ -62,7 +62,7 @@ impl Head {
         Ok(Self { file, path, identity })
     }
 
-    /// Notes where the journal ends.
+    /// Notes the end of the journal.
     pub(crate) fn note(&self, position: Position) -> Result<(), Error> {
         let mut bytes = Vec::with_capacity(LENGTH);
         bytes.extend_from_slice(MAGIC);
@@ -87,8 +87,8 @@ impl Head {
     }
 }
 
-/// What tells a file from its copies: the number of the file, and when it was made, since systems give the
-/// number of a file that is gone to the next. Zero where the system has no such thing.
+/// Distinguishes a file from its copies: the file number and the creation time, since systems reuse
+/// the numbers of deleted files. Zero if the system has neither.
 fn identity_of(metadata: &std::fs::Metadata) -> u64 {
     let made = metadata.created().ok().and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
     number_of(metadata).rotate_left(32) ^ made.map_or(0, |made| made.as_nanos() as u64)

@@ -1,12 +1,12 @@
-//! The index: sled, which holds a summary of each environment, for questions about all of them. Everything
-//! in it is in the journals too, so whatever happens to it costs time only.
+//! The index: a sled database with a summary of each environment, for queries over all of them. The
+//! journals contain everything in it, so losing it costs only time.
 //!
 //! ```text
 //! e │ environment, 16 bytes               position in its journal, 36 bytes │ summary
-//! s │ environment │ part, 2 bytes         the same position │ what other environments know of its installations
+//! s │ environment │ part, 2 bytes         the same position │ part of its listing
 //! ```
 //!
-//! sled lets one process in at a time, so it is open only for the moment of a question or a note.
+//! Only one process can open sled at a time, so it is open only during a query or an update.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,20 +21,20 @@ use super::journal::Position;
 use super::{Place, Root, files};
 use crate::{Error, keyspace};
 
-/// How long to wait for another process, which needs it for some milliseconds.
+/// How long to wait for another process, which needs the index for a few milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often to look whether it is done.
+/// The interval between attempts to open it.
 const PAUSE: Duration = Duration::from_millis(2);
-/// sled writes a value that is longer than this, in bytes, to a file of its own, which it does not sync.
+/// sled writes a value longer than this, in bytes, to a separate file, which it does not sync.
 const LONGEST: usize = 16 << 10;
 
 const ENVIRONMENT: u8 = b'e';
 const LISTING: u8 = b's';
 
-/// What the index has of an environment: up to where, and the summary.
+/// The index entry of an environment: a position and the summary.
 pub(crate) type Noted = (Position, Vec<u8>);
 
-/// The same of many, by their places.
+/// The entries of many environments, by place.
 pub(crate) type Summaries = BTreeMap<Vec<u8>, Noted>;
 
 pub(crate) fn folder_in(root: &Root) -> PathBuf {
@@ -45,8 +45,8 @@ fn key(kind: u8, place: &Place) -> Vec<u8> {
     [&[kind][..], &keyspace::place(&place.environment)].concat()
 }
 
-/// Notes the summary of an environment as of a position, and what others know of its installations, where it has to
-/// do with any.
+/// Records the summary of an environment at a position and, if it has any installations or uses,
+/// their listing.
 pub(crate) fn publish(
     root: &Root,
     place: &Place,
@@ -66,7 +66,7 @@ pub(crate) fn publish(
         for old in db.scan_prefix(&listed).keys() {
             batch.remove(old?);
         }
-        // What needs more parts than there are numbers is read from the journal.
+        // A listing that needs more parts than there are numbers is read from the journal instead.
         for (number, part) in (0..=u16::MAX).zip(&parts) {
             batch.insert([&listed[..], &number.to_be_bytes()].concat(), [&at[..], part].concat());
         }
@@ -75,7 +75,7 @@ pub(crate) fn publish(
     })
 }
 
-/// The summaries of all environments, and what each says of its installations.
+/// The summaries and listings of all environments.
 pub(crate) fn listed(root: &Root) -> Result<(Summaries, Summaries), Error> {
     if !folder_in(root).join("db").exists() {
         return Ok(Default::default());
@@ -93,7 +93,7 @@ pub(crate) fn listed(root: &Root) -> Result<(Summaries, Summaries), Error> {
     })
 }
 
-/// What is noted of each environment, by its place.
+/// The entry of each environment, by place.
 pub(crate) fn all(root: &Root) -> Result<Summaries, Error> {
     if !folder_in(root).join("db").exists() {
         return Ok(Summaries::new());
@@ -112,7 +112,7 @@ fn summaries(db: &Db) -> Result<Summaries, sled::Error> {
     Ok(all)
 }
 
-/// Removes the index; it is made again as environments are written.
+/// Removes the index. It is rebuilt as environments are written.
 pub(crate) fn remove(root: &Root) -> Result<(), Error> {
     let folder = folder_in(root);
     match fs::remove_dir_all(&folder) {
@@ -121,7 +121,7 @@ pub(crate) fn remove(root: &Root) -> Result<(), Error> {
     }
 }
 
-/// Opens sled for a moment. Where its files are broken they are moved away, and it begins anew.
+/// Opens sled for one operation. Broken files are moved away, and the index is rebuilt.
 fn within<T>(root: &Root, call: impl Fn(&Db) -> Result<T, sled::Error>) -> Result<T, Error> {
     let path = folder_in(root);
     let tried = open(root, &path).and_then(|db| guarded(&path, || call(&db)));
@@ -135,7 +135,7 @@ fn within<T>(root: &Root, call: impl Fn(&Db) -> Result<T, sled::Error>) -> Resul
     }
 }
 
-/// Opens sled, waiting for another process for a moment.
+/// Opens sled, waiting briefly for another process.
 pub(super) fn open(root: &Root, path: &Path) -> Result<Db, Error> {
     let start = Instant::now();
     files::private_folder(path)?;
@@ -144,8 +144,8 @@ pub(super) fn open(root: &Root, path: &Path) -> Result<Db, Error> {
             Err(Error::Io { source, .. }) if is_taken(&source) && start.elapsed() < PATIENCE => {
                 thread::sleep(PAUSE);
             }
-            // A kill while sled starts can leave a snapshot that is not whole, which sled would prefer to
-            // the whole one, and refuse.
+            // A kill while sled starts can leave a partial snapshot, which sled would prefer to the
+            // complete one and then reject.
             Err(Error::Corrupt { .. } | Error::Io { .. }) if set_torn_snapshots_aside(root, path)? => {}
             result => return result,
         }
@@ -156,12 +156,12 @@ fn is_taken(error: &std::io::Error) -> bool {
     error.to_string().contains("could not acquire lock")
 }
 
-/// Opens sled in a folder, at once or not at all.
+/// Tries once to open sled in a folder.
 fn open_sled(path: &Path) -> Result<Db, Error> {
-    // Durability is the journal's business, and memory is better spent elsewhere.
+    // The journal is responsible for durability, and the memory is needed elsewhere.
     let config = sled::Config::new().path(path).cache_capacity(4 << 20).flush_every_ms(None);
     let folder = path.to_owned();
-    // On a thread of its own, because a stack that was unwound through sled is not trusted.
+    // In a thread of its own, since a stack that was unwound through sled is not trusted.
     let opened = thread::Builder::new()
         .name("purlin-state-open".into())
         .spawn(move || guarded(&folder, || config.open()))
@@ -170,7 +170,7 @@ fn open_sled(path: &Path) -> Result<Db, Error> {
     opened.unwrap_or(Err(Error::Closed))
 }
 
-/// Moves away what a kill left; says whether there was any.
+/// Moves away files that a kill left behind. Returns whether there were any.
 fn set_torn_snapshots_aside(root: &Root, path: &Path) -> Result<bool, Error> {
     let mut found = false;
     for entry in fs::read_dir(path).map_err(Error::io("list", path))? {

@@ -1,24 +1,24 @@
-//! Bytes that stay. Knows entries, as bytes under keys, and not what they mean.
+//! Durable storage. Knows entries as bytes under keys, but not their meaning.
 //!
 //! ```text
 //! <folder>/format                the format of all this, as text
-//! <folder>/data-key              what seals, sealed for the key
+//! <folder>/data-key              the data key, sealed for the key
 //! <folder>/key                   the key, unless it comes from elsewhere
-//! <folder>/lock                  shared by all who write, and held alone to change everything
+//! <folder>/lock                  shared by all writers, exclusive for changes to the whole store
 //! <folder>/environments/<name>/  an environment:
-//!     environment.json             which
-//!     lock, holder.json            locked by the process that writes; who that is
-//!     journal/                     everything, in the order in which it was written: see `journal`
-//!     head                         up to where the journal went: whoever reads less has lost its end
-//!     stale/                       what was broken, moved out of the way
-//! <folder>/vacancies/            each a file, locked by the process that fills it; who that is
-//! <folder>/index/                sled: a summary of each environment, for questions about all of them
-//! <folder>/stale/                what an earlier format left
+//!     environment.json             the name of the environment
+//!     lock, holder.json            locked by the writing process, with its name
+//!     journal/                     all changes, in order: see `journal`
+//!     head                         the last position of the journal: a shorter journal has lost its end
+//!     stale/                       damaged files, moved out of the way
+//! <folder>/vacancies/            a file for each, locked by the process that fills it, with its name
+//! <folder>/index/                sled: a summary of each environment, for queries over all of them
+//! <folder>/stale/                the files of an earlier format
 //! ```
 //!
-//! A commit is durable, and its owner is told so, when its batch is synced to the journal of its
-//! environment. Readers take no lock: they read a journal up to its last whole batch. The index can be
-//! made again from the journals at any time.
+//! A commit is durable, and reported as such, once its batch is synced to the journal of its
+//! environment. Readers take no lock: they read a journal up to its last complete batch. The index
+//! can be rebuilt from the journals at any time.
 
 pub(crate) mod files;
 mod guard;

@@ -13,20 +13,20 @@ use super::{files, journal};
 use crate::probe::Probed;
 use crate::{Environment, Error, Holder, keyspace};
 
-/// How much of an environment's name is readable in that of its folder.
+/// The number of characters of an environment's name that its folder name shows.
 const READABLE: usize = 48;
 
-/// How long a holder may take to write down who it is.
+/// How long a new holder may take to write its name.
 pub(super) const HESITATION: Duration = Duration::from_millis(50);
 
-/// Where an environment lies.
+/// The folder of an environment.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) environment: Environment,
     pub(crate) folder: PathBuf,
 }
 
-/// The file that says which environment it is.
+/// The file that names the environment of a folder.
 #[derive(Serialize, Deserialize)]
 struct Name {
     org: String,
@@ -35,7 +35,7 @@ struct Name {
 }
 
 impl Place {
-    /// The place of an environment in the folder that all lie in.
+    /// The place of an environment in the folder of all environments.
     pub(crate) fn in_folder(folder: &Path, environment: &Environment) -> Self {
         let readable = [&*environment.app, &*environment.env].join(".");
         let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '_' };
@@ -47,7 +47,8 @@ impl Place {
         Self { environment: environment.clone(), folder: folder.join(name) }
     }
 
-    /// The environment in a folder; none where it does not say, or says something else than its name.
+    /// The environment of a folder; `None` if the folder does not name one, or names one that does
+    /// not match its name.
     pub(crate) fn read(root: &Root, folder: &Path) -> Option<Self> {
         let text = purlin_files::read(&folder.join("environment.json"), SMALL).ok()?;
         let Name { org, app, env } = serde_json::from_slice(&text).ok()?;
@@ -55,7 +56,7 @@ impl Place {
         Some(root.place(&environment)).filter(|place| place.folder == folder)
     }
 
-    /// Writes down which environment it is.
+    /// Writes the file that names the environment.
     pub(crate) fn describe(&self) -> Result<(), Error> {
         let path = self.folder.join("environment.json");
         if path.exists() {
@@ -71,10 +72,10 @@ impl Place {
         journal::folder_in(&self.folder).exists()
     }
 
-    /// Who has the lock now, where that can be read.
+    /// The current holder of the lock, if it can be read.
     pub(crate) fn holder(&self) -> Option<Box<Holder>> {
         let holder = root::holder_in(&self.folder)?;
-        // A process that was killed leaves its name, and not the lock.
+        // A process that was killed leaves its name but not the lock.
         let path = self.folder.join("lock");
         let lock = purlin_files::open(&path).ok()?;
         let is_free = root::take(&lock, &path, Hold::Shared, Duration::ZERO).ok()?;
@@ -82,18 +83,18 @@ impl Place {
     }
 }
 
-/// An environment's folder that is ours until this is dropped or the process is gone.
+/// An environment's folder that this process has locked until this is dropped or the process ends.
 pub(crate) struct Claimed {
     pub(crate) place: Place,
     root: Root,
     lock: File,
     fence: u64,
-    /// Nobody has the store alone meanwhile.
+    /// Keeps other processes from locking the whole store.
     _shared: File,
 }
 
 impl Claimed {
-    /// Takes the folder of an environment, which is made where it is not there.
+    /// Locks the folder of an environment, which is created if necessary.
     pub(crate) fn take(
         root: &Root,
         environment: &Environment,
@@ -108,7 +109,7 @@ impl Claimed {
         loop {
             files::private_folder(&place.folder)?;
             let mut lock = match root::open_lock(&path) {
-                // Whoever had it before recorded nothing, and took the folder away.
+                // The previous holder recorded nothing and removed the folder.
                 Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => continue,
                 lock => lock?,
             };
@@ -118,8 +119,8 @@ impl Claimed {
             if !LockFile::of(&path, &lock).is_there() {
                 continue;
             }
-            // The last holder was killed. What it wrote may not be durable yet, and everything that is
-            // written from now on relies on it.
+            // The previous holder was killed. Its last writes may not be durable yet, and
+            // everything written from now on depends on them.
             if place.folder.join(HOLDER).exists() {
                 journal::settle(&place.folder)?;
                 files::sync_folder(&place.folder)?;
@@ -136,7 +137,7 @@ impl Claimed {
         &self.place.folder
     }
 
-    /// Makes the folder itself durable, now that there is something in it.
+    /// Makes the folder itself durable, now that it contains something.
     pub(crate) fn settle_folder(&self) -> Result<(), Error> {
         files::sync_folder(self.folder())?;
         self.root.settle_names()
@@ -155,7 +156,7 @@ impl Claimed {
         LockFile::of(&self.place.folder.join("lock"), &self.lock)
     }
 
-    /// Whether the folder is gone, or is another one now.
+    /// Whether the folder is gone or was replaced.
     pub(crate) fn is_lost(&self) -> bool {
         !self.file().is_there()
     }
@@ -172,8 +173,8 @@ impl LockFile {
         Self { path: path.into(), identity: lock.metadata().map(identity).ok() }
     }
 
-    /// Whether it is still the one at its path. Where it was removed, another process may have a lock of its
-    /// own there.
+    /// Whether the file is still the one at its path. If it was removed, another process may have a
+    /// lock of its own there.
     pub(crate) fn is_there(&self) -> bool {
         fs::metadata(&self.path).map(identity).is_ok_and(|there| self.identity == Some(there))
     }
@@ -185,7 +186,7 @@ impl Drop for Claimed {
             return;
         }
         let _ = fs::remove_file(self.place.folder.join(HOLDER));
-        // What only was looked at leaves no trace.
+        // A folder that was only read leaves no trace.
         let path = self.place.folder.join("lock");
         let alone = fs::read_dir(&self.place.folder)
             .is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(|entry| entry.path() == path)));
@@ -196,7 +197,8 @@ impl Drop for Claimed {
     }
 }
 
-/// Who has an environment. The holder may have the lock for so short a time that nothing says who it is.
+/// The error with the holder of an environment. A holder may have the lock so briefly that its name
+/// is not written yet.
 fn locked(place: &Place) -> Error {
     let mut holder = root::holder_in(&place.folder);
     if holder.is_none() {
@@ -206,7 +208,7 @@ fn locked(place: &Place) -> Error {
     Error::Locked { environment: place.environment.clone(), holder }
 }
 
-/// The number of this lock: one more than that of the last.
+/// The fence of this lock: one more than the previous one.
 fn next_fence(lock: &mut File) -> std::io::Result<u64> {
     let mut text = String::new();
     let _ = Read::by_ref(lock).take(64).read_to_string(&mut text);
@@ -218,7 +220,7 @@ fn next_fence(lock: &mut File) -> std::io::Result<u64> {
     Ok(fence)
 }
 
-/// What tells a file from others; the same for all where the system has no such thing.
+/// Identifies a file; equal for all files if the system has no such identity.
 #[cfg(unix)]
 fn identity(metadata: fs::Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,7 @@
-//! Where commits wait for the thread that writes.
+//! The queue of commits for the writing thread.
 //!
-//! They are written once somebody waits for one of them, or after a moment: so the result of one
-//! call and the intent of the next, submitted one after the other, share a sync.
+//! Commits are written as soon as one of them is awaited, or after a short time. The result of one
+//! call and the intent of the next, submitted one after the other, therefore share a sync.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -14,25 +14,25 @@ use tokio::sync::oneshot;
 use crate::Error;
 use crate::encode::Writes;
 
-/// The most bytes that are gathered into one batch.
+/// The maximum size of a batch, in bytes.
 const BATCH: usize = 8 << 20;
-/// How long a commit waits when nobody waits for it.
+/// How long a commit waits if it is not awaited.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// A commit.
 pub(super) struct Job {
     pub(super) writes: Writes,
-    /// Told once the commit is durable, or failed.
+    /// Receives the result once the commit is durable or has failed.
     pub(super) done: oneshot::Sender<Result<(), Error>>,
 }
 
 #[derive(Default)]
 struct Waiting {
     items: VecDeque<Job>,
-    /// How many were ever taken out.
+    /// The number of commits that were ever taken out.
     taken: u64,
     bytes: usize,
-    /// Somebody waits for one of them.
+    /// Whether one of the commits is awaited.
     urgent: bool,
     closed: bool,
 }
@@ -49,7 +49,7 @@ impl Queue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a commit over. It is written whether or not anybody waits for what is given back.
+    /// Submits a commit. It is written even if the result is not awaited.
     pub(super) fn submit(self: &Arc<Self>, writes: Writes) -> Result<Submitted, Error> {
         let (done, answer) = oneshot::channel();
         let mut waiting = self.waiting();
@@ -71,7 +71,7 @@ impl Queue {
         self.waiting().closed
     }
 
-    /// Lets nothing more in.
+    /// Rejects further commits.
     pub(super) fn close(&self) {
         self.waiting().closed = true;
         self.changed.notify_one();
@@ -86,7 +86,7 @@ impl Queue {
         }
     }
 
-    /// Commits to be written together, waiting for them; `None` once the queue is closed and empty.
+    /// Waits for commits to write together; `None` once the queue is closed and empty.
     pub(super) fn next(&self) -> Option<Vec<Job>> {
         let mut waiting = self.waiting();
         loop {
@@ -129,9 +129,9 @@ impl Waiting {
     }
 }
 
-/// Resolves once a commit is durable, or failed.
+/// Resolves once a commit is durable or has failed.
 pub(crate) struct Submitted {
-    /// Taken once it was said that somebody waits.
+    /// Taken once the queue knows that the commit is awaited.
     queue: Option<Arc<Queue>>,
     number: u64,
     answer: oneshot::Receiver<Result<(), Error>>,

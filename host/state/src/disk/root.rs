@@ -1,4 +1,4 @@
-//! The store's folder: a format that is understood, and who may write.
+//! The store's folder: its format, and the locks on it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
@@ -11,16 +11,17 @@ use super::{files, journal, legacy};
 use crate::probe::Probed;
 use crate::{Environment, Error, Holder};
 
-/// The format of the folder that is written, and the newest that is read.
+/// The format of the folder that is written, and the newest one that can be read.
 pub(crate) const FORMAT: u32 = 5;
 
-/// No small file of the folder is larger, in bytes.
+/// The maximum size of the small files in the folder, in bytes.
 pub(super) const SMALL: u64 = 1 << 16;
 
-/// The file that names the holder of a folder. It is removed with the lock, unless the holder is killed.
+/// The file that names the holder of a folder. It is removed with the lock, unless the holder is
+/// killed.
 pub(super) const HOLDER: &str = "holder.json";
 
-/// How often to look whether another process is done.
+/// The interval between attempts to take a lock.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// How a lock is held.
@@ -30,14 +31,14 @@ pub(super) enum Hold {
     Alone,
 }
 
-/// What a folder holds.
+/// The content of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// No format: no store yet, or one that was being made.
+    /// No format: there is no store, or its creation was interrupted.
     Nothing,
     /// One folder for all environments, in this format.
     Older(u32),
-    /// What is written now.
+    /// The current format.
     Current,
 }
 
@@ -61,24 +62,24 @@ impl Root {
         self.path.join("data-key")
     }
 
-    /// Where the environments lie.
+    /// The folder of the environments.
     pub(crate) fn environments(&self) -> PathBuf {
         self.path.join("environments")
     }
 
-    /// Where vacancies are reserved.
+    /// The folder of the reserved vacancies.
     pub(crate) fn vacancies(&self) -> PathBuf {
         self.path.join("vacancies")
     }
 
-    /// What is in the folder. Writes nothing.
+    /// Determines the content of the folder. Writes nothing.
     pub(crate) fn look(&self) -> Result<Found, Error> {
         let path = self.path.join("format");
         let corrupt = |detail: &str| Error::Corrupt { folder: self.path.clone(), detail: detail.into() };
         match purlin_files::read_text(&path, SMALL) {
             Ok(text) => match text.trim().parse::<u32>() {
                 Ok(FORMAT) => Ok(Found::Current),
-                // A conversion that was cut off leaves what it converts until the format has changed.
+                // An interrupted conversion leaves the old files until the format has changed.
                 Ok(1..FORMAT) if self.environments().exists() && legacy::left(&self.path).is_empty() => {
                     Err(corrupt(
                         "its file `format` names an earlier format than its environments have; see `purlin state repair`",
@@ -92,7 +93,7 @@ impl Root {
                 _ => Err(corrupt("its file `format` holds no format of purlin; see `purlin state repair`")),
             },
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                // Journals say themselves what they are.
+                // Journals contain their own format.
                 if self.environments().exists() {
                     Ok(Found::Current)
                 } else if self.path.join("journal").exists() {
@@ -110,7 +111,7 @@ impl Root {
         }
     }
 
-    /// Makes the folder and notes its format, where that was not done before.
+    /// Creates the folder and notes its format, unless that was done before.
     pub(crate) fn establish(&self, probe: &Probed) -> Result<(), Error> {
         let path = self.path.join("format");
         if path.exists() {
@@ -123,7 +124,7 @@ impl Root {
         Ok(())
     }
 
-    /// Notes the format, whatever was noted before.
+    /// Notes the current format, replacing any earlier note.
     pub(crate) fn note_format(&self) -> Result<(), Error> {
         files::replace_private(&self.path.join("format"), format!("{FORMAT}\n").as_bytes())
     }
@@ -135,7 +136,8 @@ impl Root {
         grown.iter().try_for_each(|folder| files::sync_folder(folder))
     }
 
-    /// Waits until nobody has the store alone, and keeps it so until the file is dropped.
+    /// Waits until no process has locked the whole store, and prevents that until the returned file
+    /// is dropped.
     pub(crate) fn share(&self, wait: Duration) -> Result<File, Error> {
         self.make()?;
         let path = self.path.join("lock");
@@ -150,7 +152,7 @@ impl Root {
         }
     }
 
-    /// Waits until nobody writes, and keeps it so until what is given back is dropped.
+    /// Waits until no process writes, and prevents writing until the returned guard is dropped.
     pub(crate) fn alone(&self, holder: &Holder, wait: Duration) -> Result<Alone, Error> {
         let path = self.path.join("lock");
         let lock = open_lock(&path)?;
@@ -164,8 +166,8 @@ impl Root {
         }
     }
 
-    /// Syncs what a killed process left while it had the store alone. Its files may be complete and not yet
-    /// durable, and everything that is written from now on relies on them.
+    /// Syncs the files of a process that was killed while it had locked the whole store. They may
+    /// be complete but not yet durable, and everything written from now on depends on them.
     fn settle(&self) -> Result<(), Error> {
         if !self.path.join(HOLDER).exists() {
             return Ok(());
@@ -185,7 +187,7 @@ impl Root {
         files::sync_folder(&self.path)
     }
 
-    /// Who has it alone, or writes to one of its environments.
+    /// The process that has locked the whole store, or that writes to one of its environments.
     fn holder(&self) -> Option<Box<Holder>> {
         let here = holder_in(&self.path);
         here.or_else(|| {
@@ -194,12 +196,12 @@ impl Root {
         })
     }
 
-    /// The place of an environment, there or not.
+    /// The place of an environment, whether or not it exists.
     pub(crate) fn place(&self, environment: &Environment) -> Place {
         Place::in_folder(&self.environments(), environment)
     }
 
-    /// The folders of environments, by name.
+    /// The folders of environments, sorted by name.
     pub(crate) fn folders(&self) -> Result<Vec<PathBuf>, Error> {
         let path = self.environments();
         let entries = match fs::read_dir(&path) {
@@ -219,8 +221,8 @@ impl Root {
     }
 }
 
-/// A store that nobody else writes to until this is dropped or the process is gone: the system lets go of
-/// the locks of a dead process by itself.
+/// The lock of the whole store, held until this is dropped or the process ends: the system releases
+/// the locks of a dead process.
 pub(crate) struct Alone {
     path: PathBuf,
     lock: File,
@@ -241,7 +243,7 @@ pub(super) fn open_lock(path: &Path) -> Result<File, Error> {
     options.open(path).map_err(Error::io("open", path))
 }
 
-/// Takes a lock; says whether it did within the time.
+/// Takes a lock. Returns whether that succeeded in time.
 pub(super) fn take(file: &File, path: &Path, hold: Hold, wait: Duration) -> Result<bool, Error> {
     let start = Instant::now();
     loop {
@@ -263,15 +265,15 @@ pub(super) fn take(file: &File, path: &Path, hold: Hold, wait: Duration) -> Resu
     }
 }
 
-/// Writes down who holds a folder.
+/// Writes the holder of a folder.
 pub(super) fn announce(folder: &Path, holder: &Holder) -> Result<(), Error> {
     let path = folder.join(HOLDER);
     let text = serde_json::to_vec(holder).unwrap_or_default();
-    // Readers take a torn file for none; it need not survive a crash.
+    // Readers ignore an incomplete file, and it need not survive a crash.
     fs::write(&path, text).map_err(Error::io("write", &path))
 }
 
-/// Who holds a folder, where that can be read.
+/// The holder of a folder, if it can be read.
 pub(super) fn holder_in(folder: &Path) -> Option<Box<Holder>> {
     let text = purlin_files::read(&folder.join(HOLDER), SMALL).ok()?;
     serde_json::from_slice(&text).ok()

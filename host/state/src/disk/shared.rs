@@ -1,20 +1,20 @@
-//! What the thread that writes shares with those who read in this process.
+//! The data that the writing thread shares with readers in this process.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::journal::Position;
 use crate::table::{Entry, Table};
 
-/// The entries, and how far they have gone.
+/// The entries, and the journal position that they include.
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) table: Table,
-    /// How much of the journal is in the table.
+    /// The last journal position in the table.
     pub(crate) position: Option<Position>,
 }
 
 impl State {
-    /// Applies a batch that the journal has.
+    /// Applies a batch that is in the journal.
     pub(super) fn apply(&mut self, entries: Vec<Entry>, position: Position) {
         for (key, value) in entries {
             self.table.apply(key, value);
@@ -23,7 +23,7 @@ impl State {
     }
 }
 
-/// The same, for several threads. Nothing in here is left half done by a panic.
+/// The state, shared between threads. A panic leaves nothing in it inconsistent.
 #[derive(Default)]
 pub(crate) struct Shared(RwLock<State>);
 

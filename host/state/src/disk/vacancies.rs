@@ -1,7 +1,8 @@
-//! Vacancies that are reserved: for each a file that is locked by the process that fills it, and says who that is.
+//! Reserved vacancies: a file for each, locked by the process that fills it, and containing its
+//! name.
 //!
-//! The file is there as long as somebody has the vacancy. Of a process that was killed it stays, unlocked, until the
-//! next one takes it. Nothing in it has to survive a crash.
+//! The file exists as long as the vacancy is reserved. The file of a killed process remains,
+//! unlocked, until the next reservation. It need not survive a crash.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,14 +14,14 @@ use super::place::{HESITATION, LockFile};
 use super::root::{self, Hold, Root, SMALL};
 use crate::{Error, Holder, Vacancy, keyspace};
 
-/// A vacancy that is ours until this is dropped or the process is gone.
+/// A vacancy that is reserved until this is dropped or the process ends.
 pub(crate) struct Filling {
     path: PathBuf,
     lock: File,
 }
 
 impl Filling {
-    /// Reserves a vacancy, at once or not at all.
+    /// Reserves a vacancy, or fails at once.
     pub(crate) fn take(root: &Root, vacancy: &Vacancy, holder: &Holder) -> Result<Self, Error> {
         let folder = root.vacancies();
         let path = folder.join(name(vacancy));
@@ -31,7 +32,7 @@ impl Filling {
                 let holder = holder_of(&path);
                 return Err(Error::Reserved { vacancy: vacancy.clone(), holder });
             }
-            // Whoever had it before may have taken the file away after we opened it.
+            // The previous holder may have removed the file after it was opened here.
             if !LockFile::of(&path, &lock).is_there() {
                 continue;
             }
@@ -51,7 +52,7 @@ impl Drop for Filling {
     }
 }
 
-/// Who has a vacancy. The holder may have it for so short a time that nothing says who it is.
+/// The holder of a vacancy. A holder may have it so briefly that its name is not written yet.
 fn holder_of(path: &Path) -> Option<Box<Holder>> {
     let read = || serde_json::from_slice(&purlin_files::read(path, SMALL).ok()?).ok();
     read().or_else(|| {
@@ -60,10 +61,10 @@ fn holder_of(path: &Path) -> Option<Box<Holder>> {
     })
 }
 
-/// What the file of a vacancy is called.
+/// The name of a vacancy's file.
 fn name(vacancy: &Vacancy) -> String {
     let Vacancy { namespace, group, bundle } = vacancy;
-    // Each part with its length, so that no two vacancies read the same.
+    // Each part with its length, so that different vacancies have different texts.
     let parts = [Some(namespace), Some(group), bundle.as_ref()].map(|part| match part {
         Some(part) => format!("{} {part}", part.len()),
         None => "-".to_owned(),

@@ -1,5 +1,5 @@
-//! The one thread that writes to an environment. Commits that wait at the same time become one batch of
-//! the journal and share one sync; each is told when it is safe.
+//! The only thread that writes to an environment. Commits that wait at the same time become one
+//! batch of the journal and share one sync; each learns when it is durable.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -16,10 +16,11 @@ use crate::probe::Probed;
 use crate::table::Table;
 use crate::{Doubt, Error, codec, keyspace, snapshot};
 
-/// So much of the journal may be about what is no more when it is closed, and while it is open.
+/// The number of obsolete bytes that the journal may have when it is closed, and while it is open.
 const SLACK: (u64, u64) = (128 << 10, 16 << 20);
 
-/// The thread. It ends, once everything sent before is written, when this is closed or dropped.
+/// The thread. It ends when this is closed or dropped, after writing everything that was submitted
+/// before.
 pub(crate) struct Writer {
     queue: Arc<Queue>,
     thread: Mutex<Option<JoinHandle<Result<(), Error>>>>,
@@ -39,17 +40,17 @@ impl Writer {
         Ok(Self { queue, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Hands a commit over.
+    /// Submits a commit.
     pub(crate) fn submit(&self, writes: Writes) -> Result<Submitted, Error> {
         self.queue.submit(writes)
     }
 
-    /// Whether nothing more is taken.
+    /// Whether no more commits are accepted.
     pub(crate) fn is_closed(&self) -> bool {
         self.queue.is_closed()
     }
 
-    /// Finishes what was handed over and lets go of the environment. Blocks.
+    /// Writes the submitted commits and releases the environment. Blocks.
     pub(crate) fn close(&self) -> Result<(), Error> {
         self.queue.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -63,27 +64,27 @@ impl Drop for Writer {
     }
 }
 
-/// What the thread works with.
+/// The state of the thread.
 pub(crate) struct Writing {
-    /// None until something is recorded.
+    /// `None` until something is recorded.
     journal: Option<Journal>,
     head: Option<Head>,
     shared: Arc<Shared>,
     keys: Arc<Keyring>,
-    /// Whether there is a copy of the data key in the journal.
+    /// Whether the journal has a copy of the data key.
     key_noted: bool,
-    /// Where the journal ended at the start.
+    /// The end of the journal at the start.
     known: Option<Position>,
-    /// Whether the journal goes on whatever its length, because it could not begin anew.
+    /// Whether the journal continues regardless of its length, because it could not be rewritten.
     stay: bool,
-    /// Why nothing is written any more: after a failed sync nobody knows what the disk has.
+    /// Why nothing more is written: after a failed sync, the content of the disk is unknown.
     failed: Option<String>,
     probe: Probed,
     claimed: Claimed,
 }
 
 impl Writing {
-    /// Reads what is in an environment, whatever a crash left.
+    /// Reads the content of an environment, also after a crash.
     pub(crate) fn open(claimed: Claimed, keys: Arc<Keyring>, probe: Probed) -> Result<Self, Error> {
         let folder = claimed.folder();
         let mut table = Table::default();
@@ -106,7 +107,8 @@ impl Writing {
         let known = journal.as_ref().map(Journal::position);
         let copied = noted.is_some_and(|noted| !noted.original);
         if copied && table.get(&doubt_key(&claimed)).is_none() {
-            // The file that tells is written anew with the first commit, so this has to last.
+            // The next commit overwrites the file that reveals the copy, so the doubt must be
+            // recorded.
             table.apply(doubt_key(&claimed), Some(codec::encode_doubt(Doubt::Copied, &keys)?));
         }
         let key_noted = table.get(keyspace::DATA_KEY).is_some();
@@ -139,7 +141,7 @@ impl Writing {
             group.into_iter().map(|job| (job.writes, job.done)).unzip();
         let result = self.write(commits);
         for done in waiting {
-            // Nobody listens any more when a commit was given up; it is written all the same.
+            // A commit that is no longer awaited is written all the same.
             let _ = done.send(result.as_ref().copied().map_err(|(detail, refused)| {
                 let (folder, detail) = (self.claimed.folder().to_owned(), detail.clone());
                 if *refused { Error::Refused { folder, detail } } else { Error::Write { folder, detail } }
@@ -150,7 +152,8 @@ impl Writing {
         }
     }
 
-    /// Writes commits; else says why not, and whether nothing of them was recorded and the next may be.
+    /// Writes commits. The error says why they failed, and whether nothing of them was recorded so
+    /// that later commits may succeed.
     fn write(&mut self, commits: Vec<Writes>) -> Result<(), (String, bool)> {
         if let Some(failed) = &self.failed {
             return Err((format!("an earlier write failed: {failed}"), false));
@@ -183,7 +186,8 @@ impl Writing {
         if !self.key_noted
             && let Some(key) = self.keys.stored().first()
         {
-            // The process that made the key may have been killed before the key's name was durable.
+            // The process that created the key may have been killed before the name of its file was
+            // durable.
             self.claimed.root().settle_names()?;
             entries.push((keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(key))));
             self.key_noted = true;
@@ -209,14 +213,15 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes how far the journal went. Without the note less is found out later, and nothing is lost.
+    /// Notes the end of the journal. Without the note, less damage is detected later, but nothing
+    /// is lost.
     fn note(&self, position: Position) {
         if let Some(Err(error)) = self.head.as_ref().map(|head| head.note(position)) {
             tracing::warn!(error = error.with_cause(), "the end of the state's journal could not be noted");
         }
     }
 
-    /// Begins the journal anew when most of it is about what is no more.
+    /// Rewrites the journal when most of it is obsolete.
     fn tidy(&mut self, slack: u64) {
         let live = self.shared.read().table.tally().bytes;
         if self.stay || !self.journal.as_ref().is_some_and(|journal| journal.has_grown(live, slack)) {
@@ -225,7 +230,7 @@ impl Writing {
         let Err(error) = self.renew() else { return };
         let next = self.journal.as_ref().map(|journal| journal.next(self.claimed.folder()));
         if next.is_some_and(|next| next.exists()) {
-            // Which of the two counts is found out when it is opened again.
+            // The next opening decides which of the two counts.
             self.failed = Some(error.with_cause());
         } else {
             tracing::warn!(error = error.with_cause(), "the state's journal cannot begin anew, and goes on");
@@ -235,7 +240,7 @@ impl Writing {
 
     fn renew(&mut self) -> Result<(), Error> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        // Nobody else changes the table.
+        // No other thread changes the table.
         let renewed = journal.renew(self.claimed.folder(), &self.shared.read().table);
         let position = journal.position();
         self.shared.write().position = Some(position);
@@ -243,7 +248,7 @@ impl Writing {
         renewed
     }
 
-    /// Puts a table in place of what is there, in one step that a crash cannot tear.
+    /// Replaces the content with a table, atomically even in a crash.
     pub(crate) fn replace(&mut self, table: Table) -> Result<(), Error> {
         self.claimed.root().settle_names()?;
         self.shared.write().table = table;
@@ -262,7 +267,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Ends in good order, and gives the environment back.
+    /// Ends properly and releases the environment.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         let written = self.journal.as_ref().map(Journal::position) != self.known;
         if self.failed.is_some() || self.claimed.is_lost() {
@@ -285,7 +290,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Tells the index. What it does not know is found in the journal.
+    /// Updates the index. Whatever it lacks is found in the journal.
     fn publish(&self) {
         let Some(position) = self.journal.as_ref().map(Journal::position) else { return };
         let environment = &self.claimed.place.environment;
@@ -306,7 +311,7 @@ impl Writing {
     }
 }
 
-/// Where it is noted that the state may be older than what is real.
+/// The key of the note that the records may be older than the real state.
 fn doubt_key(claimed: &Claimed) -> Vec<u8> {
     keyspace::prefix(keyspace::Kind::Doubt, &keyspace::place(&claimed.place.environment))
 }

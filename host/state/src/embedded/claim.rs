@@ -36,7 +36,7 @@ impl Held {
 #[async_trait]
 impl Writer for Held {
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
-        // Encoded here, so that commits at the same time are encoded and sealed on as many threads.
+        // Encoded here, so that concurrent commits are encoded and sealed on as many threads.
         let writes = Writes::of(&changes, &self.environment, &self.keys)?;
         match self.writer.submit(writes) {
             Err(Error::Closed) => Err(Error::Lost { environment: self.environment.clone() }),

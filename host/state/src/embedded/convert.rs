@@ -1,8 +1,8 @@
-//! From the folder of an earlier format to the current one.
+//! Converts a folder of an earlier format to the current one.
 //!
-//! The environments are written beside what is there, and get their name; then the format changes, which is
-//! what counts; then what was there before is moved to `stale/`. Whoever is cut off before the format
-//! changed begins anew, and after it goes on.
+//! The environments are written next to the old files and then renamed. Then the format changes,
+//! which completes the conversion. Finally, the old files are moved to `stale/`. An interrupted
+//! conversion starts over if the format has not changed, and continues otherwise.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::probe::Probed;
 use crate::table::Table;
 use crate::{Environment, Error, Holder, KeyProvider};
 
-/// Converts a folder; says what was done, in a sentence, unless another process did it meanwhile.
+/// Converts a folder. Returns a sentence about it, unless another process did it meanwhile.
 pub(super) fn convert(
     root: &Root,
     key: &KeyProvider,
@@ -43,12 +43,12 @@ fn told(root: &Root, format: u32, count: usize) -> String {
     )
 }
 
-/// Moves away what a conversion that was cut off left behind.
+/// Moves away the old files that an interrupted conversion left behind.
 pub(super) fn put_away(root: &Root) -> Result<Option<String>, Error> {
     let current = root.path().join("format").exists() && root.environments().exists();
     if current {
         for old in legacy::left(root.path()) {
-            // Another process may do it at the same time.
+            // Another process may do the same at the same time.
             match files::set_aside(root.path(), &old) {
                 Err(error) if old.exists() => return Err(error),
                 _ => {}
@@ -58,15 +58,15 @@ pub(super) fn put_away(root: &Root) -> Result<Option<String>, Error> {
     Ok(None)
 }
 
-/// Writes a folder of the current format with all entries of an earlier one. The caller has the folder
-/// alone. Says how many environments there are.
+/// Writes a folder of the current format with all entries of an earlier one. The caller has locked
+/// the whole folder. Returns the number of environments.
 pub(super) fn spread(root: &Root, key: &KeyProvider, table: Table, probe: &Probed) -> Result<usize, Error> {
     let table = take_over_key(root, key, table)?;
     let staged = root.path().join("environments.new");
     if staged.exists() {
         fs::remove_dir_all(&staged).map_err(Error::io("remove", &staged))?;
     }
-    // Left by a conversion that was cut off before it counted.
+    // Left by a conversion that was interrupted before it was complete.
     let environments = root.environments();
     if environments.exists() {
         fs::remove_dir_all(&environments).map_err(Error::io("remove", &environments))?;
@@ -97,10 +97,11 @@ fn write(folder: &Path, environment: &Environment, table: &Table, probe: &Probed
     files::sync_folder(&place.folder)
 }
 
-/// Puts the data key where it is kept now, and seals with it what version 1 had sealed with the key itself.
+/// Moves the data key to its current place, and seals with it the entries that version 1 had sealed
+/// with the key itself.
 fn take_over_key(root: &Root, key: &KeyProvider, table: Table) -> Result<Table, Error> {
     let Some(stored) = stored_key(&table)? else { return Ok(table) };
-    // A wrong key is refused before anything changes.
+    // A wrong key is rejected before anything changes.
     let keys = Keyring::with(key, &root.vault(), vec![stored.clone()])?;
     if stored.sealed.is_some() {
         drop(keys);
@@ -119,7 +120,7 @@ fn take_over_key(root: &Root, key: &KeyProvider, table: Table) -> Result<Table, 
     Ok(sealed)
 }
 
-/// What a table of an earlier format says about its key.
+/// The key in a table of an earlier format.
 pub(super) fn stored_key(table: &Table) -> Result<Option<SealedKey>, Error> {
     if let Some(key) = table.get(keyspace::DATA_KEY) {
         return codec::decode_key(key).map(Some);
@@ -149,7 +150,7 @@ fn by_environment(table: Table) -> Vec<(Environment, Table)> {
                 }
                 environments.push((environment, table));
             }
-            // Its name was never stored: somebody closed an environment in which nothing was deployed.
+            // Its name was never stored: an environment without deployments was closed.
             None => tracing::warn!("a note that an empty environment is closed could not be converted"),
         }
     }

@@ -1,4 +1,4 @@
-//! The embedded store: a folder, no server (SPEC §10).
+//! The embedded store: a folder without a server (SPEC §10).
 
 mod claim;
 mod convert;
@@ -32,18 +32,18 @@ use crate::{
 /// How to open a store.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// Where the key comes from.
+    /// The source of the key.
     pub key: KeyProvider,
-    /// What others are told while all of the store is changed.
+    /// The name that others see while the whole store is locked.
     pub holder: Holder,
-    /// How long to wait for another process to be done; not at all with zero.
+    /// How long to wait for another process; zero does not wait.
     pub wait: Duration,
-    /// Is told of places where a crash is worth a test.
+    /// Is called at places where a crash is worth a test.
     pub probe: Option<Probe>,
 }
 
-/// The store in a folder: for each environment a journal and a lock. Opening it takes no lock, and neither
-/// does reading.
+/// The store in a folder: a journal and a lock for each environment. Neither opening nor reading
+/// takes a lock.
 #[derive(Clone)]
 pub struct EmbeddedStore(Arc<Inner>);
 
@@ -54,43 +54,44 @@ struct Inner {
     holder: Holder,
     probe: Probed,
     open: Mutex<Option<Open>>,
-    /// What was done without being asked for, in a sentence.
+    /// What opening the store changed on its own, in a sentence.
     note: Option<String>,
 }
 
-/// What somebody wants to read of an environment.
+/// The part of an environment to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     All,
-    /// All but the records.
+    /// Everything except the records.
     NoRecords,
 }
 
-/// Where an environment is read from.
+/// The source to read an environment from.
 enum Source<'a> {
-    /// What this process writes.
+    /// The table that this process writes.
     Held(&'a Table),
-    /// Its journal, for as long as this read takes.
+    /// The journal, for the duration of this read.
     Journal(&'a mut Reading),
 }
 
-/// What is open of it.
+/// The open parts of the store.
 #[derive(Default)]
 struct Open {
-    /// The environments that are locked by this process.
+    /// The environments that this process has locked.
     held: HashMap<Environment, Weak<Held>>,
-    /// What was read last of one that is not, so that reading on costs only what is new.
+    /// The environment that was read last, unless it is locked, so that reading it again costs only
+    /// the new frames.
     read: Option<(Environment, Reading)>,
 }
 
 impl EmbeddedStore {
-    /// Opens the store in a folder. Makes nothing where there is none; converts what an earlier version
-    /// wrote, for which it waits up to [`OpenOptions::wait`] for other processes. Blocks.
+    /// Opens the store in a folder. Creates nothing if there is none. Converts the files of an
+    /// earlier version, waiting up to [`OpenOptions::wait`] for other processes. Blocks.
     ///
     /// # Errors
-    /// [`Error::Newer`] when a newer version wrote it, [`Error::WrongKey`] and its kin when the key does not
-    /// fit, [`Error::Busy`] when another process has it while it is to be converted, [`Error::Corrupt`] or
-    /// [`Error::Io`] when it cannot be read.
+    /// [`Error::Newer`] if a newer version wrote it; [`Error::WrongKey`] and related errors if the
+    /// key does not fit; [`Error::Busy`] if another process uses a folder that must be converted;
+    /// [`Error::Corrupt`] or [`Error::Io`] if it cannot be read.
     pub fn open(folder: &Path, options: OpenOptions) -> Result<Self, Error> {
         let OpenOptions { key, holder, wait, probe } = options;
         let (root, probe) = (Root::at(folder), Probed(probe));
@@ -103,26 +104,25 @@ impl EmbeddedStore {
         Ok(Self(Arc::new(Inner { root, keys, wait, holder, probe, open, note })))
     }
 
-    /// What was done when the store was opened that nobody asked for, in a sentence, so that the caller can
-    /// say so.
+    /// What opening the store changed on its own, in a sentence for the caller to show.
     pub fn note(&self) -> Option<&str> {
         self.0.note.as_deref()
     }
 
-    /// The public half of the key that secrets are sealed for (`age1…`); none where there is no key
+    /// The public half of the key that secrets are sealed for (`age1…`); `None` if there is no key
     /// yet.
     pub fn public_recipient(&self) -> Option<String> {
         self.0.keys.recipient()
     }
 
-    /// Where a key was made since the store was opened, so that the caller can say so once, with
-    /// a word on backing it up.
+    /// The file of a key that was created since the store was opened, so that the caller can show
+    /// it once, with advice to back it up.
     pub fn generated_key(&self) -> Option<PathBuf> {
         self.0.keys.made()
     }
 
-    /// Runs what reads an environment, but for its records, on a thread of its own. Nothing is read where nothing
-    /// was recorded.
+    /// Runs code that reads an environment without its records, on a separate thread. Returns the
+    /// default if nothing was recorded.
     async fn read<T: Default + Send + 'static>(
         &self,
         environment: &Environment,
@@ -144,7 +144,7 @@ impl Inner {
         open.as_mut().map(call).ok_or(Error::Closed)
     }
 
-    /// Reads an environment. Tells the caller whether the files are copies.
+    /// Reads an environment. Tells the closure whether the files are copies.
     fn read<T: Default>(
         &self,
         environment: &Environment,
@@ -157,14 +157,14 @@ impl Inner {
         })
     }
 
-    /// Reads an environment from where it is.
+    /// Reads an environment from its current source.
     fn read_from<T: Default>(
         &self,
         environment: &Environment,
         part: Part,
         call: impl Fn(Source<'_>, &Keyring) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        // A lock that was given up may live on in somebody's hands.
+        // A lock that was released may still be referenced.
         let held = self.with(|open| open.held.get(environment).and_then(Weak::upgrade))?;
         if let Some(held) = held.filter(|held| !held.is_lost()) {
             return call(Source::Held(&held.shared().read().table), &self.keys);
@@ -179,14 +179,14 @@ impl Inner {
             result = call(Source::Journal(&mut reading), &self.keys);
         }
         if part == Part::All {
-            // Who has read the records seldom reads them again, and they take the most memory.
+            // The records are seldom read twice, and they take the most memory.
             drop(reading.take_records());
         }
         self.with(|open| open.read = Some((environment.clone(), reading)))?;
         result
     }
 
-    /// The journal of an environment, as it is now.
+    /// The journal of an environment in its current state.
     fn reading(&self, environment: &Environment, part: Part) -> Result<Option<Reading>, Error> {
         let place = self.root.place(environment);
         let last = self.with(|open| open.read.take())?;
@@ -203,7 +203,8 @@ impl Inner {
         self.with(|open| open.read = None)?;
         self.settle_rotation()?;
         let claimed = Claimed::take(&self.root, environment, holder, self.wait, &self.probe)?;
-        // Others may have changed the key, and cannot while the environment is ours.
+        // Other processes may have changed the key before, but cannot while the environment is
+        // locked.
         self.keys.refresh()?;
         let writing = Writing::open(claimed, self.keys.clone(), self.probe.clone())?;
         let held = Arc::new(Held::new(writing, environment.clone(), self.keys.clone())?);
@@ -214,13 +215,13 @@ impl Inner {
         Ok(Lock::new(environment.clone(), held))
     }
 
-    /// Every environment that has a folder, sorted by URN prefix.
+    /// Every environment with a folder, sorted by URN prefix.
     fn places(&self) -> Result<Vec<Place>, Error> {
         let mut places = Vec::new();
         for folder in self.root.folders()? {
             match Place::read(&self.root, &folder) {
                 Some(place) if place.is_there() => places.push(place),
-                // Taken just now by somebody who has recorded nothing yet.
+                // Another process has just locked it and recorded nothing yet.
                 Some(_) => {}
                 None if crate::disk::journal::newest(&folder)?.is_none() => {}
                 None => {
@@ -250,13 +251,14 @@ impl Inner {
         Ok(found)
     }
 
-    /// An environment, and who holds it. None where nothing of it is left.
+    /// An environment and its holder. `None` if nothing of it is left.
     fn known(&self, place: &Place, indexed: &index::Summaries) -> Result<Option<Known>, Error> {
         let known = self.summary(place, indexed)?;
         Ok(known.map(|known| Known { holder: place.holder().map(|holder| *holder), ..known }))
     }
 
-    /// An environment: as the index has it, where that has the last of it, else from its journal.
+    /// The summary of an environment: from the index if that is current, otherwise from the
+    /// journal.
     fn summary(&self, place: &Place, indexed: &index::Summaries) -> Result<Option<Known>, Error> {
         if let Some((_, known)) = self.noted(place, indexed) {
             return Ok(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
@@ -270,17 +272,18 @@ impl Inner {
         })
     }
 
-    /// An environment as the index has it, and as of where, where that is the last of it.
+    /// The summary and its position in the index, if they are current.
     fn noted(&self, place: &Place, indexed: &index::Summaries) -> Option<(Position, Known)> {
         let noted = crate::disk::head::read(&place.folder).map(|noted| noted.position)?;
         let (position, summary) = indexed.get(crate::keyspace::place(&place.environment).as_slice())?;
-        // What a killed process has written and not noted counts, too.
+        // Frames that a killed process wrote without noting them count too.
         let is_last = noted == *position && crate::disk::journal::is_closed_at(&place.folder, &noted);
         let known = is_last.then(|| codec::decode_known(summary, &self.keys).ok())??;
         Some((*position, known))
     }
 
-    /// The installations of all environments. Where the index has the last of one, its journal is not read.
+    /// The installations of all environments. Reads the journal of an environment only if the index
+    /// is outdated.
     fn listings(&self) -> Result<Vec<Listing>, Error> {
         let (indexed, listed) = index::listed(&self.root).unwrap_or_default();
         let mut all = Vec::new();
@@ -370,7 +373,7 @@ impl Store for EmbeddedStore {
         let (inner, plain) = (Arc::clone(&self.0), Zeroizing::new(plain.to_vec()));
         let seal = move || {
             inner.with(|_| ())?;
-            // Nobody changes the key meanwhile.
+            // No process changes the key meanwhile.
             let _shared = inner.root.share(inner.wait)?;
             inner.root.establish(&inner.probe)?;
             inner.keys.refresh()?;
@@ -426,7 +429,7 @@ impl Store for EmbeddedStore {
     }
 }
 
-/// Runs what blocks on a thread of its own: whose runtime it is, if any, is not ours to know.
+/// Runs blocking code on a separate thread, since the caller's runtime, if any, is unknown.
 async fn blocking<T: Send + 'static>(
     name: &str,
     call: impl FnOnce() -> T + Send + 'static,

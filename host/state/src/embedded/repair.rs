@@ -1,7 +1,8 @@
-//! `purlin state repair`: is everything whole, and what can be saved where it is not.
+//! `purlin state repair`: checks the state for damage and saves what can be saved.
 //!
-//! Looking writes nothing. A repair writes what is whole beside what is broken, and only then puts it in its
-//! place; a copy of what was broken stays in `stale/`. So it can be cut off at any point and begun again.
+//! A check writes nothing. A repair writes the intact data next to the damaged file, and only then
+//! replaces it; a copy of the damaged file stays in `stale/`. A repair can therefore be interrupted
+//! at any point and started again.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -22,18 +23,18 @@ use crate::table::Table;
 use crate::{Doubt, Error, codec};
 
 impl EmbeddedStore {
-    /// Looks whether the store in a folder is whole: its format, its key, its journals, and whether
-    /// everything in them reads. Writes nothing, and may be done while others write. Blocks.
+    /// Checks the store in a folder for damage: its format, its key, its journals and all entries.
+    /// Writes nothing, and may run while others write. Blocks.
     ///
     /// # Errors
-    /// [`Error::Newer`] when a newer version wrote it, [`Error::Io`] when it cannot be read at all. Damage
-    /// is no error, but in the report.
+    /// [`Error::Newer`] if a newer version wrote it, [`Error::Io`] if it cannot be read at all.
+    /// Damage is not an error but part of the report.
     pub fn verify(folder: &Path, options: &OpenOptions) -> Result<Report, Error> {
         let root = Root::at(folder);
         let mut report = Report::default();
         match format_of(&root, &mut report)? {
             Found::Nothing => {}
-            // Nobody reads what version 1 kept without sled, which writes wherever it is opened.
+            // The data of version 1 is only in sled, which writes even when it is only opened.
             Found::Older(1) => report.older = Some(1),
             Found::Older(format) => {
                 report.older = Some(format);
@@ -58,13 +59,14 @@ impl EmbeddedStore {
         Ok(report)
     }
 
-    /// The same, and puts right what is wrong: each environment is made again from what is whole, and what
-    /// reads no more is left out, by name. Where something was lost, the next run reads the resources before
-    /// it plans. Copies of the old files are kept in `stale/`. Blocks.
+    /// Like [`EmbeddedStore::verify`], but repairs the damage: each damaged environment is rebuilt
+    /// from its intact data, and unreadable entries are dropped and reported. If something was
+    /// lost, the next run reads the resources before it plans. Copies of the old files are kept in
+    /// `stale/`. Blocks.
     ///
     /// # Errors
-    /// As [`EmbeddedStore::verify`]; [`Error::Busy`] when somebody writes, [`Error::Corrupt`] when nothing
-    /// of an environment can be read, and when the disk fails.
+    /// Like [`EmbeddedStore::verify`]; [`Error::Busy`] if another process writes,
+    /// [`Error::Corrupt`] if nothing of an environment can be read; and if the disk fails.
     pub fn repair(folder: &Path, options: &OpenOptions) -> Result<Report, Error> {
         let (root, probe) = (Root::at(folder), Probed(options.probe.clone()));
         let _alone = root.alone(&options.holder, options.wait)?;
@@ -96,14 +98,14 @@ impl EmbeddedStore {
     }
 }
 
-/// The format of a folder; one that is lost is told by what is there.
+/// The format of a folder. If its note is lost, the files show it.
 fn format_of(root: &Root, report: &mut Report) -> Result<Found, Error> {
     let found = match root.look() {
         Err(Error::Corrupt { .. }) if root.environments().exists() => Found::Current,
         Err(Error::Corrupt { .. }) if root.path().join("journal").exists() => Found::Older(4),
         Err(Error::Corrupt { .. }) => Found::Older(1),
         Ok(Found::Current) if !root.path().join("format").exists() => Found::Current,
-        // An earlier version may have been cut off after it had moved everything away.
+        // An earlier version may have been interrupted after it had moved everything away.
         Ok(Found::Nothing) if root.path().join("stale").join("journal").exists() => Found::Older(4),
         found => return found,
     };
@@ -111,7 +113,7 @@ fn format_of(root: &Root, report: &mut Report) -> Result<Found, Error> {
     Ok(found)
 }
 
-/// The keys, or a word on what cannot be checked without.
+/// The keys, or a finding about what cannot be checked without them.
 fn keys(
     options: &OpenOptions,
     root: &Root,
@@ -119,14 +121,14 @@ fn keys(
     report: &mut Report,
 ) -> Option<Keyring> {
     let keys = stored.and_then(|stored| match stored.is_empty() {
-        // Nothing is sealed, so any will do.
+        // Nothing is sealed, so any key will do.
         true => Ok(Keyring::in_memory()),
         false => Keyring::with(&options.key, &root.vault(), stored),
     });
     keys.map_err(|error| report.findings.push(format!("what is sealed was not looked at: {error}"))).ok()
 }
 
-/// The data keys: those of their file, or where that is lost, the copies in the journals.
+/// The data keys from their file or, if that is lost, from the copies in the journals.
 fn stored_keys(root: &Root, report: &mut Report) -> Result<Vec<SealedKey>, Error> {
     match vault::read(&root.vault()) {
         Ok(stored) if !stored.is_empty() => return Ok(stored),
@@ -147,14 +149,14 @@ fn copies_of_keys(root: &Root) -> Result<Vec<SealedKey>, Error> {
         let copy = saved.table.get(keyspace::DATA_KEY).and_then(|copy| codec::decode_key(copy).ok());
         copies.extend(copy.filter(|copy| !copies.contains(copy)));
     }
-    // Of a rotation that was cut off only those of one owner can be used together.
+    // After an interrupted rotation, only the keys of one owner can be used together.
     if let Some(last) = copies.last().map(|copy| copy.recipient.clone()) {
         copies.retain(|copy| copy.recipient == last);
     }
     Ok(copies)
 }
 
-/// Writes the file with the data keys again where it is lost.
+/// Restores the file with the data keys if it is lost.
 fn repair_keys(root: &Root, probe: &Probed, report: &mut Report) -> Result<(), Error> {
     let there = vault::read(&root.vault());
     if there.as_ref().is_ok_and(|stored| !stored.is_empty()) {
@@ -172,7 +174,7 @@ fn repair_keys(root: &Root, probe: &Probed, report: &mut Report) -> Result<(), E
     }
 }
 
-/// Puts right a folder of an earlier format, which is the current one then.
+/// Repairs a folder of an earlier format, and converts it to the current one.
 fn repair_older(
     root: &Root,
     format: u32,
@@ -181,7 +183,8 @@ fn repair_older(
 ) -> Result<(), Error> {
     let path = root.path();
     let moved = path.join("stale");
-    // Where an earlier version was cut off after it had moved everything away, it lies there.
+    // If an earlier version was interrupted after it had moved everything away, the files are
+    // there.
     let from = if legacy::left(path).is_empty() && !legacy::left(&moved).is_empty() { &moved } else { path };
     let found = legacy::salvage(from, format)?;
     report.findings.extend(found.findings);
@@ -207,7 +210,7 @@ fn repair_older(
 }
 
 fn unreadable(folder: &Path, report: &Report) -> Error {
-    // An empty state would say that nothing exists.
+    // An empty state would claim that no resources exist.
     let detail = format!(
         "nothing in it can be read ({}), so it is left as it is; bring back a copy of the folder",
         report.findings.join("; ")
@@ -215,7 +218,7 @@ fn unreadable(folder: &Path, report: &Report) -> Error {
     Error::Corrupt { folder: folder.into(), detail }
 }
 
-/// Makes an environment again from what is whole of it, where not all is.
+/// Rebuilds a damaged environment from its intact data.
 fn repair_environment(
     root: &Root,
     folder: &Path,
@@ -240,7 +243,8 @@ fn repair_environment(
         let keys = if own.lost.is_empty() { None } else { keys };
         write(root, folder, &mut saved, (keys, probe))?;
     } else if let Some(end) = saved.end.filter(|_| head::read(folder).is_none()) {
-        // A crash may leave none, so that is no damage; without it, a later one would not be noticed.
+        // A crash can cause this, so it is not damage. But without the file, later damage would go
+        // unnoticed.
         Head::open(folder)?.note(end)?;
     }
     if Place::read(root, folder).is_none() && saved.read {
@@ -254,7 +258,7 @@ fn repair_environment(
     Ok(())
 }
 
-/// Writes an environment in place of what is there. With `keys` it is noted that something was lost.
+/// Replaces the content of an environment. With `keys`, notes that something was lost.
 fn write(
     root: &Root,
     folder: &Path,
@@ -262,7 +266,7 @@ fn write(
     (keys, probe): (Option<&Keyring>, &Probed),
 ) -> Result<(), Error> {
     let Saved { table, generation, .. } = saved;
-    // Where nothing is left, only the folder says which environment it was.
+    // If nothing else is left, only the folder still names the environment.
     let place = Place::read(root, folder);
     let place = place.or_else(|| environment_of(table).map(|environment| root.place(&environment)));
     if let (Some(place), Some(keys)) = (place, keys) {
@@ -274,12 +278,13 @@ fn write(
     probe.at("repair: before the end of the new journal is noted");
     Head::open(folder)?.note(journal.position())?;
     probe.at("repair: after the end of the new journal is noted");
-    // The newest one counts, whether or not the older are still there.
+    // The newest one counts, even if the older ones still exist.
     journal::find(folder).map(drop)
 }
 
-/// Writes down again which environment a folder is, and gives it its name. Where nothing of it says so, no
-/// resource and no deployment is recorded in it, and it is put aside: with it nobody could list the others.
+/// Restores the name of an environment's folder. If nothing in it names the environment, it
+/// contains no resources and no deployments, and is moved away, since the other environments could
+/// not be listed otherwise.
 fn name_again(root: &Root, folder: &Path, table: &Table, report: &mut Report) -> Result<(), Error> {
     let Some(environment) = environment_of(table) else {
         report.lost.push(format!("the name of the environment in `{}`", folder.display()));
@@ -305,7 +310,7 @@ fn name_again(root: &Root, folder: &Path, table: &Table, report: &mut Report) ->
     place.describe()
 }
 
-/// Keeps a copy of a file in `stale/`, durable before anything takes the place of the file.
+/// Keeps a copy of a file in `stale/`, durable before the file is replaced.
 fn keep_copy(folder: &Path, file: &Path) -> Result<PathBuf, Error> {
     let stale = match file.parent().and_then(Path::file_name) {
         Some(name) if name == "journal" => folder.join("stale").join("journal"),

@@ -1,4 +1,4 @@
-//! A new key for everything.
+//! Rotates the key of the whole store.
 
 use std::path::Path;
 
@@ -13,16 +13,17 @@ use crate::table::Table;
 use crate::{Error, codec, keyspace};
 
 impl EmbeddedStore {
-    /// Seals everything anew, with a new key. Whenever it is cut off, either the old key opens all of the
-    /// state or the new one does. Gives the public half of the new key. What [`crate::Store::seal`] sealed
-    /// before does not open any more.
+    /// Seals everything again with a new key. If this is interrupted at any point, either the old
+    /// or the new key opens the whole state. Returns the public half of the new key. Bytes that
+    /// [`crate::Store::seal`] sealed before can no longer be opened.
     ///
-    /// Where the key lies in a file, the file follows, with the key given or one that is made. Where
-    /// it comes from elsewhere, the new one has to be given.
+    /// If the key is in a file, the file gets the given key or a new one. If the key comes from
+    /// elsewhere, the new one must be given.
     ///
     /// # Errors
-    /// [`Error::Busy`] while anybody writes, [`Error::KeyInvalid`] when what is given is no key,
-    /// [`Error::Damaged`] when something does not open with the old one, and when the disk fails.
+    /// [`Error::Busy`] while another process writes; [`Error::KeyInvalid`] if the given key is not
+    /// a key; [`Error::Damaged`] if an entry cannot be opened with the old key; and if the disk
+    /// fails.
     pub async fn rotate_key(&self, new: Option<SecretString>) -> Result<String, Error> {
         let inner = std::sync::Arc::clone(&self.0);
         blocking("purlin-state-rotate", move || inner.rotate(new.as_ref())).await?
@@ -37,7 +38,7 @@ impl Inner {
         let _alone = self.root.alone(&self.holder, self.wait)?;
         self.keys.refresh()?;
         self.finish_rotation()?;
-        // What does not open now would be lost with the old key.
+        // Entries that cannot be opened now would be lost with the old key.
         for folder in self.root.folders()? {
             if let Some((_, path)) = journal::newest(&folder)? {
                 let reading = journal::Reading::of(&folder, &path)?;
@@ -49,8 +50,8 @@ impl Inner {
         Ok(name)
     }
 
-    /// Goes on with a rotation that was cut off. Where that cannot be done now, everything opens all the
-    /// same.
+    /// Continues an interrupted rotation. If that is not possible now, everything can be opened all
+    /// the same.
     pub(super) fn settle_rotation(&self) -> Result<(), Error> {
         self.keys.refresh()?;
         if !self.keys.is_rotating() {
@@ -66,7 +67,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Ends what a rotation began. The caller has the store alone.
+    /// Completes a rotation. The caller has locked the whole store.
     fn finish_rotation(&self) -> Result<(), Error> {
         self.keys.take_place(&self.probe)?;
         if self.keys.stored().is_empty() {
@@ -83,7 +84,8 @@ impl Inner {
         self.keys.finish_rotation(&self.probe)
     }
 
-    /// Seals an environment again, unless it is sealed with the newest key; says whether it did.
+    /// Seals an environment again, unless it is already sealed with the newest key. Returns whether
+    /// it did.
     fn reseal(&self, folder: &Path) -> Result<bool, Error> {
         let Some((_, path)) = journal::find(folder)? else { return Ok(false) };
         let mut table = Table::default();
@@ -100,8 +102,8 @@ impl Inner {
     }
 }
 
-/// The same entries, all of them sealed with the newest data key: also what was written before there was a
-/// key, and by versions that sealed less.
+/// The entries, all sealed with the newest data key, including those that were written before there
+/// was a key, and by versions that sealed less.
 fn resealed(table: &Table, keys: &Keyring) -> Result<Table, Error> {
     let mut result = Table::default();
     for (at, value) in table.iter().filter(|(at, _)| *at != keyspace::DATA_KEY) {

@@ -1,4 +1,4 @@
-//! What can be read of an environment's files, whole or not.
+//! Reads the files of an environment as far as possible.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,25 +8,25 @@ use crate::disk::{Place, Root, head};
 use crate::table::Table;
 use crate::{Error, codec, keyspace};
 
-/// What is left of an environment.
+/// The readable data of an environment.
 #[derive(Default)]
 pub(super) struct Saved {
     pub(super) findings: Vec<String>,
     pub(super) lost: Vec<String>,
     pub(super) table: Table,
-    /// The newest generation that any file has.
+    /// The newest generation of all files.
     pub(super) generation: u64,
-    /// The file that it was read from, where that is not whole or not in its place.
+    /// The file that was read, if it is damaged or in the wrong place.
     pub(super) broken: Option<PathBuf>,
     /// Whether anything could be read.
     pub(super) read: bool,
-    /// Where the journal ends, where it is whole.
+    /// The end of the journal, if it is intact.
     pub(super) end: Option<Position>,
 }
 
-/// Reads an environment as far as it reads. Writes nothing.
+/// Reads an environment as far as possible. Writes nothing.
 pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
-    // Before the journal, which may grow meanwhile.
+    // Read before the journal, which may grow meanwhile.
     let noted = head::read(folder).map(|noted| noted.position);
     let mut saved = Saved::default();
     let path = match journal::newest(folder)? {
@@ -69,7 +69,7 @@ pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
             let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
             let generation = saved.generation;
             let (id, number) = rescue(&bytes, &mut saved);
-            // Where the header is lost, the name of the file is all that says which journal it was.
+            // If the header is lost, only the file name identifies the journal.
             let same =
                 noted.is_some_and(|noted| id.map_or(generation == noted.generation, |id| id == noted.id));
             let reached = |noted: Position| {
@@ -81,7 +81,7 @@ pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
             saved.broken = Some(path);
         }
     }
-    // What is written next is the newest there ever was.
+    // The next journal must get a higher generation than any before.
     saved.generation = saved.generation.max(noted.map_or(0, |noted| noted.generation));
     if Place::read(root, folder).is_none() && saved.read {
         saved.findings.push(format!("nothing says which environment `{}` is", folder.display()));
@@ -89,7 +89,7 @@ pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
     Ok(saved)
 }
 
-/// A journal that another process may be in the midst of writing makes sense when it is read again.
+/// A journal that another process is writing becomes valid when it is read again.
 fn whole(folder: &Path, path: &Path) -> Result<Reading, Error> {
     for _ in 0..4 {
         match Reading::of(folder, path) {
@@ -100,7 +100,7 @@ fn whole(folder: &Path, path: &Path) -> Result<Reading, Error> {
     Reading::of(folder, path)
 }
 
-/// What a journal lacks that was written once, where one of the same id went up to `noted`.
+/// The changes that a journal lacks, if the same journal once went up to `noted`.
 fn since(same: bool, noted: u64, number: u64) -> String {
     match noted.checked_sub(number) {
         Some(missing @ 1..) if same => format!("the last {missing} batches of changes"),
@@ -108,8 +108,8 @@ fn since(same: bool, noted: u64, number: u64) -> String {
     }
 }
 
-/// Puts together what is left of a journal that is damaged, and gives the id of its header, where that is whole,
-/// and the number of its last batch.
+/// Combines the remains of a damaged journal. Returns the id in its header, if that is intact, and
+/// the number of its last batch.
 fn rescue(bytes: &[u8], saved: &mut Saved) -> (Option<[u8; 16]>, u64) {
     let found = journal::rescue(bytes);
     let id = found.header.map(|(_, id)| id);

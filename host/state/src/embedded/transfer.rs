@@ -12,7 +12,7 @@ impl Inner {
         let owner = match recipient {
             Some(text) => Owner::parse(text)?,
             None => {
-                // The first export makes the key of a state that has none.
+                // The first export creates the key of a state without one.
                 let _shared = self.root.share(self.wait)?;
                 self.root.establish(&self.probe)?;
                 self.keys.data()?;

@@ -1,21 +1,21 @@
-//! The bytes of a journal. Everything read is checked before it is believed.
+//! The byte format of a journal. All input is verified before it is used.
 //!
 //! ```text
 //! header   magic, 8 │ format, 4 │ generation, 8 │ id, 16 │ CRC-32 of these, 4
 //! frame    length, 4 │ CRC-32 of the rest of the frame and the length, 4
 //!          │ CRC of the frame before, 4 │ kind, 4 │ number, 8 │ payload
-//! payload  of entries: what to do, 1 │ key │ value, for each
+//! payload  of entries: for each, operation, 1 │ key │ value
 //! ```
 //!
-//! A frame proves itself, and names the one before it: frames of different histories do not fit
-//! together. Numbers are little-endian.
+//! A frame has its own checksum and names the checksum of its predecessor, so frames of different
+//! histories do not fit together. Numbers are little-endian.
 
 use crate::codec::wire::{Reader, put_bytes};
 use crate::packed;
 use crate::table::{Entry, Tally};
 
 pub(super) const MAGIC: &[u8; 8] = b"PURLINJ\n";
-/// The format of journals that is written, and the newest that is read.
+/// The format of journals that is written, and the newest one that can be read.
 pub(super) const FORMAT: u32 = 1;
 pub(super) const HEADER: usize = 40;
 pub(super) const FRAME: usize = 24;
@@ -25,19 +25,19 @@ pub(super) const LONGEST: usize = 1 << 30;
 const REMOVE: u8 = 0;
 const PUT: u8 = 1;
 
-/// What a frame is for.
+/// The purpose of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Kind {
-    /// Entries that were there when the journal was begun.
+    /// The entries that existed when the journal was begun.
     Base = 0x4553_4142,
-    /// The same, compressed (LZ4 behind the length of what it was).
+    /// The same, compressed: the original length, then LZ4.
     Packed = 0x4b43_4150,
-    /// The end of these, with their tally.
+    /// The end of these entries, with their tally.
     End = 0x0044_4e45,
     /// A batch of changes.
     Changes = 0x5347_4843,
-    /// The store was closed in good order.
+    /// The store was closed properly.
     Closed = 0x4553_4c43,
 }
 
@@ -49,12 +49,12 @@ impl Kind {
     }
 }
 
-/// What a journal begins with.
+/// The header of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) format: u32,
     pub(super) generation: u64,
-    /// Random: no two journals have the same.
+    /// A random id, unique to this journal.
     pub(super) id: [u8; 16],
 }
 
@@ -71,7 +71,7 @@ impl Header {
         (bytes, check)
     }
 
-    /// Reads a header and its checksum. A newer format is given back as it is.
+    /// Reads a header and its checksum. A header of a newer format is returned unchecked.
     pub(super) fn parse(bytes: &[u8]) -> Option<(Self, u32)> {
         let (magic, rest) = bytes.split_first_chunk::<8>()?;
         let (format, rest) = rest.split_first_chunk()?;
@@ -91,7 +91,7 @@ impl Header {
     }
 }
 
-/// What stands before a payload.
+/// The head of a frame, which precedes its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) length: usize,
@@ -102,7 +102,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Reads the head of a frame; `None` where there is none.
+    /// Reads the head of a frame; `None` if there is none.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let (length, rest) = bytes.split_first_chunk()?;
         let (check, rest) = rest.split_first_chunk()?;
@@ -119,7 +119,7 @@ impl Head {
         })
     }
 
-    /// Whether the frame with these bytes, head and payload, is whole.
+    /// Whether a frame with this head and payload is complete.
     pub(super) fn proves(self, head: &[u8], payload: &[u8]) -> bool {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(head.get(..4).unwrap_or_default());
@@ -129,14 +129,14 @@ impl Head {
     }
 }
 
-/// Room for the head of a frame, to be filled in by [`seal`] once the payload stands behind it.
+/// Reserves space for the head of a frame, which [`seal`] fills in once the payload follows it.
 pub(super) fn begin(frame: &mut Vec<u8>) -> usize {
     let at = frame.len();
     frame.extend_from_slice(&[0; FRAME]);
     at
 }
 
-/// Fills in the head of the frame that begins at a place; gives its checksum. `None` where the
+/// Fills in the head of the frame that begins at a position. Returns its checksum; `None` if the
 /// payload is too long.
 pub(super) fn seal(frame: &mut [u8], at: usize, kind: Kind, before: u32, number: u64) -> Option<u32> {
     let (head, payload) = frame.get_mut(at..)?.split_at_mut_checked(FRAME)?;
@@ -154,7 +154,7 @@ pub(super) fn seal(frame: &mut [u8], at: usize, kind: Kind, before: u32, number:
     Some(check)
 }
 
-/// Compresses the payload of the frame that begins at a place.
+/// Compresses the payload of the frame that begins at a position.
 pub(super) fn pack(frame: &mut Vec<u8>, at: usize) {
     if let Some(payload) = frame.get(at + FRAME..) {
         let packed = packed::pack(payload);
@@ -175,12 +175,12 @@ pub(super) fn put_entry(payload: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>)
 /// An entry within a payload.
 pub(super) type EntryOf<'a> = (&'a [u8], Option<&'a [u8]>);
 
-/// An entry, as it is without its payload.
+/// An entry with its own memory.
 pub(super) fn owned((key, value): EntryOf<'_>) -> Entry {
     (key.to_vec(), value.map(<[u8]>::to_vec))
 }
 
-/// Reads entries until there is none; the last is `None` where it makes no sense.
+/// Reads the entries of a payload. An invalid entry is returned as `None` and ends the iteration.
 pub(super) fn entries(payload: &[u8]) -> impl Iterator<Item = Option<EntryOf<'_>>> {
     let mut reader = Reader::new(payload);
     let mut broken = false;

@@ -1,9 +1,9 @@
-//! The journal: what makes a change durable, and what everything can be rebuilt from.
+//! The journal. It makes changes durable, and everything can be rebuilt from it.
 //!
-//! One file in `journal/`, named by its generation. It begins with everything that was there when it
-//! was begun, and grows by a frame a batch. When most of it is about what is no more, the next
-//! generation is written beside it and takes its place. Whoever reads it while another process writes
-//! sees its whole frames. Knows entries, not what they mean.
+//! The journal is one file in `journal/`, named after its generation. It begins with all entries
+//! that existed when it was begun, and grows by one frame per batch. When most of it is obsolete,
+//! the next generation is written next to it and replaces it. A process that reads it while another
+//! one writes sees only complete frames. This module knows entries, but not their meaning.
 
 mod frame;
 mod read;
@@ -22,13 +22,13 @@ use crate::Error;
 use crate::probe::Probed;
 use crate::table::{Entry, Table};
 
-/// A base is written in frames of about this many bytes.
+/// The approximate size of the frames of a base, in bytes.
 const BASE_FRAME: usize = 256 << 10;
-/// Zeros are written in advance, so that a sync need not change what the file system knows about
-/// the file: at least and at most so many at once.
+/// Zeros are written ahead, so that a sync need not update the file's metadata: at least and at
+/// most this many bytes at once.
 const AHEAD: (u64, u64) = (64 << 10, 1 << 20);
 
-/// A place in a history: which journal, and how far.
+/// A position in a history: a journal and a frame in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) generation: u64,
@@ -38,13 +38,13 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// Its 36 bytes.
+    /// Encodes the position in 36 bytes.
     pub(crate) fn to_bytes(self) -> Vec<u8> {
         let Self { generation, id, number, check } = self;
         [&generation.to_le_bytes()[..], &id, &number.to_le_bytes(), &check.to_le_bytes()].concat()
     }
 
-    /// Reads one from the front of bytes, and gives the rest.
+    /// Reads a position from the front of bytes, and returns the rest.
     pub(crate) fn split(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (generation, rest) = bytes.split_first_chunk()?;
         let (id, rest) = rest.split_first_chunk()?;
@@ -60,24 +60,24 @@ impl Position {
     }
 }
 
-/// A journal that is open at its end.
+/// A journal that is open for appending.
 pub(crate) struct Journal {
     file: File,
     path: PathBuf,
     header: Header,
     number: u64,
     check: u32,
-    /// Bytes that hold frames.
+    /// The length of the frames, in bytes.
     length: u64,
-    /// Bytes of the file.
+    /// The length of the file, in bytes.
     allocated: u64,
-    /// Whether it was found closed in good order.
+    /// Whether it was closed properly before.
     closed: bool,
     probe: Probed,
     frame: Vec<u8>,
 }
 
-/// The folder of journals in a store's folder.
+/// The folder of journals in an environment's folder.
 pub(crate) fn folder_in(folder: &Path) -> PathBuf {
     folder.join("journal")
 }
@@ -91,7 +91,7 @@ fn file_in(folder: &Path, generation: u64) -> PathBuf {
 struct Files {
     /// By generation, the oldest first.
     journals: Vec<(u64, PathBuf)>,
-    /// What was begun and never got its name.
+    /// Files that were never completed.
     unfinished: Vec<PathBuf>,
 }
 
@@ -116,13 +116,12 @@ fn list(folder: &Path) -> Result<Files, Error> {
     Ok(files)
 }
 
-/// The journal of an environment: generation and path of the newest; none where there is none.
+/// The newest journal of an environment, as generation and path; `None` if there is none.
 pub(crate) fn newest(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
     Ok(list(folder)?.journals.pop())
 }
 
-/// The same for who writes. What was left of older ones, and of newer ones that were never finished, is
-/// removed.
+/// The same for a writer. Also removes older journals, and newer ones that were never completed.
 pub(crate) fn find(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
     let mut files = list(folder)?;
     let newest = files.journals.pop();
@@ -132,7 +131,7 @@ pub(crate) fn find(folder: &Path) -> Result<Option<(u64, PathBuf)>, Error> {
     Ok(newest)
 }
 
-/// Whether a journal was closed in good order at a place, so that nothing stands behind that.
+/// Whether a journal was closed properly at a position, so that nothing follows it.
 pub(crate) fn is_closed_at(folder: &Path, position: &Position) -> bool {
     let last = || {
         let (generation, path) = newest(folder).ok()??;
@@ -147,7 +146,7 @@ pub(crate) fn is_closed_at(folder: &Path, position: &Position) -> bool {
     })
 }
 
-/// Syncs the journals of an environment and their names, whoever wrote them.
+/// Syncs the journals of an environment and their names, whichever process wrote them.
 pub(crate) fn settle(folder: &Path) -> Result<(), Error> {
     let journals = list(folder)?.journals;
     for (_, path) in &journals {
@@ -158,7 +157,7 @@ pub(crate) fn settle(folder: &Path) -> Result<(), Error> {
 }
 
 impl Journal {
-    /// Opens the journal of a store and reads it into an empty table.
+    /// Opens an existing journal and reads it into an empty table.
     pub(crate) fn open(
         folder: &Path,
         path: PathBuf,
@@ -189,22 +188,22 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Where the next generation will be.
+    /// The path of the next generation.
     pub(super) fn next(&self, folder: &Path) -> PathBuf {
         file_in(folder, self.header.generation + 1)
     }
 
-    /// Writes the next generation with all of a table, in place of this one.
+    /// Writes all entries of a table as the next generation, which replaces this one.
     pub(crate) fn renew(&mut self, folder: &Path, table: &Table) -> Result<(), Error> {
         let next = Self::write(folder, self.header.generation + 1, table, self.probe.clone())?;
         let old = std::mem::replace(self, next);
-        // The newest one counts, whether or not the older is still there.
+        // The newest one counts, even if the older one still exists.
         fs::remove_file(&old.path).map_err(Error::io("remove", &old.path))?;
         self.probe.at("journal: after the old one is removed");
         Ok(())
     }
 
-    /// Writes a journal of a generation with all of a table; it is there as a whole or not at all.
+    /// Atomically writes a journal of a generation with all entries of a table.
     pub(crate) fn write(folder: &Path, generation: u64, table: &Table, probe: Probed) -> Result<Self, Error> {
         let path = file_in(folder, generation);
         let folder = folder_in(folder);
@@ -266,7 +265,7 @@ impl Journal {
         })
     }
 
-    /// The file.
+    /// The path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -276,19 +275,20 @@ impl Journal {
         Position { generation, id, number: self.number, check: self.check }
     }
 
-    /// Whether it was found closed in good order.
+    /// Whether it was closed properly before.
     pub(super) fn was_closed(&self) -> bool {
         self.closed
     }
 
-    /// Whether most of it is about what is no more; `slack` bytes of that are nothing to speak of.
+    /// Whether most of the journal is obsolete, apart from `slack` bytes.
     pub(super) fn has_grown(&self, live: u64, slack: u64) -> bool {
         self.length > live.saturating_mul(3) / 2 + slack
     }
 
     /// Appends a batch and makes it durable.
     ///
-    /// [`Error::Refused`] when there was no room for it: nothing of it is in the journal, which goes on.
+    /// [`Error::Refused`] if there was no space for it: nothing of the batch is in the journal,
+    /// which can continue.
     pub(super) fn append(&mut self, entries: &[Entry]) -> Result<(), Error> {
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
@@ -300,7 +300,7 @@ impl Journal {
         self.probe.at("journal: before a batch is written");
         let (length, before, number) = (self.length, self.check, self.number);
         if let Err(error) = self.put(&frame, check) {
-            // What is not whole at the end counts for nothing, but nothing may come behind it.
+            // An incomplete frame at the end is ignored, but nothing may follow it.
             (self.length, self.check, self.number) = (length, before, number);
             return match self.cut() {
                 Ok(()) => Err(error.into_refused()),
@@ -316,9 +316,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Notes that the store was closed, so that damage to the last batch can be told from what a
-    /// crash leaves. The note is durable before `head` counts it: after a power cut `head` must not be
-    /// ahead of the journal.
+    /// Notes that the store was closed, so that damage to the last batch can be distinguished from
+    /// the effect of a crash. The note is durable before `head` includes it, since `head` must not
+    /// be ahead of the journal after a power failure.
     pub(crate) fn close(&mut self) -> Result<(), Error> {
         let mut frame = Vec::new();
         let at = frame::begin(&mut frame);
@@ -336,7 +336,7 @@ impl Journal {
             let end = self.length + frame.len() as u64;
             if end > self.allocated {
                 let ahead = self.length.clamp(AHEAD.0, AHEAD.1);
-                // Where there is no room for it, it is only slower.
+                // If there is no space for it, the journal is only slower.
                 self.allocated = match self.file.write_all(&vec![0; ahead as usize]) {
                     Ok(()) => end + ahead,
                     Err(_) => end,

@@ -1,4 +1,4 @@
-//! A journal that is read and not written, whether or not another process writes it meanwhile.
+//! Reads a journal that another process may be writing.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -13,9 +13,9 @@ use crate::disk::head;
 use crate::keyspace::Kind;
 use crate::table::{Entries, Table};
 
-/// How often to look again at what makes no sense: the process that writes may be in the midst of it.
+/// The number of attempts to read invalid data, since the writing process may not have finished it.
 const LOOKS: usize = 5;
-/// How long to wait in between.
+/// The pause between attempts.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A journal as far as it was read.
@@ -24,21 +24,22 @@ pub(crate) struct Reading {
     path: PathBuf,
     end: End,
     pub(crate) table: Table,
-    /// Whether the files are those that were written last, and no copy of them.
+    /// Whether the files are the original ones and not copies.
     pub(crate) original: bool,
-    /// Whether the table has the records.
+    /// Whether the table still contains the records.
     pub(crate) has_records: bool,
 }
 
 impl Reading {
-    /// Reads the journal of an environment; none where nothing was recorded.
+    /// Reads the journal of an environment; `None` if nothing was recorded.
     pub(crate) fn open(folder: &Path) -> Result<Option<Self>, Error> {
         patiently(|| {
             let noted = head::read(folder);
             let Some((_, path)) = newest(folder)? else {
                 return if noted.is_some() { Err(missing(folder)) } else { Ok(None) };
             };
-            // Where the next generation takes its place just now, this is not found, and looked for again.
+            // If the next generation is just replacing it, the file is not found, and the caller
+            // tries again.
             let mut reading = Self::of(folder, &path)?;
             if let Some(noted) = noted {
                 reached(folder, &path, noted.position, reading.position())?;
@@ -48,18 +49,20 @@ impl Reading {
         })
     }
 
-    /// Takes out the stored records, which are most of it. Whoever wants them again has to open the journal again.
+    /// Takes the records out of the table, most of which they are. To get them again, the journal
+    /// must be opened again.
     pub(crate) fn take_records(&mut self) -> Entries {
         self.has_records = false;
         self.table.take(Kind::Record as u8)
     }
 
-    /// Reads what was written since; `false` where it has to be read anew.
+    /// Reads the frames that were written since; returns `false` if the journal must be opened
+    /// again.
     pub(crate) fn go_on(&mut self, folder: &Path) -> Result<bool, Error> {
         if newest(folder)?.is_none_or(|(_, path)| path != self.path) {
             return Ok(false);
         }
-        // A frame that is in the midst of being written is read the next time.
+        // A frame that is still being written is read the next time.
         match scan::go_on(&self.file, self.end, &mut self.table) {
             Ok(end) => {
                 self.end = end;
@@ -72,7 +75,7 @@ impl Reading {
         }
     }
 
-    /// Reads a journal, whatever is noted of it elsewhere; `folder` is what messages are about.
+    /// Reads a journal regardless of other notes about it. Messages name `folder`.
     pub(crate) fn of(folder: &Path, path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(Error::io("open", path))?;
         let mut table = Table::of_frames();
@@ -80,7 +83,7 @@ impl Reading {
         Ok(Self { file, path: path.to_owned(), end, table, original: true, has_records: true })
     }
 
-    /// Whether it was closed in good order.
+    /// Whether it was closed properly.
     pub(crate) fn was_closed(&self) -> bool {
         self.end.closed && !self.end.torn
     }
@@ -91,13 +94,13 @@ impl Reading {
     }
 }
 
-/// What to say of an environment that had a journal once.
+/// The error for an environment whose journal has disappeared.
 pub(crate) fn missing(folder: &Path) -> Error {
     let detail = "its journal is missing; put back a copy, or see `purlin state repair`";
     Error::Corrupt { folder: folder.into(), detail: detail.into() }
 }
 
-/// Whether a journal has all that was noted of it.
+/// Checks that a journal reaches the position that was noted.
 pub(crate) fn reached(folder: &Path, path: &Path, noted: Position, here: Position) -> Result<(), Error> {
     let same = noted.id == here.id;
     let fits = if same { here.number >= noted.number } else { here.generation > noted.generation };
@@ -119,12 +122,13 @@ pub(crate) fn reached(folder: &Path, path: &Path, noted: Position, here: Positio
     Err(Error::Corrupt { folder: folder.into(), detail })
 }
 
-/// Tries again where what was read makes no sense.
+/// Repeats a read that found invalid data.
 pub(crate) fn patiently<T>(mut read: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     for _ in 1..LOOKS {
         match read() {
             Err(Error::Corrupt { .. }) => sleep(PAUSE),
-            // The next generation took its place, or the process that writes cut off what it had reserved.
+            // The next generation replaced the file, or the writing process truncated the reserved
+            // space.
             Err(Error::Io { source, .. })
                 if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) => {}
             result => return result,

@@ -1,34 +1,34 @@
-//! What can be saved of a journal that is damaged.
+//! Recovers the readable parts of a damaged journal.
 
 use super::frame::{self, FRAME, HEADER, Head, Header, Kind, LONGEST};
 use super::scan::whole_frame;
 use crate::packed;
 use crate::table::{Entry, Table};
 
-/// What was found in the bytes of a journal.
+/// The recovered parts of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct Rescue {
-    /// Its generation and id, where the header is whole.
+    /// Its generation and id, if the header is intact.
     pub(crate) header: Option<(u64, [u8; 16])>,
-    /// Whether what it began with is whole.
+    /// Whether its base is intact.
     pub(crate) base: bool,
-    /// Frames and what is left of them, in order.
+    /// The frames and the remains of damaged ones, in order.
     pub(crate) parts: Vec<Part>,
 }
 
-/// A frame, or what is between two that are whole.
+/// A frame, or the bytes between two intact frames.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// Number of the last frame that belongs here.
+    /// The number of the last frame in this part.
     pub(crate) last: u64,
-    /// What can be read.
+    /// The readable entries.
     pub(crate) entries: Vec<Entry>,
-    /// Where the damage is, if this is damaged.
+    /// The position of the damage, if this part is damaged.
     pub(crate) broken: Option<u64>,
 }
 
-/// Takes the bytes of a journal apart. What is not whole at the very end is left out: a crash
-/// leaves such, and nobody was told that it is there.
+/// Splits the bytes of a journal. An incomplete frame at the very end is ignored: a crash can leave
+/// one, and it was never acknowledged.
 pub(crate) fn rescue(bytes: &[u8]) -> Rescue {
     let header = Header::parse(bytes).map(|(header, _)| (header.generation, header.id));
     let mut found = Rescue { header, ..Rescue::default() };
@@ -38,7 +38,7 @@ pub(crate) fn rescue(bytes: &[u8]) -> Rescue {
         let Some((head, payload)) = whole(rest) else {
             let Some(next) = whole_frame(rest, last) else { break };
             let behind = rest.get(next..).and_then(Head::parse).map_or(last, |head| head.number);
-            // As if its head were the only thing that is wrong.
+            // Reads the entries as if only the frame's head were damaged.
             let entries = rest
                 .get(FRAME..next)
                 .map(|payload| frame::entries(payload).flatten().map(frame::owned).collect());

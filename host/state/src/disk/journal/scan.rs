@@ -1,8 +1,8 @@
-//! Reading a journal from its beginning to where it ends, and telling an end from damage.
+//! Reads a journal from its beginning, and distinguishes its end from damage.
 //!
-//! What a crash leaves is at most one frame that is not whole, at the very end: each frame is
-//! synced before the next is written. So a frame that is not whole with a whole one behind it was
-//! not left by a crash, and nobody may work from what is before it.
+//! A crash leaves at most one incomplete frame, at the very end, since each frame is synced before
+//! the next one is written. An incomplete frame that is followed by a complete one is therefore
+//! damage, and the entries before it must not be used.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -15,26 +15,26 @@ use crate::Error;
 use crate::packed;
 use crate::table::Table;
 
-/// Where a journal ends.
+/// The end of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
     pub(super) header: Header,
-    /// Number of the last frame.
+    /// The number of the last frame.
     pub(super) number: u64,
     /// Its checksum.
     pub(super) check: u32,
-    /// Bytes up to its end.
+    /// The position after it, in bytes.
     pub(super) length: u64,
-    /// Whether something follows that is to be cut off.
+    /// Whether incomplete data follows, which must be cut off.
     pub(super) torn: bool,
-    /// Whether the store was closed in good order.
+    /// Whether the store was closed properly.
     pub(super) closed: bool,
-    /// Bytes up to the end of the base.
+    /// The position after the base, in bytes.
     pub(super) base: u64,
 }
 
-/// The most that a file holds behind its last whole frame, in bytes: one frame that a crash cut off,
-/// and zeros that were written in advance.
+/// The maximum length after the last complete frame, in bytes: one frame that a crash cut off, and
+/// zeros that were written ahead.
 const MOST_BEHIND: u64 = LONGEST as u64 + (2 << 20);
 
 /// Why a journal cannot be read.
@@ -52,7 +52,7 @@ impl From<std::io::Error> for Fault {
 }
 
 impl Fault {
-    /// What to tell people.
+    /// The error for users.
     pub(super) fn into_error(self, folder: &Path, path: &Path) -> Error {
         match self {
             Self::Io(source) => Error::io("read", path)(source),
@@ -77,7 +77,7 @@ pub(super) fn scan(file: &File, table: &mut Table) -> Result<End, Fault> {
     go_on(file, end, table)
 }
 
-/// Reads what a journal says about itself.
+/// Reads the header of a journal.
 fn begin(file: &File) -> Result<End, Fault> {
     let size = file.metadata()?.len();
     let mut reader = file;
@@ -95,7 +95,7 @@ fn begin(file: &File) -> Result<End, Fault> {
     Ok(End { header, number: 0, check, length: HEADER as u64, torn: false, closed: false, base: 0 })
 }
 
-/// Reads on from where a journal ended, into the table of all before.
+/// Continues reading after an earlier end of a journal, into the table with everything before.
 pub(super) fn go_on(file: &File, mut end: End, table: &mut Table) -> Result<End, Fault> {
     let mut looked_again = None;
     loop {
@@ -104,15 +104,15 @@ pub(super) fn go_on(file: &File, mut end: End, table: &mut Table) -> Result<End,
         if !end.torn || whole_frame(&behind, end.number).is_none() {
             return Ok(end);
         }
-        // Who writes a journal may have been writing the frame when it was read; with a whole one behind it, it
-        // is written by now. One that is damaged stays so.
+        // Another process may have been writing the frame when it was read. Since a complete frame
+        // follows, it must be complete by now. A damaged frame stays damaged.
         if looked_again.replace(end.number) == Some(end.number) {
             return Err(Fault::Damaged { at: end.length, detail: "a frame is damaged" });
         }
     }
 }
 
-/// Reads on up to the first frame that is not whole. Returns what is there in its place.
+/// Reads up to the first incomplete frame. Returns the bytes found in its place.
 fn read_on(file: &File, end: &mut End, table: &mut Table) -> Result<Vec<u8>, Fault> {
     let size = file.metadata()?.len();
     let damaged = |at, detail| Err(Fault::Damaged { at, detail });
@@ -139,8 +139,8 @@ fn read_on(file: &File, end: &mut End, table: &mut Table) -> Result<Vec<u8>, Fau
     if end.base == 0 {
         return damaged(end.length, "what the journal begins with is not whole");
     }
-    // Zeros were written in advance; anything else was cut off by a crash, or is damage. A file can
-    // be far longer than what it takes on the disk.
+    // Zeros were written ahead; anything else was cut off by a crash, or is damage. A sparse file
+    // can be far longer than its size on the disk.
     if size - end.length > MOST_BEHIND {
         return damaged(end.length, "the file is longer than anything that is written to it");
     }
@@ -148,7 +148,7 @@ fn read_on(file: &File, end: &mut End, table: &mut Table) -> Result<Vec<u8>, Fau
     Ok(behind_zeros(&mut reader)?)
 }
 
-/// What a reader still has, but for the zeros before it; a frame may begin with some.
+/// The remaining bytes without leading zeros; a frame may begin with zeros.
 fn behind_zeros(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
     let mut zeros = 0usize;
     loop {
@@ -170,7 +170,7 @@ fn behind_zeros(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// The next frame, if it is whole.
+/// The next frame, if it is complete.
 fn next(reader: &mut impl Read, left: u64, payload: &mut Vec<u8>) -> Result<Option<Head>, Fault> {
     let mut bytes = [0; FRAME];
     if left < FRAME as u64 {
@@ -195,8 +195,8 @@ fn take(kind: Kind, payload: &mut Vec<u8>, after_base: bool, table: &mut Table) 
             }
             Ok(())
         }
-        // A table that is only read lets go of the frames of the base as its records are taken out of it, and a
-        // frame is one piece of memory.
+        // A table that is only read frees the frames of the base as its records are taken out, and
+        // each frame is one piece of memory.
         Kind::Base if !after_base && table.shares_frames() => {
             let payload = Bytes::from(std::mem::take(payload));
             for entry in frame::entries(&payload) {
@@ -229,7 +229,7 @@ fn take(kind: Kind, payload: &mut Vec<u8>, after_base: bool, table: &mut Table) 
     }
 }
 
-/// Looks for a whole frame with a number after this one; says where it begins.
+/// Finds a complete frame with a number after this one. Returns its position.
 pub(super) fn whole_frame(bytes: &[u8], after: u64) -> Option<usize> {
     let most = after.saturating_add((bytes.len() / FRAME) as u64 + 1);
     (0..bytes.len().saturating_sub(FRAME - 1)).find(|at| {

@@ -1,21 +1,21 @@
-//! How large values were cut to pieces in sled.
+//! How earlier formats split large values in sled.
 //!
 //! ```text
-//! key                                                  a value, or how long it is
+//! key                                                  a value, or its length
 //! c │ digest of that key, 16 bytes │ number, 4 bytes    a piece of a long value
-//! p                                                    how much of the journal is in here
+//! p                                                    the journal position that the index contains
 //! ```
 
 use sha2::{Digest, Sha256};
 
-/// Where it says how much of the journal is in the index.
+/// The key of the journal position that the index contains.
 pub(super) const POSITION: u8 = b'p';
-/// What the keys of pieces begin with.
+/// The prefix of the keys of pieces.
 pub(super) const PIECES: u8 = b'c';
 
-/// A value that is the record itself.
+/// The tag of a complete value.
 const WHOLE: u8 = 0;
-/// A value that says how long the record is, which lies in pieces.
+/// The tag of a length, whose value is stored in pieces.
 const CUT: u8 = 1;
 
 /// The key of a piece of the value under a key.
@@ -28,11 +28,11 @@ pub(super) fn piece(key: &[u8], number: u32) -> Vec<u8> {
     key
 }
 
-/// How a record is stored.
+/// How a value is stored.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stored<'a> {
     Whole(&'a [u8]),
-    /// In pieces, this many bytes.
+    /// In pieces, with this total length in bytes.
     Cut(u32),
 }
 

@@ -1,4 +1,4 @@
-//! The index as the formats before the fifth kept it: every entry, in sled.
+//! The index of the formats before version 5: every entry, in sled.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use crate::disk::index;
 use crate::table::{Table, Tally};
 use crate::{Error, keyspace};
 
-/// So many entries are read at once.
+/// The number of entries that are read at once.
 const AT_ONCE: usize = 1000;
 
-/// How far a journal was in the index: its id and the number of its last frame.
+/// The journal position that the index contains: the journal's id and the number of the last frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct There {
     pub(super) id: [u8; 16],
@@ -23,13 +23,13 @@ pub(super) struct There {
 }
 
 impl There {
-    /// Whether that is where a journal ends.
+    /// Whether a journal ends at this position.
     pub(super) fn is(self, position: crate::disk::journal::Position) -> bool {
         (self.id, self.number, self.check) == (position.id, position.number, position.check)
     }
 }
 
-/// The index, open.
+/// The open index.
 pub(super) struct Index {
     db: Db,
     path: PathBuf,
@@ -41,7 +41,7 @@ pub(super) fn folder_in(folder: &Path) -> PathBuf {
 }
 
 impl Index {
-    /// Opens sled in a folder that is ours.
+    /// Opens sled in a folder that this process has locked.
     pub(super) fn open(folder: &Path) -> Result<Self, Error> {
         let path = folder_in(folder);
         Ok(Self { db: index::open(&Root::at(folder), &path)?, path })
@@ -51,14 +51,14 @@ impl Index {
         guarded(&self.path, call)
     }
 
-    /// How much of which journal is in it, and the tally of its entries then; none where it is
-    /// nothing whole.
+    /// The journal position in the index, and the tally of its entries at that position; `None` if
+    /// it is incomplete.
     pub(super) fn position(&self) -> Result<Option<(There, Tally)>, Error> {
         let value = self.guarded(|| self.db.get([cut::POSITION]))?;
         Ok(value.and_then(|value| read_position(&value)))
     }
 
-    /// Every entry, put together.
+    /// Reads every entry, with its pieces joined.
     pub(super) fn entries(&self, take: &mut dyn FnMut(Vec<u8>, Vec<u8>)) -> Result<(), Error> {
         let mut entries = self.db.iter();
         loop {
@@ -70,7 +70,7 @@ impl Index {
                 if matches!(key.first(), Some(&(cut::PIECES | cut::POSITION))) {
                     continue;
                 }
-                // Version 1 kept this one as it is.
+                // Version 1 stored this entry without a tag.
                 let whole = if &*key == keyspace::RECIPIENT && value.starts_with(b"age1") {
                     value.to_vec()
                 } else {
@@ -81,7 +81,7 @@ impl Index {
         }
     }
 
-    /// The entries as a table, if they are all that they should be.
+    /// The entries as a table, if they match their tally.
     pub(super) fn table(&self) -> Result<Option<(Table, There)>, Error> {
         let Some((position, tally)) = self.position()? else { return Ok(None) };
         let mut table = Table::default();
@@ -89,7 +89,7 @@ impl Index {
         Ok(Some((table, position)).filter(|(table, _)| table.tally() == tally))
     }
 
-    /// Puts a value together; `key` is what it lies under.
+    /// Joins the pieces of the value under `key`.
     fn assemble(&self, key: &[u8], value: &[u8], name: &str) -> Result<Vec<u8>, Error> {
         let damaged = |detail: &str| Error::Damaged { name: name.into(), detail: detail.into() };
         let length = match Stored::from_value(value) {

@@ -1,5 +1,5 @@
-//! Folders of the formats before the fifth: one journal for all environments, and in sled the same by key.
-//! They are read, and never written.
+//! Reads folders of the formats before version 5, which had one journal for all environments and
+//! the same entries by key in sled. These formats are no longer written.
 
 mod cut;
 mod index;
@@ -12,10 +12,10 @@ use super::journal::{self, Reading};
 use crate::Error;
 use crate::table::Table;
 
-/// What such a folder holds besides its key.
+/// The contents of such a folder, besides its key.
 pub(crate) const PARTS: [&str; 2] = ["journal", "sled"];
 
-/// Reads all entries of a folder that is ours alone.
+/// Reads all entries of a folder that this process has locked.
 pub(crate) fn read(folder: &Path, format: u32) -> Result<Table, Error> {
     let corrupt = |detail: &str| Error::Corrupt { folder: folder.into(), detail: detail.into() };
     if format == 1 {
@@ -30,7 +30,7 @@ pub(crate) fn read(folder: &Path, format: u32) -> Result<Table, Error> {
     if journal.was_closed() || !index::folder_in(folder).join("db").exists() {
         return Ok(journal.table);
     }
-    // A journal that lost its end is behind the index, which never is in front of it otherwise.
+    // The index is ahead of the journal only if the journal lost its end.
     let Ok(index) = index::Index::open(folder) else { return Ok(journal.table) };
     let here = journal.position();
     let ahead = index
@@ -45,7 +45,7 @@ pub(crate) fn read(folder: &Path, format: u32) -> Result<Table, Error> {
     }
 }
 
-/// The files that such a folder leaves once it is converted.
+/// The old files that remain in a folder after its conversion.
 pub(crate) fn left(folder: &Path) -> Vec<PathBuf> {
     PARTS.into_iter().map(|part| folder.join(part)).filter(|path| path.exists()).collect()
 }

@@ -1,5 +1,5 @@
-//! What can be saved of a folder of an earlier format that is damaged: what is whole in its journal or in
-//! its index.
+//! Recovers the readable parts of a damaged folder of an earlier format, from its journal or its
+//! index.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,16 +10,16 @@ use crate::disk::journal::{self, Part, Position, Reading};
 use crate::table::{Table, Tally};
 use crate::{Error, codec, keyspace};
 
-/// What was found.
+/// The recovered data.
 #[derive(Debug, Default)]
 pub(crate) struct Salvaged {
-    /// What is wrong.
+    /// The damage that was found.
     pub(crate) findings: Vec<String>,
-    /// What could not be saved, by name where there is one.
+    /// The data that could not be recovered, by name if there is one.
     pub(crate) lost: Vec<String>,
-    /// The entries.
+    /// The recovered entries.
     pub(crate) table: Table,
-    /// Whether anything could be read at all.
+    /// Whether anything could be read.
     pub(crate) read: bool,
 }
 
@@ -29,7 +29,7 @@ impl Salvaged {
     }
 }
 
-/// Reads journal and index of a folder of a format, as far as they read.
+/// Reads the journal and the index of a folder as far as possible.
 pub(crate) fn salvage(folder: &Path, format: u32) -> Result<Salvaged, Error> {
     let mut report = Salvaged::default();
     let indexed = read_index(folder, &mut report);
@@ -37,23 +37,23 @@ pub(crate) fn salvage(folder: &Path, format: u32) -> Result<Salvaged, Error> {
     Ok(report)
 }
 
-/// Reads the journal of such a folder, as far as it reads. The index is left alone, since sled writes
-/// wherever it is opened.
+/// Reads the journal of such a folder as far as possible. Does not open the index, since sled
+/// writes even when it is only opened.
 pub(crate) fn look_at_journal(folder: &Path) -> Result<Salvaged, Error> {
     let mut report = Salvaged::default();
     look(folder, false, None, &mut report)?;
     Ok(report)
 }
 
-/// What the index says, where it can be read.
+/// The content of the index, if it can be read.
 struct Indexed {
     table: Table,
     position: Option<There>,
-    /// Whether it has all that it had when it noted its position.
+    /// Whether its entries match the tally of its position.
     whole: bool,
 }
 
-/// Reads journal and index.
+/// Reads the journal and the index.
 fn look(
     folder: &Path,
     only_index: bool,
@@ -110,7 +110,7 @@ fn read_index(folder: &Path, report: &mut Salvaged) -> Option<Indexed> {
     };
     match read() {
         Ok(indexed) => {
-            // sled takes some of what makes no sense for an empty database.
+            // sled mistakes some invalid files for an empty database.
             report.read |= indexed.position.is_some() || indexed.table.tally().count > 0;
             Some(indexed)
         }
@@ -121,7 +121,7 @@ fn read_index(folder: &Path, report: &mut Salvaged) -> Option<Indexed> {
     }
 }
 
-/// The index may be behind the journal; but where it is not, it has to be the same.
+/// The index may be behind the journal, but at the same position it must have the same entries.
 fn compare(table: &Table, position: Position, indexed: Option<&Indexed>, report: &mut Salvaged) {
     let Some(indexed) = indexed else { return };
     if indexed.position.is_some() && !indexed.whole {
@@ -137,12 +137,12 @@ fn is_ahead(indexed: &Indexed, here: Position) -> bool {
     indexed.position.is_some_and(|there| there.id == here.id && there.number > here.number)
 }
 
-/// What a journal that lost its end and an index that is ahead of it know together.
+/// The combined entries of a journal that lost its end and an index that is ahead of it.
 fn join(mut journal: Table, indexed: Indexed, report: &mut Salvaged) -> Table {
     if indexed.whole {
         return indexed.table;
     }
-    // Deleted since, or lost from the index.
+    // Either deleted since, or lost from the index.
     for (key, _) in journal.iter().filter(|(key, _)| indexed.table.get(key).is_none()) {
         report.lost.push(format!("perhaps changes of {}", keyspace::describe(key, None)));
     }
@@ -153,11 +153,11 @@ fn join(mut journal: Table, indexed: Indexed, report: &mut Salvaged) -> Table {
     journal
 }
 
-/// Puts together what is left of a journal that is damaged and of the index.
+/// Combines the remains of a damaged journal with the index.
 fn save(bytes: &[u8], indexed: Option<Indexed>, report: &mut Salvaged) {
     let found = journal::rescue(bytes);
     let id = found.header.map(|(_, id)| id);
-    // Up to where the index has everything.
+    // The index is complete up to this frame.
     let mut covered = 0;
     let mut doubtful = BTreeMap::new();
     let mut table = Table::default();
@@ -168,7 +168,8 @@ fn save(bytes: &[u8], indexed: Option<Indexed>, report: &mut Salvaged) {
                 covered = position.number;
                 table = indexed.table;
             }
-            // It is of another time: better than nothing, where the journal does not say otherwise.
+            // The index is from another time. It is better than nothing if the journal's base is
+            // lost.
             _ if !found.base => {
                 doubtful =
                     indexed.table.iter().map(|(key, value)| (key.to_vec(), Tally::of(key, value))).collect();
