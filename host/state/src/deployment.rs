@@ -23,7 +23,7 @@ pub struct Deployment {
     /// Its id, unique within the environment.
     pub id: Arc<str>,
     /// Its number within the environment, from 1. A store assigns the next number to an entry with
-    /// 0.
+    /// the number zero.
     pub number: u64,
     /// The user and the command that ran it, and when it began.
     pub holder: Holder,

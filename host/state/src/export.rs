@@ -1,7 +1,8 @@
 //! An environment on its way to a file or to another store.
 //!
-//! An export is a copy of all that is recorded in one environment, encrypted with a data key of its own. Stores
-//! make and take exports; what a file of `purlin state export` contains is one, as a journal.
+//! An export is a copy of everything that is recorded in one environment, encrypted with its own
+//! data key. Stores create and import exports; `purlin state export` writes one to a file, in the
+//! form of a journal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +18,11 @@ use crate::{Doubt, Environment, Error, codec};
 
 const FOREIGN: &str = "`purlin state export` did not write this file, or the file is incomplete";
 
-/// A copy of all that is recorded in an environment, its history included, encrypted for one key.
+/// A copy of everything that is recorded in an environment, including its history, encrypted for
+/// one key.
 pub struct Export {
     environment: Environment,
-    /// What messages call it.
+    /// The name for messages.
     name: String,
     /// The entries, sealed with the data key.
     table: Table,
@@ -29,7 +31,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// Copies the entries of an environment, which `keys` open, for an owner.
+    /// Copies the entries of an environment, which `keys` can open, for an owner.
     pub(crate) fn of<'t>(
         environment: &Environment,
         entries: impl Iterator<Item = (&'t [u8], &'t [u8])>,
@@ -47,29 +49,30 @@ impl Export {
         Ok(Self { environment: environment.clone(), name: environment.to_string(), table, key })
     }
 
-    /// Which environment it is of.
+    /// The environment of the export.
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// How many resources are in it, old copies included.
+    /// The number of resources, including old copies.
     pub fn records(&self) -> usize {
         self.table.range(&keyspace::all(Kind::Record)).count()
     }
 
-    /// Checks that the key of a store opens it.
+    /// Checks that the key of a store opens the export.
     ///
     /// # Errors
-    /// [`Error::WrongKey`] when it is encrypted for another key.
+    /// [`Error::WrongKey`] if it is encrypted for another key.
     pub(crate) fn check_key(&self, keys: &Keyring) -> Result<(), Error> {
         keys.reading(vec![self.key.clone()]).map(drop)
     }
 
-    /// The entries, sealed with `keys` of another store. With `doubt`, the next run reads all resources before it
-    /// plans.
+    /// The entries, sealed with `keys` of another store. With `doubt`, the next run reads all
+    /// resources before it plans.
     ///
     /// # Errors
-    /// [`Error::WrongKey`] when the export is encrypted for another key than that of `keys`, and [`Error::Damaged`].
+    /// [`Error::WrongKey`] if the export is encrypted for another key than that of `keys`, and
+    /// [`Error::Damaged`].
     pub(crate) fn entries(&self, keys: &Keyring, doubt: Option<Doubt>) -> Result<Table, Error> {
         let old = keys.reading(vec![self.key.clone()])?;
         let place = keyspace::place(&self.environment);
@@ -88,16 +91,16 @@ impl Export {
         Ok(table)
     }
 
-    /// Writes it to a file that does not exist yet. Blocks.
+    /// Writes the export to a new file. Blocks.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file exists already or cannot be written.
+    /// [`Error::Io`] if the file exists or cannot be written.
     pub fn write(mut self, file: &Path) -> Result<(), Error> {
         if file.symlink_metadata().is_ok() {
             return Err(Error::io("write", file)(std::io::ErrorKind::AlreadyExists.into()));
         }
         self.table.apply(keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(&self.key)));
-        // Written beside it first, so that the file is never incomplete.
+        // Written next to the file first, so that the file is never incomplete.
         let folder = files::folder_of(file);
         let beside = folder_beside(folder)?;
         let written = Journal::write(&beside, 1, &self.table, Probed::default()).and_then(|mut journal| {
@@ -109,10 +112,11 @@ impl Export {
         written
     }
 
-    /// Reads one from a file. Blocks.
+    /// Reads an export from a file. Blocks.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when [`Self::write`] did not write the file, or it is incomplete, and [`Error::Io`].
+    /// [`Error::Damaged`] if [`Self::write`] did not write the file or the file is incomplete, and
+    /// [`Error::Io`].
     pub fn read(file: &Path) -> Result<Self, Error> {
         let name = file.display().to_string();
         let damaged = |detail: &str| Error::Damaged { name: name.clone(), detail: detail.into() };
@@ -139,18 +143,19 @@ impl Export {
     }
 }
 
-/// What to do with what is recorded already, and with what is imported.
+/// How an import treats the existing and the imported records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// Replace what is recorded in the environment.
+    /// Replace the existing records of the environment.
     pub replace: bool,
-    /// The export is as old as it may be: resources may have changed since. The next run reads all of them before
-    /// it plans.
+    /// The export may be old, so resources may have changed since. The next run reads all of them
+    /// before it plans.
     pub is_old: bool,
 }
 
 impl ImportOptions {
-    /// Keeps an environment closed that is closed now, if what is imported is a file: who closed it had a reason.
+    /// Keeps a closed environment closed if the import comes from a file, since there was a reason
+    /// to close it.
     pub(crate) fn keep_closed(self, environment: &Environment, now: &Table, table: &mut Table) {
         let key = keyspace::prefix(Kind::Hold, &keyspace::place(environment));
         if let Some(hold) = now.get(&key).filter(|_| self.is_old && table.get(&key).is_none()) {
@@ -162,7 +167,7 @@ impl ImportOptions {
         self.is_old.then_some(Doubt::Copied)
     }
 
-    /// Rejects an import that would replace records without being told to.
+    /// Rejects an import that would replace records without `replace`.
     pub(crate) fn check(self, environment: &Environment, records: usize) -> Result<(), Error> {
         match records > 0 && !self.replace {
             true => Err(Error::Exists { environment: environment.clone(), records }),

@@ -1,37 +1,37 @@
-//! What is about to be done: written down before a driver is called, so that a crash leaves a
-//! trace of what may have happened (SPEC §10).
+//! Intents: the record of a call that is written before the driver is called, so that a crash
+//! leaves a trace of what may have happened (SPEC §10).
 
 use purlin_model::Label;
 
 use crate::{Record, RecordId};
 
-/// A call that is about to be made, or whose outcome is not known.
+/// A call that is about to be made, or whose outcome is unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
-    /// What the call does.
+    /// The operation of the call.
     pub operation: Operation,
     /// The idempotency key of the call, the same for every attempt at it.
     pub idempotency_key: String,
-    /// The provider id that the driver named before it was done.
+    /// The provider id that the driver reported before it finished.
     pub checkpoint: Option<Label>,
-    /// Since when, milliseconds since 1970.
+    /// When the call began, in milliseconds since 1970.
     pub since: u64,
-    /// When every attempt at the call has ended, however it went, milliseconds since 1970: whoever takes the
-    /// environment over knows by then that nothing more comes of it. None where the driver has no limit, and in
-    /// what was recorded before this was.
+    /// When every attempt at the call has ended, in milliseconds since 1970. A process that takes
+    /// over the environment knows that the call has no further effects after that. `None` if the
+    /// driver has no limit, and in records that earlier versions wrote.
     pub deadline: Option<u64>,
 }
 
-/// What a call does.
+/// The operation of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
-    /// Makes the resource: what will be recorded should it succeed, with an empty
-    /// [`purlin_model::driver::ResourceState`]. Where the URN has a current record that exists,
-    /// the new one takes its place.
+    /// Creates the resource. Contains the record for the case of success, with an empty
+    /// [`purlin_model::driver::ResourceState`]. If the URN has a current record of an existing
+    /// resource, the new one replaces it.
     Create(Box<Record>),
-    /// Changes the resource: what will be recorded should it succeed, with the state from before.
+    /// Updates the resource. Contains the record for the case of success, with the previous state.
     Update(Box<Record>),
-    /// Deletes what is recorded here.
+    /// Deletes the recorded resource.
     Delete(RecordId),
 }
 
@@ -45,7 +45,7 @@ impl Intent {
         recorded || self.checkpoint.as_ref().is_some_and(Label::is_secret)
     }
 
-    /// Which record it is for.
+    /// The id of its record.
     pub fn id(&self) -> RecordId {
         match &self.operation {
             Operation::Create(record) | Operation::Update(record) => record.id(),

@@ -1,39 +1,40 @@
-//! Under which key each thing is stored. Whatever keeps entries needs to know no more about them.
+//! The keys of the entries. Code that stores entries needs to know nothing else about them.
 //!
 //! ```text
 //! m │ key                                               the data key, sealed: a copy, in case its file is lost
-//! n │ name                                              of which environment a file is that was exported
+//! n │ name                                              the environment of an exported file
 //! r │ environment, 16 bytes │ rest of the URN [│ copy]   a record
 //! i │ environment │ the same                             an intent
-//! k │ environment │ the same                             what a driver said meanwhile
-//! u │ environment │ the same                             what is in the way of a resource
+//! k │ environment │ the same                             the id that a driver reported during a call
+//! u │ environment │ the same                             the obstacle of a resource
 //! h │ environment │ number, 8 │ id, 16 [│ documents, 32]  a deployment
 //! d │ digest, 32 bytes │ environment                     documents
 //! l │ environment                                        who closed it
-//! q │ environment                                        why the rest may be older than what is real
+//! q │ environment                                        why the records may be older than the real state
 //! ```
 
 use sha2::{Digest, Sha256};
 
 use crate::{Environment, RecordId};
 
-/// The public half of the key, as version 1 kept it.
+/// The public half of the key, as version 1 stored it.
 pub(crate) const RECIPIENT: &[u8] = b"mrecipient";
 /// The data key.
 pub(crate) const DATA_KEY: &[u8] = b"mkey";
-/// The name of the environment in a file that was exported.
+/// The name of the environment in an exported file.
 pub(crate) const NAME_OF_EXPORT: &[u8] = b"nname";
 
-/// The longest rest of a URN that stands in a key as it is.
+/// The maximum length of a name, which is a URN without its environment, that is part of a key
+/// unchanged.
 const NAME: usize = 160;
-/// How much of a longer one does.
+/// The length of the part of a longer name that is kept.
 const NAME_START: usize = 112;
-/// Marks a long name. No text has this byte, so no short name looks like a long one.
+/// Marks a long name. Text cannot contain this byte, so no short name resembles a long one.
 const LONG: u8 = 0xff;
-/// Marks the number of an old copy. No text has this byte either.
+/// Marks the number of an old copy. Text cannot contain this byte either.
 const COPY: u8 = 0xfe;
 
-/// What kinds of things there are.
+/// The kinds of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -47,10 +48,10 @@ pub(crate) enum Kind {
     Doubt = b'q',
 }
 
-/// An environment, as keys have it.
+/// An environment in the form used in keys.
 pub(crate) type Place = [u8; 16];
 
-/// The environment in the form that keys have.
+/// The environment in the form used in keys.
 pub(crate) fn place(environment: &Environment) -> Place {
     shortened(environment.urn_prefix().as_bytes())
 }
@@ -62,7 +63,7 @@ pub(crate) fn shortened(bytes: &[u8]) -> [u8; 16] {
     short
 }
 
-/// What the keys of a kind in an environment begin with. Documents have no such thing.
+/// The prefix of the keys of a kind in an environment. Documents have no such prefix.
 pub(crate) fn prefix(kind: Kind, place: &Place) -> Vec<u8> {
     let mut key = Vec::with_capacity(1 + 16 + NAME);
     key.push(kind as u8);
@@ -70,12 +71,12 @@ pub(crate) fn prefix(kind: Kind, place: &Place) -> Vec<u8> {
     key
 }
 
-/// What all keys of a kind begin with.
+/// The prefix of all keys of a kind.
 pub(crate) fn all(kind: Kind) -> [u8; 1] {
     [kind as u8]
 }
 
-/// The environment that a key is about; none of what belongs to no environment.
+/// The environment of a key; `None` if it belongs to no environment.
 pub(crate) fn place_of(key: &[u8]) -> Option<&[u8]> {
     match key.first()? {
         b'd' => key.get(33..49),
@@ -84,8 +85,7 @@ pub(crate) fn place_of(key: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The end of the key of what belongs to a record, behind the environment, which is what its URN
-/// has to begin with.
+/// The part of a record's key behind the environment, which must be the prefix of its URN.
 pub(crate) fn name(environment: &str, id: &RecordId) -> Option<Vec<u8>> {
     let name = id.urn.as_str().strip_prefix(environment)?.as_bytes();
     let mut key = Vec::with_capacity(NAME);
@@ -103,12 +103,12 @@ pub(crate) fn name(environment: &str, id: &RecordId) -> Option<Vec<u8>> {
     Some(key)
 }
 
-/// Whether the key of what belongs to a record has only the beginning of its name.
+/// Whether the key of a record contains only the beginning of its name.
 pub(crate) fn is_shortened(key: &[u8]) -> bool {
     key.get(17 + NAME_START) == Some(&LONG)
 }
 
-/// The key of what belongs to a record; `None` for a URN that lies in no environment.
+/// The key of an entry of a record; `None` for a URN without an environment.
 pub(crate) fn of(kind: Kind, id: &RecordId) -> Option<Vec<u8>> {
     let environment = Environment::of_urn(&id.urn)?;
     let mut key = prefix(kind, &place(&environment));
@@ -116,7 +116,7 @@ pub(crate) fn of(kind: Kind, id: &RecordId) -> Option<Vec<u8>> {
     Some(key)
 }
 
-/// What to call an entry whose content cannot be read.
+/// The name of an entry whose content cannot be read.
 pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String {
     let rest = key.get(17..).unwrap_or_default();
     let prefix = environment.map(Environment::urn_prefix).unwrap_or_default();
@@ -134,13 +134,13 @@ pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String 
     }
 }
 
-/// What a deployment's key says, so that the history can be kept without reading it whole.
+/// The data in a deployment's key, which allows the history to be maintained without decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DeploymentKey {
     pub(crate) number: u64,
-    /// Digest of its id.
+    /// The digest of its id.
     pub(crate) id: [u8; 16],
-    /// Digest of its documents.
+    /// The digest of its documents.
     pub(crate) documents: Option<[u8; 32]>,
 }
 
@@ -171,14 +171,14 @@ pub(crate) fn deployment_number(key: &[u8]) -> Option<u64> {
     DeploymentKey::parse(key).map(|key| key.number)
 }
 
-/// The key of documents as an environment has them.
+/// The key of documents in an environment.
 pub(crate) fn documents(digest: &[u8; 32], place: &Place) -> Vec<u8> {
     let mut key = all_documents(digest);
     key.extend_from_slice(place);
     key
 }
 
-/// What the keys of documents with a digest begin with.
+/// The prefix of the keys of documents with a digest.
 pub(crate) fn all_documents(digest: &[u8; 32]) -> Vec<u8> {
     [&all(Kind::Documents)[..], digest].concat()
 }

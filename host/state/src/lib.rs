@@ -1,13 +1,14 @@
-//! The record of what exists (SPEC §10): the store's trait, the embedded store, the locks and the
-//! encryption of secrets.
+//! The records of what exists (SPEC §10): the trait of stores, the embedded store, the store in
+//! PostgreSQL, locks, and the encryption of secrets.
 //!
-//! Data comes in as [`Change`]s and leaves as a [`Snapshot`]. Between the two, `encode` and `codec`
-//! turn a change into entries, bytes under a key of `keyspace`; `keys` seals what is secret in them;
-//! `table` holds all entries of an environment in order, and is what is read; `disk` makes them last, in a
-//! journal for each environment. The store in memory is all of that but `disk`, and `postgres` keeps the same
-//! entries in a database. This crate must not know plans, graphs or drivers; it prints nothing, reads neither
-//! environment nor home folder, and starts no runtime: blocking work runs on threads of its own, and connections
-//! to a database live in the runtime of the caller.
+//! Data enters as [`Change`]s and leaves as a [`Snapshot`]. In between, `encode` and `codec` turn a
+//! change into entries, which are bytes under a key of `keyspace`; `keys` seals the secrets in
+//! them; `table` holds all entries of an environment in order, and serves reads; `disk` makes them
+//! durable, in a journal for each environment. The store in memory is all of that without `disk`,
+//! and `postgres` keeps the same entries in a database. This crate must not know plans, graphs or
+//! drivers. It prints nothing, reads neither the environment nor the home folder, and starts no
+//! runtime: blocking work runs on separate threads, and connections to a database live in the
+//! caller's runtime.
 
 mod change;
 mod check;

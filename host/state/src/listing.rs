@@ -1,5 +1,5 @@
-//! The installations of an environment, and those that it uses of others: all that other environments need to know
-//! of it (SPEC §6), so that they do not read its records.
+//! The installations of an environment, and its uses of others: everything that other environments
+//! need to know about it (SPEC §6), so that they need not read its records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,42 +8,42 @@ use purlin_model::{Share, Urn, Use, Value};
 
 use crate::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
 
-/// The installations of an environment, and those that it uses of others.
+/// The installations of an environment, and its uses of others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
-    /// Which environment.
+    /// The environment.
     pub environment: Environment,
     /// Its own installations, by URN.
     pub installations: Vec<Listed>,
-    /// The URN of each resource here that stands for an installation of another environment, with what it needs of
-    /// that. What an open call may have made counts, too.
+    /// The URN of each resource here that uses an installation of another environment, with its
+    /// requirements. Resources that a pending call may have created count too.
     pub uses: Vec<(Urn, Use)>,
 }
 
-/// An installation, as it is recorded.
+/// A recorded installation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
     /// Its URN.
     pub urn: Urn,
-    /// The bundle that it is made from, with its tag.
+    /// The bundle that it was made from, with its tag.
     pub definition: Option<Arc<str>>,
-    /// What others may know of it.
+    /// The data that other environments may see.
     pub share: Arc<Share>,
-    /// The names of the outputs that are recorded.
+    /// The names of the recorded outputs.
     pub outputs: Arc<BTreeSet<Arc<str>>>,
-    /// Whether it exists as its last deployment wanted it, and no call on it is open.
+    /// Whether it matches its last deployment, and no call on it is pending.
     pub is_ready: bool,
-    /// Whether it was handed over: it goes when its last user does.
+    /// Whether it was handed over: it is deleted with its last user.
     pub abandoned: bool,
 }
 
 impl Listing {
-    /// What is recorded, as others see it.
+    /// The listing of a snapshot.
     pub fn of(environment: &Environment, snapshot: &Snapshot) -> Self {
         Self::read(environment, snapshot.records.iter().map(|record| &**record), &snapshot.pending)
     }
 
-    /// The same from records and intents, of which only those of installations count.
+    /// The listing of records and intents. Only those of installations matter.
     pub(crate) fn read<'r>(
         environment: &Environment,
         records: impl Iterator<Item = &'r Record> + Clone,
@@ -83,13 +83,13 @@ impl Listing {
         Self { environment: environment.clone(), installations, uses }
     }
 
-    /// Whether there is nothing that concerns others.
+    /// Whether there is nothing that concerns other environments.
     pub fn is_empty(&self) -> bool {
         self.installations.is_empty() && self.uses.is_empty()
     }
 }
 
-/// The outputs of many installations are the same.
+/// Many installations have the same outputs, which are shared.
 fn common(
     known: &mut BTreeSet<Arc<BTreeSet<Arc<str>>>>,
     names: BTreeSet<Arc<str>>,

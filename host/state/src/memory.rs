@@ -1,5 +1,5 @@
-//! A store that is gone with the process, for tests and for programs that keep no state. Records
-//! go through the same bytes as in the embedded store, so what works here works there.
+//! A store that exists only in memory, for tests and for programs that keep no state. Records are
+//! encoded as in the embedded store, so that both behave alike.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,23 +21,23 @@ pub struct MemoryStore(Arc<Inner>);
 
 struct Inner {
     keys: Keyring,
-    /// None once it was closed.
+    /// `None` once it was closed.
     tables: Mutex<Option<Tables>>,
 }
 
 #[derive(Default)]
 struct Tables {
-    /// By what URNs in the environment begin with, which is how they are sorted.
+    /// By the URN prefix of the environment, which defines their order.
     environments: BTreeMap<String, (Environment, Table)>,
-    /// Who holds which environment, by the same, and under which number.
+    /// The holders and fences of locked environments, by the same prefix.
     held: HashMap<String, (Holder, u64)>,
     fence: u64,
-    /// Who fills what.
+    /// The holders of reserved vacancies.
     reserved: HashMap<Vacancy, Holder>,
 }
 
 impl MemoryStore {
-    /// An empty store, with a key of its own.
+    /// An empty store with its own key.
     pub fn new() -> Self {
         let tables = Mutex::new(Some(Tables::default()));
         Self(Arc::new(Inner { keys: Keyring::in_memory(), tables }))
@@ -169,7 +169,7 @@ impl Store for MemoryStore {
     }
 }
 
-/// A vacancy that is reserved.
+/// A reserved vacancy.
 struct Filling {
     store: Arc<Inner>,
     vacancy: Vacancy,
@@ -183,7 +183,7 @@ impl Drop for Filling {
     }
 }
 
-/// An environment that is locked.
+/// A locked environment.
 struct Held {
     store: Arc<Inner>,
     environment: Environment,

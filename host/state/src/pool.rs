@@ -1,4 +1,4 @@
-//! Texts that many records have, kept once.
+//! Shares equal texts between records.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use purlin_model::driver::Inputs;
 
 use crate::{DriverVersion, Record};
 
-/// Texts that were seen so far, for records that have the same.
+/// The texts seen so far.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
     texts: HashSet<Arc<str>>,
@@ -17,9 +17,10 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Has a record share what others have too: the names of what made it, the resources it depends on, and the
-    /// names of its inputs and outputs. Their values may be secret, and stay its own; what is the same in its inputs,
-    /// params and outputs is held once.
+    /// Makes a record share equal texts with others: the driver and the definition, its
+    /// dependencies, and the names of its inputs and outputs. Values may be secret and are not
+    /// shared between records, but values that are equal in the inputs, params and outputs of one
+    /// record are stored once.
     pub fn share(&mut self, record: &mut Record) {
         match self.drivers.get(&record.driver) {
             Some(known) => record.driver = Arc::clone(known),
@@ -50,7 +51,7 @@ impl Pool {
         {
             value.share_names(&mut |name| self.text(name));
         }
-        // Inputs are most often the params, and outputs often repeat them.
+        // The inputs are usually the params, and the outputs often repeat them.
         let Inputs { values, params, .. } = inputs;
         params.share_with(values);
         record.state.outputs.share_with(values);

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Is told whenever the store comes to a place where being killed is interesting: before and after
-/// each write, sync and rename. For tests.
+/// Is called at each place where a kill is interesting: before and after each write, sync and
+/// rename. For tests.
 #[derive(Clone)]
 pub struct Probe(Arc<dyn Fn(&'static str) + Send + Sync>);
 
@@ -14,7 +14,7 @@ impl Probe {
         Self(Arc::new(call))
     }
 
-    /// Tells it of a place.
+    /// Reports a place.
     pub fn at(&self, place: &'static str) {
         (self.0)(place);
     }
@@ -26,12 +26,12 @@ impl fmt::Debug for Probe {
     }
 }
 
-/// A probe, if any.
+/// An optional probe.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Probed(pub(crate) Option<Probe>);
 
 impl Probed {
-    /// Says where the store is.
+    /// Reports the current place of the store.
     pub(crate) fn at(&self, place: &'static str) {
         if let Some(Probe(call)) = &self.0 {
             call(place);

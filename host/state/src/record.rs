@@ -1,4 +1,4 @@
-//! What is recorded about a resource.
+//! The record of a resource.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Label, Share, Unfinished, Urn, Value};
 
-/// Whether a resource is whole.
+/// The status of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Status {
-    /// It exists as the last deployment wanted it.
+    /// It matches the last deployment.
     #[default]
     Ready,
-    /// It exists, and is not known to be as the last deployment wanted it.
+    /// It exists but may not match the last deployment.
     Partial(Unfinished),
-    /// It was deleted so that a new one can take its place, and that was not made yet. Nothing
-    /// exists; the record keeps its place in the graph.
+    /// It was deleted to make room for a new one, which was not created yet. Nothing exists; the
+    /// record keeps the resource's place in the graph.
     Absent,
 }
 
@@ -26,16 +26,16 @@ pub struct DriverVersion {
     pub name: Arc<str>,
     /// Its version.
     pub version: Arc<str>,
-    /// Digest of the component, in hex; empty where there is none.
+    /// The digest of the component, in hex; empty if there is none.
     pub digest: Arc<str>,
 }
 
-/// Which record: the current one of a URN, or an old copy that was replaced.
+/// Identifies a record: the current one of a URN, or an old copy that was replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordId {
     /// The stable logical name.
     pub urn: Urn,
-    /// The number of an old copy that waits to be deleted; none for the current one.
+    /// The number of an old copy that is to be deleted; `None` for the current record.
     pub superseded: Option<u32>,
 }
 
@@ -55,80 +55,81 @@ impl fmt::Display for RecordId {
     }
 }
 
-/// All that is known about one resource. Its edges are the direct ones only, so that the cost of
-/// a change follows the change and not the size of the state (SPEC §10).
+/// Everything that is known about one resource. Contains only the direct edges, so that the cost of
+/// a change depends on the change and not on the size of the state (SPEC §10).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The stable logical name.
     pub urn: Urn,
-    /// The number of an old copy that was replaced and waits to be deleted; none for the current
+    /// The number of an old copy that was replaced and is to be deleted; `None` for the current
     /// record of the URN.
     pub superseded: Option<u32>,
-    /// Whether it is whole.
+    /// Its status.
     pub status: Status,
-    /// What made it.
+    /// The driver that made it.
     pub driver: Arc<DriverVersion>,
-    /// Id of the definition (or reference of the bundle) it was made from, if any.
+    /// The id of the definition (or the reference of the bundle) that it was made from, if any.
     pub definition: Option<Arc<str>>,
-    /// What the driver's `name` said.
+    /// The name that the driver's `name` returned.
     pub name: Label,
-    /// The checked inputs it was last provisioned with, or, where its driver could tell, found with.
+    /// The checked inputs with which it was last provisioned or, if its driver reports them, found.
     pub inputs: Inputs,
-    /// What the driver said about it.
+    /// The state that the driver returned.
     pub state: ResourceState,
     /// Direct dependencies, by URN.
     pub dependencies: Box<[Urn]>,
-    /// Digest of resolved inputs, recipe and driver. Secret where the inputs hold secrets. All
-    /// zero where the resource has to be looked at again.
+    /// The digest of the resolved inputs, the recipe and the driver. Secret if the inputs contain
+    /// secrets. All zeros if the resource must be checked again.
     pub digest: [u8; 32],
-    /// Refuse to delete it (SPEC §9, `lifecycle.protect`).
+    /// Whether deletion is rejected (SPEC §9, `lifecycle.protect`).
     pub protect: bool,
-    /// Refuse to delete it whatever documents say (`purlin state protect`).
+    /// Whether deletion is rejected regardless of the documents (`purlin state protect`).
     pub pinned: bool,
-    /// Forget it in place of deleting it (SPEC §9, `lifecycle.retain`).
+    /// Whether it is forgotten instead of deleted (SPEC §9, `lifecycle.retain`).
     pub retain: bool,
-    /// It is only observed: others manage it, and it is never changed or deleted.
+    /// Whether it is only observed: others manage it, and Purlin never changes or deletes it.
     pub external: bool,
-    /// It is to be replaced at the next occasion.
+    /// Whether the next run replaces it.
     pub tainted: bool,
-    /// The id by which the documents name it, to be imported or observed, where its driver knows it by
-    /// another one.
+    /// The id by which the documents name it for import or observation, if its driver uses a
+    /// different one.
     pub named: Option<Arc<str>>,
-    /// It goes when this one goes, without a call of its own (`lifecycle.deleted_with`).
+    /// Its host: it is deleted together with this resource, without a call of its own
+    /// (`lifecycle.deleted_with`).
     pub deleted_with: Option<Urn>,
-    /// What it may go with, each of these or none, where that is not known: a change that was interrupted, or
-    /// failed, may have moved it. Then [`deleted_with`](Self::deleted_with) is none.
+    /// Its possible hosts, if an interrupted or failed update may have moved it: each of these or
+    /// none. In this case, [`deleted_with`](Self::deleted_with) is `None`.
     pub perhaps_deleted_with: Box<[Urn]>,
-    /// What is lost with it, in the words of the driver that made it (`x-purlin-holds-data`);
-    /// empty where that says no more than that something is. None where it holds no data, or was
-    /// recorded before this was.
+    /// The data that is lost with it, in the words of the driver that made it
+    /// (`x-purlin-holds-data`); empty if the driver only says that there is data. `None` if it
+    /// holds no data, or if an earlier version recorded it.
     pub holds_data: Option<Arc<str>>,
-    /// What others may know of it, where it is an installation (SPEC §6).
+    /// The data that other environments may see, if it is an installation (SPEC §6).
     pub share: Option<Arc<Share>>,
-    /// No document asks for it any more, and somebody in another environment used it then: it goes when the last
-    /// of them does.
+    /// Whether the documents no longer contain it but another environment used it then. It is
+    /// deleted with its last user.
     pub abandoned: bool,
-    /// When it was first recorded, milliseconds since 1970.
+    /// When it was first recorded, in milliseconds since 1970.
     pub created: u64,
-    /// When it was last changed, milliseconds since 1970.
+    /// When it was last changed, in milliseconds since 1970.
     pub updated: u64,
-    /// Id of the deployment that last changed it.
+    /// The id of the deployment that last changed it.
     pub deployment: Arc<str>,
 }
 
 impl Record {
-    /// Which record this is.
+    /// The id of this record.
     pub fn id(&self) -> RecordId {
         RecordId { urn: self.urn.clone(), superseded: self.superseded }
     }
 
-    /// Whether it is what a person names by this id: its driver knows it by that, or the documents named it so.
+    /// Whether a user can mean it by this id: its driver or the documents name it so.
     pub fn is_called(&self, id: &str) -> bool {
         self.state.id.expose() == id || self.named.as_deref() == Some(id)
     }
 
-    /// Whether anything in it is secret. What stands under `secrets` is, whether or not each leaf
-    /// says so, and what a driver keeps in its cookie.
+    /// Whether anything in it is secret. Everything under `secrets` and in a driver's cookie is,
+    /// whether or not each leaf is marked.
     pub(crate) fn has_secret(&self) -> bool {
         let Inputs { values, secrets, params, connection, .. } = &self.inputs;
         let ResourceState { id, outputs, cookie, manifests } = &self.state;
@@ -144,7 +145,7 @@ impl Record {
     }
 }
 
-/// Whether a value says anything: neither null nor an empty map or list.
+/// Whether a value is neither null nor an empty map or list.
 fn is_something(value: &Value) -> bool {
     match value {
         Value::Null => false,

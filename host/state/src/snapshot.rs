@@ -1,4 +1,4 @@
-//! From entries to what they say.
+//! Decodes the entries of an environment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,20 +15,22 @@ use crate::{
     Unmet, codec,
 };
 
-/// So many records are worth a thread.
+/// The number of records that justify a thread.
 const SHARE: usize = 256;
 
-/// So many records are read at a time, so that stored records that nobody needs any more make room for them.
+/// The number of records that are decoded at a time. Stored records that are no longer needed make
+/// room for the next ones.
 const BATCH: usize = 4 << 10;
 
-/// Everything that is recorded in an environment.
+/// Decodes everything that is recorded in an environment.
 pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Snapshot, Error> {
     let records = keyspace::prefix(Kind::Record, &keyspace::place(environment));
     with_records(read_records(table.range(&records), environment, keys)?, table, environment, keys)
 }
 
-/// The same of a table whose stored records were taken out. They are let go of as they are read: stored and read
-/// at once they would take the most memory of a whole run.
+/// The same for a table without its stored records, which are given separately and freed as they
+/// are decoded. Stored and decoded records together would take more memory than anything else in a
+/// run.
 pub(crate) fn snapshot_of(
     stored: Entries,
     table: &Table,
@@ -78,20 +80,20 @@ pub(crate) fn find(table: &Table, urn: &Urn, keys: &Keyring) -> Result<Option<Ar
     let key = keyspace::of(Kind::Record, &id);
     let Some(value) = key.and_then(|key| table.get(&key)) else { return Ok(None) };
     let record = codec::decode(value, urn.as_str(), keys)?;
-    // What is in the wrong place was not put there by us.
+    // An entry in the wrong place was not written by Purlin.
     match record.id() == id {
         true => Ok(Some(Arc::new(record))),
         false => Err(misplaced(urn.to_string(), &record.id().to_string())),
     }
 }
 
-/// Of what a table holds.
+/// The revision of a table.
 fn revision(table: &Table) -> Revision {
     let tally = table.tally();
     Revision([tally.count, tally.bytes, tally.digest])
 }
 
-/// Who closed an environment.
+/// The holder that closed an environment.
 fn held(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Option<Holder>, Error> {
     let hold = keyspace::prefix(Kind::Hold, &keyspace::place(environment));
     let held = table
@@ -100,20 +102,21 @@ fn held(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Opti
     held.transpose()
 }
 
-/// Whether a key may be that of an installation, whatever its module: only whoever reads the entry knows.
+/// Whether a key may belong to an installation, whatever its module. Only the entry itself tells
+/// for certain.
 fn may_be_installation(key: &[u8]) -> bool {
     const TYPE: &[u8] = b"::installation.";
     keyspace::is_shortened(key) || key.windows(TYPE.len()).any(|part| part == TYPE)
 }
 
-/// An environment as a list of all shows it.
+/// The summary of an environment for lists.
 pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Known, Error> {
     let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
     let last = table.range(&prefix).last().map(|(key, value)| deployment(key, value, environment, keys));
     known_with(table, environment, keys, last.transpose()?)
 }
 
-/// The same where the last deployment is not in the table.
+/// The same if the last deployment is not in the table.
 pub(crate) fn known_with(
     table: &Table,
     environment: &Environment,
@@ -135,8 +138,8 @@ pub(crate) fn known_with(
     Ok(Known { environment: environment.clone(), records, installations, last, unready, held, holder: None })
 }
 
-/// How many resources are not as the documents want them: those with an obstacle, and those whose last call has no
-/// known outcome. No record is read.
+/// The number of resources that do not match the documents: those with an obstacle, and those with
+/// a pending call. Reads no records.
 fn unready(
     table: &Table,
     environment: &Environment,
@@ -162,7 +165,7 @@ fn unready(
     Ok(counts)
 }
 
-/// What other environments need to know. Only what is recorded of installations is read.
+/// The listing of an environment for other environments. Decodes only the records of installations.
 pub(crate) fn listing(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Listing, Error> {
     let place = keyspace::place(environment);
     let prefix = keyspace::prefix(Kind::Record, &place);
@@ -207,7 +210,8 @@ fn read_intents(
     Ok(pending)
 }
 
-/// Has dependencies be the URNs of the records that they are: the threads that read them know only their own.
+/// Makes dependencies share the URNs of the records that they refer to, since the threads that
+/// decode records know only their own.
 fn share_urns(records: &mut [Arc<Record>]) {
     let urns: Vec<Urn> = records.iter().map(|record| record.urn.clone()).collect();
     for record in records.iter_mut().filter_map(Arc::get_mut) {
@@ -219,8 +223,8 @@ fn share_urns(records: &mut [Arc<Record>]) {
     }
 }
 
-/// Reads stored records. They come first out of their bytes and then out of their seals, which takes time, so all
-/// processors help.
+/// Decodes stored records. Decompressing and decrypting them takes time, so all processors take
+/// part.
 fn read_records<Bytes: AsRef<[u8]> + Sync>(
     mut stored: impl Iterator<Item = (Bytes, Bytes)>,
     environment: &Environment,
@@ -274,9 +278,9 @@ fn read_part<Bytes: AsRef<[u8]>>(
     let records = part.iter().map(|(key, value)| {
         let (key, value) = (key.as_ref(), value.as_ref());
         let name = || keyspace::describe(key, Some(environment));
-        // What to call it matters only where it does not read.
+        // The name matters only if the record cannot be read.
         let mut record = codec::decode(value, "", keys).or_else(|_| codec::decode(value, &name(), keys))?;
-        // What is in the wrong place was not put there by us.
+        // An entry in the wrong place was not written by Purlin.
         let place = keyspace::name(&prefix, &record.id());
         if place.is_none() || place.as_deref() != key.get(17..) {
             return Err(misplaced(name(), &record.id().to_string()));
@@ -301,7 +305,8 @@ pub(crate) fn history(
     table.range(&prefix).map(|(key, value)| deployment(key, value, environment, keys)).collect()
 }
 
-/// The latest deployment of an environment that was made from documents. Older ones are not read.
+/// The latest deployment of an environment that was made from documents. Older ones are not
+/// decoded.
 pub(crate) fn last_from_documents(
     table: &Table,
     environment: &Environment,

@@ -1,4 +1,4 @@
-//! What a store of records can do, whatever lies underneath.
+//! The operations of every store of records.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,84 +15,82 @@ use crate::{
     Reserved, Snapshot, Vacancy,
 };
 
-/// Resolves once what was submitted survives a crash of the program and of the machine.
+/// Resolves once the submitted changes survive a crash of the program and of the machine.
 pub type Durable = BoxFuture<'static, Result<(), Error>>;
 
-/// A store of records (SPEC §10). Reading needs no lock: it shows what was recorded at one moment,
-/// also while another process writes. Only the holder of an environment's [`Lock`] writes to it.
+/// A store of records (SPEC §10). Reading needs no lock: it returns a consistent state even while
+/// another process writes. Only the holder of an environment's [`Lock`] can write to it.
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Everything that is recorded in an environment.
     ///
     /// # Errors
-    /// When a record cannot be read whole: the error names it. Nobody should work from the rest.
+    /// If any record cannot be read: the error names it. The other records must not be used alone.
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error>;
 
-    /// The current record of one resource, where there is one. No other record is
-    /// read.
+    /// The current record of one resource, if there is one. Reads no other record.
     ///
     /// # Errors
-    /// When it cannot be read whole.
+    /// If the record cannot be read.
     async fn find(&self, urn: &Urn) -> Result<Option<Arc<Record>>, Error> {
         let Some(environment) = Environment::of_urn(urn) else { return Ok(None) };
         let id = RecordId::current(urn.clone());
         Ok(self.load(&environment).await?.records.into_iter().find(|record| record.id() == id))
     }
 
-    /// Up to `most` environments that have records or a history, sorted by URN prefix: those behind
-    /// `after`, or the first ones. Fewer than `most` are the last.
+    /// Up to `most` environments that have records or a history, sorted by URN prefix, starting
+    /// after `after`. A result with fewer than `most` contains the last one.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error>;
 
-    /// The installations of all environments and who uses them, without the environments that have to do with none.
-    /// Sorted by URN prefix.
+    /// The installations and uses of all environments that have any, sorted by URN prefix.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     async fn listings(&self) -> Result<Vec<Listing>, Error>;
 
     /// The deployments of an environment, the oldest first.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error>;
 
     /// The latest deployment of an environment that was made from documents.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     async fn last_from_documents(&self, environment: &Environment) -> Result<Option<Deployment>, Error> {
         let history = self.history(environment).await?;
         Ok(history.into_iter().rev().find(|deployment| deployment.documents.is_some()))
     }
 
-    /// The documents with this digest that an environment was deployed from; none where they are not
-    /// kept any more.
+    /// The documents with this digest from which an environment was deployed; `None` if they are no
+    /// longer kept.
     ///
     /// # Errors
-    /// When the store cannot be read, or they do not have the digest.
+    /// If the store cannot be read, or the documents do not match the digest.
     async fn documents(&self, environment: &Environment, digest: &[u8; 32])
     -> Result<Option<Vec<u8>>, Error>;
 
-    /// Begins a round over all environments, for [`Store::take_turns`]. None where one process keeps the turns of
-    /// all environments itself, as nobody else works on the store.
+    /// Begins a round over all environments, for [`Store::take_turns`]. `None` if the store does
+    /// not keep turns, because a single process works on it and keeps them itself.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     async fn begin_round(&self) -> Result<Option<Round>, Error> {
         Ok(None)
     }
 
-    /// Takes the turns of up to `most` environments, first those that somebody requested, then those that wait for
-    /// longest: in a round, of those whose
-    /// turn nobody took since the round began; else of those whose next turn has come. Nobody else gets these turns
-    /// before [`Store::next_turn`] says when the next one is, or until they are `within` old. None as for
-    /// [`Store::begin_round`].
+    /// Takes the turns of up to `most` environments: first the requested ones, then those that have
+    /// waited longest. In a round, these are environments whose turn no host took since the round
+    /// began; otherwise, environments whose next turn has come. No other host gets these turns
+    /// until [`Store::next_turn`] schedules the next one, or until they are `within` old. `None` as
+    /// for [`Store::begin_round`].
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     async fn take_turns(
         &self,
         _round: Option<&Round>,
@@ -102,40 +100,41 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
-    /// Requests the next turn of an environment: it comes before all others. Says whether the store keeps turns.
+    /// Requests the next turn of an environment, which comes before all others. Returns whether the
+    /// store keeps turns.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     async fn request_turn(&self, _environment: &Environment) -> Result<bool, Error> {
         Ok(false)
     }
 
-    /// Says in how long the next turn of an environment is, by the clock of the store.
+    /// Schedules the next turn of an environment after this time, by the clock of the store.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     async fn next_turn(&self, _environment: &Environment, _after: Duration) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Seals bytes that are kept elsewhere, such as a saved plan, with the store's own key.
+    /// Seals bytes that are kept elsewhere, such as a saved plan, with the store's key.
     ///
     /// # Errors
-    /// When there is no key to be had, or it cannot be recorded.
+    /// If there is no key, or it cannot be recorded.
     async fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, Error>;
 
-    /// Opens what [`Store::seal`] of this store sealed, with the key that it has now.
+    /// Opens bytes that [`Store::seal`] of this store sealed with its current key.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when it was sealed with another key, or was changed.
+    /// [`Error::Damaged`] if they were sealed with another key, or changed.
     async fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error>;
 
-    /// A copy of all that is recorded in an environment, its history included, encrypted for `recipient` (`age1…`),
-    /// else for the key of the store.
+    /// A copy of everything that is recorded in an environment, including its history, encrypted
+    /// for `recipient` (`age1…`), or else for the key of the store.
     ///
     /// # Errors
-    /// [`Error::KeyInvalid`] when the recipient is not a public key, [`Error::Unsupported`] when the store has no
-    /// exports, and as [`Store::load`].
+    /// [`Error::KeyInvalid`] if the recipient is not a public key; [`Error::Unsupported`] if the
+    /// store has no exports; otherwise as for [`Store::load`].
     async fn export(&self, _environment: &Environment, _recipient: Option<&str>) -> Result<Export, Error> {
         Err(Error::Unsupported)
     }
@@ -143,57 +142,58 @@ pub trait Store: Send + Sync {
     /// Records the content of an export, all of it or nothing. Takes the lock of its environment.
     ///
     /// # Errors
-    /// [`Error::Exists`] when something is recorded there and is not to be replaced, [`Error::WrongKey`] when the
-    /// export is encrypted for another key, [`Error::Locked`], [`Error::Unsupported`], and when the store cannot be
-    /// written.
+    /// [`Error::Exists`] if the environment has records that must not be replaced;
+    /// [`Error::WrongKey`] if the export is encrypted for another key; [`Error::Locked`];
+    /// [`Error::Unsupported`]; and if the store cannot be written.
     async fn import(&self, _export: Export, _holder: Holder, _options: ImportOptions) -> Result<(), Error> {
         Err(Error::Unsupported)
     }
 
-    /// Who has the lock of an environment now.
+    /// The current holder of an environment's lock.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     async fn holder(&self, _environment: &Environment) -> Result<Option<Held>, Error> {
         Ok(None)
     }
 
-    /// Takes the lock of an environment: one deployment at a time.
+    /// Takes the lock of an environment, which allows one deployment at a time.
     ///
     /// # Errors
-    /// [`Error::Locked`] when somebody has it, with who, since when and from where.
+    /// [`Error::Locked`] if another process has it, with its holder.
     async fn lock(&self, environment: &Environment, holder: Holder) -> Result<Lock, Error>;
 
-    /// Reserves what nobody has installed yet for one who installs it, at once or not at all. That is apart from the
-    /// locks of environments: a holder may have both.
+    /// Reserves a vacancy for the process that fills it, or fails at once. Independent of the locks
+    /// of environments: a process may hold both.
     ///
     /// # Errors
-    /// [`Error::Reserved`] when somebody has it, with who, since when and from where.
+    /// [`Error::Reserved`] if another process has it, with its holder.
     async fn reserve(&self, vacancy: &Vacancy, holder: Holder) -> Result<Reserved, Error>;
 
-    /// Lets go of the store. Later calls give [`Error::Closed`]. Locks and vacancies that are held
-    /// stay valid until they are released.
+    /// Closes the store. Later calls return [`Error::Closed`]. Existing locks and vacancies stay
+    /// valid until they are released.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     async fn close(&self) -> Result<(), Error>;
 }
 
-/// A lock that somebody has.
+/// A lock that is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Who.
+    /// The holder.
     pub holder: Holder,
-    /// How long the lock stays theirs without being renewed; `None` where it ends with their process.
+    /// How long the lock remains valid without renewal; `None` if it ends with the holder's
+    /// process.
     pub lease: Option<Duration>,
 }
 
 /// An environment whose turn was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// Which.
+    /// The environment.
     pub environment: Environment,
-    /// Whether somebody requested the turn.
+    /// Whether the turn was requested.
     pub is_requested: bool,
 }
 
@@ -201,26 +201,26 @@ pub struct Due {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round(pub(crate) String);
 
-/// Where changes of one environment go, as long as its lock is held.
+/// Receives the changes of one environment, as long as its lock is held.
 #[async_trait]
 pub trait Writer: Send + Sync {
-    /// Takes changes, all of them or none; later changes of one record win over earlier ones. They
-    /// are in the order in which this is called: whoever waits for a later submission to be durable
-    /// knows that the earlier ones are. What is submitted is written whether or not anybody waits.
+    /// Takes changes, all of them or none; later changes of one record override earlier ones.
+    /// Changes are recorded in the order of the calls, so once a submission is durable, all earlier
+    /// ones are too. Submissions are written whether or not they are awaited.
     ///
     /// Submissions are made durable together once one of their futures is polled, or after a
-    /// millisecond. So to let the result of one call and the intent of the next share the cost, submit
-    /// both before waiting for either.
+    /// millisecond. To let the result of one call and the intent of the next share the cost, submit
+    /// both before awaiting either.
     ///
     /// # Errors
-    /// When a record cannot be encoded or sealed, lies in another environment, or the lock is lost
-    /// ([`Error::Lost`]): nothing was taken. The future fails when the disk does. With [`Error::Refused`]
-    /// nothing of it was recorded, and a later submission may succeed; with [`Error::Write`] it is unknown
-    /// what was recorded, and nothing more is taken.
+    /// If a record cannot be encoded or sealed, lies in another environment, or the lock is lost
+    /// ([`Error::Lost`]); nothing was taken then. The future fails if the disk fails: with
+    /// [`Error::Refused`], nothing of the submission was recorded, and a later one may succeed;
+    /// with [`Error::Write`], it is unknown what was recorded, and no more submissions are taken.
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error>;
 
-    /// Resolves when the lock is lost, so that calls under way can be cut off. Never, where a lock ends only with
-    /// its process.
+    /// Resolves when the lock is lost, so that running calls can be aborted. Never resolves if a
+    /// lock ends only with its process.
     async fn lost(&self) {
         std::future::pending().await
     }
@@ -228,41 +228,42 @@ pub trait Writer: Send + Sync {
     /// Submits changes and waits until they are durable.
     ///
     /// # Errors
-    /// As [`Writer::submit`].
+    /// As for [`Writer::submit`].
     async fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
         self.submit(changes)?.await
     }
 }
 
-/// What a store gives to the holder of a lock. Those who write a store implement it; everybody else
-/// uses [`Lock`].
+/// The claim that a store gives to the holder of a lock. Implementations of stores implement it;
+/// all other code uses [`Lock`].
 #[async_trait]
 pub trait Claim: Writer {
-    /// Grows with each lock of the same environment. What is written carries it, so that nothing is taken
-    /// from a holder that others have replaced.
+    /// Increases with each lock of the same environment. Every write carries it, so that a store
+    /// rejects the writes of a holder that was replaced.
     fn fence(&self) -> u64;
 
-    /// Whether the holder before did not give the lock up, and may still be at work: cut off from the store, or
-    /// suspended. Never, where a lock ends with its process.
+    /// Whether the previous holder did not release the lock and may still be working, cut off from
+    /// the store or suspended. Always false if a lock ends with its process.
     fn has_lapsed(&self) -> bool {
         false
     }
 
-    /// Whether somebody else may have the lock now, or the state is gone. What is submitted then is
-    /// refused.
+    /// Whether another process may have the lock now, or the state is gone. Submissions are then
+    /// rejected.
     fn is_lost(&self) -> bool;
 
-    /// Writes what waits and gives the lock up. Later calls do nothing.
+    /// Writes the waiting submissions and releases the lock. Later calls do nothing.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     async fn release(&self) -> Result<(), Error>;
 
-    /// The same for who cannot wait: gives the lock up as soon as what waits is written.
+    /// Like `release` for callers that cannot wait: releases the lock as soon as the waiting
+    /// submissions are written.
     fn abandon(&self);
 }
 
-/// The lock of an environment, held until it is released or dropped, or the process is gone.
+/// The lock of an environment, held until it is released or dropped, or the process ends.
 #[must_use = "the lock is released when this is dropped"]
 pub struct Lock {
     environment: Environment,
@@ -270,17 +271,17 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// The lock that a store gives. For those who write a store.
+    /// Creates a lock. For implementations of stores.
     pub fn new(environment: Environment, claim: Arc<dyn Claim>) -> Self {
         Self { environment, claim }
     }
 
-    /// What is locked.
+    /// The locked environment.
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// Where changes go. It takes nothing any more once the lock is released or lost.
+    /// The receiver of changes. It rejects changes once the lock is released or lost.
     pub fn writer(&self) -> Arc<dyn Writer> {
         Arc::clone(&self.claim) as Arc<dyn Writer>
     }
@@ -300,10 +301,10 @@ impl Lock {
         self.claim.is_lost()
     }
 
-    /// Writes what waits and gives the lock up.
+    /// Writes the waiting submissions and releases the lock.
     ///
     /// # Errors
-    /// When the disk fails: then it is unknown whether the last changes are recorded.
+    /// If the disk fails. It is then unknown whether the last changes are recorded.
     pub async fn release(self) -> Result<(), Error> {
         self.claim.release().await
     }
@@ -323,19 +324,19 @@ impl fmt::Debug for Lock {
             .finish_non_exhaustive()
     }
 }
-/// Who holds something, as others are told. The caller fills it in: this crate asks neither the
-/// environment nor the clock.
+/// The holder of a lock, as others see it. The caller fills it in, since this crate reads neither
+/// the environment nor the clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// User.
+    /// The user.
     pub user: String,
-    /// Machine.
+    /// The machine.
     pub host: String,
-    /// Process id.
+    /// The process id.
     pub pid: u32,
-    /// What it does, such as `purlin up`.
+    /// The activity, such as `purlin up`.
     pub command: String,
-    /// Since when, milliseconds since 1970.
+    /// When it began, in milliseconds since 1970.
     pub since: u64,
 }
 

@@ -1,4 +1,4 @@
-//! All entries, in memory and in order: what is read, and what a commit is applied to.
+//! All entries of an environment, in memory and in order. Serves reads, and receives commits.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,18 +8,18 @@ use bytes::Bytes;
 use crate::encode::{Deployed, Write};
 use crate::keyspace::{self, DeploymentKey, Kind};
 
-/// Documents are kept for so many deployments of an environment.
+/// The number of deployments of an environment whose documents are kept.
 pub(crate) const DOCUMENTS_KEPT: usize = 100;
 
-/// An entry that is to be there, or is not.
+/// An entry to insert, or to remove.
 pub(crate) type Entry = (Vec<u8>, Option<Vec<u8>>);
 
-/// How many entries there are and which, in a few bytes: equal for the same entries in whatever
-/// order they came, and almost certainly different for others.
+/// A short summary of a set of entries: equal for equal entries in any order, and almost certainly
+/// different for different ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) count: u64,
-    /// Bytes of keys and values.
+    /// The total length of keys and values.
     pub(crate) bytes: u64,
     pub(crate) digest: u64,
 }
@@ -45,7 +45,7 @@ impl Tally {
     }
 }
 
-/// Two checksums, mixed so that sums of them mean something (the finish of splitmix64).
+/// Two checksums, mixed so that their sums are meaningful (the final step of splitmix64).
 fn mixed(key: &[u8], value: &[u8]) -> u64 {
     let mut mixed = (u64::from(crc32fast::hash(key)) << 32) | u64::from(crc32fast::hash(value));
     mixed = mixed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -54,20 +54,20 @@ fn mixed(key: &[u8], value: &[u8]) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Entries, by key.
+/// Entries by key.
 pub(crate) type Entries = BTreeMap<Bytes, Bytes>;
 
-/// The entries.
+/// The entries and their tally.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     entries: Entries,
     tally: Tally,
-    /// Whether entries may be parts of the frames that they were read from. An entry keeps its frame, so that is
-    /// for tables that nobody writes to.
+    /// Whether entries may be parts of the frames that they were read from. An entry keeps its
+    /// frame in memory, so this is only for tables that are not written to.
     of_frames: bool,
 }
 
-/// All entries, by key.
+/// All entries by key.
 impl IntoIterator for Table {
     type Item = (Bytes, Bytes);
     type IntoIter = std::collections::btree_map::IntoIter<Bytes, Bytes>;
@@ -78,7 +78,7 @@ impl IntoIterator for Table {
 }
 
 impl Table {
-    /// A table to be read, whose entries are parts of the frames that they were read from.
+    /// A table for reading, whose entries are parts of the frames that they were read from.
     pub(crate) fn of_frames() -> Self {
         Self { of_frames: true, ..Self::default() }
     }
@@ -95,19 +95,19 @@ impl Table {
         self.entries.get(key).map(|value| &**value)
     }
 
-    /// All entries, by key.
+    /// All entries by key.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.entries.iter().map(|(key, value)| (&**key, &**value))
     }
 
-    /// The entries whose keys begin so.
+    /// The entries whose keys have this prefix.
     pub(crate) fn range<'a>(&'a self, prefix: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
         let from = (Bound::Included(prefix), Bound::Unbounded);
         let entries = self.entries.range::<[u8], _>(from);
         entries.take_while(move |(key, _)| key.starts_with(prefix)).map(|(key, value)| (&**key, &**value))
     }
 
-    /// Takes out the entries whose keys begin with this byte. The tally stays that of all entries.
+    /// Takes the entries whose keys begin with this byte. The tally remains that of all entries.
     pub(crate) fn take(&mut self, first: u8) -> Entries {
         let mut taken = self.entries.split_off(&[first][..]);
         if let Some(next) = first.checked_add(1) {
@@ -117,13 +117,13 @@ impl Table {
         taken
     }
 
-    /// Puts an entry, or removes it.
+    /// Inserts or removes an entry.
     pub(crate) fn apply(&mut self, mut key: Vec<u8>, value: Option<Vec<u8>>) {
         key.shrink_to_fit();
         self.apply_bytes(key.into(), value.map(Bytes::from));
     }
 
-    /// The same of parts of a frame.
+    /// The same for parts of a frame.
     pub(crate) fn apply_bytes(&mut self, key: Bytes, value: Option<Bytes>) {
         let Some(value) = value else {
             if let Some((key, old)) = self.entries.remove_entry(&key) {
@@ -143,8 +143,8 @@ impl Table {
         }
     }
 
-    /// Gives deployments their numbers, and says which documents go. `entries` are those of the
-    /// same batch so far; what `writes` become is added.
+    /// Assigns numbers to deployments, and decides which documents are removed. `entries` are those
+    /// of the same batch so far; the result is appended to them.
     pub(crate) fn resolve(&self, writes: Vec<Write>, entries: &mut Vec<Entry>) {
         for write in writes {
             match write {
@@ -185,7 +185,7 @@ impl Table {
         if let (Some(digest), Some(documents)) = (digest, documents) {
             entries.push((keyspace::documents(&digest, &place), Some(documents)));
         }
-        // Documents that were only those of the deployment that changed, or of the oldest ones.
+        // The documents that only the changed deployment or the oldest ones had.
         let with: Vec<[u8; 32]> = known.values().filter_map(|known| known.documents).collect();
         let (gone, kept) = with.split_at(with.len().saturating_sub(DOCUMENTS_KEPT));
         let changed = same.and_then(|same| same.documents);

@@ -1,21 +1,22 @@
-//! What nobody has installed yet, so that one process alone fills it (SPEC §6).
+//! Vacancies: missing installations, each of which only one process may fill at a time (SPEC §6).
 //!
-//! Deployments that look for an installation of others, find none and make one of their own must do so one after the
-//! other: then the second one finds what the first one made. This module must not know what an installation is made
-//! from, or who fits whom.
+//! Deployments that look for an installation of others, find none and create their own must do so
+//! one after the other, so that the second one finds the installation of the first. This module
+//! must not know how installations are made or which requirements they satisfy.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is lacking in a sharing group of a namespace.
+/// A missing installation in a sharing group of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Vacancy {
-    /// The namespace, empty for the global one.
+    /// The namespace; empty for the global one.
     pub namespace: Arc<str>,
-    /// The sharing group; the empty one is that of everybody.
+    /// The sharing group; the empty one is open to all.
     pub group: Arc<str>,
-    /// The repository of the bundle that is looked for; none where whatever has an interface would do.
+    /// The repository of the required bundle; `None` if any bundle with a certain interface would
+    /// do.
     pub bundle: Option<Arc<str>>,
 }
 
@@ -36,7 +37,7 @@ impl fmt::Display for Vacancy {
     }
 }
 
-/// A vacancy that nobody else fills until this is dropped or the process is gone.
+/// A vacancy that no other process fills until this is dropped or the process ends.
 #[must_use = "others may fill it when this is dropped"]
 pub struct Reserved {
     vacancy: Vacancy,
@@ -44,12 +45,12 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// What a store gives: the vacancy is reserved until `guard` is dropped. For those who write a store.
+    /// Creates a reservation that lasts until `guard` is dropped. For implementations of stores.
     pub fn new(vacancy: Vacancy, guard: impl Any + Send + Sync) -> Self {
         Self { vacancy, _until_dropped: Box::new(guard) }
     }
 
-    /// What is reserved.
+    /// The reserved vacancy.
     pub fn vacancy(&self) -> &Vacancy {
         &self.vacancy
     }

@@ -1,5 +1,5 @@
-//! A process that is killed at any instant loses nothing that was acknowledged, and leaves nothing
-//! torn (SPEC §10).
+//! A process that is killed at any instant loses nothing that was acknowledged, and leaves no
+//! commit half done (SPEC §10).
 #![cfg(unix)]
 #![allow(missing_docs, clippy::expect_used, clippy::panic)]
 
@@ -22,14 +22,14 @@ const FOLDER: &str = "PURLIN_STATE_TEST_FOLDER";
 const PLACE: &str = "PURLIN_STATE_TEST_PLACE";
 const VISIT: &str = "PURLIN_STATE_TEST_VISIT";
 const FULL: &str = "PURLIN_STATE_TEST_FULL";
-/// The records that one commit writes together: all or none of them carry its number.
+/// The number of records that one commit writes: either all or none of them have its number.
 const TOGETHER: usize = 3;
-/// Commits under way at the same time.
+/// The number of concurrent commits.
 const TASKS: usize = 4;
-/// Rounds of commits after which the process closes the store, where it was told a place.
+/// The number of rounds of commits after which a process that was given a place closes the store.
 const ROUNDS: usize = 12;
 
-/// Not a test of its own: what the tests below start and kill.
+/// Not a test of its own: the tests below start and kill it.
 #[test]
 fn helper_process() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -49,14 +49,14 @@ fn helper_process() {
     work(Path::new(&folder), killer, place.map(|_| ROUNDS));
 }
 
-/// Commits, and says what was acknowledged.
+/// Commits, and reports what was acknowledged.
 fn work(folder: &Path, probe: Option<Probe>, rounds: Option<usize>) {
     let store = Arc::new(open_with(folder, OpenOptions { probe, ..options(folder) }).expect("opens"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
         let found = store.load(&environment()).await.expect("loads").records;
         let next = found.iter().map(|record| number(record)).max().map_or(0, |last| last + 1);
-        // Each task has records of its own, so that the numbers in them only grow.
+        // Each task has its own records, so that their numbers only increase.
         let tasks = (0..TASKS).map(|task| {
             let store = store.clone();
             async move {
@@ -74,7 +74,7 @@ fn work(folder: &Path, probe: Option<Probe>, rounds: Option<usize>) {
     });
 }
 
-/// Says what was acknowledged, in a single write, so that no line is torn.
+/// Reports an acknowledgement in a single write, so that no line is incomplete.
 fn say(task: usize, commit: usize) {
     let _ = std::io::stdout().write_all(format!("\nacknowledged {task} {commit}\n").as_bytes());
     let _ = std::io::stdout().flush();
@@ -92,7 +92,7 @@ fn fill(folder: &Path) {
     }
     assert!(failed.len() > 100, "{failed:?}");
     assert!(failed.iter().all(|error| error.contains("could not be written")), "{failed:?}");
-    // A write that was refused closes nothing: what is small enough still goes in.
+    // A rejected write does not close the store: smaller writes still succeed.
     block_on(store.commit(vec![Change::Settle(record(0).id())])).expect("there is room for this");
     block_on(store.close()).expect("closes");
     say(1, 0);
@@ -103,7 +103,7 @@ fn group(task: usize, commit: usize) -> (Vec<Change>, Vec<Change>) {
     let records = (0..TOGETHER).map(|part| {
         let mut record =
             if part == 0 { secret_record(task * TOGETHER) } else { record(task * TOGETHER + part) };
-        // Now and then large, so that pieces come and go, and the journal begins anew.
+        // Occasionally large, so that the journal grows and is rewritten.
         let size = if commit.is_multiple_of(7) { 60_000 } else { 10 };
         record.state.outputs = Value::from("z".repeat(size).as_str());
         record.created = commit as u64;
@@ -129,7 +129,7 @@ fn start(folder: &Path, place: Option<(&str, usize)>) -> Child {
     command.spawn().expect("starts")
 }
 
-/// What a child says was acknowledged: task and commit.
+/// The acknowledgements that a child reports: task and commit.
 fn listen(child: &mut Child) -> std::thread::JoinHandle<Vec<(usize, usize)>> {
     let stdout = child.stdout.take().expect("piped");
     std::thread::spawn(move || {
@@ -143,7 +143,7 @@ fn listen(child: &mut Child) -> std::thread::JoinHandle<Vec<(usize, usize)>> {
     })
 }
 
-/// Whether everything that was acknowledged is there, and nothing is torn.
+/// Checks that everything acknowledged is there, and that no commit is half done.
 fn check(snapshot: &Snapshot, acknowledged: &[Option<usize>; TASKS]) {
     for (task, acknowledged) in acknowledged.iter().enumerate() {
         let is_own = |record: &Record| (0..TOGETHER).any(|part| record.urn == urn(task * TOGETHER + part));
@@ -161,7 +161,7 @@ fn check(snapshot: &Snapshot, acknowledged: &[Option<usize>; TASKS]) {
                 "a record is not what was committed"
             );
         }
-        // Pending is what was about to be done after that, as a whole, or nothing.
+        // The pending calls are those of the commit after that, either all or none.
         let pending: Vec<_> = snapshot
             .pending
             .iter()
@@ -184,7 +184,7 @@ fn killed_at_any_instant() {
     for round in 0..40_u64 {
         let mut child = start(&folder, None);
         let reader = listen(&mut child);
-        // From within the start to well into the work.
+        // From the start of the process to well into its work.
         let patience = Duration::from_micros((round * 7919) % 61 * 2000 + 300);
         let start = Instant::now();
         while start.elapsed() < patience {
@@ -198,7 +198,7 @@ fn killed_at_any_instant() {
             commits += 1;
             acknowledged[task] = acknowledged[task].max(Some(commit));
         }
-        // Every other time the next process goes on from what the kill left.
+        // Every other time, the next process continues from what the kill left.
         if round % 2 == 1 {
             let store = open(&folder).expect("opens after a kill");
             let snapshot = block_on(store.load(&environment())).expect("loads after a kill");
@@ -230,7 +230,7 @@ fn killed_at_every_place() {
     let mut visits = Vec::new();
     for place in places.lock().expect("no panic").iter() {
         let before = counts.entry(*place).or_insert(0_usize);
-        // The first, the second, and one in the midst.
+        // The first, the second, and one in the middle.
         if matches!(before, 0 | 1 | 7) {
             visits.push((*place, *before));
         }
@@ -240,7 +240,7 @@ fn killed_at_every_place() {
     assert!(counts.len() >= 14, "{counts:?}");
     let mut killed = 0;
     for (place, visit) in visits {
-        // In a new store, and in one that has something.
+        // In a new store, and in one with content.
         for old in [false, true] {
             let folder = tempfile::tempdir().expect("a folder");
             let folder = folder.path().join("state");
@@ -284,7 +284,7 @@ fn the_lock_of_a_dead_process_is_nobodys() {
     assert_eq!((held.pid, held.command.as_str()), (child.id(), "purlin up"));
     let repair = EmbeddedStore::repair(folder.path(), &options(folder.path()));
     assert!(matches!(repair, Err(Error::Busy { .. })), "{repair:?}");
-    // Looking is possible all the time.
+    // Checking is possible at any time.
     for _ in 0..20 {
         let report = EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks");
         assert!(report.is_whole(), "{report:?}");
@@ -300,7 +300,7 @@ fn the_lock_of_a_dead_process_is_nobodys() {
 #[test]
 fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let folder = tempfile::tempdir().expect("a folder");
-    // No file may grow beyond 1 MiB or so; a write beyond it fails as on a full disk.
+    // No file can grow much beyond 1 MiB; a larger write fails as on a full disk.
     let mut child = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 2000; exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().expect("this program"))

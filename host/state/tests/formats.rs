@@ -1,4 +1,5 @@
-//! State of every version that ever wrote one opens; the fixtures are what these versions left.
+//! The state of every version that ever wrote one can be opened. The fixtures were written by these
+//! versions.
 #![allow(missing_docs, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -17,7 +18,7 @@ use purlin_state::{
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-/// A copy of a fixture, as its program left it: nobody else may read the key.
+/// A copy of a fixture as its program left it: other users must not be able to read the key.
 fn fixture(version: &str) -> (tempfile::TempDir, PathBuf) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(version);
     let folder = tempfile::tempdir().expect("a folder");
@@ -45,7 +46,7 @@ fn prod() -> Environment {
     Environment { env: "prod".into(), ..environment() }
 }
 
-/// What both fixtures hold in `dev`, and in `prod`.
+/// The records of all fixtures in `dev`, and in `prod`.
 fn records() -> (Vec<Record>, Record) {
     let mut partial = record(2);
     partial.status = Status::Partial(Unfinished::Failed { message: "the name is taken".into() });
@@ -68,7 +69,7 @@ fn records() -> (Vec<Record>, Record) {
     (vec![record(0), secret_record(1), partial, large, manifests], elsewhere)
 }
 
-/// What version 2 can say besides.
+/// The additions of version 2.
 fn additions() -> (Vec<Record>, Vec<Change>, Deployment, Holder) {
     let mut copy = secret_record(4);
     copy.superseded = Some(1);
@@ -123,7 +124,7 @@ fn version_1_opens_and_goes_on_as_the_current_one() {
     let report = EmbeddedStore::verify(&folder, &options(&folder)).expect("looks");
     assert!(report.is_whole() && report.records == 7, "{report:?}");
     assert!(folder.join("stale/sled/db").exists() && !folder.join("sled").exists());
-    // A new key: what version 1 sealed, too.
+    // A new key also seals what version 1 sealed.
     let store = open(&folder).expect("opens");
     assert_eq!(store.note(), None, "it is told once");
     let new = run(store.rotate_key(None)).expect("rotates");
@@ -142,7 +143,7 @@ fn version_1_opens_and_goes_on_as_the_current_one() {
     assert!(matches!(open(&folder), Err(Error::WrongKey { .. })));
 }
 
-/// Cut off at any place, a conversion leaves a state that opens, and has everything.
+/// A conversion that is interrupted at any place leaves a complete state that opens.
 #[test]
 fn a_conversion_that_is_cut_off_begins_anew() {
     for version in ["v1", "v2", "v3", "v4"] {
@@ -184,7 +185,7 @@ fn a_conversion_that_is_cut_off_begins_anew() {
     }
 }
 
-/// What a folder holds.
+/// The content of a folder.
 fn told(folder: &Path) -> impl PartialEq + std::fmt::Debug + use<> {
     let store = open(folder).expect("opens");
     [environment(), prod()].map(|environment| {
@@ -194,7 +195,7 @@ fn told(folder: &Path) -> impl PartialEq + std::fmt::Debug + use<> {
 }
 
 /// Writes the fixture of format 5: `cargo test -p purlin-state --test formats -- --ignored`. Only
-/// for a version that was never released; a released one's fixture never changes.
+/// for a version that was never released; the fixture of a released one never changes.
 #[test]
 #[ignore = "it replaces a fixture"]
 fn write_format_5() {
@@ -230,7 +231,7 @@ fn format_5_opens() {
     opens_with_labels(&folder, 5);
 }
 
-/// What version 3 can say besides: secrets in what drivers call things.
+/// The additions of version 3: secrets in the names that drivers give.
 fn labelled() -> (Record, Vec<Change>) {
     let secret = |text: &str| Label::new(text, true);
     let mut named = record(9);
@@ -247,7 +248,7 @@ fn labelled() -> (Record, Vec<Change>) {
     (named.clone(), vec![put(named), pending, checkpoint])
 }
 
-/// What version 4 can say besides: why a resource is unfinished, as data.
+/// The additions of version 4: the reason why a resource is unfinished, as data.
 fn unfinished() -> Vec<Record> {
     let all = [Unfinished::Drifted, Unfinished::InterruptedUpdate, Unfinished::InterruptedCreate];
     let with = |(number, unfinished)| Record { status: Status::Partial(unfinished), ..record(number) };
@@ -272,7 +273,7 @@ fn version_4_opens() {
 
 fn opens_with_labels(folder: &Path, version: u32) {
     opens(folder, version);
-    // Since the first secret nothing is in clear but what things are found by.
+    // Since the first secret, only lookup keys are in plain text.
     let (named, _) = labelled();
     let store = open(folder).expect("opens");
     let snapshot = run(store.load(&environment())).expect("loads");
@@ -294,7 +295,7 @@ fn opens_with_labels(folder: &Path, version: u32) {
 fn version_2_opens() {
     let (_temporary, folder) = fixture("v2");
     opens(&folder, 2);
-    // What stood in clear is sealed with a new key, whatever version wrote it.
+    // A new key seals everything that was in plain text, whichever version wrote it.
     let store = open(&folder).expect("opens");
     run(store.rotate_key(None)).expect("rotates");
     drop(store);
@@ -310,7 +311,7 @@ fn version_2_opens() {
     assert!(searched > 5_000, "{searched}");
 }
 
-/// A fixture holds what its program wrote.
+/// Checks the content of a fixture.
 fn opens(folder: &Path, version: u32) {
     let (mut expected, elsewhere) = records();
     let (more, changes, deployment, holder) = additions();
@@ -356,7 +357,7 @@ fn what_a_newer_version_wrote_is_refused_by_name() {
     }
 }
 
-/// Looking writes nothing, whatever it finds.
+/// A check writes nothing, whatever it finds.
 #[test]
 fn a_check_writes_nothing() {
     for version in ["v1", "v2", "v3", "v4", "v5"] {
@@ -368,7 +369,7 @@ fn a_check_writes_nothing() {
     }
 }
 
-/// Every file in a folder, with what it holds and when it was written.
+/// Every file in a folder, with its content and modification time.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {

@@ -1,4 +1,4 @@
-//! Whatever happens to the files: what was acknowledged is there, or the damage is named and
+//! Whatever happens to the files: acknowledged data is there, or the damage is reported and
 //! repaired (SPEC §10).
 #![allow(missing_docs, clippy::expect_used, clippy::panic)]
 
@@ -38,18 +38,18 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What a folder holds, whether or not it is a copy.
+/// The content of a folder, regardless of whether it is a copy.
 fn load(folder: &Path) -> Result<Snapshot, Error> {
     let snapshot = run(open(folder)?.load(&environment()))?;
     Ok(Snapshot { doubt: snapshot.doubt.filter(|doubt| *doubt != Doubt::Copied), ..snapshot })
 }
 
-/// Nothing tells any more how far the journal went, or where its file was.
+/// Removes the note on how far the journal went and where its file was.
 fn forget_head(folder: &Path) {
     fs::remove_file(place(folder, &environment()).join("head")).expect("removed");
 }
 
-/// Commits one by one, and what each leaves.
+/// Commits one by one, and returns the state after each.
 fn history(folder: &Path) -> Vec<Snapshot> {
     let store = open(folder).expect("opens");
     let commits = (0..8).flat_map(|n| {
@@ -66,7 +66,7 @@ fn history(folder: &Path) -> Vec<Snapshot> {
     states
 }
 
-/// Places at which frames end, the header's and the base's first.
+/// The positions at which frames end, starting with those of the header and the base.
 fn ends(bytes: &[u8]) -> Vec<usize> {
     let mut ends = vec![40];
     while let Some(head) = bytes.get(ends[ends.len() - 1]..).filter(|rest| rest.len() >= 24) {
@@ -82,7 +82,7 @@ fn every_prefix_of_the_journal_is_a_state_that_was() {
     let states = history(folder.path());
     let bytes = fs::read(journal(folder.path())).expect("a journal");
     let ends = ends(&bytes);
-    // Header, what was there first, its end; then a frame a commit and one for the end.
+    // The header, the base and its end; then a frame for each commit and one for the close.
     assert_eq!(ends.len(), 3 + states.len() - 1, "a frame a commit");
     let cut = temporary();
     let cuts = (0..bytes.len()).step_by(149).chain(ends.iter().flat_map(|end| [end - 1, *end, end + 1]));
@@ -92,7 +92,7 @@ fn every_prefix_of_the_journal_is_a_state_that_was() {
         forget_head(cut.path());
         fs::write(journal(cut.path()), &bytes[..at]).expect("written");
         if at < ends[2] {
-            // Not what a crash leaves: this was synced before it got its name.
+            // A crash cannot leave this, since it was synced before the file got its name.
             let error = load(cut.path()).expect_err("not whole");
             assert!(matches!(error, Error::Corrupt { .. }), "{at}: {error}");
             assert!(error.to_string().contains("state repair"), "{error}");
@@ -103,13 +103,14 @@ fn every_prefix_of_the_journal_is_a_state_that_was() {
         assert_eq!(&load(cut.path()).expect("opens"), expected, "cut at {at}");
         let report = EmbeddedStore::verify(cut.path(), &options(cut.path())).expect("looks");
         assert!(report.is_whole(), "{at}: {report:?}");
-        // And it goes on from there.
+        // The store continues from there.
         run(open(cut.path()).expect("opens").commit(vec![put(record(99))])).expect("commits");
         assert_eq!(load(cut.path()).expect("opens").records.len(), expected.records.len() + 1);
     }
 }
 
-/// A journal that ends where a batch ends is whole, and still it may be older than what was written.
+/// A journal that ends with a complete batch is valid, but may still be older than what was
+/// written.
 #[test]
 fn a_journal_that_lost_its_end_is_noticed() {
     let folder = temporary();
@@ -127,7 +128,7 @@ fn a_journal_that_lost_its_end_is_noticed() {
         assert!(matches!(refused, Err(Error::Corrupt { .. })), "{end}: {refused:?}");
         let report = EmbeddedStore::verify(cut.path(), &options(cut.path())).expect("looks");
         assert_eq!((report.findings.len(), report.lost.len()), (1, 1), "{end}: {report:?}");
-        // Who goes on from it is told to look at what is real.
+        // A process that continues from it must read the real resources.
         let report = EmbeddedStore::repair(cut.path(), &options(cut.path())).expect("repairs");
         let missing = ends.len() - 1 - at;
         assert_eq!(report.lost, [format!("the last {missing} batches of changes")]);
@@ -136,7 +137,7 @@ fn a_journal_that_lost_its_end_is_noticed() {
         assert_eq!(found.records, states[at - 1].records, "{end}");
         assert!(EmbeddedStore::verify(cut.path(), &options(cut.path())).expect("looks").is_whole());
     }
-    // So is the journal of another time, whole as it is.
+    // The intact journal of another time is rejected too.
     let _ = fs::remove_dir_all(cut.path());
     copy(folder.path(), cut.path());
     let store = open(folder.path()).expect("opens");
@@ -189,7 +190,7 @@ fn a_flipped_byte_is_refused_or_harmless() {
                         report.moved.iter().all(|path| fs::read(path).expect("kept") == wrong),
                         "{report:?}"
                     );
-                    // Nothing is lost that is not named.
+                    // Every loss is reported.
                     let found = load(flipped.path()).expect("opens");
                     let same = found.records == last.records && found.pending == last.pending;
                     assert!(same || !report.lost.is_empty(), "{at}: {report:?}");
@@ -198,7 +199,7 @@ fn a_flipped_byte_is_refused_or_harmless() {
             }
         }
     }
-    // Only the note of a good end may be lost without harm.
+    // Only the note of a proper close can be lost without harm.
     assert!(harmless <= 24 / 11 + 1 && refused > 500, "{harmless} harmless, {refused} refused");
 }
 
@@ -210,7 +211,7 @@ fn a_damaged_journal_gives_what_is_whole() {
     let path = journal(folder.path());
     let bytes = fs::read(&path).expect("a journal");
     let ends = ends(&bytes);
-    // Within the value of the commit that put record 1 (two commits a record, from the third on).
+    // In the value of the commit that put record 1 (two commits per record, from the third on).
     let mut wrong = bytes.clone();
     wrong[ends[4] + 24 + 200] ^= 1;
     fs::write(&path, &wrong).expect("written");
@@ -231,7 +232,7 @@ fn a_damaged_journal_gives_what_is_whole() {
     assert!(report.moved[0].starts_with(place(folder.path(), &environment()).join("stale")));
 }
 
-/// A repair that is cut off at any point leaves something that a second one puts right.
+/// A repair that is interrupted at any point leaves a state that a second one repairs.
 #[test]
 fn a_repair_that_is_cut_off_goes_on() {
     let folder = temporary();
@@ -246,8 +247,8 @@ fn a_repair_that_is_cut_off_goes_on() {
     expected.retain(|record| record.urn != urn(1));
     let own = |folder: &Path| place(folder, &environment());
     let name = path.file_name().expect("a name").to_owned();
-    // What a repair does, step by step: the copy, half of it and whole; the new journal, half of it and whole;
-    // the old one gone.
+    // The steps of a repair: half of the copy and all of it; half of the new journal and all of it;
+    // the old journal removed.
     for step in 0..6 {
         let cut = temporary();
         copy(folder.path(), cut.path());
@@ -275,7 +276,7 @@ fn a_repair_that_is_cut_off_goes_on() {
             fs::remove_file(journals.join(&name)).expect("removed");
         }
         if step > 4 {
-            // The worst: only what was put aside is left.
+            // The worst case: only the copy in `stale` is left.
             fs::remove_file(journals.join(next)).expect("removed");
         }
         let report = EmbeddedStore::repair(cut.path(), &options(cut.path())).expect("repairs");
@@ -287,7 +288,7 @@ fn a_repair_that_is_cut_off_goes_on() {
     }
 }
 
-/// What a repair put aside is older than what was written since.
+/// The copy that a repair kept is older than what was written since.
 #[test]
 fn what_came_after_a_repair_is_missed() {
     let folder = temporary();
@@ -312,7 +313,7 @@ fn what_came_after_a_repair_is_missed() {
     assert!(EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks").is_whole());
 }
 
-/// A journal is only missed where it is noted that there was one.
+/// A missing journal is noticed only if there is a note about it.
 #[test]
 fn a_repair_notes_again_how_far_the_journal_went() {
     let folder = temporary();
@@ -326,13 +327,13 @@ fn a_repair_notes_again_how_far_the_journal_went() {
     assert!(load(folder.path()).is_err(), "it is missed");
 }
 
-/// An empty state would say that nothing exists.
+/// An empty state would claim that no resources exist.
 #[test]
 fn a_journal_of_which_no_entry_is_left_is_not_repaired() {
     let (folder, copied) = (temporary(), temporary());
     history(folder.path());
     copy(folder.path(), copied.path());
-    // Whoever takes a copy over begins its journal anew: then it has nothing but what it begins with.
+    // The first writer to a copy rewrites its journal, which then consists only of the base.
     let store = open(copied.path()).expect("opens");
     drop(run(store.writer(&environment())).expect("locks"));
     run(store.close()).expect("closes");
@@ -345,7 +346,7 @@ fn a_journal_of_which_no_entry_is_left_is_not_repaired() {
     assert_eq!(fs::read(&path).expect("there"), bytes);
 }
 
-/// Where nothing but a doubt is recorded, nothing in it says which environment it is.
+/// If only a doubt is recorded, nothing names the environment.
 #[test]
 fn an_environment_without_a_name_is_not_in_the_way_of_others() {
     let folder = temporary();
@@ -378,7 +379,7 @@ fn where_nothing_can_be_read_nothing_is_touched() {
 fn a_lost_format_is_noted_again() {
     let folder = temporary();
     let states = history(folder.path());
-    // The last two are what a flipped bit makes of it: nothing of these formats is there.
+    // A flipped bit can cause the last two, but there are no files of these formats.
     for text in ["", "two", "4\n", "1\n"] {
         fs::write(folder.path().join("format"), text).expect("written");
         assert!(load(folder.path()).is_err());
@@ -390,7 +391,7 @@ fn a_lost_format_is_noted_again() {
         assert!(report.findings.len() == 1 && report.lost.is_empty(), "{report:?}");
         assert_eq!(&load(folder.path()).expect("opens"), states.last().expect("some"));
     }
-    // Repairing what is whole does nothing.
+    // Repairing an intact state does nothing.
     let before = fs::read(journal(folder.path())).expect("read");
     let report = EmbeddedStore::repair(folder.path(), &options(folder.path())).expect("looks");
     assert!(report.is_whole() && report.moved.is_empty(), "{report:?}");
@@ -403,7 +404,7 @@ fn a_record_that_does_not_read_is_left_out_by_name() {
     let states = history(folder.path());
     let path = journal(folder.path());
     let mut bytes = fs::read(&path).expect("read");
-    // Damage that happened before the journal was written: its frame proves it right.
+    // Damage that happened before the journal was written: the frame's checksum is correct.
     let ends = ends(&bytes);
     let name = urn(5);
     let is_it = |at: &usize| bytes[*at..].starts_with(name.as_str().as_bytes());
@@ -411,7 +412,7 @@ fn a_record_that_does_not_read_is_left_out_by_name() {
     bytes[at] ^= 1;
     let frame = *ends.iter().rev().find(|end| **end <= at).expect("a frame");
     let length = u32::from_le_bytes(bytes[frame..frame + 4].try_into().expect("four")) as usize;
-    // Every frame from here on names the one before it.
+    // Every frame from here on names its predecessor.
     let mut frames = vec![(frame, length)];
     frames.extend(
         ends.iter()
@@ -429,7 +430,7 @@ fn a_record_that_does_not_read_is_left_out_by_name() {
     forget_head(folder.path());
     let error = load(folder.path()).expect_err("damaged");
     assert_eq!(error.to_string(), format!("the record of `{}` is damaged: its checksum is wrong", urn(5)));
-    // What happens is still written down.
+    // New changes are still recorded.
     run(open(folder.path()).expect("opens").commit(vec![put(record(60))])).expect("commits");
     let report = EmbeddedStore::repair(folder.path(), &options(folder.path())).expect("repairs");
     assert_eq!(report.lost.len(), 1, "{report:?}");
@@ -456,12 +457,12 @@ fn what_is_no_more_does_not_pile_up() {
     let after = fs::metadata(journal(folder.path())).expect("there").len();
     assert!(before > 400_000 && after < 20 * 1024, "{before} bytes became {after}");
     assert_eq!(load(folder.path()).expect("opens").records.len(), 20);
-    // Left behind by a kill: the newest one counts, and what was not finished does not.
+    // Files that a kill left behind: the newest complete one counts.
     let path = journal(folder.path());
     fs::write(path.with_file_name("00000001.log"), "old").expect("written");
     fs::write(path.with_file_name("00000009.log.new"), "unfinished").expect("written");
     assert_eq!(load(folder.path()).expect("opens").records.len(), 20);
-    // Whoever writes next tidies up.
+    // The next writer removes them.
     run(open(folder.path()).expect("opens").commit(vec![put(record(0))])).expect("commits");
     assert_eq!(load(folder.path()).expect("opens").records.len(), 20);
     assert_eq!(journal(folder.path()), path);
@@ -509,7 +510,7 @@ fn interesting_places_are_told_in_order() {
     assert!(at("journal: after a batch is synced") < at("close: before the index is told"));
 }
 
-/// A file may say that it has gigabytes, and take none of the disk.
+/// A sparse file can claim gigabytes without using the disk.
 #[test]
 fn a_journal_of_holes_is_refused_by_its_length() {
     let folder = temporary();

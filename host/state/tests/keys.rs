@@ -1,4 +1,5 @@
-//! A new key in one step: after a kill at any place the old one opens everything, or the new one.
+//! A new key takes effect atomically: after a kill at any place, either the old or the new key
+//! opens everything.
 #![cfg(unix)]
 #![allow(missing_docs, clippy::expect_used, clippy::panic)]
 
@@ -27,7 +28,7 @@ fn fill<S: Store + ?Sized>(store: &Working<S>) -> Snapshot {
     let changes = (0..20).map(|n| put(if n % 2 == 0 { record(n) } else { secret_record(n) }));
     let changes = changes.chain([intend(secret_record(30)), put(long())]).collect();
     run(store.commit(changes)).expect("commits");
-    // Two environments, so that a rotation has more than one to seal.
+    // Two environments, so that a rotation must seal more than one.
     run(store.commit_in(&prod(), vec![Change::Hold(Some(holder()))])).expect("commits");
     store.release().expect("released");
     run(store.load(&environment())).expect("loads")
@@ -57,7 +58,7 @@ fn a_new_key_opens_everything_and_the_old_one_nothing() {
     let old = fs::read_to_string(folder.path().join("key")).expect("a key");
     let other = open(folder.path()).expect("opens");
     assert_eq!(run(other.load(&environment())).expect("loads"), expected);
-    // Not while somebody writes.
+    // Not while another process writes.
     let lock = run(other.lock(&prod(), holder())).expect("free");
     assert!(matches!(run(store.rotate_key(None)), Err(Error::Busy { .. })));
     run(lock.release()).expect("released");
@@ -67,7 +68,7 @@ fn a_new_key_opens_everything_and_the_old_one_nothing() {
     assert!(fs::read_to_string(folder.path().join("key")).expect("a key").contains(&recipient));
     assert!(!folder.path().join("key.next").exists());
     assert!(run(store.unseal(&blob)).is_err(), "it was sealed with the old one");
-    // It goes on at once, with the new one, here and in a process that knew the old one.
+    // Work continues at once with the new key, both here and in a process that knew the old one.
     assert_eq!(run(other.load(&environment())).expect("loads"), expected);
     run(other.commit(vec![put(secret_record(40))])).expect("commits");
     other.release().expect("released");
@@ -110,7 +111,7 @@ fn keys_that_are_given_are_rotated_to_keys_that_are_given() {
     assert!(!folder.path().join("key").exists());
 }
 
-/// Not a test of its own: rotates, and is killed at a place.
+/// Not a test of its own: rotates the key, and is killed at a place.
 #[test]
 fn helper_process() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -129,7 +130,7 @@ fn helper_process() {
 #[test]
 fn a_rotation_killed_at_any_place_leaves_one_key_that_opens_everything() {
     let program = std::env::current_exe().expect("this program");
-    // Which places there are.
+    // Collects the places.
     let folder = temporary();
     fill(&open(folder.path()).expect("opens"));
     let places = Arc::new(Mutex::new(Vec::new()));
@@ -164,7 +165,7 @@ fn a_rotation_killed_at_any_place_leaves_one_key_that_opens_everything() {
         let store = open(folder.path()).unwrap_or_else(|error| panic!("{place}: {error}"));
         assert_eq!(run(store.load(&environment())).expect("loads"), expected, "{place}");
         assert_eq!(run(store.load(&prod())).expect("loads").held, Some(holder()), "{place}");
-        // The next to write ends what was begun.
+        // The next writer completes the rotation.
         run(store.commit(vec![put(secret_record(50))])).expect("commits");
         assert!(!folder.path().join("key.next").exists(), "{place}");
         assert_eq!(run(store.load(&prod())).expect("loads").held, Some(holder()), "{place}");
@@ -192,7 +193,7 @@ fn what_a_plan_embeds_is_sealed_as_a_whole() {
         *wrong.last_mut().expect("not empty") ^= 1;
         assert!(run(store.unseal(&wrong)).is_err());
     }
-    // The key that sealed it lasts, though nothing was recorded.
+    // The key that sealed it is kept, although nothing was recorded.
     let folder = temporary();
     let sealed = run(open(folder.path()).expect("opens").seal(b"a plan")).expect("seals");
     assert_eq!(
@@ -208,7 +209,7 @@ fn write(store: &dyn Store, file: &Path, recipient: Option<&str>) -> Result<usiz
     export.write(file).map(|()| records)
 }
 
-/// Records the content of such a file.
+/// Imports such a file.
 fn read(store: &dyn Store, file: &Path, replace: bool) -> Result<(), Error> {
     run(store.import(Export::read(file)?, holder(), ImportOptions { replace, is_old: true }))
 }
@@ -242,7 +243,7 @@ fn an_environment_moves_in_a_file() {
     read(&*other, &file, true).expect("records");
     assert_eq!(run(other.load(&environment())).expect("loads"), expected);
     assert!(EmbeddedStore::verify(to.path(), &options(to.path())).expect("looks").is_whole());
-    // For the own key, and after everything is lost but the key.
+    // For the store's own key, after everything except the key was lost.
     let file = from.path().join("backup.purlin");
     write(&*store, &file, None).expect("writes");
     run(store.close()).expect("closes");

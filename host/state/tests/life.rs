@@ -78,7 +78,7 @@ fn an_intent_is_pending_until_it_is_settled() {
         run(store.commit(vec![Change::Settle(id.clone()), Change::Settle(RecordId::current(urn(2)))]))
             .expect("commits");
         assert_eq!(pending(), []);
-        // An old copy is a record of its own, and so is what is done to it.
+        // An old copy is a record of its own, with its own intents.
         let mut copy = record(1);
         copy.superseded = Some(3);
         run(store.commit(vec![put(copy.clone()), intend(copy.clone())])).expect("commits");
@@ -107,14 +107,14 @@ fn deployments_are_numbered_in_their_environment() {
         let told: Vec<_> = told.iter().map(|(number, id)| (*number, id.as_str())).collect();
         assert_eq!(told, [(1, "a"), (2, "b"), (3, "c"), (4, "d")]);
         assert_eq!(history(&other())[0].number, 1);
-        // An environment with a history alone is one.
+        // An environment with only a history is listed.
         let known = run(store.environments(None, 9)).expect("lists");
         let last = |known: &Known| known.last.as_ref().map(|last| last.id.to_string());
         assert_eq!(
             known.iter().map(|known| (known.environment.clone(), last(known))).collect::<Vec<_>>(),
             [(environment(), Some("d".to_owned())), (other(), Some("a".to_owned()))]
         );
-        // The same id is the same deployment, whatever number it comes with.
+        // The same id is the same deployment, whatever its number says.
         let mut ended = deployment("b", 0, Some(b"text"));
         (ended.ended, ended.outcome) = (Some(9), Outcome::Cancelled);
         run(store.commit(vec![deployed(ended.clone(), Some(b"text"))])).expect("commits");
@@ -132,7 +132,7 @@ fn deployments_are_numbered_in_their_environment() {
             Some(&b"text"[..]),
             "left as they are"
         );
-        // Others than it says are refused, and nothing is recorded.
+        // Documents that do not match the digest are rejected, and nothing is recorded.
         let wrong = deployed(deployment("e", 0, Some(b"one")), Some(b"other"));
         assert!(matches!(run(store.commit(vec![put(record(7)), wrong])), Err(Error::Unwritable { .. })));
         assert_eq!(history(&environment()).len(), 4);
@@ -156,7 +156,7 @@ fn documents_are_kept_for_the_last_hundred() {
         for n in 0..104 {
             deploy(environment(), format!("d{n}"), &text(n));
         }
-        // The first five share theirs, and one of them is among the last hundred.
+        // The first five have the same documents, and one of them is among the last hundred.
         assert_eq!(kept(0).as_deref(), Some(text(0).as_slice()));
         deploy(other(), "elsewhere".into(), &text(6));
         for n in 104..108 {
@@ -194,7 +194,7 @@ fn what_is_submitted_is_written_whether_or_not_anybody_waits() {
         let last = store.submit(vec![put(record(2))]).expect("taken");
         drop(store.submit(vec![put(record(3))]).expect("taken"));
         run(last).expect("durable");
-        // The order is that of the calls: what came before is there, too.
+        // The order is that of the calls: earlier submissions are there too.
         let records = run(store.load(&environment())).expect("loads").records;
         assert!(plain(&records).starts_with(&[record(1), record(2)]));
         for _ in 0..1000 {
@@ -246,7 +246,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// All that a store tells.
+/// Everything that a store returns.
 fn told(store: &dyn Store) -> impl PartialEq + std::fmt::Debug + use<> {
     let mut all = BTreeMap::new();
     for environment in [environment(), other()] {
@@ -291,7 +291,7 @@ fn tell_the_same(
             drop(embedded);
             embedded = open(folder.path()).expect("opens");
         }
-        // What is about another environment is nothing here.
+        // Changes of another environment do not matter here.
         let environment = if here { environment() } else { other() };
         let commit: Vec<Change> = commit.into_iter().filter(|change| here || is_of_all(change)).collect();
         run(memory.commit_in(&environment, commit.clone())).expect("commits");
@@ -314,7 +314,7 @@ fn tell_the_same(
     prop_assert_eq!(&told(&*other_process), &expected);
     let embedded = open(folder.path()).expect("opens");
     prop_assert_eq!(&told(&*embedded), &expected);
-    // And with a key that is new for all of it.
+    // And after everything was sealed with a new key.
     if folder.path().join("environments").exists() {
         run(embedded.rotate_key(None)).expect("rotates");
         prop_assert_eq!(&told(&*embedded), &expected);
@@ -323,7 +323,7 @@ fn tell_the_same(
     Ok(())
 }
 
-/// Whether a change is about its environment as a whole.
+/// Whether a change concerns its environment as a whole.
 fn is_of_all(change: &Change) -> bool {
     matches!(change, Change::Deployed { .. } | Change::Hold(_) | Change::Trust)
 }

@@ -1,4 +1,4 @@
-//! What records have in common is held once, and nothing of it changes.
+//! Equal parts of records are stored once, and stay unchanged.
 #![allow(missing_docs, clippy::expect_used)]
 
 mod common;
@@ -8,13 +8,13 @@ use purlin_model::Value;
 use purlin_state::{Pool, Record};
 use serde_json::json;
 
-/// Where the first entry of a map lies in memory.
+/// The address of the first entry of a map.
 fn place(value: &Value) -> *const Value {
     let Value::Map(map) = value else { return std::ptr::null() };
     map.first().map_or(std::ptr::null(), |(_, value)| std::ptr::from_ref(value))
 }
 
-/// A record with these values, params and outputs, after it was given to a pool.
+/// A record with these values, params and outputs, after a pool shared it.
 fn shared(values: &Value, params: &Value, outputs: &Value) -> Record {
     let mut record = record(1);
     record.inputs.values = values.clone();
@@ -26,7 +26,7 @@ fn shared(values: &Value, params: &Value, outputs: &Value) -> Record {
     record
 }
 
-/// The same value, in memory of its own.
+/// The same value in its own memory.
 fn again(value: &Value) -> Value {
     Value::from(value.reveal().expect("JSON"))
 }
@@ -46,7 +46,7 @@ fn what_differs_in_any_detail_stays_as_it_is() {
     let turned = Value::Map([("b".into(), two()), ("a".into(), one())].into());
     let secret = Value::Map([("a".into(), one()), ("b".into(), two().into_secret())].into());
     let record = shared(&values, &turned, &secret);
-    // Maps are equal in whatever order their entries are, so that `==` does not tell.
+    // Maps are equal regardless of the order of their entries, so `==` cannot tell.
     assert_eq!(place(&record.inputs.params), place(&turned));
     assert_eq!(place(&record.state.outputs), place(&secret));
     assert_eq!(place(&record.inputs.values), place(&values));

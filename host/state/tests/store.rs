@@ -1,4 +1,4 @@
-//! What the stores promise (SPEC §10).
+//! The promises of the stores (SPEC §10).
 #![allow(missing_docs, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -50,11 +50,11 @@ fn one_writer_at_a_time_and_the_other_is_told_who() {
     let shown = || run(other.environments(None, 9)).expect("lists").remove(0).holder;
     assert_eq!(shown(), Some(holder()));
     assert_eq!(run(other.holder(&environment())).expect("reads").expect("held").holder, holder());
-    // Whoever only reads is not kept waiting, and sees what was written last.
+    // A reader does not wait, and sees the last write.
     assert_eq!(plain(&run(other.load(&environment())).expect("loads").records), [record(1)]);
     run(store.commit(vec![put(record(2))])).expect("commits");
     assert_eq!(plain(&run(other.load(&environment())).expect("loads").records), [record(1), record(2)]);
-    // Another environment is free.
+    // Another environment is not locked.
     let prod = Environment { env: "prod".into(), ..environment() };
     drop(run(other.lock(&prod, holder())).expect("free"));
     let path = folder.path().to_owned();
@@ -71,7 +71,8 @@ fn one_writer_at_a_time_and_the_other_is_told_who() {
     assert!(!place(folder.path(), &environment()).join("holder.json").exists());
 }
 
-/// Of many threads that reserve the same at once, one at a time has it, whoever takes the file away meanwhile.
+/// If many threads reserve the same vacancy, only one at a time has it, whichever of them removes
+/// the file meanwhile.
 #[test]
 fn a_vacancy_has_one_holder_at_a_time_and_leaves_no_trace() {
     let folder = temporary();
@@ -102,7 +103,7 @@ fn a_vacancy_has_one_holder_at_a_time_and_leaves_no_trace() {
     });
     assert_eq!(times.into_inner(), 200);
     assert_eq!(fs::read_dir(&vacancies).expect("a folder").count(), 0);
-    // A file that a killed process left is nobody's.
+    // A file that a killed process left reserves nothing.
     let store = open(folder.path()).expect("opens");
     let reserved = run(store.reserve(&vacancy, holder())).expect("free");
     let file = fs::read_dir(&vacancies).expect("a folder").next().expect("a file").expect("a file").path();
@@ -116,7 +117,7 @@ fn a_vacancy_has_one_holder_at_a_time_and_leaves_no_trace() {
     drop(reserved);
 }
 
-/// Whoever still has what a lock gave sees what others wrote since, and writes nothing any more.
+/// A writer whose lock was released sees later writes of others, but can write nothing.
 #[test]
 fn a_lock_that_was_given_up_hides_nothing() {
     let folder = temporary();
@@ -159,7 +160,7 @@ fn a_lock_whose_folder_is_gone_is_lost() {
     assert_eq!(plain(&run(other.load(&environment())).expect("loads").records), [record(2)]);
 }
 
-/// A copy of the files is not known to be what is real.
+/// A copy of the files may be older than the real state.
 #[test]
 fn a_copy_is_noticed() {
     let folder = temporary();
@@ -169,13 +170,13 @@ fn a_copy_is_noticed() {
     let copied = temporary();
     let copy = copied.path().join("state");
     copy_folder(folder.path(), &copy);
-    // A move is no copy.
+    // A move is not a copy.
     let moved = copied.path().join("moved");
     fs::rename(folder.path(), &moved).expect("moved");
     let load = |path: &Path| run(open(path).expect("opens").load(&environment())).expect("loads");
     assert_eq!(load(&moved).doubt, None);
     assert_eq!(load(&copy).doubt, Some(Doubt::Copied));
-    // It lasts until somebody says that everything was read.
+    // The doubt lasts until a change says that everything was read.
     let store = open(&copy).expect("opens");
     run(store.commit(vec![put(record(3))])).expect("commits");
     assert_eq!(run(store.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
@@ -222,7 +223,7 @@ fn nothing_secret_is_on_disk_but_in_the_key() {
                 path.display()
             );
         }
-        // What was recorded before there was a key is in clear, and nothing since.
+        // Entries from before there was a key are in plain text, and later ones are not.
         let holds = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
         assert!(!holds("value-2") && !holds("echo-2") && !holds("echo-3"), "{}", path.display());
     });
@@ -250,7 +251,7 @@ fn others_cannot_look_in() {
     let state = folder.path().join("a/b");
     let store = open(&state).expect("opens");
     run(store.commit(vec![put(secret_record(2))])).expect("commits");
-    // The index is there once the lock is released.
+    // The index exists once the lock is released.
     drop(store);
     let own = place(&state, &environment());
     let mode = |path: &Path| path.metadata().expect("there").permissions().mode() & 0o777;
@@ -298,7 +299,7 @@ fn a_newer_format_is_refused_by_name() {
     assert!(matches!(error, Error::Newer { found: 6, supported: 5, .. }), "{error}");
     fs::write(folder.path().join("format"), "two").expect("written");
     assert!(matches!(open(folder.path()), Err(Error::Corrupt { .. })));
-    // Journals say themselves what they are.
+    // Journals contain their own format.
     fs::remove_file(folder.path().join("format")).expect("removed");
     let store = open(folder.path()).expect("opens");
     assert_eq!(plain(&run(store.load(&environment())).expect("loads").records), [record(1)]);
@@ -385,8 +386,8 @@ fn damaged_files_of_sled_are_no_panic() {
     assert_eq!(refused + opened, 12);
 }
 
-/// A snapshot holds all of a commit or nothing of it, also while the next one goes in, and for a reader that
-/// has no lock.
+/// A snapshot contains either all or nothing of a commit, even during the next commit, and for a
+/// reader without a lock.
 #[test]
 fn nobody_reads_half_a_commit() {
     let folder = temporary();
@@ -405,12 +406,12 @@ fn nobody_reads_half_a_commit() {
     run(store.commit(commit(0))).expect("commits");
     let other = open(folder.path()).expect("opens");
     std::thread::scope(|scope| {
-        // Long enough for the journal to begin anew.
+        // Long enough for the journal to be rewritten.
         let writer =
             scope.spawn(|| (1..200).for_each(|round| run(store.commit(commit(round))).expect("commits")));
         let mut last = [0; 2];
         while !writer.is_finished() {
-            // Another process may see a commit some moments before the one that makes it does.
+            // Another process may see a commit slightly before the committing process does.
             for (at, reader) in [&store, &other, &open(folder.path()).expect("opens")].into_iter().enumerate()
             {
                 let records = run(reader.load(&environment())).expect("loads").records;
@@ -425,7 +426,7 @@ fn nobody_reads_half_a_commit() {
     assert_eq!(run(other.load(&environment())).expect("loads").records[0].created, 199);
 }
 
-/// The index is only told what the journals have: whatever happens to it, the list is right.
+/// The index repeats the content of the journals: whatever happens to it, lists are correct.
 #[test]
 fn a_list_is_right_whatever_the_index_says() {
     let folder = temporary();
@@ -455,7 +456,7 @@ fn a_list_is_right_whatever_the_index_says() {
     assert_eq!(list(folder.path()), [2]);
     let index = folder.path().join("index");
     assert!(index.join("db").exists());
-    // Behind: the lock is held, and nobody was told.
+    // The index is outdated: the lock is held, so it was not updated.
     run(store.commit(vec![put(record(3))])).expect("commits");
     assert_eq!(list(folder.path()), [3]);
     store.release().expect("released");
@@ -480,12 +481,12 @@ fn a_list_is_right_whatever_the_index_says() {
     }
 }
 
-/// Whoever looks for an installation reads no record (SPEC §6).
+/// Looking for an installation reads no records (SPEC §6).
 #[test]
 fn installations_are_found_without_their_records() {
     let folder = temporary();
     let store = open(folder.path()).expect("opens");
-    // So many that a value of sled does not hold them.
+    // More than one value of sled can hold.
     let all: Vec<Change> = (0..900).map(|number| put(installation(number))).chain([put(user(900))]).collect();
     run(store.commit(all)).expect("commits");
     store.release().expect("released");
@@ -518,7 +519,7 @@ fn installation(number: usize) -> Record {
     }
 }
 
-/// What stands for an installation of another environment.
+/// A use of an installation in another environment.
 fn user(number: usize) -> Record {
     let urn = "urn:purlin:dev/acme::other::shared::installation.default::db";
     let installation = Urn::parse(urn).expect("a URN");

@@ -1,5 +1,6 @@
-//! The data key: what seals secrets. It is random, made once a store, and kept beside it, sealed for
-//! the age identity. Sealing a record with age itself would take a hundred times as long.
+//! The data key, which seals secrets. It is random, created once for each store, and kept next to
+//! it, sealed for the age identity. Sealing each record with age itself would take a hundred times
+//! as long.
 
 use std::fmt;
 
@@ -11,21 +12,21 @@ use super::identity::{Key, Owner};
 use crate::Error;
 use crate::codec::SealedKey;
 
-/// Bytes of a nonce. So long that random ones never meet.
+/// The length of a nonce in bytes, long enough that random nonces never repeat.
 const NONCE: usize = 24;
-/// Bytes of what shows that nothing was changed.
+/// The length of the authentication tag in bytes.
 const TAG: usize = 16;
 
-/// The key that secrets are sealed with. What it holds is wiped when it is dropped.
+/// The key that seals secrets. It is wiped from memory when it is dropped.
 pub(crate) struct DataKey {
     bytes: Zeroizing<[u8; 32]>,
     cipher: XChaCha20Poly1305,
-    /// As it is stored.
+    /// Its stored form.
     pub(crate) stored: SealedKey,
 }
 
 impl DataKey {
-    /// A new one, sealed for `owner`.
+    /// Creates a new key, sealed for `owner`.
     pub(super) fn generate(owner: &Owner) -> Result<Self, Error> {
         let unwritable = |detail| Error::Unwritable { name: "the data key".into(), detail };
         let mut bytes = Zeroizing::new([0; 32]);
@@ -48,14 +49,14 @@ impl DataKey {
         Self::sealed_for(self.bytes.clone(), owner)
     }
 
-    /// Opens the stored one; `None` when it is not one of `owner`.
+    /// Opens a stored key; `None` if it does not belong to `owner`.
     pub(super) fn open(stored: &SealedKey, owner: &Key) -> Option<Self> {
         let opened = owner.unseal(stored.sealed.as_deref()?)?;
         let bytes = Zeroizing::new(<[u8; 32]>::try_from(opened.as_slice()).ok()?);
         Some(Self { cipher: XChaCha20Poly1305::new((&*bytes).into()), bytes, stored: stored.clone() })
     }
 
-    /// Seals; the result opens only beside the same `context`.
+    /// Seals bytes. The result opens only with the same `context`.
     pub(crate) fn seal(&self, context: &[u8], plain: &[u8]) -> Option<Vec<u8>> {
         let mut nonce = [0; NONCE];
         getrandom::fill(&mut nonce).ok()?;
@@ -68,7 +69,7 @@ impl DataKey {
         Some(sealed)
     }
 
-    /// Opens; `None` when it was sealed with another key or context, or was changed.
+    /// Opens sealed bytes; `None` if they were sealed with another key or context, or changed.
     pub(crate) fn unseal(&self, context: &[u8], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         let (nonce, sealed) = sealed.split_at_checked(NONCE)?;
         let payload = Payload { msg: sealed, aad: context };

@@ -1,4 +1,4 @@
-//! An age identity: what seals the data key, and sealed every record in version 1.
+//! An age identity, which seals the data key, and in version 1 sealed every record.
 
 use std::fmt;
 use std::io::Read;
@@ -11,16 +11,16 @@ use zeroize::Zeroizing;
 use crate::Error;
 use crate::disk::files;
 
-/// The public half of a key: for whom something is encrypted.
+/// The public half of a key: the recipient of encryption.
 #[derive(Clone)]
 pub(crate) struct Owner {
     recipient: Recipient,
-    /// It as text.
+    /// The key as text.
     pub(crate) name: String,
 }
 
 impl Owner {
-    /// Reads `age1…`.
+    /// Parses `age1…`.
     ///
     /// # Errors
     /// [`Error::KeyInvalid`].
@@ -36,7 +36,7 @@ impl Owner {
     }
 }
 
-/// A key, parsed once.
+/// A parsed key.
 pub(crate) struct Key {
     identity: Identity,
     recipient: Recipient,
@@ -50,19 +50,19 @@ impl Key {
         Self { name: recipient.to_string(), identity, recipient }
     }
 
-    /// A new one.
+    /// Creates a new key.
     pub(super) fn generate() -> Self {
         Self::new(Identity::generate())
     }
 
-    /// Reads an identity in the form of `age-keygen`: comments, and one line with the key.
+    /// Parses an identity in the form of `age-keygen`: comments, and one line with the key.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let identity = lines.next()?.parse().ok()?;
         lines.next().is_none().then(|| Self::new(identity))
     }
 
-    /// What a file with it says.
+    /// The content of a file with this key.
     pub(super) fn to_file(&self) -> Zeroizing<String> {
         let secret = self.identity.to_string();
         Zeroizing::new(format!(
@@ -78,7 +78,7 @@ impl Key {
         Owner { recipient: self.recipient.clone(), name: self.name.clone() }
     }
 
-    /// Decrypts; `None` when it was not encrypted for this key, or was changed.
+    /// Decrypts bytes; `None` if they were not encrypted for this key, or changed.
     pub(crate) fn unseal(&self, sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         let decryptor = age::Decryptor::new_buffered(sealed).ok()?;
         let mut reader = decryptor.decrypt(std::iter::once(&self.identity as &dyn age::Identity)).ok()?;
@@ -95,7 +95,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Reads a key file, which others must not be able to read.
+/// Reads a key file, which other users must not be able to read.
 pub(super) fn read_file(path: &Path) -> Result<Key, Error> {
     let mut file = purlin_files::open(path).map_err(Error::io("read the key file", path))?;
     #[cfg(unix)]
@@ -118,7 +118,7 @@ pub(super) fn read_file(path: &Path) -> Result<Key, Error> {
     }
 }
 
-/// Makes a key file that is whole or not there, and durable before anything is encrypted with it.
+/// Atomically creates a key file that is durable before anything is encrypted with its key.
 pub(super) fn make_file(path: &Path) -> Result<Key, Error> {
     let key = Key::generate();
     let text = key.to_file();

@@ -1,8 +1,8 @@
-//! The key that secrets are sealed with: where it comes from, and that it is the right one.
+//! The key that secrets are sealed with: its source, and the check that it is the right one.
 //!
-//! A key is an age X25519 identity. It seals the store's data key, which seals the rest. The file with
-//! the data key names its public half, so that a wrong key is refused by name. Nothing here shows a
-//! secret half.
+//! A key is an age X25519 identity. It seals the store's data key, which seals everything else. The
+//! file with the data key names the public half, so that the error about a wrong key can name both.
+//! Nothing here reveals a secret half.
 
 mod data;
 mod identity;
@@ -23,26 +23,26 @@ use crate::Error;
 use crate::codec::SealedKey;
 use crate::disk::files;
 
-/// Where the key comes from that secrets are encrypted with (SPEC §10).
+/// The source of the key that encrypts secrets (SPEC §10).
 #[derive(Clone, Debug)]
 pub enum KeyProvider {
-    /// A file with an age identity, which must be there.
+    /// A file with an age identity, which must exist.
     File(PathBuf),
     /// An age identity itself, from an environment variable or a command that the caller ran.
     Value(SecretString),
-    /// The same, with what messages call the place that it came from.
+    /// An age identity with the name of its source for messages.
     Named {
-        /// Such as `the environment variable PURLIN_KEY`.
+        /// For example `the environment variable PURLIN_KEY`.
         origin: String,
         /// The identity.
         key: SecretString,
     },
-    /// A file that is made when the first secret is recorded.
+    /// A file that is created with the first secret.
     Generate(PathBuf),
 }
 
 impl KeyProvider {
-    /// What messages call the place that the key comes from.
+    /// The name of the key's source for messages.
     fn origin(&self) -> String {
         match self {
             Self::File(path) | Self::Generate(path) => format!("the key file `{}`", path.display()),
@@ -51,11 +51,10 @@ impl KeyProvider {
         }
     }
 
-    /// Makes a key in a file that is not there yet and that only its owner can read. Gives its public
-    /// half.
+    /// Creates a key in a new file that only its owner can read. Returns its public half.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file is there already, or cannot be written.
+    /// [`Error::Io`] if the file exists or cannot be written.
     pub fn create(path: &Path) -> Result<String, Error> {
         let key = Key::generate();
         if files::create_private(path, key.to_file().as_bytes())? {
@@ -65,12 +64,12 @@ impl KeyProvider {
     }
 }
 
-/// The keys of one store, had or still to be made.
+/// The keys of one store, including a key that does not exist yet.
 #[derive(Debug)]
 pub(crate) struct Keyring {
-    /// Where the key comes from; nowhere for a store in memory.
+    /// The source of the key; `None` for a store in memory.
     provider: Option<KeyProvider>,
-    /// The file with the data keys; none for a store in memory.
+    /// The file with the data keys; `None` for a store in memory.
     vault: Option<PathBuf>,
     slot: Mutex<Slot>,
 }
@@ -79,34 +78,34 @@ pub(crate) struct Keyring {
 struct Slot {
     key: Option<Arc<Key>>,
     made: bool,
-    /// The data keys as the state has them. The first one seals.
+    /// The data keys as stored in the state. The first one seals.
     stored: Vec<SealedKey>,
-    /// The same, opened.
+    /// The same keys, opened.
     data: Vec<Arc<DataKey>>,
 }
 
 impl Keyring {
-    /// Gets the key ready for a store whose data keys lie in the file `vault`. All but a key that is still
-    /// to be made are read now: a wrong one has to be known before a driver makes something that then
-    /// cannot be recorded.
+    /// Prepares the key for a store whose data keys are in the file `vault`. The key is read now,
+    /// unless it does not exist yet: a wrong key must be detected before a driver creates a
+    /// resource that could then not be recorded.
     pub(crate) fn open(provider: &KeyProvider, vault: &Path) -> Result<Self, Error> {
         Self::with(provider, vault, vault::read(vault)?)
     }
 
-    /// The same, where it is known which keys the store has.
+    /// The same for known data keys.
     pub(crate) fn with(provider: &KeyProvider, vault: &Path, stored: Vec<SealedKey>) -> Result<Self, Error> {
         let key = find(provider, stored.first().map(|stored| stored.recipient.as_str()))?;
         let slot = Slot { key: key.map(Arc::new), stored, ..Slot::default() };
         Ok(Self { provider: Some(provider.clone()), vault: Some(vault.to_owned()), slot: Mutex::new(slot) })
     }
 
-    /// A key that lives as long as this, for a store in memory.
+    /// A key that exists only in memory, for a store in memory.
     pub(crate) fn in_memory() -> Self {
         let slot = Slot { key: Some(Arc::new(Key::generate())), ..Slot::default() };
         Self { provider: None, vault: None, slot: Mutex::new(slot) }
     }
 
-    /// A new data key, sealed for somebody whose key need not be at hand.
+    /// A new data key, sealed for an owner whose private key is not needed.
     pub(crate) fn for_owner(owner: &Owner) -> Result<Self, Error> {
         let data = DataKey::generate(owner)?;
         let stored = vec![data.stored.clone()];
@@ -114,7 +113,7 @@ impl Keyring {
         Ok(Self { provider: None, vault: None, slot: Mutex::new(slot) })
     }
 
-    /// What opens data keys that lie elsewhere with the key of this store.
+    /// A keyring for data keys from elsewhere that are sealed with the key of this store.
     pub(crate) fn reading(&self, stored: Vec<SealedKey>) -> Result<Self, Error> {
         let Some(provider) = &self.provider else { return Err(Error::Closed) };
         let key = find(provider, stored.first().map(|stored| stored.recipient.as_str()))?;
@@ -122,7 +121,7 @@ impl Keyring {
         Ok(Self { provider: Some(provider.clone()), vault: None, slot: Mutex::new(slot) })
     }
 
-    /// The keys of a store that keeps its data keys elsewhere than in a file. The state's key has to be there.
+    /// The keys of a store whose data keys are not in a file. The key itself must exist.
     pub(crate) fn given(provider: &KeyProvider, stored: Vec<SealedKey>) -> Result<Self, Error> {
         let provider = match provider {
             KeyProvider::Generate(path) => KeyProvider::File(path.clone()),
@@ -138,7 +137,7 @@ impl Keyring {
         Ok(DataKey::generate(&self.key()?.owner())?.stored)
     }
 
-    /// Takes the data keys that the store has now; says whether they are others than before.
+    /// Switches to the current data keys of the store. Returns whether they changed.
     pub(crate) fn replace(&self, stored: Vec<SealedKey>) -> Result<bool, Error> {
         let Some(provider) = &self.provider else { return Ok(false) };
         let mut slot = self.slot();
@@ -150,7 +149,7 @@ impl Keyring {
         Ok(true)
     }
 
-    /// Looks whether another process gave the store other keys; says whether it did.
+    /// Checks whether another process changed the data keys. Returns whether it did.
     pub(crate) fn refresh(&self) -> Result<bool, Error> {
         match &self.vault {
             Some(vault) => self.replace(vault::read(vault)?),
@@ -158,12 +157,12 @@ impl Keyring {
         }
     }
 
-    /// The key, made now where there is none.
+    /// The key, created now if there is none.
     pub(crate) fn key(&self) -> Result<Arc<Key>, Error> {
         self.slot().key(self.provider.as_ref())
     }
 
-    /// The data key that seals, made now where there is none: then it is in its file before anything is
+    /// The data key that seals, created now if there is none. It is in its file before anything is
     /// sealed with it.
     pub(crate) fn data(&self) -> Result<Arc<DataKey>, Error> {
         let mut slot = self.slot();
@@ -171,7 +170,7 @@ impl Keyring {
             let key = slot.key(self.provider.as_ref())?;
             let data = DataKey::generate(&key.owner())?;
             match &self.vault {
-                // Another process may have been faster.
+                // Another process may have created one first.
                 Some(vault) if !vault::create(vault, &data.stored)? => {
                     slot.stored = vault::read(vault)?;
                     slot.data.clear();
@@ -186,13 +185,13 @@ impl Keyring {
         opened.first().cloned().ok_or(Error::Closed)
     }
 
-    /// The data key if there is one, or if one is to be made.
+    /// The data key, if there is one or one should be created.
     pub(crate) fn data_if(&self, make: bool) -> Result<Option<Arc<DataKey>>, Error> {
         let there = !self.slot().stored.is_empty();
         if make || there { self.data().map(Some) } else { Ok(None) }
     }
 
-    /// Opens what one of the data keys sealed beside a context; `None` where none of them did.
+    /// Opens bytes that one of the data keys sealed with a context; `None` if none of them did.
     pub(crate) fn unseal(&self, context: &[u8], sealed: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
         let data = self.opened(&mut self.slot())?;
         Ok(data.iter().find_map(|key| key.unseal(context, sealed)))
@@ -212,12 +211,12 @@ impl Keyring {
         Ok(slot.data.clone())
     }
 
-    /// The data keys as the state has them.
+    /// The data keys as stored in the state.
     pub(crate) fn stored(&self) -> Vec<SealedKey> {
         self.slot().stored.clone()
     }
 
-    /// Where a key was made.
+    /// The file in which a key was created.
     pub(crate) fn made(&self) -> Option<PathBuf> {
         if self.slot().made { self.file().cloned() } else { None }
     }
@@ -227,7 +226,7 @@ impl Keyring {
         self.slot().key.as_ref().map(|key| key.name.clone())
     }
 
-    /// The file that the key lies in.
+    /// The file of the key.
     fn file(&self) -> Option<&PathBuf> {
         match &self.provider {
             Some(KeyProvider::File(path) | KeyProvider::Generate(path)) => Some(path),
@@ -253,7 +252,7 @@ impl Slot {
     }
 }
 
-/// The key that a provider gives, which is to be that of `expected`; none where it is still to be made.
+/// The key of a provider, which must be the `expected` one; `None` if it does not exist yet.
 fn find(provider: &KeyProvider, expected: Option<&str>) -> Result<Option<Key>, Error> {
     let key = match provider {
         KeyProvider::Value(text) | KeyProvider::Named { key: text, .. } => {
@@ -261,7 +260,8 @@ fn find(provider: &KeyProvider, expected: Option<&str>) -> Result<Option<Key>, E
             key.ok_or_else(|| Error::KeyInvalid { origin: provider.origin() })?
         }
         KeyProvider::File(path) | KeyProvider::Generate(path) => {
-            // A rotation that was cut off, or is under way: the state says which of the two counts.
+            // A rotation may be interrupted or in progress. The state says which of the two keys
+            // counts.
             match rotation::waiting(path, expected) {
                 Some(next) => return Ok(Some(next)),
                 None if path.exists() => read_file(path)?,

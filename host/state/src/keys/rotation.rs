@@ -1,10 +1,10 @@
-//! A new key in place of the old one.
+//! Replaces the key.
 //!
-//! The file with the data keys says for whom the state is sealed, and changes that in one step. A key
-//! file follows it: the new key lies beside the old one as `<file>.next` before that step, and takes its
-//! place after it. From then on the new data key seals; what the old one sealed is sealed again, one
-//! environment after the other, and then the old one goes. Whoever is cut off in between leaves a state
-//! that one key opens as a whole, and the next to write goes on from there.
+//! The file with the data keys says for which key the state is sealed, and changes atomically. A
+//! key file follows it: before the change, the new key is next to the old one as `<file>.next`;
+//! after it, the new key replaces the old one. From then on the new data key seals. Everything that
+//! the old one sealed is sealed again, one environment after the other, and then the old data key
+//! is removed. After an interruption, one key opens the whole state, and the next writer continues.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,17 +19,18 @@ use crate::codec::SealedKey;
 use crate::disk::files;
 use crate::probe::Probed;
 
-/// A new key, before it is that of the state.
+/// A new key that the state does not use yet.
 pub(crate) struct Rotation {
     key: Key,
     data: Vec<Arc<DataKey>>,
-    /// The data keys as the state is to have them: a new one, then the old ones, all sealed for the new key.
+    /// The future data keys of the state: a new one followed by the old ones, all sealed for the
+    /// new key.
     pub(crate) stored: Vec<SealedKey>,
 }
 
 impl Keyring {
-    /// Prepares a new key: the one given, or one that is made where the old one is in a file, where the new one
-    /// then waits beside it.
+    /// Prepares a new key: the given one or, if the current one is in a file, possibly a generated
+    /// one, which then waits next to that file.
     pub(crate) fn begin_rotation(
         &self,
         given: Option<&SecretString>,
@@ -54,8 +55,8 @@ impl Keyring {
         Ok(Rotation { key, data, stored })
     }
 
-    /// Makes a new key that of the state, once the state has its data keys. The caller seals everything again after
-    /// this. Gives its public half.
+    /// Switches to the new key once the state has its data keys. The caller then seals everything
+    /// again. Returns its public half.
     pub(crate) fn rotated(&self, rotation: Rotation, probe: &Probed) -> Result<String, Error> {
         let Rotation { key, data, stored } = rotation;
         let name = key.name.clone();
@@ -67,20 +68,21 @@ impl Keyring {
         Ok(name)
     }
 
-    /// Takes back a key that is not that of the state.
+    /// Withdraws a key that the state does not use.
     pub(crate) fn withdraw_rotation(&self) {
         if let Some(path) = self.file() {
             let _ = fs::remove_file(next(path));
         }
     }
 
-    /// The same for a state whose data keys are in a file, which names the new key in one step.
+    /// Rotates the key of a state whose data keys are in a file, which switches to the new key
+    /// atomically.
     pub(crate) fn rotate(&self, given: Option<&SecretString>, probe: &Probed) -> Result<String, Error> {
         let Some(vault) = &self.vault else { return Err(Error::Closed) };
         let rotation = self.begin_rotation(given, probe)?;
         probe.at("rotation: before the new key counts");
         if let Err(error) = vault::replace(vault, &rotation.stored) {
-            // Whether it counts is what the file says now.
+            // The content of the file decides whether the new key counts.
             if !vault::read(vault).is_ok_and(|now| now == rotation.stored) {
                 self.withdraw_rotation();
             }
@@ -90,7 +92,7 @@ impl Keyring {
         self.rotated(rotation, probe)
     }
 
-    /// The newest data key alone, with the key that opens it.
+    /// Only the newest data key, with the key that opens it.
     pub(crate) fn newest(&self) -> Result<Self, Error> {
         let mut slot = self.slot();
         let data = self.opened(&mut slot)?.into_iter().take(1).collect();
@@ -99,26 +101,26 @@ impl Keyring {
         Ok(Self { provider: None, vault: None, slot: Mutex::new(slot) })
     }
 
-    /// Forgets the old data keys, which the state does not have any more.
+    /// Forgets the old data keys, which the state no longer has.
     pub(crate) fn forget_old(&self) {
         let mut slot = self.slot();
         slot.stored.truncate(1);
         slot.data.truncate(1);
     }
 
-    /// Whether what is given is the key of the state already.
+    /// Whether the given key is the current key of the state.
     pub(crate) fn is_current(&self, given: &SecretString) -> bool {
         let given = Key::parse(given.expose_secret()).map(|key| key.name);
         given.is_some() && given == self.recipient()
     }
 
-    /// Whether a rotation was begun and is not finished.
+    /// Whether a rotation is unfinished.
     pub(crate) fn is_rotating(&self) -> bool {
         self.slot().stored.len() > 1 || self.file().is_some_and(|path| next(path).exists())
     }
 
-    /// Puts the key that waits beside the file in its place where the state is sealed for it; else it is
-    /// of a rotation that never happened.
+    /// Moves the key that waits next to the file into place if the state is sealed for it.
+    /// Otherwise it belongs to a rotation that never took effect, and is removed.
     pub(crate) fn take_place(&self, probe: &Probed) -> Result<(), Error> {
         let Some(path) = self.file() else { return Ok(()) };
         let next = next(path);
@@ -129,7 +131,7 @@ impl Keyring {
         if waiting(path, expected.as_deref()).is_none() {
             return fs::remove_file(&next).map_err(Error::io("remove", &next));
         }
-        // Files and copies of the state that were made before open with it.
+        // Exports and backups that were made before need the old key.
         if let Ok(old) = read_file(path) {
             files::replace_private(&beside(path, &old), old.to_file().as_bytes())?;
         }
@@ -140,7 +142,7 @@ impl Keyring {
         Ok(())
     }
 
-    /// Forgets the old data keys: nothing is sealed with them any more.
+    /// Removes the old data keys, which no longer seal anything.
     pub(crate) fn finish_rotation(&self, probe: &Probed) -> Result<(), Error> {
         let Some(vault) = &self.vault else { return Ok(()) };
         let mut slot = self.slot();
@@ -156,21 +158,21 @@ impl Keyring {
     }
 }
 
-/// Where an old key stays: its file is named after its public half.
+/// The path of an old key, named after its public half.
 fn beside(path: &Path, old: &Key) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", old.name.get(..12).unwrap_or(&old.name)));
     name.into()
 }
 
-/// Where a new key waits.
+/// The path of a waiting key.
 fn next(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".next");
     name.into()
 }
 
-/// The key that waits beside a file, where it is the one that the state is sealed for.
+/// The key that waits next to a file, if the state is sealed for it.
 pub(super) fn waiting(path: &Path, expected: Option<&str>) -> Option<Key> {
     let expected = expected?;
     let next = next(path);

@@ -1,5 +1,5 @@
-//! The file with the data keys. The first seals; the others are those that a rotation has not replaced
-//! everywhere yet.
+//! The file with the data keys. The first key seals; the others are old keys that a rotation has
+//! not replaced everywhere yet.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -9,10 +9,10 @@ use crate::codec::{self, SealedKey};
 use crate::disk::files;
 use crate::{Error, codec::Fault};
 
-/// The file is not larger, in bytes.
+/// The maximum size of the file, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// What the file holds; nothing where there is none.
+/// The data keys in the file; empty if there is no file.
 pub(crate) fn read(path: &Path) -> Result<Vec<SealedKey>, Error> {
     let bytes = match purlin_files::read(path, MOST) {
         Ok(bytes) => bytes,
@@ -42,12 +42,12 @@ fn bytes(keys: &[SealedKey]) -> Vec<u8> {
     bytes
 }
 
-/// Writes the file unless there is one; says whether it did.
+/// Writes the file unless it exists. Returns whether it did.
 pub(crate) fn create(path: &Path, key: &SealedKey) -> Result<bool, Error> {
     files::create_private(path, &bytes(std::slice::from_ref(key)))
 }
 
-/// Writes the file in place of what is there.
+/// Replaces the file.
 pub(crate) fn replace(path: &Path, keys: &[SealedKey]) -> Result<(), Error> {
     files::replace_private(path, &bytes(keys))
 }

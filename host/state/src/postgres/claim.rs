@@ -1,5 +1,5 @@
-//! An environment that this process holds by a lease: a task that writes what is submitted, renews the lease,
-//! and stops for good when it is lost.
+//! An environment that this process holds by a lease. A task writes the submissions, renews the
+//! lease, and stops for good once it is lost.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
@@ -17,13 +17,13 @@ use crate::keyspace::{self, Kind};
 use crate::table::{Entry, Table, Tally};
 use crate::{Change, Claim, Doubt, Durable, Environment, Error, Writer, codec, snapshot};
 
-/// Submissions are put together up to so many bytes.
+/// The maximum total size of submissions that are written together, in bytes.
 const BATCH: usize = 4 << 20;
 
-/// What was submitted.
+/// Submitted changes.
 struct Submission {
     entries: Vec<Entry>,
-    /// Of the table after it.
+    /// The tally of the table after the changes.
     tally: Tally,
     done: oneshot::Sender<Result<(), Error>>,
 }
@@ -35,22 +35,22 @@ enum Message {
 
 /// Why nothing more is written.
 enum Ended {
-    /// It was given up.
+    /// The lease was released.
     Released,
-    /// Somebody else may have it.
+    /// Another process may have the lease.
     Lost,
-    /// The database refused something.
+    /// The database rejected a statement.
     Failed { action: &'static str, detail: String },
 }
 
-/// What the holder and its task share.
+/// The data that the holder and its task share.
 struct Shared {
     environment: Environment,
     place: String,
-    /// What is recorded, with what was submitted and is not durable yet.
+    /// The entries, including submissions that are not durable yet.
     table: RwLock<Table>,
     ended: OnceLock<Ended>,
-    /// Until when the lease is good, by the clock of this machine: from before it was asked for.
+    /// The end of the lease by the clock of this machine, measured from before it was requested.
     until: Mutex<Instant>,
     lost: Notify,
 }
@@ -69,7 +69,7 @@ impl Shared {
         *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
     }
 
-    /// Why nothing more is written, as an error.
+    /// The reason why nothing more is written, as an error.
     fn error(&self) -> Error {
         match self.ended.get() {
             Some(Ended::Failed { action, detail }) => {
@@ -86,15 +86,15 @@ pub(super) struct Held {
     fence: i64,
     lapsed: bool,
     shared: Arc<Shared>,
-    /// Locked while a submission is given its place.
+    /// Locked while a submission is being ordered.
     messages: Mutex<mpsc::UnboundedSender<Message>>,
 }
 
-/// What a lease begins with.
+/// The initial data of a lease.
 pub(super) struct Leased {
     pub(super) environment: Environment,
     pub(super) fence: i64,
-    /// Whether the one before let the lease end.
+    /// Whether the previous lease expired.
     pub(super) lapsed: bool,
     pub(super) table: Table,
     pub(super) reached: Reached,
@@ -102,7 +102,7 @@ pub(super) struct Leased {
 }
 
 impl Held {
-    /// Starts the task, and has the store know who holds the environment.
+    /// Starts the task, and registers the holder in the store.
     pub(super) fn start(inner: &Arc<Inner>, leased: Leased) -> Arc<Self> {
         let Leased { environment, fence, lapsed, table, reached, until } = leased;
         let shared = Arc::new(Shared {
@@ -136,14 +136,14 @@ impl Held {
         held
     }
 
-    /// Records why the environment may be older than what is real.
+    /// Records why the records may be older than the real state.
     pub(super) async fn doubt(&self, doubt: Doubt) -> Result<(), Error> {
         let key = keyspace::prefix(Kind::Doubt, &keyspace::place(&self.shared.environment));
         let value = codec::encode_doubt(doubt, &self.inner.keys)?;
         self.take(Writes(vec![Write::Put { key, value }]))?.await
     }
 
-    /// What is recorded here.
+    /// The current entries.
     pub(super) fn table(&self) -> RwLockReadGuard<'_, Table> {
         self.shared.table.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -174,12 +174,12 @@ impl Writer for Held {
 }
 
 impl Held {
-    /// Takes what is encoded already.
+    /// Submits encoded changes.
     pub(super) fn take(&self, writes: Writes) -> Result<Durable, Error> {
         let (done, answer) = oneshot::channel();
         let shared = Arc::clone(&self.shared);
         {
-            // Submissions reach the task in the order in which they change the table.
+            // Submissions reach the task in the same order in which they change the table.
             let messages = self.messages();
             let mut table = shared.table.write().unwrap_or_else(PoisonError::into_inner);
             let mut entries = Vec::with_capacity(writes.0.len());
@@ -218,11 +218,11 @@ impl Claim for Held {
 
     async fn release(&self) -> Result<(), Error> {
         let (done, answer) = oneshot::channel();
-        // Where the task has ended, the message is dropped, and with it the sender of the answer.
+        // If the task has ended, the message is dropped, together with the sender of the answer.
         drop(self.messages().send(Message::Release(Some(done), None)));
         match answer.await {
             Ok(released) => released,
-            // It was given up before, or is lost.
+            // The lease was released before, or is lost.
             Err(_) => match self.shared.ended.get() {
                 Some(Ended::Failed { .. }) => Err(self.shared.error()),
                 _ => Ok(()),
@@ -242,11 +242,11 @@ struct Task {
     shared: Arc<Shared>,
     place: Vec<u8>,
     fence: i64,
-    /// How far it has come.
+    /// The last commit.
     reached: Reached,
 }
 
-/// What became of a statement that only the holder may carry out.
+/// The result of a statement that only the holder may execute.
 enum Kept {
     Done,
     Gone,
@@ -261,7 +261,8 @@ impl Task {
                 tokio::select! {
                     received = messages.recv_many(&mut waiting, 1024) => {
                         if received == 0 {
-                            // The holder was leaked, so it cannot be released any more: its lease expires.
+                            // The holder was leaked and cannot be released any more, so the lease
+                            // expires.
                             return self.shared.end(Ended::Released);
                         }
                     }
@@ -310,10 +311,10 @@ impl Task {
                 break;
             }
         }
-        // Submissions that still wait fail with `Shared::error` as their senders are dropped.
+        // Submissions that still wait fail with `Shared::error`, since their senders are dropped.
     }
 
-    /// Writes submissions together. Says whether it may go on.
+    /// Writes submissions together. Returns whether the task can continue.
     async fn write(&mut self, batch: Vec<Submission>) -> bool {
         let Some(tally) = batch.last().map(|last| last.tally) else { return true };
         let mut entries: BTreeMap<Vec<u8>, Option<Vec<u8>>> = BTreeMap::new();
@@ -391,7 +392,7 @@ impl Task {
         ];
         match self.insist(action, &sql, &parameters).await? {
             Kept::Done => {}
-            // An earlier attempt may have been carried out, whose answer was lost.
+            // An earlier attempt may have succeeded although its response was lost.
             Kept::Gone => match self.look().await? {
                 Some(seq) if seq == next => {}
                 Some(seq) if seq < self.reached.seq => {
@@ -428,7 +429,7 @@ impl Task {
         Err(())
     }
 
-    /// Sends a statement of the holder until it is answered or the lease ends.
+    /// Repeats a statement of the holder until the database responds or the lease ends.
     async fn insist(
         &mut self,
         action: &'static str,
@@ -457,7 +458,7 @@ impl Task {
                     }
                     tokio::time::sleep(pause.min(left)).await;
                     pause = (pause * 2).min(Duration::from_secs(1));
-                    // Another server may answer now.
+                    // Another server may respond now.
                     if let Some(server) = self.inner.server().await {
                         self.reached.server = Some(server);
                     }
@@ -473,7 +474,7 @@ impl Task {
         }
     }
 
-    /// How far the environment was written, where it is still ours.
+    /// The sequence number of the last commit, if this process still has the lease.
     async fn look(&self) -> Result<Option<i64>, Ended> {
         let sql = format!(
             "SELECT seq FROM {}.environments
@@ -490,12 +491,12 @@ impl Task {
         }
     }
 
-    /// Gives the lease up, and leaves a summary for those who list environments.
+    /// Releases the lease, and leaves a summary for lists of environments.
     async fn release(&mut self) -> Result<(), Error> {
         let (known, listing) = match self.summary().await {
             Ok(summary) => summary,
             Err(error) => {
-                // Others have to get the environment to repair it.
+                // Others need the environment to repair it.
                 self.inner.give_up(&self.shared.environment, self.fence).await;
                 return Err(error);
             }
@@ -516,7 +517,7 @@ impl Task {
         self.inner.database.query("give the lease up", &sql, parameters).await.map(drop)
     }
 
-    /// What lists of environments and of installations show, as bytes.
+    /// The encoded summary and listing for lists of environments and installations.
     async fn summary(&self) -> Result<(Vec<u8>, Option<Vec<u8>>), Error> {
         let environment = &self.shared.environment;
         let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
@@ -535,7 +536,7 @@ impl Task {
     }
 }
 
-/// Runs what a holder waits for on the runtime of the store.
+/// Runs a future of a holder on the runtime of the store.
 pub(super) fn spawn<T: Send + 'static>(
     inner: &Arc<Inner>,
     work: impl Future<Output = Result<T, Error>> + Send + 'static,

@@ -1,6 +1,6 @@
-//! Connections to the database, and what to make of its errors.
+//! Connections to the database, and the classification of its errors.
 //!
-//! Nothing hangs on a session: every statement is one transaction and is sent without a name, so that
+//! Nothing depends on a session: every statement is one transaction and is sent without a name, so
 //! proxies may give each transaction another connection.
 
 use std::fmt;
@@ -23,63 +23,65 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::Error;
 
-/// Connections at once.
+/// The maximum number of connections.
 const CONNECTIONS: usize = 8;
-/// How long a connection may take.
+/// The timeout of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long an answer may take before the connection counts as lost.
+/// The timeout of a response, after which the connection counts as lost.
 const ANSWER: Duration = Duration::from_secs(30);
-/// The first pause before a statement is sent again; each further one is twice as long, up to [`PAUSES`].
+/// The first pause before a statement is repeated. Each further one is twice as long, up to
+/// [`PAUSES`].
 const PAUSE: Duration = Duration::from_millis(50);
 const PAUSES: Duration = Duration::from_secs(1);
 
 /// The class of SQLSTATE for logins that are rejected.
 const INVALID_AUTHORIZATION: &str = "28";
 
-/// A value for a placeholder in a statement, with its type: a proxy need not know what was prepared.
+/// A value for a placeholder in a statement, with its type, so that a proxy need not know prepared
+/// statements.
 pub(super) type Parameter = (Box<dyn ToSql + Sync + Send>, Type);
 
-/// Where a database is and how it is reached.
+/// The address of a database, and how to connect to it.
 #[derive(Clone, Debug)]
 pub struct Address {
     /// `postgres://USER@HOST:PORT/DATABASE`, without a password.
     pub url: String,
     /// The schema of the tables.
     pub schema: String,
-    /// The password, where the server wants one.
+    /// The password, if the server requires one.
     pub password: Option<SecretString>,
-    /// Certificates (PEM) of the authorities that may have signed the server's; those of the system where there
-    /// are none.
+    /// The certificates (PEM) of the trusted authorities; `None` trusts those of the system.
     pub ca: Option<Vec<u8>>,
 }
 
 /// Why a statement failed.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// The tables are not there.
+    /// The tables do not exist.
     Missing,
-    /// There was no answer: whether the statement was carried out is not known. Another attempt may succeed.
+    /// There was no response, so it is unknown whether the statement was executed. Another attempt
+    /// may succeed.
     Lost(String),
     /// The server rejected the user or the password.
     Login(String),
-    /// The server refused it.
+    /// The server rejected the statement.
     Refused(String),
 }
 
-/// A database, as all statements see it.
+/// A database.
 pub(super) struct Database {
     pool: Pool,
     handle: Handle,
-    /// The quoted name.
+    /// The quoted name of the schema.
     schema: String,
-    /// What messages call it.
+    /// The name for messages.
     place: String,
-    /// How long a statement that may be repeated is tried again.
+    /// How long to repeat a statement that can be repeated.
     patience: Duration,
 }
 
 impl Database {
-    /// Prepares connections; none is made yet. Has to be called within a runtime of tokio.
+    /// Prepares a connection pool, without connecting yet. Must be called within a tokio runtime.
     pub(super) fn new(address: &Address, patience: Duration) -> Result<Self, Error> {
         let mut config: Config = address.url.parse().map_err(|error| invalid(&cause(&error)))?;
         let handle = Handle::try_current().map_err(|_| invalid("PostgreSQL needs a tokio runtime"))?;
@@ -91,8 +93,9 @@ impl Database {
             config.password(password.expose_secret());
         }
         if config.get_ssl_mode() == SslMode::Prefer {
-            // Without encryption, others on the network could read and write. A local connection does not leave the
-            // machine, and the certificate that a package made for a local server is usually not trusted.
+            // Without encryption, others on the network could read and write. A local connection
+            // does not leave the machine, and the certificate that a package created for a local
+            // server is usually not trusted.
             config.ssl_mode(if is_local(&config) { SslMode::Disable } else { SslMode::Require });
         }
         config.connect_timeout(CONNECT).keepalives_idle(CONNECT).application_name("purlin");
@@ -116,17 +119,17 @@ impl Database {
         &self.schema
     }
 
-    /// What messages call the database.
+    /// The name of the database for messages.
     pub(super) fn place(&self) -> &str {
         &self.place
     }
 
-    /// The runtime that connections live in.
+    /// The runtime of the connections.
     pub(super) fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Sends a statement that may be repeated, until it is answered or patience ends.
+    /// Sends a statement that can be repeated, until the database responds or the patience ends.
     pub(super) async fn query(
         &self,
         action: &'static str,
@@ -136,7 +139,7 @@ impl Database {
         self.try_query(sql, parameters).await.map_err(|trouble| self.failed(action, trouble))
     }
 
-    /// The same, for who can do something about a failure.
+    /// The same, for callers that handle failures.
     pub(super) async fn try_query(&self, sql: &str, parameters: Vec<Parameter>) -> Result<Vec<Row>, Trouble> {
         let begun = Instant::now();
         let mut pause = PAUSE;
@@ -159,7 +162,7 @@ impl Database {
         match tokio::time::timeout(ANSWER, client.query_typed(sql, &parameters)).await {
             Ok(result) => result.map_err(|error| of_statement(&error)),
             Err(_) => {
-                // An answer that comes late must not be taken for that of the next statement.
+                // A late response must not be mistaken for that of the next statement.
                 drop(Object::take(client));
                 Err(Trouble::Lost(format!("the server did not answer within {} s", ANSWER.as_secs())))
             }
@@ -172,7 +175,7 @@ impl Database {
             let client = self.pool.get().await.map_err(|error| of_pool(&error))?;
             let result = client.batch_execute(text).await.map_err(|error| of_statement(&error));
             if result.is_err() {
-                // It may be in the middle of a transaction.
+                // The connection may be in the middle of a transaction.
                 drop(Object::take(client));
             }
             result
@@ -180,7 +183,7 @@ impl Database {
         result.await.map_err(|trouble| self.failed(action, trouble))
     }
 
-    /// A failure, for people.
+    /// A failure as an error for users.
     pub(super) fn failed(&self, action: &'static str, trouble: Trouble) -> Error {
         let place = self.place.clone();
         match trouble {
@@ -198,12 +201,12 @@ impl fmt::Debug for Database {
     }
 }
 
-/// A value of a type that PostgreSQL knows.
+/// A value of a PostgreSQL type.
 pub(super) fn parameter(value: impl ToSql + Sync + Send + 'static, kind: Type) -> Parameter {
     (Box::new(value), kind)
 }
 
-/// Runs something on the runtime of a database, whatever waits for it.
+/// Runs a future on the runtime of a database, whichever runtime awaits it.
 pub(super) fn on<T: Send + 'static>(
     handle: &Handle,
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
@@ -216,7 +219,7 @@ fn invalid(detail: &str) -> Error {
     Error::Address { detail: detail.to_owned() }
 }
 
-/// What messages call a database: without user and password.
+/// The name of a database for messages: without user and password.
 fn place(config: &Config, schema: &str) -> String {
     let host = match config.get_hosts().first() {
         Some(Host::Tcp(name)) => name.clone(),
@@ -241,7 +244,7 @@ fn is_local(config: &Config) -> bool {
     })
 }
 
-/// Which servers are trusted.
+/// The TLS configuration with the trusted authorities.
 fn trust(ca: Option<&[u8]>) -> Result<ClientConfig, Error> {
     use rustls::pki_types::CertificateDer;
     use rustls::pki_types::pem::PemObject as _;
@@ -279,7 +282,7 @@ fn of_pool(error: &PoolError) -> Trouble {
 fn of_statement(error: &tokio_postgres::Error) -> Trouble {
     let Some(answer) = error.as_db_error() else {
         let detail = cause(error);
-        // A certificate that is not trusted stays so.
+        // A certificate that is not trusted stays untrusted.
         return match detail.contains("invalid peer certificate") || error.to_string().contains("config") {
             true => Trouble::Refused(detail),
             false => Trouble::Lost(detail),
@@ -303,7 +306,7 @@ fn of_statement(error: &tokio_postgres::Error) -> Trouble {
     if passes { Trouble::Lost(detail) } else { Trouble::Refused(detail) }
 }
 
-/// An error with what caused it, in one line.
+/// An error with its causes, in one line.
 fn cause(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,4 +1,4 @@
-//! What `purlin doctor` wants to know about a database.
+//! The data about a database for `purlin doctor`.
 
 use tokio_postgres::types::Type;
 
@@ -12,19 +12,19 @@ const RIGHTS: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "DELETE"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DatabaseReport {
-    /// What messages call it.
+    /// The name for messages.
     pub place: String,
     /// The version of the server, such as `15.7`.
     pub server: String,
     /// The version of the tables.
     pub tables: u32,
-    /// Rights that the user lacks, such as `UPDATE on entries`.
+    /// The rights that the user lacks, such as `UPDATE on entries`.
     pub missing_rights: Vec<String>,
-    /// Settings of the server that can lose confirmed commits, such as `fsync = off`.
+    /// Server settings that can lose confirmed commits, such as `fsync = off`.
     pub unsafe_settings: Vec<String>,
-    /// Whether the server tells which server it is. Otherwise, a restored backup is not noticed.
+    /// Whether the server reports its identity. Otherwise, a restored backup is not noticed.
     pub is_identified: bool,
-    /// Whether the server is a standby, which takes no writes.
+    /// Whether the server is a standby, which accepts no writes.
     pub is_standby: bool,
 }
 
@@ -45,7 +45,7 @@ impl Inner {
             .collect();
         Ok(DatabaseReport {
             place: database.place().to_owned(),
-            // Debian's say more behind the number.
+            // Debian appends more text after the number.
             server: server.split(' ').next().unwrap_or_default().to_owned(),
             tables: schema::version(database)
                 .await?
@@ -58,7 +58,7 @@ impl Inner {
         })
     }
 
-    /// The clock of the database, milliseconds since 1970.
+    /// The clock of the database, in milliseconds since 1970.
     pub(super) async fn clock(&self) -> Result<u64, Error> {
         let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
         let rows = self.database.query("read the clock", sql, Vec::new()).await?;

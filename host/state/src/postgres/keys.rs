@@ -7,7 +7,7 @@ use crate::codec::{self, SealedKey};
 use crate::keys::Keyring;
 use crate::{Error, KeyProvider};
 
-/// The keys of a store. A data key is made with the first one who opens it.
+/// Opens the keys of a store. The first process that opens the store creates a data key.
 pub(super) async fn open(database: &Database, provider: &KeyProvider) -> Result<Keyring, Error> {
     let stored = read(database).await?;
     if !stored.is_empty() {
@@ -15,7 +15,7 @@ pub(super) async fn open(database: &Database, provider: &KeyProvider) -> Result<
     }
     let sql = format!("SELECT 1 FROM {}.environments WHERE head IS NOT NULL LIMIT 1", database.schema());
     if !database.query("read the data keys", &sql, Vec::new()).await?.is_empty() {
-        // A new one would make everything that is recorded unreadable for good.
+        // A new one would make all existing records unreadable forever.
         return Err(Error::Damaged {
             name: database.place().to_owned(),
             detail: "its data key is missing, and everything is encrypted with it; restore the table `keys` from a backup"
@@ -31,17 +31,17 @@ pub(super) async fn open(database: &Database, provider: &KeyProvider) -> Result<
     );
     let parameters = vec![parameter(codec::encode_key(&first), Type::BYTEA)];
     database.query("write the data key", &sql, parameters).await?;
-    // Another process may have been faster.
+    // Another process may have created one first.
     Keyring::given(provider, read(database).await?)
 }
 
-/// Looks whether another process gave the store other keys; says whether it did.
+/// Checks whether another process changed the data keys. Returns whether it did.
 pub(super) async fn refresh(database: &Database, keys: &Keyring) -> Result<bool, Error> {
     let stored = read(database).await?;
     keys.replace(stored)
 }
 
-/// The data keys that the database has now.
+/// The current data keys of the database.
 pub(super) async fn read(database: &Database) -> Result<Vec<SealedKey>, Error> {
     let sql = format!("SELECT sealed FROM {}.keys ORDER BY position", database.schema());
     let mut stored = Vec::new();

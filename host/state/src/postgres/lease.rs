@@ -1,4 +1,5 @@
-//! Who has an environment: leases are taken, given up and shown here. `claim.rs` renews them and writes under them.
+//! Takes, releases and shows the leases of environments. `claim.rs` renews them and writes under
+//! them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use super::{Inner, keys};
 use crate::table::Table;
 use crate::{Doubt, Environment, Error, Holder, keyspace};
 
-/// A lease that was taken, of an environment that is not read yet.
+/// A new lease of an environment that was not read yet.
 pub(super) struct Taken {
     pub(super) fence: i64,
     lapsed: bool,
@@ -27,7 +28,7 @@ impl Taken {
 }
 
 impl Inner {
-    /// Takes an environment, and reads it.
+    /// Takes the lease of an environment, and reads it.
     pub(super) async fn hold(
         self: Arc<Self>,
         environment: &Environment,
@@ -35,14 +36,15 @@ impl Inner {
     ) -> Result<Arc<Held>, Error> {
         let taken = self.acquire(environment, holder).await?;
         let read = async {
-            // Only now: a rotation of the key waits for those who took the environment before it.
+            // Only now, because a rotation of the key waits for holders that took the environment
+            // before it.
             keys::refresh(&self.database, &self.keys).await?;
             self.read(environment).await
         };
         let Loaded { table, mut reached } = match read.await {
             Ok(loaded) => loaded.unwrap_or_default(),
             Err(error) => {
-                // Who cannot work from it must not keep others from putting it right.
+                // A holder that cannot read the environment must not block its repair.
                 self.give_up(environment, taken.fence).await;
                 return Err(error);
             }
@@ -52,7 +54,7 @@ impl Inner {
         reached.server = now.or(last);
         let held = Held::start(&self, taken.into_leased(environment, table, reached));
         if moved {
-            // It stays in doubt until everything was read.
+            // The environment stays in doubt until everything was read.
             held.doubt(Doubt::Copied).await?;
         }
         Ok(held)
@@ -99,7 +101,7 @@ impl Inner {
         Ok(Taken { fence, lapsed: lapsed == Some(true), until: begun + self.lease })
     }
 
-    /// Who has the lease of an environment, and for how long.
+    /// The holder of an environment's lease, and the remaining time.
     pub(super) async fn holder(&self, environment: &Environment) -> Result<Option<crate::Held>, Error> {
         let sql = format!(
             "SELECT holder, extract(epoch FROM lease_until - clock_timestamp())::float8
@@ -115,7 +117,7 @@ impl Inner {
         Ok(shown.and_then(|text| holder(&text)).map(|holder| crate::Held { holder: *holder, lease }))
     }
 
-    /// Gives up a lease of which nothing came.
+    /// Releases a lease that was not used.
     pub(super) async fn give_up(&self, environment: &Environment, fence: i64) {
         let sql = format!(
             "UPDATE {}.environments SET lease_until = NULL, holder = NULL, token = NULL
@@ -130,7 +132,7 @@ impl Inner {
     }
 }
 
-/// What tells this holder from every other one.
+/// A random token that distinguishes this holder from every other one.
 pub(super) fn token() -> Result<Vec<u8>, Error> {
     let mut token = vec![0; 16];
     getrandom::fill(&mut token).map_err(|_| Error::Unwritable {
@@ -140,7 +142,7 @@ pub(super) fn token() -> Result<Vec<u8>, Error> {
     Ok(token)
 }
 
-/// A holder as the database shows it to people.
+/// A holder in the form in which the database shows it.
 pub(super) fn shown(holder: &Holder) -> String {
     serde_json::to_string(holder).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! All environments, as lists show them: from the summaries that holders leave, where these are current.
+//! Lists all environments, from the summaries that holders leave, if these are current.
 
 use tokio_postgres::types::Type;
 
@@ -49,8 +49,8 @@ impl Inner {
         }
     }
 
-    /// Reads a summary. One that cannot be read is none: an earlier version wrote it, or it is damaged, and the
-    /// entries say the same.
+    /// Decodes a summary. An unreadable one is ignored: an earlier version wrote it, or it is
+    /// damaged, and the entries contain the same data.
     async fn summary<T>(
         &self,
         summary: Option<Vec<u8>>,
@@ -64,7 +64,7 @@ impl Inner {
         }
     }
 
-    /// An environment that is not as its summary says.
+    /// The summary of an environment whose stored summary is outdated.
     async fn known(&self, environment: &Environment) -> Result<Known, Error> {
         self.with_keys(|| async {
             let loaded = self.read(environment).await?.unwrap_or_default();

@@ -1,9 +1,9 @@
-//! The store for a team: PostgreSQL, and what speaks its protocol (SPEC §10).
+//! The store for a team: PostgreSQL and compatible databases (SPEC §10).
 //!
 //! A process holds an environment by a lease with a fence. Every commit checks the fence in its own
-//! transaction, so that a process that lost its lease can write nothing. The clock of the database
-//! counts. What is recorded is sealed with a key that the database never sees, and each commit seals how
-//! many entries there are and which, so that what vanishes or is changed by others is noticed.
+//! transaction, so a process that lost its lease can write nothing. The clock of the database
+//! decides. Entries are sealed with a key that the database never sees, and each commit seals the
+//! number and the tally of all entries, so that entries that others remove or change are noticed.
 
 mod claim;
 mod connect;
@@ -48,26 +48,27 @@ use crate::{
 /// How to open a store in PostgreSQL.
 #[derive(Clone, Debug)]
 pub struct PostgresOptions {
-    /// Where the database is.
+    /// The address of the database.
     pub address: Address,
-    /// Where the key comes from. It has to be there: none is made.
+    /// The source of the key. The key must exist; none is created.
     pub key: KeyProvider,
-    /// How long an environment stays with a process that is not heard of. A process renews its lease long before.
+    /// How long an environment stays with a process that no longer responds. A process renews its
+    /// lease long before that.
     pub lease: Duration,
-    /// How long to go on trying while the database does not answer.
+    /// How long to retry while the database does not respond.
     pub patience: Duration,
 }
 
 impl PostgresOptions {
-    /// The lease where none is written.
+    /// The default lease.
     pub const LEASE: Duration = Duration::from_secs(30);
-    /// The shortest lease: less than that, a busy machine loses it.
+    /// The shortest lease: with a shorter one, a busy machine would lose it.
     pub const SHORTEST_LEASE: Duration = Duration::from_secs(3);
-    /// The patience where nothing is written.
+    /// The default patience.
     pub const PATIENCE: Duration = Duration::from_secs(20);
 }
 
-/// The store in a database of PostgreSQL.
+/// The store in a PostgreSQL database.
 #[derive(Clone)]
 pub struct PostgresStore(Arc<Inner>);
 
@@ -78,11 +79,11 @@ struct Inner {
     /// The environments that this process holds.
     held: Mutex<HashMap<Environment, Weak<Held>>>,
     is_closed: AtomicBool,
-    /// How many leases are being given up in the background.
+    /// The number of leases that are being released in the background.
     leaving: watch::Sender<usize>,
 }
 
-/// A lease that is being given up: whoever takes one here waits until this is dropped.
+/// A lease that is being released. New leases of this process wait until it is dropped.
 struct Leaving(Arc<Inner>);
 
 impl Leaving {
@@ -99,23 +100,23 @@ impl Drop for Leaving {
 }
 
 impl PostgresStore {
-    /// Creates the tables in the schema, which it creates, too, where it is missing; or brings the tables of an
-    /// earlier version to this one. Says whether there was anything to do. Needs no superuser: the right to create
-    /// a schema in the database, or a schema that is the user's own.
+    /// Creates the tables and, if necessary, their schema, or upgrades the tables of an earlier
+    /// version. Returns whether there was anything to do. Needs no superuser: the right to create a
+    /// schema in the database suffices, or a schema that belongs to the user.
     ///
     /// # Errors
-    /// [`Error::Newer`] when a newer version created them, [`Error::Unreachable`], and [`Error::Database`] when a
-    /// right is missing.
+    /// [`Error::Newer`] if a newer version created them; [`Error::Unreachable`]; and
+    /// [`Error::Database`] if a right is missing.
     pub async fn prepare(options: &PostgresOptions) -> Result<bool, Error> {
         let database = Database::new(&options.address, options.patience)?;
         schema::migrate(&database).await
     }
 
-    /// Opens the store. Has to be called within a runtime of tokio, which its connections live in.
+    /// Opens the store. Must be called within a tokio runtime, in which its connections live.
     ///
     /// # Errors
-    /// [`Error::Unprepared`] when there are no tables, [`Error::Newer`], [`Error::WrongKey`] and its kin when the key
-    /// does not fit, [`Error::Unreachable`], and [`Error::Database`].
+    /// [`Error::Unprepared`] if there are no tables; [`Error::Newer`]; [`Error::WrongKey`] and
+    /// related errors if the key does not fit; [`Error::Unreachable`]; and [`Error::Database`].
     pub async fn open(options: PostgresOptions) -> Result<Self, Error> {
         let PostgresOptions { address, key, lease, patience } = options;
         let database = Database::new(&address, patience)?;
@@ -127,7 +128,7 @@ impl PostgresStore {
         Ok(Self(Arc::new(Inner { database, keys, lease, held, is_closed, leaving })))
     }
 
-    /// What messages call the store.
+    /// The name of the store for messages.
     pub fn place(&self) -> &str {
         self.0.database.place()
     }
@@ -137,54 +138,56 @@ impl PostgresStore {
         self.0.keys.recipient()
     }
 
-    /// Encrypts everything with a new key. Whenever it is interrupted, one key opens all of the state, and the next
-    /// call continues. Gives the public half of the new key. What [`crate::Store::seal`] sealed before cannot be
-    /// opened any more.
+    /// Encrypts everything with a new key. If this is interrupted at any point, one key opens the
+    /// whole state, and the next call continues. Returns the public half of the new key. Bytes that
+    /// [`crate::Store::seal`] sealed before can no longer be opened.
     ///
-    /// If the key is in a file, the file follows, with the key given or a new one. If it comes from elsewhere, the
-    /// new one has to be given. Waits for deployments that run, up to ten minutes for each environment.
+    /// If the key is in a file, the file gets the given key or a new one. If the key comes from
+    /// elsewhere, the new one must be given. Waits for running deployments, up to ten minutes for
+    /// each environment.
     ///
     /// # Errors
-    /// [`Error::Locked`] when a deployment takes longer, [`Error::KeyInvalid`] when what is given is not a key,
-    /// [`Error::Damaged`] when something cannot be read with the current one, and when the database fails.
+    /// [`Error::Locked`] if a deployment takes longer; [`Error::KeyInvalid`] if the given key is
+    /// not a key; [`Error::Damaged`] if an entry cannot be read with the current one; and if the
+    /// database fails.
     pub async fn rotate_key(&self, new: Option<SecretString>, holder: Holder) -> Result<String, Error> {
         self.on(|inner| inner.rotate(new, holder)).await
     }
 
-    /// Checks whether everything that is recorded can be read. Writes nothing, and may run while others write.
+    /// Checks whether all entries can be read. Writes nothing, and may run while others write.
     ///
     /// # Errors
-    /// When the database fails. Damage is not an error: it is in the report.
+    /// If the database fails. Damage is not an error but part of the report.
     pub async fn verify(&self) -> Result<Report, Error> {
         self.on(|inner| async move { inner.verify().await }).await
     }
 
-    /// The same, and repairs what is damaged: entries that cannot be read are moved to the table `stale`, and named
-    /// in the report. If something was lost, the next run reads all resources before it plans.
+    /// The same, but repairs the damage: unreadable entries are moved to the table `stale` and
+    /// reported. If something was lost, the next run reads all resources before it plans.
     ///
     /// # Errors
-    /// [`Error::Locked`] when somebody holds a damaged environment, and when the database fails.
+    /// [`Error::Locked`] if another process holds a damaged environment, and if the database fails.
     pub async fn repair(&self, holder: Holder) -> Result<Report, Error> {
         self.on(|inner| inner.repair(holder)).await
     }
 
-    /// What `purlin doctor` shows of the database.
+    /// The data about the database that `purlin doctor` shows.
     ///
     /// # Errors
-    /// When the database fails.
+    /// If the database fails.
     pub async fn inspect(&self) -> Result<DatabaseReport, Error> {
         self.on(|inner| async move { inner.inspect().await }).await
     }
 
-    /// The clock of the database, which decides about leases: milliseconds since 1970.
+    /// The clock of the database, which decides about leases, in milliseconds since 1970.
     ///
     /// # Errors
-    /// When the database fails.
+    /// If the database fails.
     pub async fn clock(&self) -> Result<u64, Error> {
         self.on(|inner| async move { inner.clock().await }).await
     }
 
-    /// Does something on the runtime of the store, whatever waits for it.
+    /// Runs a future on the runtime of the store, whichever runtime awaits it.
     async fn on<T: Send + 'static, Work>(&self, work: impl FnOnce(Arc<Inner>) -> Work) -> Result<T, Error>
     where
         Work: Future<Output = Result<T, Error>> + Send + 'static,
@@ -201,19 +204,21 @@ impl Inner {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the leases that this process dropped are given up, so that it can take them again at once.
+    /// Waits until the leases that this process dropped are released, so that it can take them
+    /// again at once.
     async fn left(&self) {
         let mut leaving = self.leaving.subscribe();
         let _ = tokio::time::timeout(self.lease, leaving.wait_for(|count| *count == 0)).await;
     }
 
-    /// The environment where this process holds it.
+    /// The environment, if this process holds it.
     fn holding(&self, environment: &Environment) -> Option<Arc<Held>> {
         let held = self.held().get(environment).and_then(Weak::upgrade);
         held.filter(|held| !held.is_lost())
     }
 
-    /// Reads with the keys that there are now: another process may have changed them.
+    /// Reads, and reads again with refreshed keys on failure: another process may have changed
+    /// them.
     async fn with_keys<T, Reading>(&self, read: impl Fn() -> Reading) -> Result<T, Error>
     where
         Reading: Future<Output = Result<T, Error>>,
@@ -224,8 +229,8 @@ impl Inner {
         }
     }
 
-    /// Why an environment may be older than what is real: another server took its last commit, or this one went back
-    /// to an earlier moment.
+    /// Why the records may be older than the real state: another server took the last commit, or
+    /// this server was reset to an earlier moment.
     async fn doubt(&self, reached: &Reached) -> Option<Doubt> {
         let last = reached.server.as_ref()?;
         (self.server().await? != *last).then_some(Doubt::Copied)
@@ -397,7 +402,7 @@ impl Store for PostgresStore {
 
     async fn close(&self) -> Result<(), Error> {
         self.0.is_closed.store(true, Ordering::SeqCst);
-        // The process may end now, and a lease that it does not give up keeps others waiting.
+        // The process may end now, and leases that it does not release would block others.
         let inner = Arc::clone(&self.0);
         spawn(&self.0, async move {
             inner.left().await;

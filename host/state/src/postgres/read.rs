@@ -1,4 +1,5 @@
-//! What is recorded in an environment, read from the database and checked against what its last writer sealed.
+//! Reads the entries of an environment from the database, and checks them against the tally that
+//! the last writer sealed.
 
 use bytes::Bytes;
 use tokio_postgres::Row;
@@ -10,48 +11,49 @@ use crate::keyspace::{self, Kind};
 use crate::table::{Table, Tally};
 use crate::{Deployment, Environment, Error, codec, snapshot};
 
-/// The first byte of keys behind those of documents, which are large and only read by their digest.
+/// The first byte of the keys after those of documents, which are large and only read by their
+/// digest.
 const BEHIND_DOCUMENTS: u8 = Kind::Documents as u8 + 1;
 
-/// How far an environment was written.
+/// The last commit of an environment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reached {
-    /// How many commits there were.
+    /// The number of commits.
     pub(super) seq: i64,
-    /// Which server took the last one.
+    /// The identity of the server that took the last one.
     pub(super) server: Option<String>,
 }
 
-/// An environment as it was at one moment.
+/// An environment at one moment.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
-    /// Everything but documents; of deployments, only the keys.
+    /// Everything except documents; only the keys of deployments.
     pub(super) table: Table,
     pub(super) reached: Reached,
 }
 
-/// All entries of an environment as they were at one moment, unchecked.
+/// All entries of an environment at one moment, unchecked.
 #[derive(Debug, Default)]
 pub(super) struct Whole {
     pub(super) table: Table,
-    /// What the last writer sealed about them.
+    /// The head that the last writer sealed.
     pub(super) head: Option<Vec<u8>>,
     pub(super) reached: Reached,
-    /// Of the entries as [`Loaded`] has them.
+    /// The tally of the entries in the form of [`Loaded`].
     pub(super) tally: Tally,
 }
 
-/// Whether an entry is only known by its key in tables in memory.
+/// Whether tables in memory contain only the key of an entry.
 pub(super) fn is_history(key: &[u8]) -> bool {
     key.first() == Some(&(Kind::Deployment as u8))
 }
 
-/// Whether an entry is not in tables in memory at all.
+/// Whether tables in memory do not contain an entry at all.
 pub(super) fn is_documents(key: &[u8]) -> bool {
     key.first() == Some(&(Kind::Documents as u8))
 }
 
-/// The environment that three columns name.
+/// The environment in three columns of a row.
 pub(super) fn environment(row: &Row, first: usize) -> Result<Environment, tokio_postgres::Error> {
     let text = |at: usize| row.try_get::<_, &str>(first + at);
     Ok(Environment { org: text(0)?.into(), app: text(1)?.into(), env: text(2)?.into() })
@@ -62,7 +64,7 @@ impl Inner {
     pub(super) async fn read(&self, environment: &Environment) -> Result<Option<Loaded>, Error> {
         let place = keyspace::place(environment);
         let schema = self.database.schema();
-        // One statement sees one moment.
+        // A single statement reads a consistent state.
         let sql = format!(
             "SELECT ''::bytea, head, seq, server FROM {schema}.environments WHERE place = $1
              UNION ALL
@@ -115,7 +117,8 @@ impl Inner {
         })
     }
 
-    /// Reads all entries of an environment, documents and deployments included; `None` if it was never locked.
+    /// Reads all entries of an environment, including documents and deployments; `None` if it was
+    /// never locked.
     pub(super) async fn whole(&self, environment: &Environment) -> Result<Option<Whole>, Error> {
         let place = keyspace::place(environment).to_vec();
         let schema = self.database.schema();
@@ -160,7 +163,7 @@ impl Inner {
             self.database.schema()
         );
         let mut behind = prefix.clone();
-        // Prefixes begin with a letter, so that some byte can grow.
+        // Prefixes begin with a letter, so there is always a byte that can be incremented.
         while let Some(last) = behind.pop() {
             if let Some(next) = last.checked_add(1) {
                 behind.push(next);
@@ -175,7 +178,7 @@ impl Inner {
         self.stored(&sql, parameters).await
     }
 
-    /// The last of the entries that begin so, which is the newest deployment.
+    /// The last entry with a prefix, which is the newest deployment.
     pub(super) async fn last_entry(
         &self,
         environment: &Environment,
@@ -208,8 +211,9 @@ impl Inner {
         Ok(table)
     }
 
-    /// Identifies the server that answers now: its system identifier and its timeline. A copy of the server, a
-    /// promoted standby and a restored backup have another one. `None` if the server does not say.
+    /// Identifies the server that responds now: its system identifier and its timeline. A copy of
+    /// the server, a promoted standby and a restored backup have different ones. `None` if the
+    /// server does not report them.
     pub(super) async fn server(&self) -> Option<String> {
         let sql = "SELECT (SELECT system_identifier FROM pg_control_system())::text
             || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)";

@@ -1,6 +1,7 @@
-//! `purlin state repair` of a database: is everything readable, and what can be saved where it is not.
+//! `purlin state repair` of a database: checks the entries and saves what can be saved.
 //!
-//! A repair removes what cannot be read from `entries`, keeps it in `stale`, and seals how many entries are left.
+//! A repair removes unreadable entries from `entries`, keeps them in `stale`, and seals the tally
+//! of the remaining ones.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::table::Table;
 use crate::{Claim as _, Doubt, Environment, Error, Holder, codec};
 
 impl Inner {
-    /// Looks whether everything can be read. Writes nothing.
+    /// Checks whether everything can be read. Writes nothing.
     pub(super) async fn verify(&self) -> Result<Report, Error> {
         let mut report = Report::default();
         for environment in self.places().await? {
@@ -38,8 +39,8 @@ impl Inner {
         Ok(report)
     }
 
-    /// The same, and removes what cannot be read. Where something was lost, the next run reads all resources before
-    /// it plans.
+    /// The same, and removes unreadable entries. If something was lost, the next run reads all
+    /// resources before it plans.
     pub(super) async fn repair(self: Arc<Self>, holder: Holder) -> Result<Report, Error> {
         let mut report = Report::default();
         let mut all = self.places().await?;
@@ -62,7 +63,7 @@ impl Inner {
             };
             let found = match found.is_whole() {
                 true => found,
-                // Whoever held it may have written since.
+                // The previous holder may have written since.
                 false => Arc::clone(&self).repair_environment(&environment, &holder).await?,
             };
             report.findings.extend(found.findings);
@@ -123,7 +124,7 @@ impl Inner {
         Ok(report)
     }
 
-    /// What is wrong with the number of entries, or with what says it.
+    /// The finding about the tally of entries, or about the head with the tally.
     fn of_head(&self, environment: &Environment, whole: &Whole) -> Option<String> {
         let checked = self.check(environment, whole.head.as_deref(), &whole.reached, whole.tally);
         checked.err().map(|error| error.to_string())

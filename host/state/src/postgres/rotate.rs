@@ -1,8 +1,10 @@
-//! A new key for everything in a database.
+//! Rotates the key of a whole database.
 //!
-//! The rows of `keys` say for whom the state is sealed, and change in one step. From then on the new data key seals;
-//! whoever takes an environment reads the keys afterwards. What the old one sealed is sealed again, one environment
-//! after the other, each under its lease. Then the old data keys go: nobody holds an environment since before the step.
+//! The rows of `keys` say for which key the state is sealed, and change atomically. From then on
+//! the new data key seals, since a process that takes an environment reads the keys afterwards.
+//! Everything that the old key sealed is sealed again, one environment after the other, each under
+//! its lease. Then the old data keys are removed, since no holder has held its environment since
+//! before the change.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +23,7 @@ use crate::{Claim as _, Environment, Error, Holder};
 
 /// How long to wait for deployments that hold an environment.
 const PATIENCE: Duration = Duration::from_mins(10);
-/// How long until an environment that is held is tried again.
+/// The interval between attempts to take a held environment.
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Inner {
@@ -34,13 +36,14 @@ impl Inner {
         keys::refresh(&self.database, &self.keys).await?;
         self.keys.take_place(&probe)?;
         if self.keys.stored().len() > 1 {
-            // One that was cut off is finished first, and is all that was asked for where the key is the same.
+            // An interrupted rotation is completed first. If the key is the same, nothing more is
+            // needed.
             Arc::clone(&self).seal_again(&holder).await?;
             if new.as_ref().is_none_or(|new| self.keys.is_current(new)) {
                 return self.keys.recipient().ok_or(Error::Closed);
             }
         }
-        // Entries that cannot be read would be lost with the old key.
+        // Unreadable entries would be lost with the old key.
         let report = self.verify().await?;
         if let Some(finding) = report.findings.into_iter().next() {
             let name = self.database.place().to_owned();
@@ -109,7 +112,7 @@ impl Inner {
         sealed.and(held.release().await)
     }
 
-    /// Puts data keys in the place of others, if these are what the state has.
+    /// Replaces the data keys, if the state has the `old` ones.
     async fn replace_keys(&self, old: &[SealedKey], new: &[SealedKey]) -> Result<(), Error> {
         let schema = self.database.schema();
         let sql = format!(
@@ -127,7 +130,7 @@ impl Inner {
         let parameters =
             vec![parameter(bytes(old), Type::BYTEA_ARRAY), parameter(bytes(new), Type::BYTEA_ARRAY)];
         let written = self.database.query("replace the data keys", &sql, parameters).await;
-        // An answer may have been lost: what counts is what the database has.
+        // A response may have been lost: the content of the database decides.
         match keys::read(&self.database).await? == new {
             true => Ok(()),
             false => Err(written.err().unwrap_or_else(|| Error::Database {

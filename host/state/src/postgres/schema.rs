@@ -1,13 +1,13 @@
-//! The tables, and how a database gets them. Needs no superuser.
+//! The tables, and their creation. Needs no superuser.
 //!
 //! ```text
 //! meta          one row: the version of these tables
 //! keys          the data keys, sealed for the state's key; the first one seals
-//! environments  one row each: how far it was written and by which server, who holds it and until when, and
-//!               when its turn was last, when it is next, and whether somebody asked for it
+//! environments  one row each: the last commit and its server, the holder and the end of its lease, the
+//!               last and the next turn, and whether a turn was requested
 //! entries       everything that is recorded, sealed, under the keys of `keyspace`
-//! vacancies     installations that one deployment makes and others wait for
-//! stale         entries that could not be read any more, as a repair found them
+//! vacancies     installations that one deployment creates while others wait
+//! stale         unreadable entries that a repair removed
 //! ```
 
 use tokio_postgres::types::Type;
@@ -21,7 +21,7 @@ pub(super) const TABLES: [&str; 6] = ["meta", "keys", "environments", "entries",
 /// The version of the tables that this program writes.
 const VERSION: i32 = 3;
 
-/// What leads from each version to the next. `{schema}` is the quoted name of the schema.
+/// The migrations from each version to the next. `{schema}` is the quoted name of the schema.
 const MIGRATIONS: [&str; VERSION as usize] = [
     "
     CREATE TABLE {schema}.meta (
@@ -84,11 +84,12 @@ const MIGRATIONS: [&str; VERSION as usize] = [
 ",
 ];
 
-/// The lock that migrations take, so that two programs do not migrate at once. Any number works that
-/// other programs do not use.
+/// The lock for migrations, so that two programs do not migrate at the same time. Any number works
+/// that other programs do not use.
 const MIGRATING: i64 = 0x7075_726c_696e;
 
-/// Creates the schema and its tables, or brings them to this version. Says whether there was anything to do.
+/// Creates the schema and its tables, or upgrades them to this version. Returns whether there was
+/// anything to do.
 pub(super) async fn migrate(database: &Database) -> Result<bool, Error> {
     let found = version(database).await?;
     let from = match found {
@@ -101,13 +102,13 @@ pub(super) async fn migrate(database: &Database) -> Result<bool, Error> {
         None => 0,
     };
     let schema = database.schema();
-    // One text and one transaction, so that it works through proxies that give sessions away.
+    // One text and one transaction, so that it works through proxies that share sessions.
     let mut text = format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATING});");
     // A user without the right to create schemas needs an existing one.
     if !has_schema(database).await? {
         text.push_str(&format!("CREATE SCHEMA IF NOT EXISTS {schema};"));
     }
-    // Another program may have been faster: then this fails as a whole, and the version is read again.
+    // If another program was faster, this fails as a whole, and the version is read again.
     for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
         text.push_str(&migration.replace("{schema}", schema));
     }
@@ -121,7 +122,7 @@ pub(super) async fn migrate(database: &Database) -> Result<bool, Error> {
     }
 }
 
-/// Makes sure that the tables are those of this version.
+/// Checks that the tables are those of this version.
 pub(super) async fn check(database: &Database) -> Result<(), Error> {
     match version(database).await? {
         Some(VERSION) => check_tables(database).await,
@@ -130,7 +131,7 @@ pub(super) async fn check(database: &Database) -> Result<(), Error> {
     }
 }
 
-/// Makes sure that no table was dropped.
+/// Checks that no table was dropped.
 async fn check_tables(database: &Database) -> Result<(), Error> {
     let sql = "SELECT t.name FROM unnest($2) AS t (name)
                WHERE to_regclass(format('%s.%I', $1, t.name)) IS NULL ORDER BY 1";

@@ -22,7 +22,7 @@ impl Inner {
             Some(text) => Owner::parse(text)?,
             None => self.keys.key()?.owner(),
         };
-        // What this process submitted is part of it.
+        // The submissions of this process are included.
         if let Some(held) = self.holding(environment) {
             held.commit(Vec::new()).await?;
         }

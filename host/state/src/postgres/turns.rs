@@ -1,5 +1,6 @@
-//! Whose turn it is, of environments that many hosts keep: a host takes the turn of an environment, and no
-//! other one gets it until it says when the next one is, or has not said so for long.
+//! The turns of environments that several hosts reconcile. A host takes the turn of an environment;
+//! no other host gets it until the first one schedules the next turn, or has failed to do so for a
+//! long time.
 
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ impl Inner {
         within: Duration,
     ) -> Result<Vec<Due>, Error> {
         let is_theirs = match round {
-            // Those that nobody took since it began.
+            // The environments whose turn no host took since the round began.
             Some(_) => "(turn_at IS NULL OR turn_at < $3::text::timestamptz)",
             None => "(next_at <= clock_timestamp() OR asked_at IS NOT NULL) AND $3::text IS NULL",
         };

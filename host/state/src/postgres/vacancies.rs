@@ -1,4 +1,4 @@
-//! Vacancies that one process fills, held by leases like environments.
+//! Reserved vacancies, held by leases like environments.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ struct Filling {
 impl Drop for Filling {
     fn drop(&mut self) {
         if let Some(ended) = self.ended.take() {
-            // Where the task is gone, its runtime is, and the lease expires.
+            // If the task is gone, so is its runtime, and the lease expires.
             let _ = ended.send(Leaving::begin(&self.inner));
         }
     }
@@ -63,7 +63,7 @@ impl Inner {
         Ok(Reserved::new(vacancy, Filling { inner: self, ended: Some(guard) }))
     }
 
-    /// Renews the lease of a vacancy until the guard is dropped, and gives it up then.
+    /// Renews the lease of a vacancy until the guard is dropped, and then releases it.
     async fn keep(&self, name: String, token: Vec<u8>, mut ended: oneshot::Receiver<Leaving>) {
         let schema = self.database.schema();
         let renew = format!(
@@ -91,7 +91,7 @@ impl Inner {
     }
 }
 
-/// A name that no other vacancy has.
+/// A unique name of a vacancy.
 fn name(vacancy: &Vacancy) -> String {
     let Vacancy { namespace, group, bundle } = vacancy;
     serde_json::json!([&**namespace, &**group, bundle.as_deref()]).to_string()

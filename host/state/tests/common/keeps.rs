@@ -1,4 +1,4 @@
-//! What every store promises, so that each is held to it by the same test.
+//! The promises of every store, in one test for all of them.
 
 use futures::executor::block_on as run;
 use purlin_model::Urn;
@@ -6,7 +6,7 @@ use purlin_state::{Change, Environment, Error, RecordId, Store, Vacancy};
 
 use super::*;
 
-/// What every store promises: it keeps what it is given, one environment apart from the other.
+/// Every store keeps what it is given, and keeps environments apart.
 pub fn keeps(store: &dyn Store) {
     run(async {
         let other = Environment { env: "prod".into(), ..environment() };
@@ -22,7 +22,7 @@ pub fn keeps(store: &dyn Store) {
         )
         .await
         .expect("commits");
-        // A submission concerns the environment that is locked.
+        // A submission concerns the locked environment.
         let error = here.commit(vec![put(stranger.clone())]).await.expect_err("another environment");
         assert!(error.to_string().contains("does not lie in the environment that is locked"), "{error}");
         beside.commit(vec![put(stranger)]).await.expect("commits");
@@ -41,7 +41,7 @@ pub fn keeps(store: &dyn Store) {
         assert_eq!(names(Some(other.clone()), 1).await, []);
         assert_eq!(store.load(&other).await.expect("loads").records.len(), 1);
 
-        // The last change of a URN wins, and removing what is not there is nothing.
+        // The last change of a URN counts, and removing a missing record does nothing.
         let mut changed = record(3);
         changed.protect = true;
         here.commit(vec![remove(3), put(changed.clone()), remove(4), remove(999)]).await.expect("commits");
@@ -70,7 +70,7 @@ pub fn keeps(store: &dyn Store) {
         assert!(matches!(here.commit(vec![remove(5)]).await, Err(Error::Lost { .. })));
         let again = store.lock(&environment(), holder()).await.expect("free again");
         assert!(again.fence() > fence, "{} after {fence}", again.fence());
-        // The lock of another does not let in who lost it.
+        // A new lock does not allow the previous holder to write.
         assert!(matches!(here.commit(vec![remove(5)]).await, Err(Error::Lost { .. })));
         again.release().await.expect("writes");
         there.release().await.expect("writes");

@@ -1,4 +1,4 @@
-//! What the tests of the store share.
+//! Shared code of the store's tests.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::expect_used)]
 
 pub mod keeps;
@@ -44,7 +44,7 @@ pub fn options(folder: &Path) -> OpenOptions {
     }
 }
 
-/// A store, and the locks of environments, each taken with the first commit in it.
+/// A store, and the locks of environments, each taken with its first commit.
 pub struct Working<S: Store + ?Sized> {
     locks: Mutex<HashMap<Environment, Lock>>,
     store: Arc<S>,
@@ -85,7 +85,7 @@ impl<S: Store + ?Sized> Working<S> {
         writer.commit(changes).await
     }
 
-    /// Gives the locks up, and tells what came of it.
+    /// Releases the locks, and returns the first error.
     pub fn release(&self) -> Result<(), Error> {
         block_on(self.let_go())
     }
@@ -131,7 +131,7 @@ pub fn urn(number: usize) -> Urn {
     .expect("a URN")
 }
 
-/// A record without secrets, as a chain of trivial resources has them.
+/// A record without secrets, as in a chain of trivial resources.
 pub fn record(number: usize) -> Record {
     let values: Value = json!({"input": format!("value-{number}"), "size": number}).into();
     Record {
@@ -196,7 +196,7 @@ pub fn remove(number: usize) -> Change {
     Change::Remove(RecordId::current(urn(number)))
 }
 
-/// What an engine writes before it has a record made.
+/// The change that an engine writes before a resource is created.
 pub fn intend(record: Record) -> Change {
     let idempotency_key = format!("key-{}", record.name);
     let mut record = record;
@@ -210,7 +210,7 @@ pub fn intend(record: Record) -> Change {
     }))
 }
 
-/// The same records, to compare them.
+/// The same records, for comparisons.
 pub(crate) fn plain(records: &[Arc<Record>]) -> Vec<Record> {
     records.iter().map(|record| Record::clone(record)).collect()
 }

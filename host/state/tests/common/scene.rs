@@ -1,4 +1,4 @@
-//! A PostgreSQL server, and the runtime in which its clients live.
+//! A PostgreSQL server, and the runtime of its clients.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use tokio::runtime::Runtime;
 
 use super::{environment, holder};
 
-/// A short lease, three times as long as a busy machine takes to renew it.
+/// A short lease, three times as long as a busy machine needs to renew it.
 pub const BRIEF: Duration = Duration::from_secs(9);
 
-/// The identity in it was made for these tests.
+/// This identity was generated for these tests.
 pub const KEY: &str = "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX";
 
-/// A server, and the runtime in which its clients live.
+/// A server, and the runtime of its clients.
 pub struct Scene {
     pub server: Postgres,
     pub runtime: Runtime,
@@ -45,7 +45,7 @@ impl Scene {
         }
     }
 
-    /// A store whose leases a test can wait for, and that a busy machine keeps all the same.
+    /// A store with leases that a test can wait for but that a busy machine still keeps.
     pub fn open_briefly(&self) -> PostgresStore {
         self.run(PostgresStore::open(self.brief())).expect("opens")
     }
@@ -58,7 +58,7 @@ impl Scene {
         self.run(PostgresStore::open(self.options())).expect("opens")
     }
 
-    /// The store without anything in it.
+    /// The store with no content.
     pub fn open_anew(&self) -> PostgresStore {
         self.sql("TRUNCATE purlin.environments, purlin.entries, purlin.vacancies, purlin.stale");
         self.open()

@@ -49,8 +49,8 @@ impl Reading {
         })
     }
 
-    /// Takes the records out of the table, most of which they are. To get them again, the journal
-    /// must be opened again.
+    /// Takes the records, which are most of the table, out of it. A caller that needs them again
+    /// must open the journal again.
     pub(crate) fn take_records(&mut self) -> Entries {
         self.has_records = false;
         self.table.take(Kind::Record as u8)
