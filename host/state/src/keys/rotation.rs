@@ -29,8 +29,8 @@ pub(crate) struct Rotation {
 }
 
 impl Keyring {
-    /// Prepares a new key: the given one or, if the current one is in a file, possibly a generated
-    /// one, which then waits next to that file.
+    /// Prepares a new key: the given one or, if the current key is in a file, a generated one. With
+    /// a file, the new key waits next to it.
     pub(crate) fn begin_rotation(
         &self,
         given: Option<&SecretString>,
