@@ -1,5 +1,5 @@
-//! Documents as they were, kept with the history and with saved plans: every text that was read,
-//! and the context that was settled.
+//! Archived documents, which are kept with the history and with saved plans: every text that was
+//! read, and the resolved context.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,41 +16,41 @@ use sha2::{Digest as _, Sha256};
 use crate::files::Files;
 use crate::{Documents, Error};
 
-/// The newest form that is read, and the one that is written.
+/// The format that is written, and the newest one that can be read.
 const FORMAT: u32 = 1;
 
-/// What is kept. Fields that came later have a default, so that older archives read.
+/// The content of an archive. Newer fields have defaults, so that older archives can be read.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Archive {
     format: u32,
     context: Settled,
-    /// Values given beside the documents.
+    /// Values that were given in addition to the documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     values: Vec<Kept>,
-    /// What was said of requirements beside the documents.
+    /// Answers about requirements that were given in addition to the documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     answers: Vec<SaidThen>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     with: Vec<(String, String)>,
-    /// What requirements ended in.
+    /// The results of requirements.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     installed: Vec<InstalledThen>,
     /// The installations of other environments that are used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     existing: Vec<ExistingThen>,
     sources: Vec<Text>,
-    /// The file of the workspace, counted from its folder.
+    /// The file of the workspace, relative to its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) workspace: Option<Arc<str>>,
-    /// What was named to be read, counted from the workspace's folder.
+    /// The files and folders that were named as inputs, relative to the workspace's folder.
     #[serde(default)]
     pub(crate) inputs: Vec<Arc<str>>,
-    /// The workspace's folder on the machine of then.
+    /// The workspace's folder on the machine that wrote the archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) folder: Option<Arc<str>>,
 }
 
-/// The beginning of an archive: what is needed of it without the texts, which are by far the most of it.
+/// The beginning of an archive without the texts, which are by far the largest part.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
@@ -68,20 +68,20 @@ impl Head {
 }
 
 impl Archive {
-    /// Reads what is kept.
+    /// Reads an archive.
     ///
     /// # Errors
-    /// [`Error::Archive`] when a newer program wrote it, or it is damaged.
+    /// [`Error::Archive`] if a newer program wrote it, or it is damaged.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
         let archive: Self = serde_json::from_slice(bytes).map_err(|_| damaged())?;
         current(archive.format)?;
         Ok(archive)
     }
 
-    /// The context of an archive, without its texts.
+    /// The context of an archive. Does not read its texts.
     ///
     /// # Errors
-    /// As [`Self::read`].
+    /// As for [`Self::read`].
     pub(crate) fn context(bytes: &[u8], deployment: &Arc<str>) -> Result<Context, Error> {
         let Settled { org, app, env, env_type, namespace } = Head::read(bytes)?.context;
         Ok(Context {
@@ -93,10 +93,11 @@ impl Archive {
         })
     }
 
-    /// The names of the values that options gave, each with the file that gave it, if it was one. Reads no text.
+    /// The names of the values that options gave, each with its file, if it came from one. Does not
+    /// read the texts.
     ///
     /// # Errors
-    /// As [`Self::read`].
+    /// As for [`Self::read`].
     pub(crate) fn given_by_option(bytes: &[u8]) -> Result<Vec<(String, Option<String>)>, Error> {
         let mut names: Vec<(String, Option<String>)> = Vec::new();
         for value in Head::read(bytes)?.values {
@@ -105,15 +106,15 @@ impl Archive {
                 Origin::File => Some(value.file),
                 Origin::Option => None,
             };
-            // The later one is the one that counted.
+            // The later one overrode the earlier one.
             names.retain(|(name, _)| *name != value.name);
             names.push((value.name, file));
         }
         Ok(names)
     }
 
-    /// What a later run has to know of what was said and made of requirements. A bundle that cannot be named any
-    /// more is left out.
+    /// The answers about requirements and their results, for a later run. Leaves out a bundle whose
+    /// reference is no longer valid.
     pub(crate) fn said(&self) -> Said {
         let answer = |one: &SaidThen| {
             let part = if one.credential { Setting::Credential } else { Setting::Parameter };
@@ -144,9 +145,9 @@ impl Archive {
         self.into_texts().into_iter().map(|(source, _)| source).collect()
     }
 
-    /// The texts, each with the path of its file, counted from the workspace's folder.
+    /// The texts, each with the path of its file, relative to the workspace's folder.
     pub(crate) fn into_texts(self) -> Vec<(SourceText, Option<Arc<str>>)> {
-        // Older archives have no paths, but names that most likely still lead to the files.
+        // Older archives have no paths, but their names are usually still the paths of the files.
         let is_older = self.inputs.is_empty();
         let read = |text: Text| {
             let (source, path) = text.read();
@@ -156,16 +157,16 @@ impl Archive {
         self.sources.into_iter().map(read).collect()
     }
 
-    /// The paths of texts that are among `places`, as [`Self::revise`] takes them.
+    /// The paths of texts that are within `places`, which are as for [`Self::revise`].
     pub(crate) fn paths_within<'a>(&'a self, places: &'a [Arc<str>]) -> impl Iterator<Item = &'a str> {
         let paths = self.sources.iter().filter_map(|text| text.path.as_deref());
         paths.filter(|path| cover(places, path))
     }
 
-    /// Takes out the texts of files that are among `places`, each a file or a folder counted from the workspace's
-    /// folder, and puts in those of `texts` that a run with the same arguments would read. A file that was deployed
-    /// is replaced wherever it was read from, such as a Score file that a Deployment names. Returns the texts that
-    /// were taken out and those that were put in.
+    /// Removes the texts of files within `places`, each of which is a file or a folder relative to
+    /// the workspace's folder, and inserts those of `texts` that a run with the same arguments
+    /// would read. A file that was deployed is replaced wherever it was read from, for example a
+    /// Score file that a Deployment names. Returns the removed and the inserted texts.
     pub(crate) fn revise(
         &mut self,
         places: &[Arc<str>],
@@ -183,7 +184,7 @@ impl Archive {
         let (taken, kept): (Vec<Text>, Vec<Text>) = std::mem::take(&mut self.sources)
             .into_iter()
             .partition(|text| text.path.as_ref().is_some_and(is_taken));
-        // Documents that stay refer to files by the names that they had.
+        // Unchanged documents refer to files by their recorded names.
         let names: HashMap<&Arc<str>, &Arc<str>> =
             read.iter().filter_map(|(source, path)| Some((&source.name, &recorded.get(path)?.0))).collect();
         let name_of = |name: &Arc<str>| names.get(name).map_or_else(|| name.clone(), |name| (*name).clone());
@@ -202,13 +203,13 @@ impl Archive {
         (taken.into_iter().map(|text| text.read().0).collect(), put)
     }
 
-    /// Whether it has texts from a place, or would read new ones from there.
+    /// Whether it contains texts from a place, or a new run would read new ones from there.
     pub(crate) fn reads_from(&self, place: &Arc<str>) -> bool {
         let from = std::slice::from_ref(place);
         self.paths_within(from).next().is_some() || cover(&self.inputs, place)
     }
 
-    /// Where the documents lay.
+    /// Where the documents were.
     fn files(&self) -> Files {
         let path = |text: &Text| Some((text.name.clone(), text.path.clone()?));
         let paths = self.sources.iter().filter_map(path).collect();
@@ -236,7 +237,7 @@ struct Settled {
     namespace: String,
 }
 
-/// A parameter or a credential that a person gave, by its full name.
+/// A parameter or a credential that the user gave, by its full name.
 #[derive(Serialize, Deserialize)]
 struct SaidThen {
     name: String,
@@ -255,17 +256,17 @@ impl SaidThen {
     }
 }
 
-/// What a requirement ended in.
+/// The result of a requirement.
 #[derive(Serialize, Deserialize)]
 struct InstalledThen {
     name: String,
-    /// Where that is another one.
+    /// The requirement that it was created for, if its name differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made_for: Option<String>,
     bundle: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     identity: Option<String>,
-    /// What it stands for.
+    /// The installation of another environment that it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     uses: Option<Urn>,
 }
@@ -319,7 +320,7 @@ impl InstalledThen {
     }
 }
 
-/// A value, and where it came from.
+/// A value and its origin.
 #[derive(Clone, Serialize, Deserialize)]
 struct Kept {
     name: String,
@@ -371,10 +372,11 @@ struct Text {
     text: Arc<str>,
     named: bool,
     scores: Vec<(Arc<str>, Arc<str>)>,
-    /// Where its file lies, counted from the workspace's folder; none for what is no file.
+    /// The path of its file, relative to the workspace's folder; `None` if the text is not from a
+    /// file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<Arc<str>>,
-    /// Files that content was taken from; none where an older program did not read them.
+    /// The files whose content it includes; `None` if an older program did not read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     files: Option<Vec<Attached>>,
 }
@@ -398,7 +400,7 @@ impl Text {
     }
 }
 
-/// Whether a file is among places, or in a folder that is.
+/// Whether a file is one of the places, or within one.
 fn cover(places: &[Arc<str>], file: &str) -> bool {
     places.iter().any(|place| {
         let below = || file.strip_prefix(&**place).is_some_and(|rest| rest.starts_with('/'));
@@ -421,14 +423,15 @@ enum Content {
 }
 
 impl Documents {
-    /// Everything that they were read from, as bytes. They hold what secrets the documents hold.
+    /// Archives everything that the documents were read from. The archive contains the secrets that
+    /// the documents contain.
     pub fn archive(&self) -> Vec<u8> {
-        // Text and numbers always become JSON.
+        // Text and numbers can always be encoded as JSON.
         serde_json::to_vec(&self.to_archive()).unwrap_or_default()
     }
 
-    /// The digest that an archive of them has, which takes no memory: a run in which nothing changed needs no more
-    /// than that of documents of any size.
+    /// The digest of the archive, computed without building it in memory: a run that changes
+    /// nothing needs only the digest, however large the documents are.
     pub(crate) fn archive_digest(&self) -> [u8; 32] {
         let mut digest = Sha256::new();
         match serde_json::to_writer(&mut digest, &self.to_archive()) {
@@ -468,16 +471,16 @@ impl Documents {
         }
     }
 
-    /// Documents from such bytes, in the context of then, for a deployment of now.
+    /// Reads documents from an archive, in their recorded context, for a new deployment.
     ///
     /// # Errors
-    /// [`Error::Archive`] when they are not what this program or an older one wrote;
-    /// [`Error::Documents`] when what was right then is wrong now.
+    /// [`Error::Archive`] if neither this program nor an older one wrote the archive;
+    /// [`Error::Documents`] if the documents are no longer valid.
     pub fn from_archive(bytes: &[u8], deployment_id: &str) -> Result<Self, Error> {
         Self::of_archive(Archive::read(bytes)?, deployment_id)
     }
 
-    /// The same from what was read of such bytes.
+    /// The same, from an archive that was already read.
     pub(crate) fn of_archive(mut archive: Archive, deployment_id: &str) -> Result<Self, Error> {
         let Settled { org, app, env, env_type, namespace } = archive.context.clone();
         let values = std::mem::take(&mut archive.values);
@@ -492,7 +495,7 @@ impl Documents {
         let said = archive.said();
         let mut loaded: Loaded = load_sources(archive.into_sources());
         values.into_iter().for_each(|value| value.give(&mut loaded));
-        // The context was settled then; what the documents say about it went into that.
+        // The context is already resolved, including the context in the documents.
         loaded.context = ContextDefaults::default();
         loaded.places = ContextPlaces::default();
         loaded.said = said;

@@ -1,4 +1,4 @@
-//! Putting the rooms together.
+//! Connects the crates: the builder, and the orchestrator that it builds.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,10 +21,10 @@ use crate::{ContextChanges, Documents, DriverInfo, Error, Session};
 /// Milliseconds since 1970.
 type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// Is told a sentence.
+/// Receives a sentence.
 type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Collects what a [`Purlin`] is to work with. Nothing is opened before it is needed.
+/// Collects the configuration of a [`Purlin`]. Nothing is opened before it is needed.
 #[derive(Default)]
 pub struct Builder {
     workspace: Workspace,
@@ -46,37 +46,37 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The operator's configuration: drivers, their grants and limits, parallelism.
+    /// Sets the operator's configuration: drivers, their grants and limits, parallelism.
     #[must_use]
     pub fn workspace(mut self, workspace: Workspace) -> Self {
         self.workspace = workspace;
         self
     }
 
-    /// Folder of the embedded state; `.purlin` in the workspace's folder when none is given.
+    /// Sets the folder of the embedded state; `.purlin` in the workspace's folder by default.
     #[must_use]
     pub fn state_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.state_folder = Some(folder.into());
         self
     }
 
-    /// Another store in place of the embedded one.
+    /// Sets a store to use instead of the embedded one.
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// Folder of compiled drivers; `cache` in the state's folder when none is given.
+    /// Sets the folder of compiled drivers; `cache` in the state's folder by default.
     #[must_use]
     pub fn cache_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cache_folder = Some(folder.into());
         self
     }
 
-    /// Where components that nobody vouches for are read and compiled: best in a [`Worker`], a process
-    /// of its own. Without one it is done in this process, where a component made for it can end the
-    /// program or take all memory.
+    /// Sets where untrusted components are read and compiled: preferably in a [`Worker`], which is
+    /// a separate process. Without it, this happens in the current process, where a malicious
+    /// component could crash the program or exhaust its memory.
     ///
     /// [`Worker`]: crate::sandbox::Worker
     #[must_use]
@@ -85,92 +85,95 @@ impl Builder {
         self
     }
 
-    /// The key that recorded secrets are encrypted with. Without one, the embedded state makes a
-    /// key on first need.
+    /// Sets the key that encrypts recorded secrets. Without it, the embedded state creates a key
+    /// when it first needs one.
     #[must_use]
     pub fn key(mut self, key: KeyProvider) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// Values of the environment variables that drivers may be granted, that secret stores read,
-    /// and that their commands are run with.
+    /// Sets the values of the environment variables that drivers can be granted, that secret stores
+    /// read, and with which their commands run.
     #[must_use]
     pub fn variables(mut self, variables: BTreeMap<String, String>) -> Self {
         self.variables = variables;
         self
     }
 
-    /// Other secret stores in place of those of the workspace.
+    /// Sets secret stores to use instead of those of the workspace.
     #[must_use]
     pub fn secret_stores(mut self, stores: Arc<dyn SecretStores>) -> Self {
         self.stores = Some(stores);
         self
     }
 
-    /// Who works here: what others are told who find the state in use or an environment locked.
-    /// `since` is filled in. Without one it is just this process.
+    /// Sets the holder that others see when the state is in use or an environment is locked.
+    /// `since` is filled in. By default, only the process is named.
     #[must_use]
     pub fn holder(mut self, holder: Holder) -> Self {
         self.holder = Some(holder);
         self
     }
 
-    /// How long to wait while another process has the state open; not at all by default.
+    /// Sets how long to wait while another process has the state open; by default not at all.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// How long a deployment waits for another one that installs what both would share; not at all by default. For one
-    /// that deploys where something is to be used it waits some seconds of that. Whom it waits for is told as
-    /// [`Self::on_note`] says.
+    /// Sets how long a deployment waits for another one that creates an installation that both
+    /// would share; by default not at all. A deployment of the environment in which an installation
+    /// is to be used waits only a few seconds of that. The wait is reported through
+    /// [`Self::on_note`].
     #[must_use]
     pub fn wait_for_others(mut self, wait: Duration) -> Self {
         self.patience = wait;
         self
     }
 
-    /// How long a deployment waits for another one of the same environment; not at all by default. Whom it waits for
-    /// is told as [`Self::on_note`] says.
+    /// Sets how long a deployment waits for another one of the same environment; by default not at
+    /// all. The wait is reported through [`Self::on_note`].
     #[must_use]
     pub fn lock_timeout(mut self, wait: Duration) -> Self {
         self.lock_timeout = wait;
         self
     }
 
-    /// Driver calls at the same time; 32 when nothing is given here or in the workspace.
+    /// Sets the maximum number of concurrent driver calls; 32 unless it is set here or in the
+    /// workspace.
     #[must_use]
     pub fn parallelism(mut self, calls: usize) -> Self {
         self.parallelism = Some(calls);
         self
     }
 
-    /// Where the time comes from, in milliseconds since 1970; the system's clock by default.
+    /// Sets the clock, in milliseconds since 1970; the system's clock by default.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
         self
     }
 
-    /// Is told, in a sentence, what is done to the state that nobody asked for, such as converting what an
-    /// earlier version wrote, and whom a deployment waits for. Without it nobody is told.
+    /// Sets a receiver of sentences about changes that Purlin makes to the state on its own, such
+    /// as the conversion of an earlier format, and about other deployments that it waits for.
+    /// Without it they are not reported.
     #[must_use]
     pub fn on_note(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.tell = Some(Arc::new(tell));
         self
     }
 
-    /// Is told of every place where a crash is worth a test: before and after each write, and each
-    /// call of a driver with effects. For tests.
+    /// Sets a probe that is called at every place where a crash is worth a test: before and after
+    /// each write, and around each driver call with effects. For tests.
     #[must_use]
     pub fn probe(mut self, probe: Probe) -> Self {
         self.probe = Some(probe);
         self
     }
 
-    /// Puts it together. Opens nothing.
+    /// Builds the orchestrator. Opens nothing.
     pub fn build(self) -> Purlin {
         let state_folder = self.state_folder.unwrap_or_else(|| {
             let folder = self.workspace.state.clone().unwrap_or_else(|| ".purlin".into());
@@ -206,7 +209,7 @@ impl Builder {
     }
 }
 
-/// The orchestrator: plans and applies documents against one state, with one set of drivers.
+/// The orchestrator: plans and applies documents with one state and one set of drivers.
 pub struct Purlin {
     workspace: Workspace,
     pub(crate) state_folder: PathBuf,
@@ -230,13 +233,13 @@ pub struct Purlin {
 }
 
 impl Purlin {
-    /// Begins to put one together.
+    /// Starts to build an orchestrator.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Builds the resource graph. Needs no state; drivers are asked only for the names of their
-    /// outputs, and only where they are there.
+    /// Builds the resource graph. Needs no state. Loads drivers only for the names of their
+    /// outputs, and only if they exist.
     ///
     /// # Errors
     /// [`Error::Documents`] with every fault.
@@ -245,7 +248,7 @@ impl Purlin {
         self.graph_in(documents, Arc::clone(&documents.context)).await
     }
 
-    /// The graph that documents make in some context.
+    /// The graph of documents in a given context.
     pub(crate) async fn graph_in(
         &self,
         documents: &Documents,
@@ -254,8 +257,8 @@ impl Purlin {
         self.graph_over(documents, context, None).await
     }
 
-    /// The graph of documents where something is recorded: what is implicit may not vanish with its
-    /// definition.
+    /// The graph of documents for an environment with records: an implicit resource must not
+    /// disappear with its definition.
     async fn graph_over(
         &self,
         documents: &Documents,
@@ -284,7 +287,8 @@ impl Purlin {
         }))
     }
 
-    /// What the current documents give resources, in a context; none where they have faults.
+    /// The inputs that the current documents give resources in a context; `None` if the documents
+    /// have faults.
     pub(crate) async fn current_inputs(
         &self,
         documents: &Documents,
@@ -296,21 +300,21 @@ impl Purlin {
         Some(CurrentInputs::new(graph, context, rules, self.secret_stores().ok()?, self.parallelism))
     }
 
-    /// What the definitions of a graph want of secret stores that are not there, or that their
-    /// drivers are not granted. Reads no secret. Planning says the same.
+    /// Reports secret stores that the definitions of a graph name but that do not exist or are not
+    /// granted to their drivers. Reads no secrets. Planning reports the same.
     ///
     /// # Errors
-    /// When the sandbox cannot be set up.
+    /// If the sandbox cannot be set up.
     pub fn check_secrets(&self, documents: &Documents, graph: &Graph) -> Result<Vec<Diagnostic>, Error> {
         Ok(purlin_engine::check_secrets(graph.nodes(), &*self.secret_stores()?, &documents.rules))
     }
 
-    /// What the schemas of resource types and drivers, and the drivers themselves, find wrong in
-    /// documents and in the workspace. Needs no state, reads no secret, and looks at nothing that
-    /// exists. Offline, whatever takes a driver is left out.
+    /// Reports the faults that the schemas of resource types and drivers, and the drivers
+    /// themselves, find in documents and in the workspace. Needs no state, and reads no secrets and
+    /// no existing resources. Offline, checks that need a driver are left out.
     ///
     /// # Errors
-    /// When the sandbox cannot be set up.
+    /// If the sandbox cannot be set up.
     pub async fn validate(
         &self,
         documents: &Documents,
@@ -345,26 +349,28 @@ impl Purlin {
         Ok(faults)
     }
 
-    /// Why a resource is provisioned as it is: the definition that wins, and why the others lost.
+    /// Explains how a resource is provisioned: which definition matches best, and why the others do
+    /// not.
     pub fn explain(&self, documents: &Documents, key: &Key) -> Explanation {
         documents.catalogue.explain(&documents.context, key)
     }
 
-    /// Plans to make the environment what the documents say. Takes no lock: to apply, begin a
-    /// [`Session`] and plan in it.
+    /// Makes a plan that brings the environment in line with the documents. Takes no lock: to
+    /// apply, begin a [`Session`] and plan in it.
     ///
     /// # Errors
-    /// [`Error::Documents`] with every fault; others when a driver or the state fails.
+    /// [`Error::Documents`] with every fault; other errors if a driver or the state fails.
     pub async fn plan(&self, documents: &Documents, options: PlanOptions) -> Result<Plan, Error> {
         let base = self.base(&documents.environment()).await?;
         let (base, _) = self.look(documents, base, None).await?;
         self.plan_from(documents, base, options).await
     }
 
-    /// Plans to make the environment what the documents say, from what is given.
+    /// Makes a plan that brings the environment in line with the documents, from a given starting
+    /// point.
     ///
     /// # Errors
-    /// As [`Self::plan`].
+    /// As for [`Self::plan`].
     pub async fn plan_from(
         &self,
         documents: &Documents,
@@ -374,8 +380,8 @@ impl Purlin {
         self.plan_with(documents, documents.changes, base, options, true).await
     }
 
-    /// The same, where these changes of the recorded context are meant. Whether documents vanished is
-    /// looked at where the plan is not one that was made before.
+    /// The same, with confirmed changes of the recorded context. The check for vanished documents
+    /// is skipped for a plan that was made before.
     pub(crate) async fn plan_with(
         &self,
         documents: &Documents,
@@ -406,10 +412,11 @@ impl Purlin {
         self.allow_as_recorded(plan, &documents.environment()).await
     }
 
-    /// What plans start from. Takes no lock.
+    /// The starting point of plans. Takes no lock.
     ///
     /// # Errors
-    /// [`Error::State`] when it cannot be read whole, [`Error::Engine`] when it contradicts itself.
+    /// [`Error::State`] if the state cannot be read completely, [`Error::Engine`] if it contradicts
+    /// itself.
     pub async fn base(&self, environment: &Environment) -> Result<Base, Error> {
         let base = Base::new(self.snapshot(environment).await?)?;
         self.with_users(base, environment).await
@@ -418,12 +425,12 @@ impl Purlin {
     /// Takes the lock of an environment.
     ///
     /// # Errors
-    /// [`Error::State`]; when somebody else has it, with who, since when and from where.
+    /// [`Error::State`], which names the holder if another process has the lock.
     pub async fn begin(&self, environment: &Environment) -> Result<Session<'_>, Error> {
         self.begin_within(environment, self.lock_timeout, &CancelToken::default()).await
     }
 
-    /// The same, which waits for another deployment up to `wait`, or until the run is cancelled.
+    /// The same, but waits for another deployment up to `wait`, or until the run is cancelled.
     pub(crate) async fn begin_within(
         &self,
         environment: &Environment,
@@ -439,11 +446,11 @@ impl Purlin {
         Ok(session)
     }
 
-    /// Takes the lock of an environment, also of one that is closed to deployments.
+    /// Takes the lock of an environment, even if it is closed to deployments.
     ///
     /// # Errors
-    /// [`Error::State`]; when somebody else has it, with who, since when and from where.
-    /// [`Error::Clock`] when the system's clock cannot be right.
+    /// [`Error::State`], which names the holder if another process has the lock; [`Error::Clock`]
+    /// if the system's clock is implausible.
     pub async fn begin_held(&self, environment: &Environment) -> Result<Session<'_>, Error> {
         self.take(environment, self.lock_timeout, &CancelToken::default()).await
     }
@@ -468,8 +475,8 @@ impl Purlin {
         Ok(session)
     }
 
-    /// Waits until the calls of the previous holder have ended. It did not give the lease up, so it may be suspended
-    /// or cut off from the state, with calls under way.
+    /// Waits until the calls of the previous holder have ended. It did not release the lease, so it
+    /// may be suspended or cut off from the state, with calls in flight.
     async fn outwait(&self, session: &Session<'_>) -> Result<(), Error> {
         let snapshot = session.snapshot().await?;
         let longest = snapshot.pending.iter().filter_map(purlin_engine::longest_attempt).max();
@@ -485,15 +492,15 @@ impl Purlin {
         Ok(())
     }
 
-    /// The drivers that can be used: built in, or named by the workspace.
+    /// The available drivers: built in, or named by the workspace.
     ///
     /// # Errors
-    /// When the sandbox cannot be set up.
+    /// If the sandbox cannot be set up.
     pub async fn drivers(&self) -> Result<Vec<DriverInfo>, Error> {
         Ok(self.registry()?.list().await)
     }
 
-    /// The names of the drivers that can be used, sorted. Loads none of them.
+    /// The names of the available drivers, sorted. Does not load them.
     pub fn driver_names(&self) -> Vec<String> {
         let built_in = purlin_builtin::drivers().iter().map(|driver| driver.name.to_owned());
         let mut names: Vec<String> =
@@ -508,10 +515,10 @@ impl Purlin {
         &self.cache_folder
     }
 
-    /// Finishes what waits and lets go of the state.
+    /// Finishes pending writes and closes the state.
     ///
     /// # Errors
-    /// When the disk fails.
+    /// If the disk fails.
     pub async fn close(self) -> Result<(), Error> {
         match self.opened.get() {
             Some(opened) => opened.close().await,
@@ -519,7 +526,7 @@ impl Purlin {
         }
     }
 
-    /// Where the workspace says that nothing in an environment may be deleted.
+    /// The location in the workspace that forbids deletions in an environment.
     pub(crate) fn protection(&self, environment: &Environment) -> Option<Location> {
         self.workspace.environments.get(&environment.env)?.protect.clone()
     }
@@ -540,7 +547,7 @@ impl Purlin {
         Holder { since: (self.clock)(), ..self.holder.clone() }
     }
 
-    /// The secret stores that were given, else those of the workspace.
+    /// The secret stores that were given, or else those of the workspace.
     pub(crate) fn secret_stores(&self) -> Result<Arc<dyn SecretStores>, Error> {
         if let Some(stores) = &self.stores {
             return Ok(Arc::clone(stores));
@@ -549,7 +556,7 @@ impl Purlin {
         Ok(Arc::new(Stores::new(&self.workspace, &self.variables, registry)))
     }
 
-    /// What no driver may write to.
+    /// The files that no driver may write to.
     fn kept(&self) -> Vec<Kept> {
         let given = match &self.key {
             Some(KeyProvider::File(path) | KeyProvider::Generate(path)) => Some(path.clone()),

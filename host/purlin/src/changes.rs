@@ -1,6 +1,6 @@
-//! Holds documents against what was deployed last in their environment (SPEC §9, recorded context):
-//! another type, namespace, application or organisation is a mistake until somebody says that it is
-//! meant.
+//! Compares documents with the last deployment in their environment (SPEC §9, recorded context):
+//! another type, namespace, application or organisation counts as a mistake until the user confirms
+//! it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Documents, Error, LastDeployed, Purlin, values};
 
-/// How many resources a note names.
+/// The maximum number of resources that a note names.
 const NAMED: usize = 3;
 
-/// Changes of what is recorded about an environment that are meant.
+/// Confirmed changes to the recorded context of an environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextChanges {
     /// Another type.
     pub env_type: bool,
     /// Another namespace.
     pub namespace: bool,
-    /// An environment that is neither declared nor recorded; also one beside another of the same
-    /// id that has the same documents.
+    /// A new environment that is neither declared nor recorded, including one with the same id and
+    /// the same documents as an existing one.
     pub new_environment: bool,
 }
 
 impl ContextChanges {
-    /// What one of the two says is meant.
+    /// The changes that either of the two confirms.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -42,32 +42,34 @@ impl ContextChanges {
 }
 
 impl Purlin {
-    /// The context that an environment was last deployed in; none where no deployment from
-    /// documents is kept.
+    /// The context of the last deployment in an environment; `None` if no deployment from documents
+    /// is kept.
     ///
     /// # Errors
-    /// [`Error::State`] when the store cannot be read, [`Error::Archive`] when a newer program
-    /// wrote what it reads.
+    /// [`Error::State`] if the store cannot be read; [`Error::Archive`] if a newer program wrote
+    /// the archive.
     pub async fn recorded_context(&self, environment: &Environment) -> Result<Option<Context>, Error> {
         let last = self.last_from_documents(environment).await?;
         last.map(|last| last.context()).transpose()
     }
 
-    /// Whether documents fit what was deployed last in their environment. Planning checks the same.
+    /// Checks that documents match the last deployment in their environment. Planning checks the
+    /// same.
     ///
     /// # Errors
-    /// [`Error::Documents`] where they do not; [`Error::State`] when the store cannot be read.
+    /// [`Error::Documents`] if they do not; [`Error::State`] if the store cannot be read.
     pub async fn check_context(&self, documents: &Documents) -> Result<(), Error> {
         self.check_declared(documents).await?;
         let base = self.base(&documents.environment()).await?;
         self.check_context_at(documents, documents.changes, &base).await
     }
 
-    /// Refuses an environment that is neither declared nor recorded.
+    /// Rejects an environment that is neither declared nor recorded.
     pub(crate) async fn check_declared(&self, documents: &Documents) -> Result<(), Error> {
         let Some(fault) = &documents.undeclared else { return Ok(()) };
         if documents.changes.new_environment
-            // What was made once is known from then on. A state that does not open knows nothing.
+            // An environment that was deployed once is known from then on. A state that cannot be
+            // opened knows no environments.
             || self.is_recorded(&documents.environment()).await.unwrap_or(false)
         {
             return Ok(());
@@ -135,7 +137,8 @@ impl Purlin {
         Ok(faults)
     }
 
-    /// How many resources another definition would provision in this context than in another one.
+    /// The number of resources that another definition would provision in this context than in
+    /// another one.
     async fn other_definitions(&self, documents: &Documents, other: Context) -> Option<String> {
         let before = self.graph_in(documents, Arc::new(other)).await.ok()?;
         let now = match self.graph_in(documents, Arc::clone(&documents.context)).await {
@@ -173,9 +176,9 @@ impl Purlin {
         }
     }
 
-    /// Whether documents of another application or organisation were given another name by mistake:
-    /// nothing is recorded for the new one, and they are those that an environment of the same id
-    /// was deployed from last.
+    /// Whether the documents were given another application or organisation by mistake: nothing is
+    /// recorded under the new name, and the last deployment of an environment with the same id used
+    /// the same documents.
     async fn mistaken_for_new(&self, documents: &Documents) -> Result<Vec<Diagnostic>, Error> {
         let here = documents.environment();
         let known = self.environments().await?;
@@ -223,8 +226,8 @@ impl Purlin {
     }
 }
 
-/// Values that the last deployment was given by an option, that placeholders still read, and that
-/// nobody gives now: documents would go back to what they say themselves.
+/// Values that an option gave the last deployment, that placeholders still read, and that are not
+/// given now. The resources would otherwise fall back to the values in the documents.
 fn forgotten(documents: &Documents, last: &LastDeployed) -> Result<Vec<Diagnostic>, Error> {
     let before = last.given_by_option()?;
     if before.is_empty() {
@@ -248,8 +251,9 @@ fn forgotten(documents: &Documents, last: &LastDeployed) -> Result<Vec<Diagnosti
     Ok(missing.map(fault).collect())
 }
 
-/// Whether documents are those of an earlier deployment, changed at most a little: every file that
-/// asks for something was among those of then, and some workload or shared resource was, too.
+/// Whether documents are those of an earlier deployment with at most small changes: every file that
+/// declares a workload or resource was among the earlier ones, and so was at least one workload or
+/// shared resource.
 fn is_same(documents: &Documents, last: &LastDeployed) -> Result<bool, Error> {
     let now = documents.deployment();
     let shared = now.shared.iter().map(|request| (&request.name, &request.location));
@@ -260,7 +264,7 @@ fn is_same(documents: &Documents, last: &LastDeployed) -> Result<bool, Error> {
     if asked.is_empty() || !asked.iter().all(|(_, place)| known(place)) {
         return Ok(false);
     }
-    // What was right then may be wrong by now, and then says nothing.
+    // Documents that are no longer valid prove nothing.
     let Ok(then) = last.documents(&last.deployment.id) else { return Ok(false) };
     let then = then.deployment();
     let names = |name: &Arc<str>| {

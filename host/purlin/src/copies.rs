@@ -1,41 +1,42 @@
-//! Copies of environments in the state of another workspace: how a team moves to a database, or back.
+//! Copies environments to the state of another workspace: how a team moves to a database, or back.
 
 use purlin_state::{Change, Environment, Error as StateError, Holder, ImportOptions, Snapshot, Store};
 
 use crate::{Error, Purlin};
 
-/// How environments are copied.
+/// The options of a copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CopyOptions {
-    /// Replace what is recorded in the environment that is copied to.
+    /// Replace the records of the target environment.
     pub replace: bool,
-    /// Leave the original open to deployments. Then two states know the same resources, and each changes them without
-    /// the other: for backups only.
+    /// Leave the original open to deployments. Two states then have the same resources, and each
+    /// changes them independently, so this is only for backups.
     pub keep_open: bool,
 }
 
-/// An environment that is in the other state.
+/// The result of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copied {
-    /// How many resources are recorded in it.
+    /// The number of its recorded resources.
     pub resources: usize,
-    /// Whether it was there already, so that nothing was copied.
+    /// Whether it was already there, so that nothing was copied.
     pub already: bool,
 }
 
-/// What the reason of environments begins with that were copied to another state.
+/// The prefix of the reason for which an environment is closed after it was copied to another
+/// state.
 const MOVED: &str = "moved to ";
 
 impl Purlin {
-    /// Copies all that is recorded in an environment, its history included, to the state of another workspace,
-    /// compares both, and closes the original to deployments, which it has locked all the while. Whenever it is interrupted, the
-    /// next call continues: an environment that is equal in both states, or was closed by an earlier copy, is not
-    /// copied again.
+    /// Copies everything that is recorded in an environment, including its history, to the state of
+    /// another workspace, compares the two, and closes the original to deployments. The original is
+    /// locked all the while. If a copy is interrupted, the next call continues: an environment that
+    /// is equal in both states, or that an earlier copy closed, is not copied again.
     ///
     /// # Errors
-    /// [`Error::State`] when something else is recorded there and is not to be replaced, when the environment was moved
-    /// to another state, when either environment is
-    /// locked, and when either state cannot be read or written.
+    /// [`Error::State`] if the target has other records that must not be replaced, if the
+    /// environment was moved to another state, if either environment is locked, or if either state
+    /// cannot be read or written.
     pub async fn copy_environment(
         &self,
         environment: &Environment,
@@ -47,7 +48,8 @@ impl Purlin {
         let lock = store.lock(environment, lock_holder.clone()).await?;
         let moved = format!("{MOVED}{}", to.state_place());
         let result = async {
-            // Two names may mean one state, such as two addresses of one database: then our own lock is in both.
+            // Two names may mean the same state, such as two addresses of one database. The lock in
+            // both is then our own.
             let is_ours = |held: &Holder| (held.pid, &held.host) == (lock_holder.pid, &lock_holder.host);
             let there_lock = match other.lock(environment, to.holder()).await {
                 Err(StateError::Locked { holder: Some(holder), .. }) if is_ours(&holder) => {
@@ -62,7 +64,7 @@ impl Purlin {
             let is_equal = is_there && is_same(&*store, &*other, environment, (&original, &there)).await?;
             if is_equal && !was_moved(&original) {
                 if was_moved(&there) {
-                    // It comes back.
+                    // The environment moves back.
                     there_lock.writer().commit(vec![Change::Hold(None)]).await?;
                 }
                 there_lock.release().await?;
@@ -70,7 +72,7 @@ impl Purlin {
             }
             there_lock.release().await?;
             if was_moved(&original) {
-                // It is out of date wherever it was moved to.
+                // The original is out of date, whichever state it was moved to.
                 let is_moved_there = original.held.as_ref().is_some_and(|held| held.command == moved);
                 return match is_moved_there && is_there && !options.replace {
                     true => Ok((already, false)),
@@ -84,7 +86,7 @@ impl Purlin {
                 });
             }
             if to.recipient().await.is_ok_and(|recipient| recipient.is_none()) {
-                // A state in a folder makes its key with the first secret.
+                // A state in a folder creates its key with the first secret.
                 other.seal(&[]).await?;
             }
             let recipient = to.recipient().await.ok().flatten();
@@ -119,8 +121,9 @@ fn was_moved(snapshot: &Snapshot) -> bool {
     snapshot.held.as_ref().is_some_and(|held| held.command.starts_with(MOVED))
 }
 
-/// Whether two stores have the same recorded in an environment, except for who closed it. One of them may be in doubt
-/// whether it is up to date, as after a power cut: then the next run there reads all resources.
+/// Whether two stores have the same records for an environment, except for the note that it is
+/// closed. One of them may be in doubt, for example after a power failure; the next run there then
+/// reads all resources.
 async fn is_same(
     one: &dyn Store,
     other: &dyn Store,

@@ -1,5 +1,5 @@
-//! Why resources go: the documents of earlier deployments say what asked for them, and the files of
-//! now what became of that. Looked up only where a plan deletes something.
+//! Finds out why resources are deleted: the documents of earlier deployments show what declared
+//! them, and the current files what became of that. Used only if a plan deletes something.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use purlin_state::Deployment;
 use crate::vanished::Comparison;
 use crate::{Documents, Error, Purlin};
 
-/// How many earlier deployments are looked into, besides the last one.
+/// The maximum number of earlier deployments that are searched, besides the last one.
 const LOOKED_INTO: usize = 5;
 
 /// An earlier deployment.
@@ -24,11 +24,11 @@ struct Past<'a> {
 }
 
 impl Purlin {
-    /// Has a plan say why each resource goes. Where that cannot be found out, because documents are
-    /// not kept or no longer read, it says so much.
+    /// Adds to a plan why each resource is deleted. If that cannot be determined, because documents
+    /// are no longer kept or cannot be read, the plan says so.
     ///
     /// # Errors
-    /// [`Error::State`] when the store cannot be read.
+    /// [`Error::State`] if the store cannot be read.
     pub(crate) async fn explain_departures(
         &self,
         plan: &mut Plan,
@@ -76,7 +76,7 @@ impl Purlin {
 }
 
 impl Past<'_> {
-    /// What asked for a resource then. `now` is the graph in which it is not any more.
+    /// What declared a resource at that time. `now` is the graph that no longer contains it.
     fn asked(&self, key: &Key, now: Option<&Graph>) -> Option<Departure> {
         let id = self.graph.find(key.as_str())?;
         let is_there = |key: &str| now.is_some_and(|graph| graph.find(key).is_some());
@@ -105,7 +105,7 @@ impl Past<'_> {
                 }
             });
         }
-        // What a person wrote comes before what follows from it.
+        // Declarations by the user come before their consequences.
         causes.sort_by_key(|(by, _)| match by {
             By::Declaration | By::Workload { .. } => 0,
             By::Definition { of } | By::Reference { of } => 1 + usize::from(of.is_some()),

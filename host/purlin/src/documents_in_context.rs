@@ -1,4 +1,4 @@
-//! Documents that were read, found right, and put into a context.
+//! Documents that were read and validated, with a context.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -18,46 +18,47 @@ use crate::settle::settle;
 use crate::written::Written;
 use crate::{ContextChanges, Error, values};
 
-/// Documents that were read, found right, and put into a context.
+/// Documents that were read and validated, with a context.
 pub struct Documents {
-    /// What was read. Its deployment and definitions have moved out.
+    /// The documents as they were read. Their deployment and definitions were moved out.
     pub loaded: Loaded,
-    /// Where it is to be deployed.
+    /// The context of the deployment.
     pub context: Arc<Context>,
-    /// Changes of what is recorded about the environment that are meant; none at first.
+    /// Confirmed changes to the recorded context of the environment; none by default.
     pub changes: ContextChanges,
-    /// Warnings about the documents in this context, besides those of reading them.
+    /// Warnings about the documents in this context, in addition to those from reading them.
     pub remarks: Vec<Diagnostic>,
     pub(crate) kind_place: Option<Location>,
     pub(crate) namespace_place: Option<Location>,
     pub(crate) undeclared: Option<Box<Diagnostic>>,
-    /// Files and folders, as the command line names them, whose documents may have vanished since
-    /// the last deployment; and keys of implicit resources whose definition may have.
+    /// Files and folders, as named on the command line, whose documents may have vanished since the
+    /// last deployment, and keys of implicit resources whose definition may have.
     pub accept_missing: Vec<String>,
-    /// The number of the deployment whose documents they are, where they are deployed again.
+    /// The number of the original deployment, if its documents are deployed again.
     pub(crate) rollback_of: Option<u64>,
     pub(crate) files: Files,
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) resolution: Resolution,
-    /// What their resource types say.
+    /// The rules in their resource types.
     pub(crate) rules: Arc<Rules>,
 }
 
 impl Documents {
-    /// Settles the context: what a Deployment says; else `flags`; else what the workspace declares
-    /// about the environment; else its defaults; else organisation and application `default`,
-    /// environment `development` of type `development`. The namespace is by default the
-    /// environment's id. Of the first three none may contradict another.
+    /// Resolves the context from the Deployments, or else from `flags`, or else from the
+    /// workspace's declaration of the environment, or else from its defaults. Otherwise the
+    /// organisation and the application are `default`, and the environment is `development` of type
+    /// `development`. The namespace is by default the id of the environment. The first three
+    /// sources must not contradict each other.
     ///
-    /// Values are those of Deployments, over them those of the environment in the workspace, over
-    /// them [`Loaded::given`].
+    /// Values come from Deployments. The workspace's values for the environment override them, and
+    /// [`Loaded::given`] overrides those.
     ///
-    /// `deployment_id` has to differ from run to run; it is `${context.deploy.id}`.
+    /// `deployment_id`, which is `${context.deploy.id}`, must differ from run to run.
     ///
     /// # Errors
-    /// [`Error::Documents`] with all faults found while reading, and those of the definitions taken
-    /// together.
+    /// [`Error::Documents`] with all faults found while reading, and those of the definitions as a
+    /// whole.
     pub fn new(
         mut loaded: Loaded,
         flags: &ContextDefaults,
@@ -119,13 +120,13 @@ impl Documents {
         }
     }
 
-    /// The environment that they are about.
+    /// The environment of the documents.
     pub fn environment(&self) -> Environment {
         Environment::of(&self.context)
     }
 
-    /// Builds the resource graph from the documents alone: no driver is asked for the names of its
-    /// outputs, so that reading one that does not exist is not found.
+    /// Builds the resource graph from the documents alone. Calls no drivers for the names of their
+    /// outputs, so references to outputs that do not exist are not detected.
     ///
     /// # Errors
     /// [`Error::Documents`] with every fault.
@@ -140,7 +141,7 @@ impl Documents {
         purlin_graph::build(&input).map_err(Error::Documents)
     }
 
-    /// The resources that are paused: no driver may be called for them.
+    /// The paused resources, for which no driver may be called.
     ///
     /// # Errors
     /// [`Error::Documents`] with every fault of the graph.
@@ -150,17 +151,17 @@ impl Documents {
         Ok(Arc::new(paused.map(|node| Urn::new(&self.context, node.key)).collect()))
     }
 
-    /// What developers ask for.
+    /// The developers' declarations.
     pub fn deployment(&self) -> &Deployment {
         &self.deployment
     }
 
-    /// What the deployment requires, and which bundle each requirement ended in and why.
+    /// The requirements of the deployment, and the bundle that each resolved to, with the reason.
     pub fn resolution(&self) -> &Resolution {
         &self.resolution
     }
 
-    /// Whether nobody asks for anything, and no definition could provide it.
+    /// Whether the documents declare nothing, and contain no definitions.
     pub fn ask_for_nothing(&self) -> bool {
         self.deployment.workloads.is_empty()
             && self.deployment.shared.is_empty()
@@ -173,7 +174,7 @@ impl Documents {
         self.accept_missing.iter().any(|word| stands_for(word, name, path))
     }
 
-    /// Whether a definition may be missing that made an implicit resource.
+    /// Whether the definition of an implicit resource may be missing.
     pub(crate) fn accepts_key(&self, key: &Key) -> bool {
         let short = key.as_str().replacen(".default#", "#", 1);
         self.accept_missing.iter().any(|word| *word == short || word == key.as_str())

@@ -1,86 +1,86 @@
-//! What can go wrong, sorted by who has to act.
+//! The errors, sorted by who must act.
 
 use purlin_model::Diagnostic;
 
-/// What can go wrong between documents and a run.
+/// The errors between documents and a run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The documents are wrong. Nothing was done.
+    /// The documents contain errors. Nothing was done.
     #[error("{}", .0.iter().find(|d| d.is_error()).map_or("the documents are wrong", |d| &d.message))]
     Documents(Vec<Diagnostic>),
-    /// Drivers are not granted what the inputs make them reach. Nothing was done.
+    /// The inputs require access that the drivers are not granted. Nothing was done.
     #[error("{}", .faults.iter().find(|d| d.is_error()).map_or("grants are lacking", |d| &d.message))]
     NotGranted {
-        /// Every fault that was found, those of the grants among them.
+        /// Every fault that was found, including the missing grants.
         faults: Vec<Diagnostic>,
-        /// What each driver lacks, by name.
+        /// The missing grants of each driver, by its name.
         lacking: Vec<(std::sync::Arc<str>, purlin_engine::Lacking)>,
     },
-    /// A deployment of this environment has the id already.
+    /// A deployment of this environment already has the id.
     #[error("the deployment id `{id}` is taken: deployment {number} of {environment} has it")]
     DeploymentExists {
         /// The id.
         id: std::sync::Arc<str>,
-        /// Which deployment has it.
+        /// The number of that deployment.
         number: u64,
-        /// Where.
+        /// The environment.
         environment: purlin_state::Environment,
     },
-    /// The state cannot be read or written, or somebody else holds it.
+    /// The state cannot be read or written, or another process holds it.
     #[error(transparent)]
     State(#[from] purlin_state::Error),
     /// The sandbox cannot be set up on this machine.
     #[error(transparent)]
     Sandbox(#[from] purlin_sandbox::SandboxError),
-    /// The system's clock cannot be right, so that nothing can be recorded with a time.
+    /// The system's clock is implausible, so no time can be recorded.
     #[error(transparent)]
     Clock(#[from] purlin_sandbox::clock::ClockError),
-    /// Documents or a plan that were kept cannot be used.
+    /// Archived documents or a saved plan cannot be used.
     #[error("{0}")]
     Archive(String),
     /// The state changed since the plan was made.
     #[error("the plan is stale: the state changed since it was made; plan again")]
     Stale,
-    /// Something would be done that the plan does not say.
+    /// The run would do something that the plan does not say.
     #[error("the documents deviate from the plan: {}; plan again", list(.0))]
     Deviates(Vec<purlin_engine::Deviation>),
-    /// A component cannot be looked at, or is no driver.
+    /// A component cannot be inspected, or is not a driver.
     #[error("{0}")]
     Component(String),
-    /// There is nothing to try a driver with.
+    /// There are no inputs to test a driver with.
     #[error("no valid inputs can be made from its schema: {message}")]
     NoCases {
-        /// Why.
+        /// The reason.
         message: String,
         /// The beginning of a file of cases.
         example: String,
     },
-    /// Somebody closed the environment to deployments.
+    /// The environment is closed to deployments.
     #[error("the environment {environment} is closed by {holder}; `purlin state unlock` opens it")]
     Held {
-        /// Which.
+        /// The environment.
         environment: purlin_state::Environment,
-        /// By whom, and with which words.
+        /// The user who closed it, and the reason.
         holder: Box<purlin_state::Holder>,
     },
-    /// A state that had records is empty, and no deployment emptied it.
+    /// A state that had records is empty, although no deployment emptied it.
     #[error("the state of {environment} is gone: it had {records} resources before, and has none now")]
     StateGone {
-        /// Of which environment.
+        /// The environment.
         environment: purlin_state::Environment,
-        /// How many records it had.
+        /// The previous number of records.
         records: usize,
     },
-    /// The system gives no random numbers.
+    /// The system provides no random numbers.
     #[error("no random numbers: {0}")]
     Random(String),
-    /// Planning failed while running.
+    /// Planning or running failed.
     #[error(transparent)]
     Engine(purlin_engine::Error),
 }
 
 impl Error {
-    /// The faults in documents that it is about; empty for other errors.
+    /// The faults in documents; empty for other errors.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
             Self::Documents(diagnostics) | Self::NotGranted { faults: diagnostics, .. } => diagnostics,
@@ -88,7 +88,7 @@ impl Error {
         }
     }
 
-    /// Whether the input is at fault, so that trying again without a change is of no use.
+    /// Whether the input is at fault, so that trying again without a change is useless.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Documents(_)

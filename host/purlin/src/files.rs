@@ -1,5 +1,5 @@
-//! Where documents lie, in words that hold from another folder and on another machine: paths that
-//! count from the folder of the workspace.
+//! The paths of documents in a form that is valid in another folder and on another machine:
+//! relative to the folder of the workspace.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -8,28 +8,30 @@ use std::sync::Arc;
 use purlin_documents::{Loaded, ReadFrom};
 use purlin_model::Workspace;
 
-/// Files that are further away than this are shown with their whole path.
+/// Files that are further away than this are shown with their absolute path.
 const FAR: usize = 3;
 
-/// Where documents lie.
+/// The paths of documents.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
-    /// The folder that paths count from, absolute; none for documents without their files.
+    /// The folder that paths are relative to, as an absolute path; `None` for documents without
+    /// their files.
     anchor: Option<PathBuf>,
-    /// Where they were read from, absolute.
+    /// The inputs from which the documents were read, as absolute paths.
     given: Vec<ReadFrom>,
-    /// The path of each text by its name, counted from the anchor. Those without one are no files.
+    /// The path of each text by its name, relative to the anchor. Texts without a path are not
+    /// files.
     paths: HashMap<Arc<str>, Arc<str>>,
-    /// The file of the workspace, counted from the anchor.
+    /// The file of the workspace, relative to the anchor.
     pub(crate) workspace: Option<Arc<str>>,
-    /// What was named to be read, counted from the anchor.
+    /// The named inputs, relative to the anchor.
     pub(crate) inputs: Vec<Arc<str>>,
-    /// The folder that paths counted from where they were read: the anchor, or that of then.
+    /// The folder that paths were relative to when they were read: the anchor, or the recorded one.
     pub(crate) folder: Option<Arc<str>>,
 }
 
 impl Files {
-    /// Of documents that were just read.
+    /// The paths of documents that were just read.
     pub(crate) fn new(loaded: &Loaded, workspace: Option<&Workspace>) -> Self {
         if loaded.read_from.is_empty() {
             return Self::default();
@@ -56,7 +58,7 @@ impl Files {
         }
     }
 
-    /// Of documents that were kept.
+    /// The paths of archived documents.
     pub(crate) fn kept(
         paths: HashMap<Arc<str>, Arc<str>>,
         workspace: Option<Arc<str>>,
@@ -66,7 +68,7 @@ impl Files {
         Self { anchor: None, given: Vec::new(), paths, workspace, inputs, folder }
     }
 
-    /// Whether they were just read: what is kept has no files to compare with.
+    /// Whether the documents were just read. Archived ones have no files to compare with.
     pub(crate) fn are_here(&self) -> bool {
         self.anchor.is_some()
     }
@@ -76,23 +78,23 @@ impl Files {
         self.paths.get(name)
     }
 
-    /// The absolute path of a file whose path counts from the anchor.
+    /// The absolute path of a file, from its path relative to the anchor.
     pub(crate) fn find(&self, path: &str) -> PathBuf {
         plain(&self.anchor.clone().unwrap_or_default().join(path))
     }
 
-    /// Whether a folder lies within the one that paths count from, or the other way round.
+    /// Whether a folder is within the anchor, or the other way round.
     pub(crate) fn is_within_reach(&self, folder: &Path) -> bool {
         self.anchor.as_ref().is_some_and(|anchor| folder.starts_with(anchor) || anchor.starts_with(folder))
     }
 
-    /// Whether a folder was walked that a file lies in, or the file was named.
+    /// Whether a file was named, or is in a folder that was searched.
     pub(crate) fn cover(&self, file: &Path) -> bool {
         self.folder_over(file).is_some()
             || self.given.iter().any(|given| matches!(given, ReadFrom::File(path) if path == file))
     }
 
-    /// A folder that was walked and that a file lies in.
+    /// The searched folder that contains a file.
     pub(crate) fn folder_over(&self, file: &Path) -> Option<&Path> {
         self.given.iter().find_map(|given| match given {
             ReadFrom::Folder(folder) if file.starts_with(folder) => Some(folder.as_path()),
@@ -100,18 +102,19 @@ impl Files {
         })
     }
 
-    /// Whether a text was read that is no file.
+    /// Whether a text was read that is not a file.
     pub(crate) fn have_text(&self) -> bool {
         self.given.iter().any(|given| matches!(given, ReadFrom::Text(_)))
     }
 }
 
-/// Whether a word of the command line stands for a file: the file itself, or a folder over it.
+/// Whether a word of the command line refers to a file: the file itself, or a folder that contains
+/// it.
 pub(crate) fn stands_for(word: &str, name: &str, path: Option<&Path>) -> bool {
     word == name || path.is_some_and(|path| word != "-" && path.starts_with(absolute(Path::new(word))))
 }
 
-/// A path as people write it from the current folder.
+/// A path relative to the current folder, for messages.
 pub(crate) fn shown(path: &Path) -> Arc<str> {
     let here = from(&absolute(Path::new("")), path);
     let up = Path::new(&*here).components().filter(|part| matches!(part, Component::ParentDir)).count();
@@ -140,7 +143,7 @@ fn input(anchor: &Path, given: &ReadFrom) -> Arc<str> {
     }
 }
 
-/// A whole path. Links are left as they are: what a path leads to may be gone.
+/// An absolute path. Links are not resolved, since their targets may be gone.
 fn absolute(path: &Path) -> PathBuf {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     plain(&std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()))
@@ -161,8 +164,8 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// How to come to a path from a folder; both are whole. Where that leads out of the folder, it may
-/// be the same folder under another name.
+/// The path from a folder to a path; both are absolute. A path outside the folder may lead to the
+/// same folder under another name.
 fn from(folder: &Path, path: &Path) -> Arc<str> {
     if !path.starts_with(folder)
         && let (Ok(folder), Some(Ok(parent)), Some(name)) =

@@ -1,6 +1,6 @@
-//! Keeping all environments of a state, on any number of hosts at once: each environment has turns, and
-//! whoever takes one makes one pass over it. Its documents are those of its last deployment, with changed
-//! ones in their places where that is requested.
+//! Reconciles all environments of a state, on any number of hosts at once. Each environment has
+//! turns, and the host that takes a turn makes one pass over it. The documents are those of its
+//! last deployment, with changed ones substituted if requested.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,29 +13,29 @@ use purlin_state::{Due, Environment, Round};
 use crate::impact::Proposal;
 use crate::{Documents, Error, Keeper, Pass, Purlin};
 
-/// How long a host has for a pass before others may take the turn, which they only get when the lease is over,
-/// too.
+/// How long a host has for a pass before others may take the turn. They also need its lease to have
+/// expired.
 const WITHIN: Duration = Duration::from_secs(120);
-/// The next turn of an environment that is locked or closed.
+/// The delay before the next turn of an environment that is locked or closed.
 const BUSY: Duration = Duration::from_secs(10);
-/// The next turn of an environment in which nothing is deployed.
+/// The delay before the next turn of an environment without a deployment.
 const EMPTY: Duration = Duration::from_mins(10);
-/// The first wait after a failure, which doubles with each further one.
+/// The first delay after a failure, which doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
-/// A pass is not repeated sooner than this.
+/// The shortest delay between passes.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
-/// How long a list of environments counts where the store keeps no turns, in milliseconds.
+/// How long a list of environments is used if the store keeps no turns, in milliseconds.
 const LIST_AGAIN: u64 = 10_000;
-/// Environments whose documents stay in memory.
+/// The number of environments whose documents stay in memory.
 const MOST_DOCUMENTS: usize = 1_000;
 
-/// All environments of a state, as one host keeps them.
+/// All environments of a state, as one host reconciles them.
 pub struct Fleet {
     purlin: Arc<Purlin>,
     proposal: Option<Arc<Proposal>>,
     seed: u64,
-    /// Whether each environment gets one turn and no more.
+    /// Whether each environment gets exactly one turn.
     is_round: bool,
     round: Option<Round>,
     kept: HashMap<Environment, Kept>,
@@ -43,50 +43,50 @@ pub struct Fleet {
     own: OwnTurns,
 }
 
-/// Turns of a store that only this process works on.
+/// The turns of a store that only this process works on.
 #[derive(Default)]
 struct OwnTurns {
     listed: Vec<Environment>,
     listed_at: Option<u64>,
-    /// Next turns, in milliseconds since 1970.
+    /// The next turns, in milliseconds since 1970.
     next: HashMap<Environment, u64>,
 }
 
-/// What is remembered of an environment between two passes.
+/// The data that is kept between two passes over an environment.
 struct Kept {
     keeper: Keeper,
-    /// With the digest of those that they were made from.
+    /// The documents, with the digest of their archive.
     documents: Option<([u8; 32], Arc<Documents>)>,
     failures: u32,
 }
 
-/// A turn that is over.
+/// A completed turn.
 pub struct Turn {
     /// The environment.
     pub environment: Environment,
-    /// What became of it.
+    /// The result.
     pub end: TurnEnd,
-    /// What happened to its resources, without the summary.
+    /// The events of its resources, without the summary.
     pub events: Vec<Event>,
     kept: Kept,
 }
 
-/// What became of a turn.
+/// The result of a turn.
 #[derive(Debug)]
 pub enum TurnEnd {
     /// A pass was made.
     Passed(Box<Pass>),
-    /// Nothing is deployed there, or its documents are not recorded.
+    /// The environment has no deployment, or its documents are not recorded.
     Empty,
-    /// Somebody deploys there, or closed it.
+    /// Another deployment is running, or the environment is closed.
     Busy(Error),
-    /// It failed, and is tried again later.
+    /// The pass failed, and will be repeated later.
     Failed(Error),
 }
 
 impl Fleet {
-    /// The environments of a state. In a round, each gets one turn, on whichever host; else they get turns as long as
-    /// somebody takes them. `seed` is what the jitter is drawn from.
+    /// The environments of a state. In a round, each gets one turn, on any host; otherwise they get
+    /// turns as long as hosts take them. `seed` is the seed of the jitter.
     pub fn new(purlin: Arc<Purlin>, proposal: Option<Arc<Proposal>>, is_round: bool, seed: u64) -> Self {
         Self {
             purlin,
@@ -100,11 +100,11 @@ impl Fleet {
         }
     }
 
-    /// Takes the turns of up to `most` environments; none where none is due. Each has to be made with
-    /// [`Self::begin`] and ended with [`Self::end`].
+    /// Takes the turns of up to `most` environments; empty if none is due. Each must be passed to
+    /// [`Self::begin`] and [`Self::end`].
     ///
     /// # Errors
-    /// [`Error::State`] when the store cannot be read or written.
+    /// [`Error::State`] if the store cannot be read or written.
     pub async fn take(&mut self, most: usize) -> Result<Vec<Environment>, Error> {
         if self.purlin.is_untouched() {
             return Ok(Vec::new());
@@ -144,16 +144,17 @@ impl Fleet {
         due.sort_by_key(|one| next.get(one).copied().unwrap_or_default());
         due.truncate(most);
         for one in &due {
-            // In a round there is no next turn.
+            // A round has no next turn.
             next.insert(one.clone(), if self.is_round { u64::MAX } else { now });
         }
         Ok(due.into_iter().map(|environment| Due { environment, is_requested: false }).collect())
     }
 
-    /// Reads every resource of the environments that this host made a pass over, at their next turn, which is now.
+    /// Makes the next turn of every environment that this host reconciled due now, and makes that
+    /// turn read every resource.
     ///
     /// # Errors
-    /// [`Error::State`] when the store cannot be written.
+    /// [`Error::State`] if the store cannot be written.
     pub async fn request_all(&mut self) -> Result<(), Error> {
         self.own.next.clear();
         for (environment, kept) in &mut self.kept {
@@ -190,10 +191,10 @@ impl Fleet {
         }
     }
 
-    /// Ends a turn, and says when the next one is.
+    /// Ends a turn, and schedules the next one.
     ///
     /// # Errors
-    /// [`Error::State`] when the store cannot be written: then the next turn comes by itself.
+    /// [`Error::State`] if the store cannot be written. The next turn then comes by itself.
     pub async fn end(&mut self, turn: Turn) -> Result<(Environment, TurnEnd, Vec<Event>), Error> {
         let Turn { environment, end, events, mut kept } = turn;
         let now = (self.purlin.clock())();
@@ -264,7 +265,7 @@ impl Kept {
     }
 }
 
-/// Whether an environment is somebody else's for now.
+/// Whether an environment is temporarily in use.
 fn is_busy(error: &Error) -> bool {
     use purlin_state::Error as State;
     matches!(

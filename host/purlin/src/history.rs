@@ -1,5 +1,5 @@
-//! What was deployed, when and by whom (SPEC §9): written down before a run begins and when it
-//! ends, with the documents that it was made from.
+//! The history of deployments (SPEC §9): an entry is written before a run begins and when it ends,
+//! with the documents of the deployment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -18,18 +18,18 @@ use crate::sharing::Claims;
 use crate::{ContextChanges, Documents, Error, Purlin, Session};
 
 impl Session<'_> {
-    /// Carries out a plan and writes down in the history what came of it, with the documents it was
-    /// made from. A plan in which nothing happens leaves no entry, unless its documents may allow or
-    /// forbid another loss of data than the last ones.
+    /// Executes a plan and records the result in the history, with the documents. A plan without
+    /// steps leaves no entry, unless its documents may differ from the last ones in the data losses
+    /// that they allow.
     ///
     /// # Errors
-    /// When the plan was made offline, or the history cannot be written;
-    /// [`purlin_engine::Error::DataLoss`] when it loses data that nobody allowed to be lost
-    /// ([`Plan::allow_losses`]).
-    /// [`Error::DeploymentExists`] when the environment has a deployment with this id, and the plan does
-    /// not go on with it; [`Error::Documents`] when others have installed meanwhile what the plan installs because
-    /// nobody has it; [`Error::State`] when somebody does so now and is not done in time
-    /// ([`Builder::wait_for_others`](crate::Builder::wait_for_others)).
+    /// If the plan was made offline, or the history cannot be written;
+    /// [`purlin_engine::Error::DataLoss`] if it loses data without permission
+    /// ([`Plan::allow_losses`]); [`Error::DeploymentExists`] if the environment already has a
+    /// deployment with this id and the plan does not continue it; [`Error::Documents`] if another
+    /// deployment has meanwhile created an installation that the plan would create because there
+    /// was none; [`Error::State`] if another deployment is creating one now and does not finish in
+    /// time ([`Builder::wait_for_others`](crate::Builder::wait_for_others)).
     pub async fn deploy(
         &self,
         plan: Plan,
@@ -39,8 +39,8 @@ impl Session<'_> {
         let store = self.purlin.store().await?;
         let (id, environment) = (Arc::clone(&plan.context.deployment), self.environment().clone());
         let archive = documents.map(Documents::archive);
-        // What was accepted, and a change of the context or of what is permitted, counts although no
-        // resource changes, or it would be asked about at each run.
+        // Accepted missing documents, and changes to the context or to permissions, are recorded
+        // even if no resource changes. Otherwise every run would ask about them again.
         let accepts = documents.is_some_and(|documents| !documents.accept_missing.is_empty());
         let counted = !plan.is_empty()
             || accepts
@@ -60,7 +60,7 @@ impl Session<'_> {
         counts.for_each(|step| {
             urns.insert(step.key.clone(), step.urn.clone());
         });
-        // One that goes on keeps what it did; what failed is tried again.
+        // A resumed deployment keeps its completed steps; failed ones are tried again.
         let (since, mut steps) =
             before.map_or((None, Vec::new()), |before| (Some(before.holder.since), before.steps));
         steps.retain(|(_, _, succeeded)| *succeeded);
@@ -78,7 +78,7 @@ impl Session<'_> {
         let run = self.apply_of(documents, plan, cancel).await?;
         if counted {
             let change = Change::Deployed { deployment: Box::new(entry.clone()), documents: archive };
-            // Whatever the run writes comes behind it.
+            // All writes of the run come after this one.
             drop(self.lock.writer().submit(vec![change])?);
         }
         Ok(Deploying {
@@ -94,12 +94,12 @@ impl Session<'_> {
         })
     }
 
-    /// Carries out a plan of a watch. All passes over the same documents share one entry of the
-    /// history, `entry`, which says the last of each resource, so that a watch of days does not grow
-    /// it; a pass in which nothing was done leaves it as it is.
+    /// Executes a plan of a watch. All passes over the same documents share one `entry` of the
+    /// history, which has the last step of each resource, so that a long watch does not grow the
+    /// history. A pass without steps leaves the entry unchanged.
     ///
     /// # Errors
-    /// As [`Self::deploy`].
+    /// As for [`Self::deploy`].
     pub(crate) async fn keep(
         &self,
         plan: Plan,
@@ -145,9 +145,9 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
-    /// Whether documents say what later runs are held against, and the latest ones did not: they may
-    /// say something else about losing data, or lie in other files. Then they are kept, also where
-    /// there is nothing else to do.
+    /// Whether the documents differ from the last ones in what later runs are compared with: the
+    /// data losses that they allow, or their files. They are then recorded even if there is nothing
+    /// else to do.
     async fn says_otherwise(&self, archive: Option<&[u8]>) -> Result<bool, Error> {
         let Some(archive) = archive else { return Ok(false) };
         let history = self.purlin.history(self.environment()).await?;
@@ -168,8 +168,9 @@ impl Session<'_> {
         Ok(mentions_losses(&before) || files(&before)? != files(archive)?)
     }
 
-    /// Whether documents are those of a rollback that has begun and has not succeeded. Its success counts
-    /// although nothing is left to do, or the next one would go on with it for ever.
+    /// Whether the documents are those of a rollback that has begun but not succeeded. Its success
+    /// is recorded even if nothing is left to do; otherwise every following rollback would continue
+    /// this one.
     async fn ends_rollback(&self, documents: Option<&Documents>) -> Result<bool, Error> {
         let Some(number) = documents.and_then(|documents| documents.rollback_of) else { return Ok(false) };
         let history = self.purlin.history(self.environment()).await?;
@@ -177,7 +178,7 @@ impl Session<'_> {
             .is_some_and(|latest| latest.rollback_of == Some(number) && latest.outcome != Outcome::Succeeded))
     }
 
-    /// Whether documents change the recorded context, as is meant.
+    /// Whether the documents change the recorded context, as confirmed.
     async fn changes_context(&self, documents: Option<&Documents>) -> Result<bool, Error> {
         let Some(documents) = documents else { return Ok(false) };
         if documents.changes == ContextChanges::default() {
@@ -193,7 +194,7 @@ impl Purlin {
     /// The deployments of an environment, the oldest first.
     ///
     /// # Errors
-    /// [`Error::State`] when the store cannot be read.
+    /// [`Error::State`] if the store cannot be read.
     pub async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
         if self.is_untouched() {
             return Ok(Vec::new());
@@ -201,10 +202,11 @@ impl Purlin {
         Ok(self.store().await?.history(environment).await?)
     }
 
-    /// The deployment of a history, the oldest first, that a rollback goes back to where none is named. A
-    /// rollback that has begun and has not succeeded goes on to where it went. Otherwise it is the last
-    /// deployment that succeeded; after a success the last one before it that had other documents, since to
-    /// deploy the same ones again goes nowhere. None where there is none.
+    /// The deployment that a rollback returns to if none is named, given a history with the oldest
+    /// entry first. A rollback that has begun but not succeeded is continued. Otherwise it is the
+    /// last successful deployment or, if the latest one succeeded, the last successful one before
+    /// it with different documents, since deploying the same ones again changes nothing. `None` if
+    /// there is none.
     pub fn rollback_target(history: &[Deployment]) -> Option<&Deployment> {
         let latest = latest(history)?;
         let has_succeeded = latest.outcome == Outcome::Succeeded;
@@ -219,11 +221,11 @@ impl Purlin {
         })
     }
 
-    /// The documents of an earlier deployment, in its context, for a deployment of now.
+    /// The documents of an earlier deployment, in its context, for a new deployment.
     ///
     /// # Errors
-    /// [`Error::Archive`] when they are not kept any more, or do not read;
-    /// [`Error::Documents`] when what was right then is wrong now.
+    /// [`Error::Archive`] if they are no longer kept or cannot be read; [`Error::Documents`] if
+    /// they are no longer valid.
     pub async fn documents_of(
         &self,
         environment: &Environment,
@@ -235,7 +237,7 @@ impl Purlin {
         Ok(Documents { rollback_of: Some(deployment.number), ..documents })
     }
 
-    /// What was kept of an earlier deployment.
+    /// The archive of an earlier deployment.
     pub(crate) async fn archive_of(
         &self,
         environment: &Environment,
@@ -256,7 +258,8 @@ impl Purlin {
     }
 }
 
-/// The latest deployment of a history, the oldest first. A run that only read resources is none.
+/// The latest deployment of a history with the oldest entry first. A run that only read resources
+/// does not count.
 pub(crate) fn latest(history: &[Deployment]) -> Option<&Deployment> {
     let read = Action::Read.as_str();
     let only_read = |deployment: &Deployment| {
@@ -268,13 +271,13 @@ pub(crate) fn latest(history: &[Deployment]) -> Option<&Deployment> {
     history.iter().rfind(|deployment| !only_read(deployment))
 }
 
-/// A deployment under way: a stream of events, the summary the last of them. Once that has come,
+/// A running deployment: a stream of events that ends with the summary. Once the summary was sent,
 /// the history is written.
 pub struct Deploying {
     run: Run,
     claims: Claims,
     entry: Option<Deployment>,
-    /// Whether the entry is written only where something was done.
+    /// Whether the entry is written only if something was done.
     only_done: bool,
     urns: BTreeMap<Key, Urn>,
     writer: Arc<dyn Writer>,
@@ -287,7 +290,7 @@ pub struct Deploying {
 type Ending = (Pin<Box<dyn Future<Output = Result<(), purlin_state::Error>> + Send>>, Option<Summary>);
 
 impl Deploying {
-    /// The entry of the history that it was written under, once it is over.
+    /// The history entry of the completed deployment.
     pub(crate) fn into_entry(self) -> Option<Deployment> {
         self.written
     }
@@ -316,7 +319,7 @@ impl Deploying {
             self.ending = Some((Box::pin(std::future::ready(Ok(()))), Some(summary)));
             return;
         };
-        // Its end was taken away by whatever was done in this pass.
+        // Any action of this pass has cleared the end of the entry.
         if self.only_done && (entry.steps.is_empty() || entry.ended.is_some()) {
             self.written = Some(entry);
             self.ending = Some((Box::pin(std::future::ready(Ok(()))), Some(summary)));
@@ -403,10 +406,10 @@ mod tests {
         assert_eq!(target(&[up(Succeeded, 1)]), None);
         assert_eq!(target(&[up(Succeeded, 1), up(Failed, 2)]), Some(1));
         assert_eq!(target(&[up(Succeeded, 1), up(Failed, 3), up(Unfinished, 2)]), Some(1));
-        // To deploy the same documents again is no way back, but after a failure it is.
+        // Deploying the same documents again is not a rollback, but after a failure it is.
         assert_eq!(target(&[up(Succeeded, 1), up(Succeeded, 2), up(Succeeded, 2)]), Some(1));
         assert_eq!(target(&[up(Succeeded, 1), up(Succeeded, 2), up(Failed, 3), up(Failed, 2)]), Some(2));
-        // After everything was destroyed, what there was before that.
+        // After everything was destroyed, the deployment before that.
         assert_eq!(target(&[up(Succeeded, 1), up(Succeeded, 2), (Succeeded, None, None)]), Some(2));
     }
 
@@ -420,7 +423,7 @@ mod tests {
             assert_eq!(target(&entries), Some(2));
             entries.push((outcome, Some(2), Some(2)));
             assert_eq!(target(&entries), Some(2));
-            // Something else was deployed since.
+            // Another deployment has happened since.
             entries.push(up(Failed, 4));
             assert_eq!(target(&entries), Some(3));
         }

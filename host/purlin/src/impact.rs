@@ -1,6 +1,6 @@
-//! What changed documents would do to environments that others deploy: each is planned from its own
-//! recorded documents, with the changed ones in their places. Nothing is written, and no driver is called
-//! unless that is requested.
+//! The effect of changed documents on environments that others deploy: each environment is planned
+//! from its own recorded documents with the changed ones substituted. Nothing is written, and
+//! drivers are called only on request.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,40 +16,40 @@ use crate::archive::Archive;
 use crate::files::Files;
 use crate::{Documents, Error, Purlin};
 
-/// Changed documents, to be held against what is recorded.
+/// Changed documents, to be compared with the recorded ones.
 ///
-/// A document of an environment is replaced if its file is one of those that were read, or lies in a folder
-/// that was. A file that is new belongs to each environment whose last deployment read a folder over it.
+/// A document of an environment is replaced if its file was read, or is in a folder that was read.
+/// A new file belongs to each environment whose last deployment read a folder that contains it.
 #[derive(Debug)]
 pub struct Proposal {
-    /// Where they were read.
+    /// The files that were read.
     files: Files,
     texts: Vec<(SourceText, Arc<str>)>,
-    /// What differs, by the digest of the texts that are compared: environments share them.
+    /// The differences, by the digest of the compared texts, since environments share them.
     differences: Mutex<HashMap<[u8; 32], Arc<Difference>>>,
 }
 
-/// In what two sets of documents differ.
+/// The difference between two sets of documents.
 #[derive(Debug, Default)]
 struct Difference {
-    /// Definitions of either that the other does not have as they are.
+    /// Definitions on either side that the other side does not have in the same form.
     definitions: Vec<Definition>,
-    /// Resource types, likewise.
+    /// Resource types that differ in the same way.
     types: BTreeSet<Arc<str>>,
-    /// Anything else, which may concern every resource.
+    /// Whether anything else differs, which may concern every resource.
     others: bool,
 }
 
-/// What a proposal would do to one environment.
+/// The effect of a proposal on one environment.
 #[derive(Clone, Debug)]
 pub enum Impact {
-    /// Nothing: it uses none of the documents, or nothing in it changes.
+    /// None: it uses none of the documents, or nothing in it changes.
     None,
     /// Its resources change.
     Changes(Vec<Affected>),
     /// A deployment with these documents would be rejected.
     Rejected(Vec<Diagnostic>),
-    /// Its documents are not recorded, so nobody can tell.
+    /// Its documents are not recorded, so the effect is unknown.
     Unknown,
 }
 
@@ -58,21 +58,21 @@ pub enum Impact {
 pub struct Affected {
     /// The resource.
     pub key: Key,
-    /// What would happen to it.
+    /// The action.
     pub action: Action,
-    /// Why, the main reason first.
+    /// The reasons, the main one first.
     pub reasons: Vec<Reason>,
-    /// What changes in its inputs.
+    /// The changes to its inputs.
     pub changes: Vec<Change>,
-    /// The data that goes with it, if any does.
+    /// The data that would be lost, if any.
     pub loses: Option<Lost>,
 }
 
 impl Proposal {
-    /// From documents that were just read.
+    /// Takes documents that were just read.
     ///
     /// # Errors
-    /// [`Error::Documents`] with the faults that were found in them.
+    /// [`Error::Documents`] with their faults.
     pub fn new(loaded: &Loaded, workspace: Option<&Workspace>) -> Result<Self, Error> {
         let faults: Vec<Diagnostic> =
             loaded.diagnostics.iter().filter(|fault| fault.is_error()).cloned().collect();
@@ -85,12 +85,11 @@ impl Proposal {
         Ok(Self { texts, files, differences: Mutex::default() })
     }
 
-    /// Puts the changed documents in the place of those that an environment was deployed from. Returns those that
-    /// were taken out, and those that were put in.
+    /// Substitutes the changed documents in an archive. Returns the removed and the inserted ones.
     ///
     /// # Errors
-    /// [`Error::Documents`] when a file that was deployed, and that a deployment would have to read again, holds no
-    /// document any more, or was named and is gone: its resources may not vanish with it.
+    /// [`Error::Documents`] if a deployed file that a deployment would read again no longer
+    /// contains documents, or was named and is gone: its resources must not vanish with it.
     pub(crate) fn revise(&self, archive: &mut Archive) -> Result<(Vec<SourceText>, Vec<SourceText>), Error> {
         let read: HashSet<&str> = self.texts.iter().map(|(_, path)| &**path).collect();
         let lost = archive.paths_within(&self.files.inputs).filter_map(|path| {
@@ -132,7 +131,7 @@ impl Proposal {
 }
 
 impl Difference {
-    /// Documents that are the same, letter by letter, are left out; the others are read.
+    /// Reads the documents that differ; identical ones are left out.
     fn between(taken: &[SourceText], put: &[SourceText]) -> Self {
         let parts = |texts: &[SourceText]| -> HashSet<String> {
             texts.iter().flat_map(|text| parts(&text.text)).map(str::to_owned).collect()
@@ -157,7 +156,7 @@ impl Difference {
         difference
     }
 
-    /// Whether it may concern a resource that is recorded.
+    /// Whether the difference may concern a recorded resource.
     fn concerns(&self, context: &Context, snapshot: &Snapshot) -> bool {
         let concerns = |key: &Key| {
             self.types.contains(key.type_name())
@@ -167,13 +166,14 @@ impl Difference {
     }
 }
 
-/// What texts say, wherever they were read.
+/// The content of texts, regardless of their files.
 fn says(texts: &[SourceText]) -> impl Iterator<Item = (&str, &Option<Vec<AttachedFile>>)> {
     texts.iter().map(|text| (&*text.text, &text.files))
 }
 
-/// Whether a document is a definition or a resource type, which concerns resources of its type alone. A
-/// definition that requires bundles and a type of manifests may concern others, too.
+/// Whether a document is a definition or a resource type, which concerns only resources of its
+/// type. Definitions that require bundles and types of manifests may concern others too, so they do
+/// not count.
 fn is_of_platform(loaded: &Loaded) -> bool {
     let is_plain = |one: &ResourceType| one.manifests.is_empty();
     let needs_nothing = |one: &Definition| one.recipe.requires.is_empty();
@@ -184,7 +184,7 @@ fn is_of_platform(loaded: &Loaded) -> bool {
     }
 }
 
-/// The documents of a text, without the lines that separate them.
+/// The documents of a text, without the separator lines.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     let next = move || {
@@ -203,11 +203,11 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Purlin {
-    /// The files and folders of a proposal that no environment was deployed from: it says nothing about them. Empty
-    /// where nothing is deployed.
+    /// The files and folders of a proposal that no environment was deployed from, so that their
+    /// effect is unknown. Empty if there are no deployments.
     ///
     /// # Errors
-    /// [`Error::State`] when what is recorded cannot be read; [`Error::Archive`].
+    /// [`Error::State`] if the records cannot be read; [`Error::Archive`].
     pub async fn unread(&self, proposal: &Proposal) -> Result<Vec<Arc<str>>, Error> {
         let mut unread = proposal.files.inputs.clone();
         let mut is_deployed = false;
@@ -224,14 +224,14 @@ impl Purlin {
         Ok(if is_deployed { unread } else { Vec::new() })
     }
 
-    /// What a proposal would do to an environment, beside what a deployment of its own documents would do
-    /// anyway. Drivers are called, for `check` and `update-impact`, only with `ask`; else their schemas
-    /// alone tell what a change does. Takes no lock, and reads no secret: each is taken to be as it was when
-    /// the resource was last provisioned.
+    /// The effect of a proposal on an environment, compared with a deployment of its own documents.
+    /// Drivers are called, for `check` and `update-impact`, only with `ask`; otherwise the effect
+    /// of a change is derived from their schemas. Takes no lock, and reads no secrets: each is
+    /// assumed to be unchanged since the resource was last provisioned.
     ///
     /// # Errors
-    /// [`Error::State`] when what is recorded cannot be read; [`Error::Archive`] when a newer program wrote
-    /// the documents; [`Error::Documents`] when the recorded documents have faults now.
+    /// [`Error::State`] if the records cannot be read; [`Error::Archive`] if a newer program wrote
+    /// the documents; [`Error::Documents`] if the recorded documents are no longer valid.
     pub async fn impact(&self, known: &Known, proposal: &Proposal, ask: bool) -> Result<Impact, Error> {
         let Some(last) = self.last_deployed_of(known).await? else {
             return Ok(if known.records == 0 { Impact::None } else { Impact::Unknown });
@@ -268,7 +268,7 @@ impl Purlin {
         if after.is_empty() {
             return Ok(Impact::None);
         }
-        // What would happen without the change is not its doing.
+        // Changes that would happen anyway are not effects of the proposal.
         let before = foresight.plan(&before, &known.environment).await.ok();
         let anyway: HashMap<&Key, &Step> =
             before.iter().flat_map(|plan| &plan.steps).map(|step| (&step.key, step)).collect();
@@ -309,7 +309,7 @@ fn rejected(error: Error) -> Result<Impact, Error> {
     }
 }
 
-/// Plans of one environment from what is recorded.
+/// Plans one environment from its records.
 struct Foresight<'a> {
     purlin: &'a Purlin,
     base: Base,

@@ -1,4 +1,4 @@
-//! What deployments and definitions require, as installations (SPEC §6).
+//! Turns the requirements of deployments and definitions into installations (SPEC §6).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use purlin_requirements::{Folders, Resolution, Unmapped, compile, resolve_requir
 use crate::settle::settle;
 use crate::{Documents, Error};
 
-/// Resolves what the Deployments, and the definitions that provision their resources, require among the bundles that
-/// were read, and adds the installations to the deployment. What is worth a remark stands among the diagnostics of the
-/// resolution.
+/// Resolves the requirements of the Deployments, and of the definitions that provision their
+/// resources, with the bundles that were read, and adds the installations to the deployment.
+/// Remarks are among the diagnostics of the resolution.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// Every fault in them.
 pub(crate) fn install(
     loaded: &mut Loaded,
     context: &Arc<Context>,
@@ -30,8 +30,9 @@ pub(crate) fn install(
     }
     let (mut requirers, mut round) = (BTreeMap::new(), 0);
     loop {
-        // What is required may read resources that were not there before, which may require something in turn. There
-        // are only as many as there are types, classes and ids in the documents.
+        // A requirement may read resources that were not there before and that have requirements in
+        // turn. This ends, because the documents contain a limited number of types, classes and
+        // ids.
         let before = requirers.len();
         if is_requiring {
             requirers.extend(who_requires(loaded, context, catalogue));
@@ -71,8 +72,8 @@ fn who_requires(
     found
 }
 
-/// What nobody has said of the installations that documents require, so that a person can be asked: the same as
-/// plans reject. Nothing where something else is wrong.
+/// The undecided questions about the installations that documents require, so that the user can be
+/// asked. Plans reject the same ones. Empty if there are other faults.
 pub fn unmapped(loaded: &Loaded, flags: &ContextDefaults, workspace: Option<&Workspace>) -> Vec<Unmapped> {
     let workspace = workspace.or(loaded.workspace.as_ref());
     let settled = settle(loaded, flags, workspace, "", &mut Vec::new());
@@ -82,10 +83,11 @@ pub fn unmapped(loaded: &Loaded, flags: &ContextDefaults, workspace: Option<&Wor
     resolution.map(|resolution| resolution.unmapped).unwrap_or_default()
 }
 
-/// What documents require, resolved with what others have installed by now.
+/// Resolves the requirements of documents again, with the installations that others have created
+/// meanwhile.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// Every fault in them.
 pub(crate) fn resolve_again(documents: &Documents, said: &Said) -> Result<Resolution, Vec<Diagnostic>> {
     let known = documents.resolution.requirers.iter().map(|one| (one.key.clone(), Arc::clone(&one.recipe)));
     let known: Vec<_> = known.collect();
@@ -102,11 +104,11 @@ fn resolved(
     said: &Said,
     context: &Context,
 ) -> Result<Resolution, Vec<Diagnostic>> {
-    // Each name and version was read once.
+    // The bundles were read once for each name and version.
     let (catalog, _) = Folders::new(bundles.iter().cloned());
     let (requires, namespace) = (&deployment.requires, Arc::clone(&context.namespace));
     let resolving = resolve_requirements(requires, requirers, namespace, &catalog, said);
-    // Bundles that were read are there without waiting.
+    // Bundles that were read are available without waiting.
     match resolving.now_or_never() {
         Some(Ok(resolution)) => Ok(resolution),
         Some(Err(error)) => Err(vec![Diagnostic::error("catalog", error.0)]),
@@ -115,17 +117,17 @@ fn resolved(
 }
 
 /// # Errors
-/// [`Error::Documents`] with whatever nobody has said of the installations that documents require: nothing can be made
-/// before that. Who only looks is not kept from it.
+/// [`Error::Documents`] with every undecided question about the installations that documents
+/// require: without the answers, nothing can be created. Commands that only read are not affected.
 pub(crate) fn check_said(resolution: &Resolution) -> Result<(), Error> {
     let unsaid = purlin_requirements::unsaid(resolution);
     if unsaid.is_empty() { Ok(()) } else { Err(Error::Documents(unsaid)) }
 }
 
-/// Whether what a plan makes can be made: the steps of another tool are not run.
+/// Checks that the resources of a plan can be created: the steps of another tool are not run.
 ///
 /// # Errors
-/// [`Error::Documents`] with a fault for each installation of a bundle that has nothing else.
+/// [`Error::Documents`] with a fault for each installation of a bundle that has only such steps.
 pub(crate) fn check_drivers(plan: &Plan) -> Result<(), Error> {
     let Some(graph) = plan.graph() else { return Ok(()) };
     let makes = |action| matches!(action, Action::Create | Action::Update | Action::Replace | Action::Adopt);

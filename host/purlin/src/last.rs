@@ -1,5 +1,5 @@
-//! What was deployed last in an environment: its context and its documents, which later runs are
-//! held against (SPEC §9, recorded context).
+//! The last deployment in an environment: its context and its documents, with which later runs are
+//! compared (SPEC §9, recorded context).
 
 use purlin_documents::{Loaded, SourceText};
 use purlin_engine::Base;
@@ -18,23 +18,23 @@ pub struct LastDeployed {
 }
 
 impl LastDeployed {
-    /// The context that it was deployed in. Reads none of the documents.
+    /// Its context. Reads none of the documents.
     ///
     /// # Errors
-    /// [`Error::Archive`] when a newer program wrote it, or it is damaged.
+    /// [`Error::Archive`] if a newer program wrote the archive, or it is damaged.
     pub fn context(&self) -> Result<Context, Error> {
         Archive::context(&self.archive, &self.deployment.id)
     }
 
-    /// The names of the values that options gave, each with the file that gave it, if it was one.
+    /// The names of the values that options gave, each with its file, if it came from one.
     ///
     /// # Errors
-    /// As [`Self::context`].
+    /// As for [`Self::context`].
     pub(crate) fn given_by_option(&self) -> Result<Vec<(String, Option<String>)>, Error> {
         Archive::given_by_option(&self.archive)
     }
 
-    /// What was kept of it.
+    /// Its archive.
     pub(crate) fn archive(&self) -> Result<Archive, Error> {
         Archive::read(&self.archive)
     }
@@ -42,24 +42,24 @@ impl LastDeployed {
     /// Every text that it was made from.
     ///
     /// # Errors
-    /// As [`Self::context`].
+    /// As for [`Self::context`].
     pub fn sources(&self) -> Result<Vec<SourceText>, Error> {
         Ok(Archive::read(&self.archive)?.into_sources())
     }
 
-    /// Its documents, in its context, for a deployment of now.
+    /// Its documents, in its context, for a new deployment.
     ///
     /// # Errors
-    /// [`Error::Archive`] as [`Self::context`]; [`Error::Documents`] when what was right then is
-    /// wrong now.
+    /// [`Error::Archive`] as for [`Self::context`]; [`Error::Documents`] if the documents are no
+    /// longer valid.
     pub fn documents(&self, deployment_id: &str) -> Result<Documents, Error> {
         Documents::from_archive(&self.archive, deployment_id)
     }
 }
 
-/// What the last deployment of an environment was made from, beside other documents.
+/// The documents of the last deployment, compared with other documents.
 pub(crate) enum LastDocuments {
-    /// There was none, or its documents are not kept.
+    /// There was no deployment, or its documents are not kept.
     Unknown,
     /// The same documents.
     Same,
@@ -68,7 +68,7 @@ pub(crate) enum LastDocuments {
 }
 
 impl Purlin {
-    /// What the last deployment was made from. Where that is the same, it is not read.
+    /// The documents of the last deployment. Identical ones are not read.
     pub(crate) async fn last_beside(
         &self,
         documents: &Documents,
@@ -90,14 +90,14 @@ impl Purlin {
         })
     }
 
-    /// The latest deployment of an environment that was made from documents; none where nothing is
+    /// The latest deployment of an environment that was made from documents; `None` if nothing is
     /// recorded any more, or its documents are not kept.
     ///
-    /// Reads every record of the environment. Where they are read already, [`Self::last_deployed_at`]
-    /// is cheap.
+    /// Reads every record of the environment. If they were read already, [`Self::last_deployed_at`]
+    /// is cheaper.
     ///
     /// # Errors
-    /// [`Error::State`] when the store cannot be read.
+    /// [`Error::State`] if the store cannot be read.
     pub async fn last_deployed(&self, environment: &Environment) -> Result<Option<LastDeployed>, Error> {
         let snapshot = self.snapshot(environment).await?;
         if snapshot.records.is_empty() && snapshot.pending.is_empty() {
@@ -106,10 +106,10 @@ impl Purlin {
         self.last_from_documents(environment).await
     }
 
-    /// The same, where `base` is what is recorded in the environment.
+    /// The same, given the records of the environment as `base`.
     ///
     /// # Errors
-    /// [`Error::State`] when the store cannot be read.
+    /// [`Error::State`] if the store cannot be read.
     pub async fn last_deployed_at(
         &self,
         environment: &Environment,
@@ -121,30 +121,31 @@ impl Purlin {
         self.last_from_documents(environment).await
     }
 
-    /// The same, where this is what a list of all environments says of one. Reads no record, and does not say which
-    /// steps the deployment had.
+    /// The same, given the entry of the environment in a list. Reads no records. The deployment may
+    /// come without its steps.
     ///
     /// # Errors
-    /// [`Error::State`] when the store cannot be read.
+    /// [`Error::State`] if the store cannot be read.
     pub async fn last_deployed_of(&self, known: &Known) -> Result<Option<LastDeployed>, Error> {
         if known.records == 0 {
             return Ok(None);
         }
-        // The last deployment is most often the last one from documents, too.
+        // The last deployment is usually also the last one from documents.
         if let Some(last) = known.last.as_ref().filter(|last| last.documents.is_some()) {
             return self.with_documents(&known.environment, last.clone()).await;
         }
         self.last_from_documents(&known.environment).await
     }
 
-    /// Reads what the last run was told of requirements beside its documents, and what it made of them
-    /// ([`Said`]), for a run that does not say it again, and which installations are there in other environments.
-    /// Where everything was destroyed, nothing is remembered. To be called before [`Documents::new`], with the same
-    /// context.
-    /// Costs nothing where nothing is required.
+    /// Reads the answers about requirements that were given to the last run in addition to its
+    /// documents, and their results ([`Said`]), for a run that does not repeat them, and the
+    /// installations of other environments. Nothing is remembered after everything was destroyed.
+    /// Call this before [`Documents::new`], with the same context. Costs nothing if there are no
+    /// requirements.
     ///
     /// # Errors
-    /// [`Error::State`] when the store cannot be read, [`Error::Archive`] when a newer program wrote it.
+    /// [`Error::State`] if the store cannot be read; [`Error::Archive`] if a newer program wrote
+    /// the archive.
     pub async fn recall(
         &self,
         loaded: &mut Loaded,
@@ -155,7 +156,7 @@ impl Purlin {
             return Ok(());
         }
         let workspace = workspace.or(loaded.workspace.as_ref());
-        // What contradicts itself is told where the documents are put into their context.
+        // Contradictions are reported when the documents get their context.
         let settled = settle(loaded, flags, workspace, "", &mut Vec::new());
         let environment = Environment::of(&settled.context);
         let snapshot = self.snapshot(&environment).await?;

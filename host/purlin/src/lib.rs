@@ -1,6 +1,7 @@
-//! Purlin, to embed.
+//! Purlin as a library.
 //!
-//! A thin face over the rooms of the house: documents in; a graph, a plan, a stream of events out.
+//! A thin interface to the other crates: documents go in; a graph, a plan and a stream of events
+//! come out.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), purlin_host::Error> {
@@ -22,8 +23,8 @@
 //! one by one: [`Purlin::begin`], [`Session::recover`], [`Session::plan`], [`Session::deploy`].
 //!
 //! This crate never prints, reads no environment variable and no home folder, starts no runtime of
-//! its own and installs no global: whatever it needs, the [`Builder`] is given. Its futures want a
-//! tokio runtime with time enabled; with several threads, drivers run on all of them.
+//! its own and installs no global: the [`Builder`] gets everything that it needs. Its futures need
+//! a tokio runtime with time enabled; with several threads, drivers run on all of them.
 
 mod archive;
 mod builder;

@@ -1,5 +1,5 @@
-//! What documents that are deployed say about losing data: of a resource that left them, the ones
-//! that had it last decide (`lifecycle.allow_data_loss`).
+//! The permission of deployed documents to lose data: for a resource that left the documents, the
+//! last ones that contained it decide (`lifecycle.allow_data_loss`).
 
 use std::collections::HashSet;
 
@@ -9,30 +9,30 @@ use purlin_state::Environment;
 
 use crate::{Error, Purlin};
 
-/// How many different sets of documents are read at most, the newest first.
+/// The maximum number of different sets of documents that are read, the newest first.
 const FURTHEST: usize = 8;
 
 /// The field, as documents spell it.
 const FIELD: &[u8] = b"allow_data_loss";
 
-/// Whether documents may say anything about losing data.
+/// Whether documents may contain the permission.
 pub(crate) fn mentions_losses(archive: &[u8]) -> bool {
     archive.windows(FIELD.len()).any(|window| window == FIELD)
 }
 
 impl Purlin {
     /// Allows the losses of a plan that the documents of earlier deployments allow. Costs nothing
-    /// where none is in question.
+    /// if no permission is missing.
     ///
     /// # Errors
-    /// [`Error::State`] when the history cannot be read.
+    /// [`Error::State`] if the history cannot be read.
     pub(crate) async fn allow_as_recorded(
         &self,
         mut plan: Plan,
         environment: &Environment,
     ) -> Result<Plan, Error> {
         let mut open: HashSet<Key> = plan.losses_not_allowed().into_iter().collect();
-        // What the documents of this plan have, they decide themselves.
+        // The documents of this plan decide about the resources that they contain.
         open.retain(|key| plan.graph().is_none_or(|graph| graph.find(key.as_str()).is_none()));
         if open.is_empty() {
             return Ok(plan);
@@ -45,7 +45,7 @@ impl Purlin {
             if !deployment.documents.is_some_and(|digest| read.insert(digest)) {
                 continue;
             }
-            // Documents that do not read any more allow nothing.
+            // Documents that can no longer be read allow nothing.
             let documents = self.documents_of(environment, deployment, &deployment.id).await;
             let Ok(documents) = documents else { continue };
             let Ok(graph) = self.graph(&documents).await else { continue };

@@ -1,4 +1,4 @@
-//! What a deployment came to (SPEC §5, §11), from recorded state alone.
+//! The results of a deployment (SPEC §5, §11), from the records alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use purlin_state::Record;
 
 use crate::promoted::Recorded;
 
-/// What a deployment came to.
+/// The results of a deployment.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
     /// The resolved document of each workload.
     pub workloads: BTreeMap<String, Result<Value, WorkloadError>>,
     /// The outputs of each resource.
     pub resources: BTreeMap<Key, Value>,
-    /// The manifests that drivers returned, in the order of the keys.
+    /// The manifests that drivers returned, ordered by key.
     pub manifests: Vec<(Key, ManifestFile)>,
 }
 
-/// Collects what the records of one environment hold.
+/// Collects the results from the records of one environment.
 pub fn outputs(records: &[Arc<Record>]) -> Outputs {
     let mut outputs = Outputs::default();
     let recorded = Recorded::new(records);

@@ -9,7 +9,7 @@ use purlin_model::{Grants, Label};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Probe;
 
-/// A driver that tells a probe before and after each call with effects.
+/// A driver that reports to a probe before and after each call with effects.
 pub(crate) struct Probed {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) probe: Probe,

@@ -1,5 +1,5 @@
-//! Promoted outputs: those that an installation makes from the outputs of its requirements (SPEC §6). They are not
-//! recorded: they are computed from what is, so that they are never older than that.
+//! Promoted outputs: outputs that an installation derives from those of its requirements (SPEC §6).
+//! They are not recorded but computed from the recorded ones, so that they are never outdated.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,14 +11,15 @@ use purlin_state::{Environment, Record};
 
 use crate::{Error, Purlin};
 
-/// An installation that requires an installation that requires …: no deeper than this. Records that refer to one
-/// another in a loop are nothing that Purlin writes.
+/// The maximum depth of installations that require each other. Purlin never writes records that
+/// refer to each other in a cycle.
 const DEEPEST: usize = 64;
 
 /// The current records of an environment.
 pub(crate) struct Recorded<'a> {
     records: HashMap<Key, &'a Record>,
-    /// All outputs of the installations that promote some, each computed once: every level may read the next twice.
+    /// All outputs of the installations with promoted outputs, each computed once, since every
+    /// level may read the next one twice.
     known: RefCell<HashMap<Urn, Value>>,
 }
 
@@ -29,8 +30,8 @@ impl<'a> Recorded<'a> {
         Self { records, known: RefCell::default() }
     }
 
-    /// All outputs of a record: those that its driver said, and what is made from those of others. What cannot be
-    /// made, as something is missing, is left out.
+    /// All outputs of a record: those from its driver, and those derived from other outputs. An
+    /// output that cannot be derived because a value is missing is left out.
     pub(crate) fn outputs(&self, record: &Record) -> Value {
         self.outputs_within(record, DEEPEST)
     }
@@ -58,7 +59,7 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// What the words of one record mean.
+/// The scope of the placeholders in one record.
 struct Within<'a> {
     recorded: &'a Recorded<'a>,
     record: &'a Record,
@@ -84,7 +85,7 @@ impl Scope for Within<'_> {
 }
 
 impl Within<'_> {
-    /// What a record tells of its context, which is all but the type of its environment.
+    /// The context in a record, which lacks only the type of its environment.
     fn context(&self, field: ContextField) -> Option<Value> {
         let Record { urn, share, deployment, .. } = self.record;
         let (environment, key) = (Environment::of_urn(urn)?, urn.key()?);
@@ -111,7 +112,7 @@ impl Purlin {
     /// All outputs of a record of any environment.
     ///
     /// # Errors
-    /// [`Error::State`] when its environment cannot be read.
+    /// [`Error::State`] if its environment cannot be read.
     pub(crate) async fn outputs_of(&self, record: &Record) -> Result<Value, Error> {
         let is_promoted = record.share.as_ref().is_some_and(|share| !share.promoted.is_empty());
         match Environment::of_urn(&record.urn).filter(|_| is_promoted) {

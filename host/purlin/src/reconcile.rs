@@ -1,6 +1,6 @@
-//! Keeping an environment as its documents want it (SPEC §7): read, plan and apply in a loop. Nothing
-//! here plans or calls a driver by itself; what is its own is *when* each resource is due, and what it
-//! may do without asking a person.
+//! Keeps an environment in line with its documents (SPEC §7): reads, plans and applies in a loop.
+//! This module does not plan or call drivers itself; it decides *when* each resource is due, and
+//! what needs no consent.
 
 mod due;
 
@@ -17,55 +17,56 @@ use purlin_state::{Change, Deployment, Status, Unmet};
 use self::due::Schedule;
 use crate::{Documents, Error, Purlin, Session};
 
-/// How long to wait for a target that no document declares, in milliseconds. A change of the documents
-/// is looked at at once.
+/// The delay before looking again for a target that no document declares, in milliseconds. A change
+/// to the documents is handled at once.
 const LONG_WAIT: u64 = 60_000;
 
-/// How long a plan in which nothing was to be done counts while nothing changes, in milliseconds. Secrets
-/// in stores change without a word.
+/// How long a plan without steps remains valid while nothing changes, in milliseconds. Secrets in
+/// stores change without notice.
 const PLAN_AGAIN: u64 = 600_000;
 
-/// Keeps one environment. It remembers what to try again and when; all else is in the state.
+/// Reconciles one environment. It remembers what to retry and when; everything else is in the
+/// state.
 pub struct Keeper {
     schedule: Schedule,
-    /// What was found by the last try of each resource that is to be tried again.
+    /// The failure of the last attempt for each resource that is to be retried.
     failures: HashMap<Urn, Arc<str>>,
-    /// Requests (`reconcile-requested-at`) that were met.
+    /// The requests (`reconcile-requested-at`) that were fulfilled.
     requests: HashMap<Urn, Arc<str>>,
-    /// The entry of the history that the current documents are kept under.
+    /// The history entry of the current documents.
     entry: Option<Deployment>,
-    /// How many records there were after the last pass.
+    /// The number of records after the last pass.
     records: usize,
-    /// What the current documents pause, once it is known.
+    /// The resources that the current documents pause, once known.
     paused: Option<Arc<HashSet<Urn>>>,
-    /// By which the state is known from which nothing was to be done, and when that was found.
+    /// The fingerprint of the last state that needed no changes, and the time of that finding.
     settled: Option<([u8; 32], u64)>,
 }
 
-/// What became of one pass.
+/// The result of one pass.
 #[derive(Debug, Default)]
 pub struct Pass {
-    /// The end of the run; none where the pass was cancelled before.
+    /// The summary of the run; empty if the pass was cancelled before it.
     pub summary: Summary,
-    /// Resources that were read.
+    /// The number of resources that were read.
     pub read: usize,
-    /// Resources that are left as they are because a person has to be asked, with the operation.
+    /// Resources that were left alone because the operation needs consent.
     pub needs_consent: Vec<(Key, Action)>,
-    /// Resources that others changed, and that are left so (`drift: report`).
+    /// Resources that others changed and that stay that way (`drift: report`).
     pub drifted: Vec<Key>,
     /// When the next pass is due, in milliseconds since 1970.
     pub next: u64,
 }
 
 impl Pass {
-    /// Whether everything is as the documents want it.
+    /// Whether everything matches the documents.
     pub fn is_settled(&self) -> bool {
         self.summary.is_success() && self.needs_consent.is_empty() && self.drifted.is_empty()
     }
 }
 
 impl Keeper {
-    /// Begins with every resource due to be read. `seed` is what the jitter is drawn from.
+    /// Starts with every resource due to be read. `seed` is the seed of the jitter.
     pub fn new(seed: u64) -> Self {
         Self {
             schedule: Schedule::new(seed),
@@ -78,8 +79,8 @@ impl Keeper {
         }
     }
 
-    /// The documents changed: they get an entry of their own in the history, and what waits for
-    /// another try is tried at once.
+    /// Notes that the documents changed: they get a new history entry, and resources that wait for
+    /// a retry are retried at once.
     pub fn documents_changed(&mut self) {
         self.entry = None;
         self.settled = None;
@@ -88,18 +89,19 @@ impl Keeper {
         self.failures.clear();
     }
 
-    /// Reads every resource and tries everything again in the next pass.
+    /// Reads every resource and retries everything in the next pass.
     pub fn request_all(&mut self) {
         self.schedule = self.schedule.afresh();
         self.settled = None;
         self.failures.clear();
     }
 
-    /// One pass: finds out what became of interrupted calls, reads the resources that are due, plans,
-    /// and carries out what takes no consent. `told` gets every event but the summaries.
+    /// Makes one pass: finds out the outcome of interrupted calls, reads the resources that are
+    /// due, plans, and executes the steps that need no consent. `told` receives every event except
+    /// the summaries.
     ///
     /// # Errors
-    /// As those of planning. What was there stays, and the caller tries again later.
+    /// The errors of planning. Existing resources stay unchanged, and the caller tries again later.
     pub async fn pass(
         &mut self,
         purlin: &Purlin,
@@ -117,7 +119,7 @@ impl Keeper {
         if let Some(plan) = session.plan_recovery(&documents.context).await? {
             let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
             self.count(&summary, &documents.context, clock());
-            // What stays undecided is left alone by the plan below, and named there.
+            // The plan below leaves undecided resources alone and reports them.
         }
         let read = self.read(&session, documents, (&cancel, told), &mut pass, clock()).await?;
         if cancel.is_requested() {
@@ -128,7 +130,7 @@ impl Keeper {
         let fingerprint = base.fingerprint();
         let is_same = |(settled, at): (_, u64)| settled == fingerprint && clock() < at + PLAN_AGAIN;
         if self.settled.is_some_and(is_same) && self.failures.is_empty() {
-            // The reads found nothing, and nobody changed the state.
+            // The reads found no changes, and the state is unchanged.
             pass.next = self.schedule.next(clock());
             return Ok(pass);
         }
@@ -158,7 +160,7 @@ impl Keeper {
                 self.failures.remove(urn);
             }
             if !left.contains(key) {
-                // A resource that was just made is not read at once.
+                // A resource that was just created is not read at once.
                 self.schedule.made(urn, now, due::interval(policy, urn));
             }
         }
@@ -178,7 +180,7 @@ impl Keeper {
         Ok(pass)
     }
 
-    /// Counts failures of a run that only looks.
+    /// Counts the failures of a run that only reads.
     fn count(&mut self, summary: &Summary, context: &Context, now: u64) {
         for (key, cause) in &summary.failed {
             let urn = Urn::new(context, key);
@@ -187,7 +189,7 @@ impl Keeper {
         }
     }
 
-    /// Reads what is due. Says whether all of it could be read.
+    /// Reads the resources that are due. Returns whether all of them could be read.
     async fn read(
         &mut self,
         session: &Session<'_>,
@@ -199,7 +201,7 @@ impl Keeper {
         let base = session.base().await?;
         let policy = &session.purlin.workspace().reconcile;
         let environment = documents.environment();
-        // A folder that was moved, or a disk that is not mounted: what it was the state of still exists.
+        // The folder may have been moved, or a disk is not mounted. The resources still exist.
         if base.is_empty() && self.records > 0 && session.purlin.history(&environment).await?.is_empty() {
             return Err(Error::StateGone { environment, records: self.records });
         }
@@ -237,14 +239,14 @@ impl Keeper {
         if summary.cancelled {
             return Ok(false);
         }
-        // A read that failed is tried again after a short wait. A resource that no driver can read is
-        // not looked at again before its time.
+        // A failed read is retried after a short delay. A resource that no driver can read waits
+        // its full interval.
         let failed: HashSet<Urn> =
             summary.failed.iter().map(|(key, _)| Urn::new(&documents.context, key)).collect();
         for urn in due.difference(&failed) {
             self.schedule.was_read(urn, now, due::interval(policy, urn));
         }
-        // A new resource that is missing may only not be visible yet.
+        // A new resource that is missing may just not be visible yet.
         for (urn, over) in &fresh {
             self.schedule.read_by(urn, *over);
         }
@@ -252,7 +254,7 @@ impl Keeper {
         Ok(summary.failed.is_empty() && summary.halted.is_none())
     }
 
-    /// A plan that does nothing a person would have to be asked about.
+    /// Makes a plan without steps that need consent.
     async fn plan(
         &mut self,
         session: &Session<'_>,
@@ -293,7 +295,7 @@ impl Keeper {
                         more |= held.insert(step.urn.clone(), Reason::NeedsConsent { action }).is_none();
                         pass.needs_consent.push((step.key.clone(), Action::Replace));
                     }
-                    // An old copy goes with the replacement that was consented to.
+                    // An old copy is deleted with the replacement that was approved.
                     Action::Delete if loses && !keep_removed => {
                         keep_removed = true;
                         more = true;
@@ -314,7 +316,7 @@ impl Keeper {
         }
     }
 
-    /// Names the resources that left the documents and stay, in the state as well.
+    /// Reports the resources that left the documents but are kept, in the state as well.
     async fn note_removed(
         &self,
         session: &Session<'_>,
@@ -344,7 +346,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Takes from a graph how often its resources are to be read, and what is requested.
+    /// Takes the read intervals and the requests from a graph.
     fn meet_requests(&mut self, plan: &Plan, policy: &Reconcile, now: u64) {
         for node in plan.graph().into_iter().flat_map(Graph::nodes) {
             let urn = Urn::new(&plan.context, node.key);

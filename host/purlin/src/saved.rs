@@ -1,4 +1,5 @@
-//! Plans in files (SPEC §9): sealed with the state's key, bound to the state they were made from.
+//! Plans in files (SPEC §9): sealed with the state's key, and bound to the state that they were
+//! made from.
 
 use std::sync::Arc;
 
@@ -10,10 +11,10 @@ use zeroize::Zeroizing;
 use crate::history::latest;
 use crate::{ContextChanges, Documents, Error, Purlin, Session};
 
-/// How a plan file begins; the number is its format.
+/// The first line of a plan file; the number is its format.
 const MAGIC: &[u8] = b"purlin plan 1\n";
 
-/// Whether bytes begin as those of a plan's file do.
+/// Whether bytes begin like a plan file.
 pub fn begins_as_plan(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
@@ -29,10 +30,10 @@ struct Kept {
     prelude: Vec<u8>,
     drawn: Vec<u8>,
     outline: Vec<Line>,
-    /// None in plans of older programs, which cannot be gone on with.
+    /// `None` in plans of older programs, which cannot be resumed.
     #[serde(default)]
     marks: Option<Vec<Mark>>,
-    /// None for a plan to delete everything.
+    /// `None` for a plan to delete everything.
     documents: Option<Vec<u8>>,
     deployment: String,
     full: bool,
@@ -43,17 +44,17 @@ struct Kept {
     exclude: Vec<String>,
     dependents: bool,
     replace: Vec<String>,
-    /// Changes of the recorded context that were meant when the plan was made.
+    /// The changes to the recorded context that were confirmed when the plan was made.
     #[serde(default)]
     changes: ContextChanges,
 }
 
 impl Purlin {
-    /// A plan as the bytes of a file, sealed with the state's key: it holds what secrets the
-    /// documents hold.
+    /// Saves a plan as the bytes of a file, sealed with the state's key, since it contains the
+    /// secrets in the documents.
     ///
     /// # Errors
-    /// [`Error::State`] when it cannot be sealed.
+    /// [`Error::State`] if it cannot be sealed.
     pub async fn save(
         &self,
         plan: &Plan,
@@ -87,7 +88,7 @@ impl Purlin {
     /// Reads the bytes of a plan file.
     ///
     /// # Errors
-    /// [`Error::Archive`] when they are none, [`Error::State`] when they were sealed with another
+    /// [`Error::Archive`] if they are not a plan, [`Error::State`] if they were sealed with another
     /// key.
     pub async fn open_plan(&self, bytes: &[u8]) -> Result<SavedPlan, Error> {
         let damaged = |what: &str| Error::Archive(what.to_owned());
@@ -106,10 +107,10 @@ impl Purlin {
 }
 
 impl SavedPlan {
-    /// The documents that it was made from.
+    /// The documents that the plan was made from.
     ///
     /// # Errors
-    /// [`Error::Documents`] when what was right then is wrong now.
+    /// [`Error::Documents`] if the documents are no longer valid.
     pub fn documents(&self) -> Result<Documents, Error> {
         let bytes = self.kept.documents.as_deref().unwrap_or_default();
         let documents = Documents::from_archive(bytes, &self.kept.deployment)?;
@@ -136,12 +137,12 @@ impl SavedPlan {
 }
 
 impl Session<'_> {
-    /// The deployment that began to carry out a plan of a file and did not succeed, if nothing else has
-    /// changed the state since. Whoever goes on with it first finds out what became of its calls
-    /// ([`Self::plan_recovery`]). None for a plan that was not begun.
+    /// The unsuccessful deployment that began to execute a saved plan, if nothing else has changed
+    /// the state since. The caller must find out the outcome of its calls before continuing it
+    /// ([`Self::plan_recovery`]). `None` for a plan that was not begun.
     ///
     /// # Errors
-    /// [`Error::Stale`] when the state changed in any other way since the plan was made.
+    /// [`Error::Stale`] if the state changed in any other way since the plan was made.
     pub async fn begun(&self, saved: &SavedPlan) -> Result<Option<Deployment>, Error> {
         let kept = &saved.kept;
         let mut history = self.purlin.history(self.environment()).await?;
@@ -160,13 +161,13 @@ impl Session<'_> {
         }
     }
 
-    /// The plan of a file, ready to be carried out; of one that was begun ([`Self::begun`]) what is left.
-    /// `documents` are those that it was made from, or newer ones, which then may ask for nothing else;
-    /// they take the id of its deployment.
+    /// A saved plan, ready to be executed; for a plan that was begun ([`Self::begun`]), the
+    /// remaining part. `documents` are those that it was made from, or newer ones, which must then
+    /// lead to the same plan. They get the id of the plan's deployment.
     ///
     /// # Errors
-    /// [`Error::Stale`] when the state changed since; [`Error::Deviates`] when something would be
-    /// done that the plan does not say, or the other way round.
+    /// [`Error::Stale`] if the state changed since; [`Error::Deviates`] if the plan would now
+    /// differ from the saved one.
     pub async fn replan(&self, saved: &SavedPlan, documents: &mut Documents) -> Result<Plan, Error> {
         let kept = &saved.kept;
         let begun = self.begun(saved).await?.is_some();

@@ -1,5 +1,5 @@
-//! The secret stores of a workspace: who may read them, and how each kind is read, one file a
-//! kind. Nothing here says what a secret is in a message, or keeps it.
+//! The secret stores of a workspace: who may read them, and how each kind is read, with one file
+//! for each kind. Nothing here keeps a secret or shows it in a message.
 
 mod command;
 mod driver;
@@ -22,17 +22,17 @@ use zeroize::Zeroizing;
 
 use crate::drivers::{Registry, canonical};
 
-/// No secret is larger, in bytes.
+/// The maximum size of a secret, in bytes.
 const LARGEST: usize = 1 << 20;
 
-/// The stores that a workspace names.
+/// The stores of a workspace.
 pub(crate) struct Stores {
     configured: IndexMap<Arc<str>, SecretStore>,
     folder: PathBuf,
     variables: BTreeMap<String, String>,
-    /// Stores by the drivers that are granted their secrets.
+    /// The stores that each driver is granted.
     grants: BTreeMap<Arc<str>, Vec<Arc<str>>>,
-    /// Has the drivers that serve stores.
+    /// Finds the drivers of stores.
     drivers: Arc<Registry>,
 }
 
@@ -70,7 +70,7 @@ impl Stores {
     }
 }
 
-/// Variables are not shown: there may be secrets among them.
+/// Variables are not shown, since they may contain secrets.
 impl fmt::Debug for Stores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stores").field("configured", &self.configured).finish_non_exhaustive()
@@ -107,13 +107,13 @@ impl SecretStores for Stores {
     }
 }
 
-/// The same path as people would write it, without `.` in it.
+/// The same path without `.`.
 fn plain(path: &Path) -> PathBuf {
     let plain: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
     if plain.as_os_str().is_empty() { ".".into() } else { plain }
 }
 
-/// Runs what waits for files and programs on a thread of its own.
+/// Runs code that waits for files and programs on a separate thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SecretFault> + Send + 'static,
 ) -> Result<T, SecretFault> {
@@ -124,7 +124,7 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
-/// Refuses a version where a store has none.
+/// Rejects a version for a store that has none.
 fn no_version(secret: &SecretRef, what: &str) -> Result<(), SecretFault> {
     match secret.version {
         None => Ok(()),
@@ -135,7 +135,7 @@ fn no_version(secret: &SecretRef, what: &str) -> Result<(), SecretFault> {
     }
 }
 
-/// The text of bytes, without its last line ending: people and programs write one there.
+/// The text of bytes, without its last line ending, which users and programs often add.
 fn text(bytes: &Zeroizing<Vec<u8>>) -> Result<SecretString, SecretFault> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(SecretFault::new("it is not text in UTF-8"));

@@ -1,4 +1,4 @@
-//! A deployment under way: the lock of an environment, and what is recorded in it.
+//! A session: the lock of an environment, and access to its records.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,32 +13,33 @@ use purlin_state::{Change, Doubt, Environment, Lock, Record, Reserved, Snapshot}
 use crate::sharing::Claims;
 use crate::{Documents, Error, Purlin};
 
-/// A deployment under way. It holds the environment's lock until it is dropped, so that what it
-/// plans is what it finds when it applies.
+/// A session in an environment. It holds the environment's lock until it is dropped, so that the
+/// state does not change between planning and applying.
 pub struct Session<'a> {
     pub(crate) purlin: &'a Purlin,
     pub(crate) lock: Lock,
-    /// What was read when the lock was taken.
+    /// The snapshot that was read when the lock was taken.
     pub(crate) read: Mutex<Option<Snapshot>>,
-    /// What the current documents give resources.
+    /// The inputs that the current documents give resources.
     pub(crate) current: Mutex<Option<CurrentInputs>>,
-    /// The locks of environments of which this one begins to use something.
+    /// The locks of environments whose installations this one begins to use.
     pub(crate) claims: Claims,
-    /// What it installs because nobody else has it. It comes behind the lock, so that it is given back later.
+    /// The reserved vacancies that it fills. Declared after the lock, so that they are released
+    /// later.
     pub(crate) reserved: Mutex<Vec<Reserved>>,
 }
 
 impl Session<'_> {
-    /// The environment that is locked.
+    /// The locked environment.
     pub fn environment(&self) -> &Environment {
         self.lock.environment()
     }
 
-    /// Writes what waits and gives the lock up. Dropping the session does the same, but tells nobody when
-    /// it fails.
+    /// Finishes pending writes and releases the lock. Dropping the session does the same, but does
+    /// not report failures.
     ///
     /// # Errors
-    /// [`Error::State`] when the disk fails.
+    /// [`Error::State`] if the disk fails.
     pub async fn release(self) -> Result<(), Error> {
         Ok(self.lock.release().await?)
     }
@@ -46,7 +47,7 @@ impl Session<'_> {
     /// Everything that is recorded in the environment.
     ///
     /// # Errors
-    /// [`Error::State`] when it cannot be read whole.
+    /// [`Error::State`] if it cannot be read completely.
     pub async fn snapshot(&self) -> Result<Snapshot, Error> {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner).take();
         match read {
@@ -58,15 +59,15 @@ impl Session<'_> {
     /// Every record of the environment, sorted by URN.
     ///
     /// # Errors
-    /// [`Error::State`] when they cannot be read whole.
+    /// [`Error::State`] if they cannot be read completely.
     pub async fn records(&self) -> Result<Vec<Arc<Record>>, Error> {
         Ok(self.snapshot().await?.records)
     }
 
-    /// What plans start from.
+    /// The starting point of plans.
     ///
     /// # Errors
-    /// [`Error::Engine`] when the records contradict each other.
+    /// [`Error::Engine`] if the records contradict each other.
     pub async fn base(&self) -> Result<Base, Error> {
         let base = self.base_of(self.snapshot().await?)?;
         self.purlin.with_users(base, self.environment()).await
@@ -77,20 +78,20 @@ impl Session<'_> {
         Ok(Base::new(snapshot)?.with_inputs(current))
     }
 
-    /// Lets the inputs of these documents be used where a call about something recorded fails with the
-    /// recorded ones: a credential was rotated, or a wrong address was recorded. An event says so. This is
-    /// for what comes from the record: finding out what became of calls, reading, deleting. Documents with
-    /// faults are not used.
+    /// Makes the inputs of these documents available for calls that fail with the recorded inputs,
+    /// for example because a credential was rotated or a wrong address was recorded. An event
+    /// reports their use. This applies to everything that works from records: finding out the
+    /// outcome of calls, reading, and deleting. Documents with faults are not used.
     pub async fn know(&self, documents: &Documents, context: &Context) {
         let current = self.purlin.current_inputs(documents, context).await;
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = current;
     }
 
-    /// Plans to find out what became of calls that were interrupted; none where there are none.
-    /// Whoever deploys carries this out before planning anything else.
+    /// Makes a plan that finds out the outcome of interrupted calls; `None` if there are none. A
+    /// deployment executes this plan before it plans anything else.
     ///
     /// # Errors
-    /// [`Error::Documents`] when a driver is missing.
+    /// [`Error::Documents`] if a driver is missing.
     pub async fn plan_recovery(&self, context: &Context) -> Result<Option<Plan>, Error> {
         let snapshot = self.snapshot().await?;
         if snapshot.pending.is_empty() {
@@ -101,12 +102,13 @@ impl Session<'_> {
         Ok(Some(purlin_engine::recover(context, base, &**self.purlin.registry()?, false).await?))
     }
 
-    /// Finds out what became of calls that were interrupted, and writes it down: what
-    /// [`Self::plan_recovery`] plans, carried out. None where there are none. What stays undecided is
-    /// in [`Summary::unknown`] and [`Summary::failed`]; later plans name it and do everything else.
+    /// Finds out the outcome of interrupted calls and records it, by executing
+    /// [`Self::plan_recovery`]. `None` if there are none. Calls that stay undecided are in
+    /// [`Summary::unknown`] and [`Summary::failed`]; later plans report them and do everything
+    /// else.
     ///
     /// # Errors
-    /// [`Error::Documents`] when a driver is missing.
+    /// [`Error::Documents`] if a driver is missing.
     pub async fn recover(&self, context: &Context, cancel: CancelToken) -> Result<Option<Summary>, Error> {
         use futures::StreamExt as _;
         let Some(plan) = self.plan_recovery(context).await? else { return Ok(None) };
@@ -119,10 +121,10 @@ impl Session<'_> {
         Ok(None)
     }
 
-    /// The resources with a call whose outcome is not known.
+    /// The resources with a pending call.
     ///
     /// # Errors
-    /// [`Error::State`] when they cannot be read.
+    /// [`Error::State`] if they cannot be read.
     pub async fn open_calls(&self) -> Result<Vec<Key>, Error> {
         let snapshot = self.snapshot().await?;
         let open = snapshot.pending.iter().filter_map(|intent| intent.id().urn.key()).collect();
@@ -130,12 +132,13 @@ impl Session<'_> {
         Ok(open)
     }
 
-    /// Why what is recorded may be older than what is real. Then read every resource before planning
-    /// ([`Self::plan_refresh`]), carry out a plan for all of the documents, which looks for each resource by
-    /// its name before it creates it, and call [`Self::trust`] once [`Summary::ends_doubt`] says so.
+    /// Why the records may be older than the real state. In that case, read every resource before
+    /// planning ([`Self::plan_refresh`]), execute a plan for all of the documents, which looks for
+    /// each resource by its name before creating it, and call [`Self::trust`] once
+    /// [`Summary::ends_doubt`] is set.
     ///
     /// # Errors
-    /// [`Error::State`] when it cannot be read whole.
+    /// [`Error::State`] if the state cannot be read completely.
     pub async fn doubt(&self) -> Result<Option<Doubt>, Error> {
         let snapshot = self.snapshot().await?;
         let doubt = snapshot.doubt;
@@ -143,11 +146,11 @@ impl Session<'_> {
         Ok(doubt)
     }
 
-    /// Writes down that every resource was read or looked for, so that what is recorded can be relied on again. Does
-    /// nothing where it was not in doubt.
+    /// Records that every resource was read or looked for, so that the records are reliable again.
+    /// Does nothing if they were not in doubt.
     ///
     /// # Errors
-    /// [`Error::State`] when it cannot be written.
+    /// [`Error::State`] if this cannot be recorded.
     pub async fn trust(&self) -> Result<(), Error> {
         if self.doubt().await?.is_some() {
             self.edit(vec![Change::Trust]).await?;
@@ -155,25 +158,27 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Plans to read the resources in a scope that the documents do not pause, and to record what is found.
+    /// Makes a plan that reads the resources in a scope, except paused ones, and records the
+    /// results.
     ///
     /// # Errors
-    /// As [`Self::plan_refresh`]; also [`Error::Documents`] with every fault of the graph.
+    /// As for [`Self::plan_refresh`]; also [`Error::Documents`] with every fault of the graph.
     pub async fn plan_refresh_of(&self, documents: &Documents, scope: &Scope) -> Result<Plan, Error> {
         let base = self.base().await?.paused(documents.paused()?);
         Ok(purlin_engine::refresh(&documents.context, base, &**self.purlin.registry()?, scope).await?)
     }
 
-    /// Plans to read every resource in a scope, and to record what is found.
+    /// Makes a plan that reads every resource in a scope and records the results.
     ///
     /// # Errors
-    /// [`Error::Documents`] when a driver is missing, or a name fits nothing.
+    /// [`Error::Documents`] if a driver is missing, or a name matches nothing.
     pub async fn plan_refresh(&self, context: &Context, scope: &Scope) -> Result<Plan, Error> {
         let base = self.base().await?;
         Ok(purlin_engine::refresh(context, base, &**self.purlin.registry()?, scope).await?)
     }
 
-    /// The same from what is given, for the resources for which `wanted` gives a grace period.
+    /// The same from a given starting point, for the resources for which `wanted` returns a grace
+    /// period.
     pub(crate) async fn plan_reads(
         &self,
         context: &Context,
@@ -183,20 +188,20 @@ impl Session<'_> {
         Ok(purlin_engine::read(context, base, &**self.purlin.registry()?, wanted).await?)
     }
 
-    /// Plans to make the environment what the documents say. No effects.
+    /// Makes a plan that brings the environment in line with the documents. Without effects.
     ///
     /// # Errors
-    /// [`Error::Documents`] with every fault; others when a driver or the state fails.
+    /// [`Error::Documents`] with every fault; other errors if a driver or the state fails.
     pub async fn plan(&self, documents: &Documents, options: PlanOptions) -> Result<Plan, Error> {
         let base = self.base().await?;
         self.purlin.plan_from(documents, base, options).await
     }
 
-    /// Plans to delete what is recorded, from the record alone.
+    /// Makes a plan that deletes recorded resources, from the records alone.
     ///
     /// # Errors
-    /// [`Error::Documents`] when a driver that is needed is missing, something is protected, or
-    /// something that stays depends on what goes.
+    /// [`Error::Documents`] if a required driver is missing, a resource is protected, or a
+    /// remaining resource depends on a deleted one.
     pub async fn plan_destroy(&self, context: &Context, options: DestroyOptions) -> Result<Plan, Error> {
         let base = self.base().await?.protected(self.purlin.protection(self.environment()));
         let mut plan = purlin_engine::destroy(context, base, &**self.purlin.registry()?, options).await?;
@@ -204,20 +209,21 @@ impl Session<'_> {
         self.purlin.allow_as_recorded(plan, self.environment()).await
     }
 
-    /// Carries out a plan that this session made, without a word in the history; a plan of documents is for
-    /// [`Self::deploy`], which also keeps others from installing the same meanwhile. The stream ends with the
-    /// summary; nothing happens while nobody polls it.
+    /// Executes a plan of this session without an entry in the history. Use [`Self::deploy`] for a
+    /// plan of documents, which also prevents other deployments from creating the same
+    /// installations meanwhile. The stream ends with the summary; nothing happens unless it is
+    /// polled.
     ///
     /// # Errors
-    /// When the plan was made offline, or loses data that nobody allowed to be lost
-    /// ([`Plan::allow_losses`]). [`Error::Documents`] when it makes an installation of a bundle that only
-    /// another tool can provision, or takes away what others use in other environments; [`Error::State`] when
-    /// somebody has the lock of an environment of which it begins to use something.
+    /// If the plan was made offline, or loses data without permission ([`Plan::allow_losses`]).
+    /// [`Error::Documents`] if it creates an installation of a bundle that only another tool can
+    /// provision, or removes resources that other environments use; [`Error::State`] if another
+    /// process has the lock of an environment whose installations it begins to use.
     pub async fn apply(&self, plan: Plan, cancel: CancelToken) -> Result<Run, Error> {
         self.apply_of(None, plan, cancel).await
     }
 
-    /// The same of a plan that was made from documents, if any.
+    /// The same, with the documents of the plan, if any.
     pub(crate) async fn apply_of(
         &self,
         documents: Option<&Documents>,
@@ -234,23 +240,23 @@ impl Session<'_> {
         Ok(purlin_engine::apply(plan, self.lock.writer(), options)?)
     }
 
-    /// Gives a resource another name, and whatever refers to it with it. Returns how many records
-    /// changed.
+    /// Renames a resource, and everything that refers to it. Returns the number of changed records.
     ///
     /// # Errors
-    /// [`Error::Engine`] when nothing is recorded under the old name, or something under the new;
-    /// [`Error::Documents`] when others use it in other environments.
+    /// [`Error::Engine`] if nothing is recorded under the old name, or something under the new one;
+    /// [`Error::Documents`] if other environments use it.
     pub async fn rename(&self, old: &Urn, new: &Urn) -> Result<usize, Error> {
         self.spare_one(old, "renamed").await?;
         self.edit(purlin_engine::rename(self.snapshot().await?, old, new)?).await
     }
 
-    /// Forgets a resource: its record, its old copies, and what is pending. What is real stays. With
-    /// `force`, also where others depend on it: they lose that dependency.
+    /// Forgets a resource: its record, its old copies, and its pending calls. The real objects
+    /// stay. With `force`, this works even if other resources depend on it, which then lose that
+    /// dependency.
     ///
     /// # Errors
-    /// [`Error::Engine`] when nothing is recorded under the name, or others depend on it; [`Error::Documents`] when
-    /// others use it in other environments.
+    /// [`Error::Engine`] if nothing is recorded under the name, or other resources depend on it;
+    /// [`Error::Documents`] if other environments use it.
     pub async fn forget(&self, urn: &Urn, force: bool) -> Result<usize, Error> {
         if !force {
             self.spare_one(urn, "forgotten").await?;
@@ -258,50 +264,50 @@ impl Session<'_> {
         self.edit(purlin_engine::forget(self.snapshot().await?, urn, force)?).await
     }
 
-    /// Ends a call whose outcome is not known, by what somebody found out: the resource exists under the
-    /// driver's id that is given, or does not exist.
+    /// Settles a call with an unknown outcome according to the user: the resource either exists
+    /// under the given provider id or does not exist.
     ///
     /// # Errors
-    /// [`Error::Engine`] when no call on it is open.
+    /// [`Error::Engine`] if no call on it is pending.
     pub async fn settle(&self, urn: &Urn, exists_as: Option<&str>) -> Result<usize, Error> {
         self.edit(purlin_engine::settle(self.snapshot().await?, urn, exists_as)?).await
     }
 
-    /// Protects a resource whatever documents say, or lifts that again.
+    /// Protects a resource regardless of the documents, or removes that protection.
     ///
     /// # Errors
-    /// [`Error::Engine`] when nothing is recorded under the name.
+    /// [`Error::Engine`] if nothing is recorded under the name.
     pub async fn protect(&self, urn: &Urn, on: bool) -> Result<usize, Error> {
         self.edit(purlin_engine::protect(self.snapshot().await?, urn, on)?).await
     }
 
-    /// Shares an installation in a group, or with nobody. With `by_hand` that holds whatever documents say, otherwise
-    /// until they say it again.
+    /// Shares an installation with a group, or stops sharing it. With `by_hand`, this overrides the
+    /// documents; otherwise it lasts until the documents set it again.
     ///
     /// # Errors
-    /// [`Error::Engine`] when nothing is recorded under the name.
+    /// [`Error::Engine`] if nothing is recorded under the name.
     pub async fn share(&self, urn: &Urn, group: Option<Arc<str>>, by_hand: bool) -> Result<usize, Error> {
         self.edit(purlin_engine::share(self.snapshot().await?, urn, group.as_ref(), by_hand)?).await
     }
 
-    /// Marks a resource to be replaced at the next occasion, or takes the mark away.
+    /// Marks a resource for replacement in the next run, or removes the mark.
     ///
     /// # Errors
-    /// [`Error::Engine`] when nothing is recorded under the name.
+    /// [`Error::Engine`] if nothing is recorded under the name.
     pub async fn taint(&self, urn: &Urn, on: bool) -> Result<usize, Error> {
         self.edit(purlin_engine::taint(self.snapshot().await?, urn, on)?).await
     }
 
-    /// Ends what the records say against each other where that can be ended, as after a repair that
-    /// lost something. Returns how many records changed.
+    /// Repairs contradictions between records as far as possible, for example after a repair that
+    /// lost something. Returns the number of changed records.
     ///
     /// # Errors
-    /// [`Error::State`] when they cannot be read whole, or written.
+    /// [`Error::State`] if the records cannot be read completely, or written.
     pub async fn mend(&self) -> Result<usize, Error> {
         self.edit(purlin_engine::mend(&self.snapshot().await?)).await
     }
 
-    /// What was read before is about to change.
+    /// Drops the snapshot, since the state is about to change.
     fn forget_read(&self) {
         *self.read.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -317,12 +323,12 @@ impl Session<'_> {
 }
 
 impl Purlin {
-    /// What plans start from once it was looked at what is real, without writing that down: what
-    /// became of interrupted calls, as far as looking tells, and with `refresh` every resource in
-    /// its scope. Says what was found.
+    /// The starting point of plans after reading the real resources, without recording the result:
+    /// the outcomes of interrupted calls, as far as reading shows them, and with `refresh` every
+    /// resource in its scope. Also returns the findings.
     ///
     /// # Errors
-    /// When a driver is missing or fails to look.
+    /// If a driver is missing or fails to read.
     pub async fn look(
         &self,
         documents: &Documents,
@@ -336,7 +342,7 @@ impl Purlin {
         }
         if base.has_pending() {
             let plan = purlin_engine::recover(context, base.clone(), &**self.registry()?, true).await?;
-            // What cannot be found out now is left alone by the plan, and named there.
+            // The plan leaves undecided resources alone and reports them.
             base = self.on_scratch(base, plan, &mut found, true).await?;
         }
         if let Some(scope) = refresh {

@@ -1,6 +1,6 @@
-//! Where documents are to be deployed (SPEC §9, recorded context): what a Deployment says; else the
-//! caller; else the Workspace, first for the environment and then for all. Whoever says it twice
-//! has to say the same.
+//! Resolves the context of documents (SPEC §9, recorded context) from the Deployment, or else the
+//! caller, or else the Workspace, first for the environment and then in general. If several sources
+//! set a part of the context, they must agree.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use purlin_model::{
     Workspace,
 };
 
-/// A context, and what has to be known about it later.
+/// A context, with data that is needed later.
 pub(crate) struct Settled {
     pub(crate) context: Context,
-    /// Where documents say the type of the environment, or its namespace.
+    /// Where documents set the type of the environment, or its namespace.
     pub(crate) kind_place: Option<Location>,
     pub(crate) namespace_place: Option<Location>,
-    /// What is wrong with an environment that the Workspace does not declare.
+    /// The fault of an environment that the Workspace does not declare.
     pub(crate) undeclared: Option<Box<Diagnostic>>,
 }
 
-/// One part of the context: what people call it, the option for it, and where it is kept.
+/// One part of the context: its name, its option, and where it is stored.
 struct Part {
     name: &'static str,
     option: &'static str,
@@ -48,7 +48,7 @@ const NAMESPACE: Part = Part {
     place: |places| &places.namespace,
 };
 
-/// What a Workspace declares about a part for one environment.
+/// The Workspace's declaration of a part for one environment.
 type Declared<'a> = Option<&'a (Arc<str>, Location)>;
 
 struct Settling<'a> {
@@ -58,10 +58,10 @@ struct Settling<'a> {
     faults: &'a mut Vec<Diagnostic>,
 }
 
-/// A field of what the workspace declares of an environment, with its place.
+/// A field of the Workspace's declaration of an environment, with its location.
 type DeclaredField = fn(&DeclaredEnvironment) -> &Option<(Arc<str>, Location)>;
 
-/// Settles the context of documents.
+/// Resolves the context of documents.
 pub(crate) fn settle(
     loaded: &Loaded,
     flags: &ContextDefaults,
@@ -113,7 +113,7 @@ impl Settling<'_> {
             (None, Some(_)) => None,
             (None, None) => declared.map(|(_, place)| place.clone()),
         };
-        // URNs are made of these words, so they must not hold what separates them.
+        // URNs are made of these names, so they must not contain its separators.
         let separates = |c: char| matches!(c, '/' | ':') || c.is_whitespace() || c.is_control();
         // The empty namespace is the global one.
         let nothing = chosen.is_empty() && part.option != NAMESPACE.option;

@@ -1,10 +1,12 @@
-//! Installations across environments (SPEC §6): which are there, who uses them, and what becomes of them then.
+//! Installations across environments (SPEC §6): the existing ones, their users, and their deletion.
 //!
-//! A use is a resource of the environment that uses: it stands for the installation, its params name the URN, and its
-//! outputs are those that are recorded there. So whoever wants to know who uses something reads the records of the
-//! others. Two rules make that safe. Whoever begins to use an installation holds the lock of its environment from the
-//! moment when it was looked at until the use is recorded; and whoever deletes or replaces one holds that lock, too,
-//! and looks for uses once more before it begins. `vacancies` lets only one of two runs make what both need.
+//! A use is a resource of the using environment. It represents the installation: its params name
+//! the URN, and its outputs are those that are recorded for the installation. The users of an
+//! installation are therefore found in the records of other environments. Two rules make this safe.
+//! A run that begins to use an installation holds the lock of its environment from the moment at
+//! which it reads the installation until the use is recorded. A run that deletes or replaces an
+//! installation holds that lock too, and looks for uses once more before it begins. `vacancies`
+//! ensures that of two runs that need the same installation only one creates it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,39 +21,39 @@ use purlin_state::{Environment, Listed, Listing, Lock, Operation, Record, Snapsh
 
 use crate::{Error, Purlin, Session};
 
-/// An installation as it is recorded, and who uses it.
+/// A recorded installation, with its users.
 #[derive(Clone, Debug)]
 pub struct InstallationState {
-    /// The environment that it lies in.
+    /// Its environment.
     pub environment: Environment,
-    /// What is recorded of it.
+    /// Its record.
     pub listed: Listed,
-    /// Who uses it from other environments.
+    /// Its users in other environments.
     pub users: Vec<User>,
 }
 
-/// What was deleted because its last user is gone.
+/// Resources that were deleted because their last user is gone.
 #[derive(Debug)]
 pub struct Collected {
-    /// The environment that it was left in.
+    /// The environment that they were left in.
     pub environment: Environment,
-    /// What came of it.
+    /// The result.
     pub summary: Summary,
-    /// The resources that were to go.
+    /// The resources to delete.
     pub keys: Vec<Key>,
 }
 
-/// How long to wait for the lock of an environment of which something is used. Two may want something of each other,
-/// each with the lock of its own.
+/// How long to wait for the lock of an environment with a used installation. Two runs may wait for
+/// each other, each holding the lock of its own environment.
 const MOST_CLAIM: Duration = Duration::from_secs(10);
 
-/// The locks of environments of which a run begins to use something.
+/// The locks of environments whose installations a run begins to use.
 #[derive(Clone, Default)]
 pub(crate) struct Claims(Arc<Mutex<Vec<Claimed>>>);
 
 struct Claimed {
     lock: Lock,
-    /// What stands for something there, of which nothing is recorded yet.
+    /// The uses of its installations that are not recorded yet.
     open: BTreeSet<Key>,
 }
 
@@ -60,9 +62,9 @@ impl Claims {
         call(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives a lock up once all that needed it is recorded.
+    /// Releases a lock once all uses that need it are recorded.
     pub(crate) fn note(&self, event: &Event) {
-        // Of what is replaced, the end of the old one is told in the same way.
+        // A replacement does not count: its lock is kept until the end of the run.
         let Event::Resource { key, action: Action::Create | Action::Update, phase: Phase::Succeeded { .. } } =
             event
         else {
@@ -77,10 +79,10 @@ impl Claims {
 }
 
 impl Purlin {
-    /// Every installation of every environment, sorted by URN, with those who use it.
+    /// Every installation of every environment, sorted by URN, with its users.
     ///
     /// # Errors
-    /// [`Error::State`] when something cannot be read.
+    /// [`Error::State`] if something cannot be read.
     pub async fn installations(&self) -> Result<Vec<InstallationState>, Error> {
         let mut installations: Vec<InstallationState> = Vec::new();
         let mut users: HashMap<Urn, Vec<User>> = HashMap::new();
@@ -104,7 +106,8 @@ impl Purlin {
         Ok(installations)
     }
 
-    /// What requirements of an environment see of the others, and who of those uses what is installed here.
+    /// The installations of other environments that requirements of this one can use, and the users
+    /// of the installations here.
     pub(crate) async fn seen_from(
         &self,
         environment: &Environment,
@@ -141,7 +144,7 @@ impl Purlin {
         Ok((existing, users))
     }
 
-    /// What is recorded of an installation, where it exists.
+    /// The record of an installation, if it exists.
     async fn find(&self, urn: &Urn) -> Result<Option<Arc<Record>>, Error> {
         if self.is_untouched() {
             return Ok(None);
@@ -150,7 +153,7 @@ impl Purlin {
         Ok(found.filter(|record| record.status != Status::Absent))
     }
 
-    /// What plans start from, with who uses it from other environments.
+    /// Adds the users in other environments to the starting point of plans.
     pub(crate) async fn with_users(&self, base: Base, environment: &Environment) -> Result<Base, Error> {
         if !base.all_current().any(is_installation) {
             return Ok(base);
@@ -158,7 +161,7 @@ impl Purlin {
         Ok(base.used_by(Arc::new(self.users_of(environment).await?)))
     }
 
-    /// Says of what goes with this plan, as its last use in the plan goes.
+    /// Warns about installations whose last use this plan removes.
     pub(crate) async fn warn_of_last_uses(&self, plan: &mut Plan) -> Result<(), Error> {
         let goes = |action| matches!(action, Action::Delete | Action::Replace | Action::Update);
         let before = |urn: &Urn| {
@@ -201,10 +204,10 @@ impl Purlin {
         Ok(used.map(|one| (one.listed.urn.clone(), one.users.iter().map(told).collect())).collect())
     }
 
-    /// The deployment with the outputs of what it uses of other environments.
+    /// The deployment with the outputs of the installations of other environments that it uses.
     ///
     /// # Errors
-    /// [`Error::Documents`] with what of that is gone.
+    /// [`Error::Documents`] with the installations that are gone.
     pub(crate) async fn with_outputs(&self, deployment: &Arc<Deployment>) -> Result<Arc<Deployment>, Error> {
         let uses = |one: &InstallationRequest| one.share.uses.as_ref().map(|uses| uses.installation.clone());
         if deployment.installations.iter().all(|one| uses(one).is_none()) {
@@ -226,12 +229,13 @@ impl Purlin {
         if gone.is_empty() { Ok(Arc::new(filled)) } else { Err(Error::Documents(gone)) }
     }
 
-    /// Deletes what was handed over and nobody uses any more, wherever it is, and what only that has used. An
-    /// environment that somebody else has is left to the next run. Each id that `deployment_id` gives is as for
+    /// Deletes resources that were handed over and no longer have users, in any environment, and
+    /// the resources that only these used. An environment that another process has locked is left
+    /// to the next run. `deployment_id` returns ids as for
     /// [`Documents::new`](crate::Documents::new).
     ///
     /// # Errors
-    /// When the state cannot be read, or a driver is missing.
+    /// If the state cannot be read, or a driver is missing.
     pub async fn collect(
         &self,
         deployment_id: &(dyn Fn() -> String + Sync),
@@ -240,7 +244,7 @@ impl Purlin {
         self.collect_beside(None, deployment_id, cancel).await
     }
 
-    /// The same, where a session has one of the environments already.
+    /// The same, while a session holds one of the environments already.
     async fn collect_beside(
         &self,
         own: Option<&Session<'_>>,
@@ -249,7 +253,7 @@ impl Purlin {
     ) -> Result<Vec<Collected>, Error> {
         let mut collected: Vec<Collected> = Vec::new();
         let mut done_with: Vec<Environment> = Vec::new();
-        // What goes may be the last user of something else.
+        // A deleted resource may have been the last user of another one.
         loop {
             let is_left = |one: &InstallationState| one.listed.abandoned && one.users.is_empty();
             let mut left = self.installations().await?.into_iter().filter(is_left).map(|one| one.environment);
@@ -259,7 +263,7 @@ impl Purlin {
             let id = deployment_id();
             let one = match own.filter(|own| *own.environment() == environment) {
                 Some(own) => own.delete_left(&id, cancel).await?,
-                // Whoever deploys there deletes it at the end.
+                // A deployment that is running there deletes it at its end.
                 None => match self.begin_within(&environment, Duration::ZERO, cancel).await {
                     Ok(session) => {
                         let one = session.delete_left(&id, cancel).await?;
@@ -280,7 +284,8 @@ impl Purlin {
         }
     }
 
-    /// The context that an environment was last deployed in; what can be told of it where that is not kept.
+    /// The context of the last deployment in an environment, or as much of it as is known if it is
+    /// not kept.
     async fn context_of(&self, environment: &Environment, deployment_id: &str) -> Result<Context, Error> {
         let recorded = self.recorded_context(environment).await?;
         let Environment { org, app, env } = environment;
@@ -299,11 +304,12 @@ impl Purlin {
 }
 
 impl Session<'_> {
-    /// Makes sure that a plan takes nothing away from others, and that what it begins to use is there and stays.
+    /// Checks that a plan removes nothing that others use, and that the installations it begins to
+    /// use exist and stay.
     ///
     /// # Errors
-    /// [`Error::Documents`] where it does; [`Error::State`] where somebody else has the environment of what it begins
-    /// to use.
+    /// [`Error::Documents`] if it does; [`Error::State`] if another process has locked the
+    /// environment of an installation that it begins to use.
     pub(crate) async fn claim(&self, plan: &Plan, cancel: &CancelToken) -> Result<(), Error> {
         self.spare(plan).await?;
         let Some(graph) = plan.graph() else { return Ok(()) };
@@ -321,7 +327,7 @@ impl Session<'_> {
                 begun.push((uses.installation.clone(), &step.key, request));
             }
         }
-        // Always in the same order, so that of two who want the same one gets both.
+        // Always in the same order, so that of two runs that want the same ones, one gets them all.
         begun.sort_by(|a, b| a.0.cmp(&b.0));
         let store = self.purlin.store().await?;
         for (urn, key, request) in begun {
@@ -354,10 +360,10 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// As [`Purlin::collect`], at the end of a run: in this environment, too, which this session has.
+    /// Like [`Purlin::collect`], at the end of a run, including the environment of this session.
     ///
     /// # Errors
-    /// As [`Purlin::collect`].
+    /// As for [`Purlin::collect`].
     pub async fn collect(
         &self,
         deployment_id: &(dyn Fn() -> String + Sync),
@@ -369,7 +375,8 @@ impl Session<'_> {
         self.purlin.collect_beside(Some(self), deployment_id, cancel).await
     }
 
-    /// Deletes what was handed over here and nobody uses any more. None where there is nothing like that.
+    /// Deletes resources that were handed over here and no longer have users. `None` if there are
+    /// none.
     async fn delete_left(
         &self,
         deployment_id: &str,
@@ -381,7 +388,7 @@ impl Session<'_> {
         self.recover(&context, cancel.clone()).await?;
         let options = DestroyOptions { only_left: true, ..DestroyOptions::default() };
         let mut plan = self.plan_destroy(&context, options).await?;
-        // Whoever handed it over has agreed to that.
+        // The user consented to this when handing it over.
         let losses = plan.losses_not_allowed();
         plan.allow_losses(&losses);
         let keys: Vec<Key> = plan.steps.iter().map(|step| step.key.clone()).collect();
@@ -397,7 +404,7 @@ impl Session<'_> {
         Ok(None)
     }
 
-    /// Whether others use a resource in other environments.
+    /// Rejects a change to a resource that other environments use.
     pub(crate) async fn spare_one(&self, urn: &Urn, what: &str) -> Result<(), Error> {
         if urn.key().is_none_or(|key| key.type_name() != "installation") {
             return Ok(());
@@ -410,7 +417,7 @@ impl Session<'_> {
         Err(Error::Documents(vec![fault.help("have these use another one first, with `--with`")]))
     }
 
-    /// Whether a plan deletes or replaces something that others use by now.
+    /// Rejects a plan that deletes or replaces resources that other environments use by now.
     async fn spare(&self, plan: &Plan) -> Result<(), Error> {
         let going: Vec<_> = plan.steps.iter().filter(|step| plan.ends_installation(step)).collect();
         if going.is_empty() {
@@ -428,12 +435,13 @@ impl Session<'_> {
     }
 }
 
-/// Whether a record is that of an installation, and no stand-in for one of another environment.
+/// Whether a record belongs to an installation, and not to a use of one in another environment.
 pub(crate) fn is_installation(record: &Record) -> bool {
     record.superseded.is_none() && record.share.as_ref().is_some_and(|share| share.uses.is_none())
 }
 
-/// The installations of an environment of which anything is recorded, by name, each with the one that it stands for.
+/// The installations of an environment that are recorded or pending, by name, each with the
+/// installation that it uses.
 pub(crate) fn recorded(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Option<Urn>> {
     let current = snapshot.records.iter().filter(|record| record.superseded.is_none());
     let open = snapshot.pending.iter().filter_map(|intent| match &intent.operation {
@@ -445,7 +453,7 @@ pub(crate) fn recorded(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Option<Urn>> {
         let uses = share.uses.as_ref().map(|uses| uses.installation.clone());
         Some((Arc::from(record.urn.key()?.id()), uses))
     };
-    // What is there counts before what may be.
+    // Existing ones override pending ones.
     open.filter_map(one).chain(current.filter_map(|record| one(record))).collect()
 }
 
@@ -455,7 +463,7 @@ fn is_gone(urn: &Urn, environment: &Environment) -> Diagnostic {
     Diagnostic::error("gone", message).help("give the same command again, to have another one found or made")
 }
 
-/// Who uses something, for people.
+/// The description of a user for messages.
 fn told(user: &User) -> Arc<str> {
     let place = Environment::of_urn(&user.urn).map(|place| place.to_string()).unwrap_or_default();
     let key = user.urn.key().map(|key| key.to_string()).unwrap_or_default();

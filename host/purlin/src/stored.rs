@@ -1,4 +1,4 @@
-//! The state of a [`Purlin`]: what is recorded where, and what looks after it.
+//! The state of a [`Purlin`]: opening it, reading it and maintaining it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use secrecy::SecretString;
 
 use crate::{Error, Purlin};
 
-/// Bytes of the certificates of a database's authorities.
+/// The maximum size of the certificates of a database's authorities, in bytes.
 const LARGEST_CA: u64 = 1 << 20;
 
-/// The schema of the tables where the workspace names none.
+/// The default schema of the tables.
 const SCHEMA: &str = "purlin";
 
-/// The state, opened.
+/// The opened state.
 #[derive(Clone)]
 pub(crate) enum Opened {
     Embedded(Arc<EmbeddedStore>),
@@ -39,14 +39,14 @@ impl Opened {
     }
 }
 
-/// So many environments are listed at once.
+/// The number of environments that are listed at once.
 const PAGE: usize = 1000;
 
 impl Purlin {
-    /// Closes an environment to deployments, with a word on what for; or opens it again with none.
+    /// Closes an environment to deployments, with a reason, or opens it again without one.
     ///
     /// # Errors
-    /// [`Error::State`] when a deployment is running, or the store cannot be written.
+    /// [`Error::State`] if a deployment is running, or the store cannot be written.
     pub async fn hold(&self, environment: &Environment, why: Option<&str>) -> Result<(), Error> {
         let session = self.begin_held(environment).await?;
         let holder = why.map(|why| Holder { command: why.to_owned(), ..self.holder() });
@@ -54,10 +54,10 @@ impl Purlin {
         session.release().await
     }
 
-    /// Everything that is recorded in an environment, sorted by URN.
+    /// Every record of an environment, sorted by URN.
     ///
     /// # Errors
-    /// [`Error::State`] when it cannot be read whole.
+    /// [`Error::State`] if the records cannot be read completely.
     pub async fn records(&self, environment: &Environment) -> Result<Vec<Arc<Record>>, Error> {
         Ok(self.snapshot(environment).await?.records)
     }
@@ -65,7 +65,7 @@ impl Purlin {
     /// Everything that is recorded in an environment.
     ///
     /// # Errors
-    /// [`Error::State`] when it cannot be read whole.
+    /// [`Error::State`] if it cannot be read completely.
     pub async fn snapshot(&self, environment: &Environment) -> Result<Snapshot, Error> {
         if self.is_untouched() {
             return Ok(Snapshot::default());
@@ -73,10 +73,10 @@ impl Purlin {
         Ok(self.store().await?.load(environment).await?)
     }
 
-    /// Who deploys in an environment now, and how long its lease is.
+    /// The holder of an environment's lock, and the remaining time of its lease.
     ///
     /// # Errors
-    /// [`Error::State`] when that cannot be read.
+    /// [`Error::State`] if it cannot be read.
     pub async fn holder_of(&self, environment: &Environment) -> Result<Option<Held>, Error> {
         if self.is_untouched() {
             return Ok(None);
@@ -84,19 +84,20 @@ impl Purlin {
         Ok(self.store().await?.holder(environment).await?)
     }
 
-    /// Requests the next turn of an environment from the hosts that keep all environments ([`crate::Fleet`]): it comes
-    /// before all others, and every resource is read. Says whether the store keeps turns; one in a folder does not.
+    /// Requests the next turn of an environment from the hosts that reconcile all environments
+    /// ([`crate::Fleet`]). The turn comes before all others, and every resource is read. Returns
+    /// whether the store keeps turns, which a state in a folder does not.
     ///
     /// # Errors
-    /// [`Error::State`] when that cannot be recorded.
+    /// [`Error::State`] if the request cannot be recorded.
     pub async fn request_turn(&self, environment: &Environment) -> Result<bool, Error> {
         Ok(self.store().await?.request_turn(environment).await?)
     }
 
-    /// The environments that have records or a history, sorted by what their URNs begin with.
+    /// The environments that have records or a history, sorted by URN prefix.
     ///
     /// # Errors
-    /// [`Error::State`] when they cannot be read.
+    /// [`Error::State`] if they cannot be read.
     pub async fn environments(&self) -> Result<Vec<Environment>, Error> {
         Ok(self.known_environments().await?.into_iter().map(|known| known.environment).collect())
     }
@@ -104,16 +105,16 @@ impl Purlin {
     /// Whether an environment has records or a history. Costs nothing for any other environment.
     ///
     /// # Errors
-    /// [`Error::State`] when it cannot be read whole.
+    /// [`Error::State`] if it cannot be read completely.
     pub async fn is_recorded(&self, environment: &Environment) -> Result<bool, Error> {
         Ok(!self.snapshot(environment).await?.records.is_empty()
             || !self.history(environment).await?.is_empty())
     }
 
-    /// All environments, with what a list shows of each.
+    /// All environments, each with its summary for lists.
     ///
     /// # Errors
-    /// As [`Self::environments`].
+    /// As for [`Self::environments`].
     pub async fn known_environments(&self) -> Result<Vec<Known>, Error> {
         if self.is_untouched() {
             return Ok(Vec::new());
@@ -131,12 +132,13 @@ impl Purlin {
         }
     }
 
-    /// Writes all that is recorded in an environment, its history included, to a file that does not exist yet,
-    /// encrypted for `recipient` (`age1…`), else for the key of the state. Gives how many resources are in it.
+    /// Writes everything that is recorded in an environment, including its history, to a new file,
+    /// encrypted for `recipient` (`age1…`), or else for the key of the state. Returns the number of
+    /// resources.
     ///
     /// # Errors
-    /// [`Error::State`] when the file exists already or cannot be written, when the recipient is not a public key, or
-    /// the state cannot be read.
+    /// [`Error::State`] if the file exists or cannot be written, if the recipient is not a public
+    /// key, or if the state cannot be read.
     pub async fn export_state(
         &self,
         environment: &Environment,
@@ -149,12 +151,12 @@ impl Purlin {
         Ok(records)
     }
 
-    /// Records the content of such a file, which [`Export::read`] reads. The next run reads all resources before it
-    /// plans. An environment that is closed stays closed.
+    /// Imports such a file, which [`Export::read`] reads. The next run reads all resources before
+    /// it plans. A closed environment stays closed.
     ///
     /// # Errors
-    /// [`Error::State`] when something is recorded in that environment and `replace` is not set, when the file is
-    /// encrypted for another key, or when the state cannot be written.
+    /// [`Error::State`] if the environment has records and `replace` is not set, if the file is
+    /// encrypted for another key, or if the state cannot be written.
     pub async fn import_state(&self, export: Export, replace: bool) -> Result<(), Error> {
         let options = ImportOptions { replace, is_old: true };
         Ok(self.store().await?.import(export, self.holder(), options).await?)
@@ -165,8 +167,8 @@ impl Purlin {
         &self.state_folder
     }
 
-    /// A key that was made in this run because there was none: something to tell people once, with
-    /// a word on backing it up.
+    /// A key that was created in this run because there was none. Show it to the user once, with
+    /// advice to back it up.
     pub fn generated_key(&self) -> Option<PathBuf> {
         match self.opened.get()? {
             Opened::Embedded(store) => store.generated_key(),
@@ -174,17 +176,18 @@ impl Purlin {
         }
     }
 
-    /// Looking must not make a state where there is none.
+    /// Whether there is no state yet. Reading must not create one.
     pub(crate) fn is_untouched(&self) -> bool {
         self.given.is_none() && self.opened.get().is_none() && !self.has_state()
     }
 
-    /// Whether there may be something on record: the state is in a database or another store, or its folder exists.
+    /// Whether there may be records: the state is in a database or another store, or its folder
+    /// exists.
     pub fn has_state(&self) -> bool {
         self.given.is_some() || self.workspace().database.is_some() || self.state_folder.exists()
     }
 
-    /// What messages call the place of the state: its folder, or the address of its database.
+    /// The place of the state for messages: its folder, or the address of its database.
     pub fn state_place(&self) -> String {
         match &self.workspace().database {
             Some(database) => database.url.to_string(),
@@ -203,7 +206,7 @@ impl Purlin {
             }
             let options = self.open_options();
             let folder = self.state_folder.clone();
-            // Opening blocks, for long where it waits for another process.
+            // Opening blocks, and takes long if it waits for another process.
             let store = blocking(move || EmbeddedStore::open(&folder, options)).await?;
             if let (Some(tell), Some(note)) = (&self.tell, store.note()) {
                 tell(note);
@@ -213,11 +216,12 @@ impl Purlin {
         Ok(self.opened.get_or_try_init(open).await?.store())
     }
 
-    /// Creates the tables of a state in a database, or brings those of an earlier version to this one. Says whether
-    /// there was anything to do; none where the state is in a folder, which needs no preparation.
+    /// Creates the tables of a state in a database, or upgrades those of an earlier version.
+    /// Returns whether there was anything to do; `None` for a state in a folder, which needs no
+    /// preparation.
     ///
     /// # Errors
-    /// [`Error::State`] when the database cannot be reached, or a right is missing there.
+    /// [`Error::State`] if the database cannot be reached, or a right is missing there.
     pub async fn prepare_state(&self) -> Result<Option<bool>, Error> {
         match &self.workspace().database {
             Some(database) => {
@@ -228,10 +232,11 @@ impl Purlin {
         }
     }
 
-    /// What `purlin doctor` shows of the database that the state is in; none where it is elsewhere.
+    /// The data about the state's database that `purlin doctor` shows; `None` if the state is
+    /// elsewhere.
     ///
     /// # Errors
-    /// [`Error::State`] when the database cannot be reached.
+    /// [`Error::State`] if the database cannot be reached.
     pub async fn inspect_database(&self) -> Result<Option<DatabaseReport>, Error> {
         match self.database().await? {
             Some(store) => Ok(Some(store.inspect().await?)),
@@ -239,10 +244,10 @@ impl Purlin {
         }
     }
 
-    /// The clock of that database, milliseconds since 1970.
+    /// The clock of that database, in milliseconds since 1970.
     ///
     /// # Errors
-    /// [`Error::State`] when the database cannot be reached.
+    /// [`Error::State`] if the database cannot be reached.
     pub async fn database_clock(&self) -> Result<Option<u64>, Error> {
         match self.database().await? {
             Some(store) => Ok(Some(store.clock().await?)),
@@ -252,7 +257,7 @@ impl Purlin {
 
     async fn database_options(&self, database: &StateDatabase) -> Result<PostgresOptions, Error> {
         let wrong = |detail: String| Error::from(purlin_state::Error::Address { detail });
-        // A key that this machine alone has would lock everybody else out.
+        // A key that exists only on this machine would lock all other users out.
         let Some(key) = self.key.clone() else {
             return Err(wrong(
                 "a state in a database needs a key that everybody has who works with it; name one as `key` in purlin.yaml"
@@ -292,7 +297,7 @@ impl Purlin {
                 "a driver serves this store, and drivers are called for environments only; use a file, a variable or a command",
             ));
         }
-        // It belongs to no environment.
+        // The secret belongs to no environment.
         let none: Arc<str> = "".into();
         let context = Context {
             org: none.clone(),
@@ -314,16 +319,16 @@ impl Purlin {
         OpenOptions { key, holder: self.holder(), wait: self.wait, probe: self.probe.clone() }
     }
 
-    /// The state that the workspace names, opened.
+    /// The opened state of the workspace.
     ///
     /// # Errors
-    /// [`purlin_state::Error::Unsupported`] if the program gave a store of its own.
+    /// [`purlin_state::Error::Unsupported`] if the program provided its own store.
     async fn own(&self) -> Result<&Opened, Error> {
         self.store().await?;
         self.opened.get().ok_or_else(|| purlin_state::Error::Unsupported.into())
     }
 
-    /// The state in a database; none where it is elsewhere, and then nothing is opened.
+    /// The state in a database; `None` if it is elsewhere, in which case nothing is opened.
     async fn database(&self) -> Result<Option<&PostgresStore>, Error> {
         if self.given.is_some() || self.workspace().database.is_none() {
             return Ok(None);
@@ -334,11 +339,11 @@ impl Purlin {
         }
     }
 
-    /// The public half of the key that recorded secrets are encrypted for; none where there is no
-    /// key yet, or another store was given.
+    /// The public half of the key that recorded secrets are encrypted for; `None` if there is no
+    /// key yet, or the program provided its own store.
     ///
     /// # Errors
-    /// [`Error::State`] when the state cannot be opened.
+    /// [`Error::State`] if the state cannot be opened.
     pub async fn recipient(&self) -> Result<Option<String>, Error> {
         self.store().await?;
         Ok(match self.opened.get() {
@@ -348,12 +353,12 @@ impl Purlin {
         })
     }
 
-    /// Encrypts everything with a new key. Whenever it is interrupted, one key opens all of the state. Gives the
-    /// public half of the new one. If the key is in a file, the file follows; if it comes from elsewhere, the new one
-    /// has to be given.
+    /// Encrypts everything with a new key. If this is interrupted at any point, one key opens the
+    /// whole state. Returns the public half of the new key. If the key is in a file, the file is
+    /// updated; if it comes from elsewhere, the new key must be given.
     ///
     /// # Errors
-    /// [`Error::State`] when the new one is not a key, or the state cannot be written.
+    /// [`Error::State`] if the given key is not a key, or the state cannot be written.
     pub async fn rotate_key(&self, new: Option<SecretString>) -> Result<String, Error> {
         Ok(match self.own().await? {
             Opened::Embedded(store) => store.rotate_key(new).await?,
@@ -361,11 +366,11 @@ impl Purlin {
         })
     }
 
-    /// Checks whether everything that is recorded can be read, which writes nothing; with `repair`, repairs what is
-    /// damaged.
+    /// Checks whether all records can be read, without writing anything; with `repair`, repairs the
+    /// damage.
     ///
     /// # Errors
-    /// [`Error::State`] when somebody uses what is to be repaired, or the state cannot be read at all.
+    /// [`Error::State`] if the state to repair is in use, or cannot be read at all.
     pub async fn verify_state(&self, repair: bool) -> Result<Report, Error> {
         if self.given.is_some() {
             return Err(purlin_state::Error::Unsupported.into());
@@ -376,7 +381,7 @@ impl Purlin {
                 false => store.verify().await?,
             });
         }
-        // A damaged folder may not open.
+        // A damaged folder may fail to open.
         let (folder, options) = (self.state_folder.clone(), self.open_options());
         blocking(move || match repair {
             true => EmbeddedStore::repair(&folder, &options),
@@ -386,7 +391,7 @@ impl Purlin {
     }
 }
 
-/// Runs what blocks on a thread for it.
+/// Runs blocking code on a thread for such code.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, purlin_state::Error> + Send + 'static,
 ) -> Result<T, Error> {

@@ -1,8 +1,9 @@
-//! First deployments that would share what they install (SPEC §6): one after the other.
+//! Orders first deployments that would share an installation (SPEC §6).
 //!
-//! Whoever looks for an installation of others, finds none and installs one of its own reserves that first, and then
-//! looks once more. So of two who do that at the same moment the second waits, and uses what the first has made. What
-//! is reserved is given back behind the lock of the environment, so that whoever waited can use it at once.
+//! A run that looks for an installation of others, finds none and creates its own reserves the
+//! vacancy first, and then looks once more. Of two runs that do this at the same moment, the second
+//! one waits and then uses the installation of the first. Reservations are released after the lock
+//! of the environment, so that the waiting run can use the installation at once.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -15,11 +16,11 @@ use purlin_state::Vacancy;
 use crate::{Documents, Error, Session};
 
 impl Session<'_> {
-    /// Reserves what a plan installs because nobody else has it, and makes sure that nobody has it by now.
+    /// Reserves the vacancies that a plan fills, and checks that they are still vacant.
     ///
     /// # Errors
-    /// [`Error::Documents`] where somebody has; [`Error::State`] where somebody else installs it and is not done in
-    /// time.
+    /// [`Error::Documents`] if they are not; [`Error::State`] if another run is filling one and
+    /// does not finish in time.
     pub(crate) async fn reserve(
         &self,
         plan: &Plan,
@@ -34,7 +35,7 @@ impl Session<'_> {
         let resolution = documents.resolution();
         let filling = resolution.installations.iter().filter(|one| made.contains(&*one.name));
         let filling: Vec<&Installation> = filling.filter(|one| one.looked_for.is_some()).collect();
-        // Always in the same order, so that no two wait for each other.
+        // Always in the same order, so that no two runs wait for each other.
         let wanted: BTreeSet<Vacancy> =
             filling.iter().flat_map(|one| vacancies(one, &resolution.namespace)).collect();
         let store = self.purlin.store().await?;
@@ -58,10 +59,10 @@ impl Session<'_> {
         reserved.iter().any(|one| one.vacancy() == vacancy)
     }
 
-    /// Whether what is about to be installed is there by now.
+    /// Rejects the plan if the installations that it would create exist by now.
     async fn look_again(&self, filling: &[&Installation], documents: &Documents) -> Result<(), Error> {
         let said = &documents.loaded.said;
-        // Documents that were kept go on with what they found then.
+        // Archived documents continue with the installations that they found at that time.
         if said.recorded.is_none() {
             return Ok(());
         }
@@ -81,11 +82,11 @@ impl Session<'_> {
     }
 }
 
-/// What an installation that nobody else has fills.
+/// The vacancies that an installation fills.
 fn vacancies(one: &Installation, namespace: &Arc<str>) -> impl Iterator<Item = Vacancy> {
     let bundle = Some(Arc::clone(&one.reference.repository));
-    // Whoever would take any that has an interface may be content with what another one installs for the like of it,
-    // whichever bundle that is made from.
+    // A requirement for any bundle with an interface may be satisfied by the installation that
+    // another run creates for a similar requirement, whichever bundle that is made from.
     let any = (one.looked_for == Some(LookedFor::Interface)).then_some(None);
     let namespace = Arc::clone(namespace);
     one.group.clone().into_iter().flat_map(move |group| {

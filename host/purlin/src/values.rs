@@ -1,5 +1,5 @@
-//! The values that `${values.K}` reads: those of Deployments, over them those of the environment,
-//! of files, and those given one by one (SPEC §9).
+//! The values that `${values.K}` reads: those of Deployments, overridden by those of the
+//! environment, of files, and of options (SPEC §9).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use purlin_expression::{did_you_mean, is_slip, nearest};
 use purlin_graph::Catalogue;
 use purlin_model::{Deployment, Diagnostic, GivenValue, Recipe, Reference, Template, Value, ValueOrigin};
 
-/// Puts given values over those of Deployments, in their order.
+/// Overrides the values of Deployments with the given ones, in their order.
 pub(crate) fn lay(deployment: &mut Deployment, given: &mut [GivenValue], faults: &mut Vec<Diagnostic>) {
     for value in given {
         if value.origin == ValueOrigin::Text {
@@ -18,7 +18,7 @@ pub(crate) fn lay(deployment: &mut Deployment, given: &mut [GivenValue], faults:
                     value.written = typed;
                 }
                 Ok(None) => {}
-                // The text is not shown: it may be a secret.
+                // The text is not shown, since it may be a secret.
                 Err(kind) => faults.push(
                     Diagnostic::error(
                         "value-type",
@@ -35,8 +35,8 @@ pub(crate) fn lay(deployment: &mut Deployment, given: &mut [GivenValue], faults:
     }
 }
 
-/// The same text as a value of the type that another one has; nothing where that is no number and
-/// no boolean.
+/// The text as a value of the same type as another one; `None` if that is neither a number nor a
+/// boolean.
 fn like(
     before: Option<&Template>,
     written: &serde_json::Value,
@@ -50,7 +50,7 @@ fn like(
     }
 }
 
-/// What is to be said about given values that no placeholder reads.
+/// Remarks about given values that no placeholder reads.
 pub(crate) fn unread(
     deployment: &Deployment,
     catalogue: &Catalogue,
@@ -81,7 +81,7 @@ pub(crate) fn unread(
             ValueOrigin::File | ValueOrigin::Environment => {
                 if let Some(near) = near {
                     let message = format!("no placeholder reads `values.{}`", value.name);
-                    // It is written for one that nobody gives.
+                    // It is probably a misspelling of a value that is not given.
                     let slip = is_slip(&value.name, near) && !given.iter().any(|other| *other.name == *near);
                     let remark = match slip {
                         true => Diagnostic::error("unread-value", message),
@@ -100,7 +100,7 @@ pub(crate) fn unread(
     remarks
 }
 
-/// The names of the values that placeholders read; none where one reads all of them.
+/// The names of the values that placeholders read; `None` if a placeholder reads all of them.
 pub(crate) fn names(deployment: &Deployment, catalogue: &Catalogue) -> Option<BTreeSet<Arc<str>>> {
     let mut read = BTreeSet::new();
     let mut all = false;
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(like(Some(&number), &json!("three")), Err("a number"));
         assert_eq!(like(Some(&truth), &json!("true")), Ok(Some(json!(true))));
         assert_eq!(like(Some(&truth), &json!("1")), Err("a boolean"));
-        // A version or a commit is no number, whatever it looks like.
+        // A version or a commit hash is not a number, even if it looks like one.
         assert_eq!(like(Some(&text), &json!("1.10")), Ok(None));
         assert_eq!(like(None, &json!("0123456")), Ok(None));
     }

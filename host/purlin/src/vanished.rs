@@ -1,6 +1,6 @@
-//! Documents that vanished: what an earlier deployment was made from, held against the documents of
-//! now (SPEC §2). Deleting what a file declared because the file was emptied, or was not named this
-//! time, is a mistake more often than a decision, so it has to be accepted.
+//! Vanished documents: compares the documents of an earlier deployment with the current ones (SPEC
+//! §2). Deleting the resources of a file because the file was emptied, or was not named this time,
+//! is more often a mistake than a decision, so the user must accept it.
 
 mod faults;
 
@@ -15,35 +15,35 @@ use crate::Documents;
 use crate::archive::Archive;
 use crate::files::shown;
 
-/// Larger files are not read to see what they hold: no document is.
+/// Larger files are not checked for documents, since no document is that large.
 const LARGEST: u64 = 10 << 20;
 
-/// A file that an earlier deployment was made from, and that has lost a document since.
+/// A file of an earlier deployment that has lost a document since.
 pub(crate) struct Lost {
-    /// What it was called then.
+    /// Its name at that time.
     pub(crate) then: Arc<str>,
-    /// As people call it here and now.
+    /// Its name for messages.
     pub(crate) name: Arc<str>,
-    /// What it held then.
+    /// The documents that it contained.
     pub(crate) held: Vec<Held>,
-    /// What became of it.
+    /// What happened to it.
     pub(crate) fate: Fate,
-    /// Whether the user said that this is right.
+    /// Whether the user accepted this.
     pub(crate) accepted: bool,
 }
 
-/// What became of a file.
+/// What happened to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It was read, and holds documents.
+    /// It was read, and contains documents.
     Changed,
-    /// It is gone from a folder that was walked.
+    /// It is gone from a folder that was searched.
     Removed,
-    /// A Deployment that was read named it, and does not any more.
+    /// A Deployment that was read named it earlier, but no longer does.
     NoLongerNamed,
-    /// It is still there, and holds no document; with what it is.
+    /// It still exists but contains no documents; with a description of its content.
     Empty(&'static str),
-    /// It was not read; whether it is there at all.
+    /// It was not read.
     Unread { exists: bool },
 }
 
@@ -58,11 +58,11 @@ impl Fate {
     }
 }
 
-/// The texts of an earlier deployment beside the documents of now.
+/// The texts of an earlier deployment, compared with the current documents.
 pub(crate) struct Comparison<'a> {
     documents: &'a Documents,
     then: Vec<(SourceText, Option<Arc<str>>)>,
-    /// The workspace's folder of then.
+    /// The workspace's folder at that time.
     folder: Option<PathBuf>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Comparison<'a> {
         Self { documents, then: archive.into_texts(), folder }
     }
 
-    /// The files that lost a document which is nowhere else now.
+    /// The files that lost a document that is not in another file now.
     pub(crate) fn lost(&self) -> Vec<Lost> {
         let mut now: Vec<(Option<&str>, &SourceText)> = self
             .documents
@@ -82,7 +82,7 @@ impl<'a> Comparison<'a> {
             .map(|source| (self.documents.files.path(&source.name).map(|path| &**path), source))
             .collect();
         let mut changed: Vec<&(SourceText, Option<Arc<str>>)> = self.then.iter().collect();
-        // A text that is the same holds the same, wherever it lies now.
+        // An unchanged text contains the same documents, wherever it is now.
         let mut same: HashMap<&str, usize> = HashMap::new();
         now.iter().for_each(|(_, source)| *same.entry(&*source.text).or_default() += 1);
         let mut kept: HashMap<&str, usize> = HashMap::new();
@@ -106,7 +106,7 @@ impl<'a> Comparison<'a> {
         }
         let mut now: Vec<(Option<&str>, &str, Vec<Held>)> =
             now.into_iter().map(|(path, source)| (path, &*source.name, held(&source.text))).collect();
-        // A document that is still in its file is not the one that another file has lost.
+        // A document that is still in its own file does not replace one that another file lost.
         let mut missing: Vec<(usize, Vec<Held>, Vec<Held>)> = Vec::new();
         for (index, (source, path)) in changed.iter().enumerate() {
             let all = held(&source.text);
@@ -133,7 +133,7 @@ impl<'a> Comparison<'a> {
         .collect()
     }
 
-    /// What became of a file that the earlier deployment was made from, by its name of then.
+    /// What happened to a file of the earlier deployment, by its name at that time.
     pub(crate) fn fate_of(&self, name: &str) -> Option<(Arc<str>, Fate)> {
         let (source, path) = self.then.iter().find(|(source, _)| *source.name == *name)?;
         let path = self.absolute(source, path.as_deref());
@@ -155,8 +155,9 @@ impl<'a> Comparison<'a> {
         path.filter(|_| self.documents.files.are_here()).map_or_else(|| source.name.clone(), shown)
     }
 
-    /// Where a file lay. Paths count from the workspace's folder, which may lie elsewhere on another
-    /// machine; but where one workspace lies within another, each has files that the other has not.
+    /// The path of a file. Paths are relative to the workspace's folder, which may be elsewhere on
+    /// another machine; but if one workspace is inside another, each has files that the other does
+    /// not have.
     fn absolute(&self, source: &SourceText, path: Option<&str>) -> Option<PathBuf> {
         if &*source.name == "-" || !self.documents.files.are_here() {
             return None;
@@ -174,7 +175,7 @@ impl<'a> Comparison<'a> {
             return if held(&read.text).is_empty() { Fate::Empty(kind(&read.text)) } else { Fate::Changed };
         }
         let Some(path) = path else {
-            // Texts that are no files are the caller's to give or to leave out; an empty one was given.
+            // The caller decides whether to give texts that are not files; an empty one was given.
             return match files.have_text() {
                 true if &*source.name == "-" => Fate::Empty("it is empty"),
                 true => Fate::Removed,
@@ -198,7 +199,7 @@ impl<'a> Comparison<'a> {
             }
             _ => match purlin_files::read_text(path, LARGEST) {
                 Ok(text) if held(&text).is_empty() => Fate::Empty(kind(&text)),
-                // That is a change of the Deployment itself.
+                // That is a change to the Deployment itself.
                 Ok(_) if self.was_referred_to(source) => Fate::NoLongerNamed,
                 Ok(_) => Fate::Unread { exists: true },
                 Err(_) => Fate::Empty("it cannot be read"),
@@ -206,7 +207,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Whether it was read because a Deployment named it that is still there.
+    /// Whether it was read because a Deployment that still exists named it.
     fn was_referred_to(&self, source: &SourceText) -> bool {
         let names = |other: &SourceText| other.scores.iter().any(|(_, name)| *name == source.name);
         self.then.iter().filter(|(other, _)| names(other)).any(|(by, path)| {
@@ -215,7 +216,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// The text that was read in the place of one of then.
+    /// The current text of an earlier one.
     fn read(&self, source: &SourceText, path: Option<&Path>) -> Option<&SourceText> {
         let files = &self.documents.files;
         self.documents.loaded.sources().iter().find(|other| match path {
@@ -225,13 +226,13 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Takes a document out of a list; whether it was there.
+/// Removes a document from a list. Returns whether it was there.
 fn take(documents: &mut Vec<Held>, document: &Held) -> bool {
     let at = documents.iter().position(|other| other == document);
     at.map(|at| documents.swap_remove(at)).is_some()
 }
 
-/// What a text without a document is.
+/// The description of a text without documents.
 fn kind(text: &str) -> &'static str {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
@@ -246,7 +247,7 @@ fn kind(text: &str) -> &'static str {
     }
 }
 
-/// What is wrong with a folder between one that was walked and a file that lay in it.
+/// The fault of a folder between a searched folder and a file that was in it.
 fn broken_way(folder: &Path, file: &Path) -> Option<&'static str> {
     let between = file.ancestors().skip(1).take_while(|path| *path != folder);
     for path in between {

@@ -1,4 +1,4 @@
-//! Waiting for others: for as long as that may take, with a word on whom, and no longer.
+//! Waits for other deployments up to a time limit, and reports who they are.
 
 use std::time::Duration;
 
@@ -8,14 +8,15 @@ use tokio::time::{Instant, sleep};
 
 use crate::{Error, Purlin};
 
-/// How often to look whether somebody else is done.
+/// The interval between attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Purlin {
-    /// Tries to take something until nobody else has it, and says whom that waits for; `told` is what that one does.
+    /// Tries to take something until it is free, and reports the holder that it waits for. `told`
+    /// describes what the holder does.
     ///
     /// # Errors
-    /// [`Error::State`] with who still has it after that time or when the run is cancelled.
+    /// [`Error::State`] with the holder, after the time limit or if the run is cancelled.
     pub(crate) async fn patiently<T, F: Future<Output = Result<T, StateError>>>(
         &self,
         most: Duration,

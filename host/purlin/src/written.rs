@@ -1,4 +1,4 @@
-//! Where values were written, for faults that the engine finds.
+//! Looks up where values were written, for faults that the engine finds.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,18 +7,18 @@ use purlin_documents::SourceMap;
 use purlin_engine::Places;
 use purlin_model::{Location, Spot, Within};
 
-/// Of more faults than these, the others are told at the place of the whole: each takes another
-/// look at a text.
+/// The maximum number of lookups, since each one parses a text again. Further faults get the
+/// location of the whole document.
 const MOST_LOOKS: usize = 500;
 
-/// The texts of documents. A place is looked for once.
+/// The texts of documents. Each location is looked up once.
 #[derive(Debug)]
 pub(crate) struct Written {
     sources: SourceMap,
     found: Mutex<HashMap<Asked, Option<Spot>>>,
 }
 
-/// Kind and place of the whole, pointer, and whether a name is meant.
+/// The kind and location of the document, the pointer, and whether the name is meant.
 type Asked = (u8, Location, String, bool);
 
 impl Written {

@@ -1,4 +1,4 @@
-//! What is recorded about an environment holds for programs that embed Purlin, too.
+//! The checks of the recorded context also apply to programs that embed Purlin.
 #![allow(clippy::expect_used)]
 
 use futures::StreamExt as _;
@@ -50,7 +50,7 @@ async fn another_type_has_to_be_meant() {
     let last = purlin.last_deployed(&first.environment()).await.expect("read").expect("deployed");
     assert_eq!(&*last.context().expect("a context").env.kind, "production");
     assert_eq!(&*last.sources().expect("texts").first().expect("one").name, "shop.yaml");
-    // The values of then come with the documents of then.
+    // The archived values come with the archived documents.
     let then = last.documents("again").expect("documents");
     assert_eq!(then.deployment().values.get("host"), first.deployment().values.get("host"));
 

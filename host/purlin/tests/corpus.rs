@@ -1,5 +1,5 @@
-//! The documented graph patterns of real definitions, written by others, give the graphs that
-//! their documentation describes.
+//! The documented graph patterns of third-party definitions result in the graphs that their
+//! documentation describes.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ fn pattern(name: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// The edges of the graph, each as `from -> to`, without the class where it is `default`.
+/// The edges of the graph, each as `from -> to`, without the class `default`.
 async fn edges(documents: &Documents) -> BTreeSet<String> {
     let state = tempfile::tempdir().expect("a folder");
     let purlin = Purlin::builder().state_folder(state.path().join("state")).build();
@@ -51,7 +51,8 @@ async fn a_class_is_propagated() {
     let Some(folder) = pattern("propagate-class") else { return };
     for class in ["one", "two"] {
         let change = |text: String| text.replace("    class: one", &format!("    class: {class}"));
-        // Only the Score file asks for a class at that depth; definitions begin theirs with a dash.
+        // Only the Score file has a class at that indentation; in definitions it begins with a
+        // dash.
         let documents = documents(&folder, "example-propagate-class", change);
         assert_eq!(
             edges(&documents).await,

@@ -1,4 +1,4 @@
-//! The example service, asked as its callers ask it.
+//! Tests the example service over HTTP.
 #![allow(clippy::expect_used, clippy::panic)]
 
 #[path = "../examples/embed/service.rs"]
@@ -31,7 +31,7 @@ resources:
   greeting: {type: greeting}
 ";
 
-/// Sends a request the plain way; gives status and body.
+/// Sends a plain request. Returns the status and the body.
 fn post(address: SocketAddr, path: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).expect("connect");
     write!(stream, "POST {path} HTTP/1.0\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len())
@@ -77,7 +77,7 @@ async fn a_service_plans_and_applies() {
     assert!(wrong.contains("Nothing"), "{wrong}");
 }
 
-/// Deploys twice with one id, in another state, and gives what is said of the second time.
+/// Deploys twice with the same id, in another state. Returns the error of the second deployment.
 async fn taken(state: &std::path::Path) -> purlin_host::Error {
     use futures::StreamExt as _;
     use purlin_host::documents::{Input, load};

@@ -1,4 +1,4 @@
-//! Keeping an environment for days, with a clock of the test's own.
+//! Reconciles an environment for days, with a simulated clock.
 #![allow(clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -102,14 +102,14 @@ async fn a_day_changes_nothing_and_grows_nothing() {
         (passes, calls) = (passes + 1, calls + pass.summary.calls);
         now = pass.next;
     }
-    // A missing target is looked for each minute.
+    // A missing target is looked for every minute.
     assert!((1_300..=1_800).contains(&passes), "{passes}");
     assert_eq!(calls, 0, "nothing was done");
     let after = kept.store.load(&environment).await.expect("a snapshot");
     assert_eq!(after, before, "neither records nor obstacles changed, nor since when they are there");
     assert_eq!(kept.store.history(&environment).await.expect("a history"), history);
 
-    // The target comes: it is made at once, and all is well.
+    // Once the target exists, it is created at once, and everything is settled.
     kept.keeper.documents_changed();
     let vpc = FOLDER.split("---").next().expect("a manifest").replace("net", "nowhere");
     let documents = kept.documents(&[PLATFORM, FOLDER, &vpc], "second");
@@ -121,7 +121,7 @@ async fn a_day_changes_nothing_and_grows_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_is_left_alone_until_its_time_and_the_rest_goes_on() {
     let mut kept = Kept::new();
-    // Its driver never gives what the type promises.
+    // Its driver never returns the outputs that the type requires.
     let failing = "
 apiVersion: purlin.dev/v1
 kind: ResourceType
@@ -136,7 +136,7 @@ spec:
     let now = kept.now.load(Ordering::Relaxed);
     assert!((now + 1_000..=now + 2_000).contains(&first.next), "{} after {now}", first.next);
 
-    // Before its time it is not touched, and who needs it says why.
+    // Before its time it is left alone, and its dependents report why they wait.
     kept.now.store(first.next - 1, Ordering::Relaxed);
     let early = kept.pass(&documents).await;
     assert!(early.summary.failed.is_empty(), "{:?}", early.summary);

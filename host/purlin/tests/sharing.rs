@@ -1,5 +1,6 @@
-//! Random lives of deployments that share installations: nothing that somebody uses is ever deleted, and nothing that
-//! nobody uses is left (SPEC §6), in whatever order things are made, removed, handed over and cut off.
+//! Random sequences of deployments that share installations: a used installation is never deleted,
+//! and an unused one is never left over (SPEC §6), in whatever order resources are created,
+//! removed, handed over and interrupted.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "../../engine/tests/simulator/rng.rs"]
@@ -70,7 +71,7 @@ spec:
   outputs: [{name: url, type: string}]
 ";
 
-/// What a deployment may ask for.
+/// The requirements that a deployment may have.
 const WISHES: [&str; 9] = [
     "{name: db, bundle: {reference: acme/db:v1.0.0, version: 1.x}}",
     "{name: db, bundle: acme/db:v1.0.0}",
@@ -95,7 +96,7 @@ enum Command {
 #[derive(Clone, Debug)]
 struct Deed {
     command: Command,
-    /// After so many events the process is gone.
+    /// The process is killed after this number of events.
     killed_after: Option<usize>,
     /// What another process does between the plan and the run.
     meanwhile: Option<Command>,
@@ -189,7 +190,7 @@ impl World {
         Ok(documents)
     }
 
-    /// Carries out a command as a process does, which may be gone after some events.
+    /// Executes a command like a process, which may be killed after some events.
     async fn run(&mut self, deed: &Deed) -> Result<bool, Error> {
         let (app, wishes, hand_over) = match &deed.command {
             Command::Up { app, wishes, hand_over } => (*app, Some(wishes.clone()), *hand_over),
@@ -215,7 +216,7 @@ impl World {
         if let Some(command) = meanwhile {
             let mut other = self.another();
             let deed = Deed { command, killed_after: None, meanwhile: None };
-            // What is wrong with it is looked at where it stands alone.
+            // Its errors are checked where it runs alone.
             drop(Box::pin(other.run(&deed)).await);
         }
         let mut run = session.deploy(plan, documents.as_ref(), CancelToken::default()).await?;
@@ -258,7 +259,7 @@ impl World {
         })
     }
 
-    /// Shares the first installation in another group, or with nobody.
+    /// Shares the first installation with another group, or stops sharing it.
     async fn share(&mut self, group: Option<&str>) -> Result<(), Error> {
         let all = self.purlin.installations().await?;
         let Some(first) = all.first() else { return Ok(()) };
@@ -275,7 +276,7 @@ impl World {
         all
     }
 
-    /// What is wrong with what is recorded, if anything.
+    /// The inconsistency in the records, if there is one.
     async fn wrong(&self) -> Option<String> {
         let all = self.snapshots().await;
         let mut listed = Vec::new();
@@ -310,12 +311,12 @@ impl World {
         None
     }
 
-    /// What was handed over and nobody uses.
+    /// Resources that were handed over and have no users.
     async fn left(&self) -> Vec<Urn> {
         let all = self.snapshots().await;
         let records: Vec<&Record> =
             all.iter().flat_map(|snapshot| &snapshot.records).map(|record| &**record).collect();
-        // What an open call may have made uses it, too.
+        // A resource that a pending call may have created is a user too.
         let open =
             all.iter().flat_map(|snapshot| &snapshot.pending).filter_map(|intent| match &intent.operation {
                 Operation::Create(record) | Operation::Update(record) => Some(&**record),
@@ -366,7 +367,7 @@ async fn plan(
     }
 }
 
-/// The refusals that are right.
+/// Whether an error is one of the expected rejections.
 fn is_refusal(error: &Error) -> bool {
     const RIGHT: [&str; 5] = ["in-use", "breaks-user", "gone", "deployed-meanwhile", "asked-twice"];
     match error {
@@ -409,7 +410,7 @@ fn deed(rng: &mut Rng) -> Deed {
     }
 }
 
-/// What went wrong in a life.
+/// The failure of a sequence.
 struct Broken(String);
 
 impl fmt::Display for Broken {
@@ -420,7 +421,7 @@ impl fmt::Display for Broken {
 
 async fn live(seed: u64) -> Result<(), Broken> {
     let mut rng = Rng::mixed(seed, 15);
-    // The state on the disk has an index beside it, and takes longer.
+    // The state on disk also has an index, and takes longer.
     let mut world = World::new(seed.is_multiple_of(4), Duration::ZERO);
     let tell = std::env::var_os("PURLIN_TELL").is_some();
     for step in 0..14 {
@@ -448,7 +449,7 @@ async fn live(seed: u64) -> Result<(), Broken> {
             return Err(at(wrong));
         }
     }
-    // In the end everybody goes, whatever was cut off.
+    // Finally, everything is destroyed, whatever was interrupted.
     for round in 0..3 {
         for app in 0..APPS.len() {
             let command = Command::Destroy { app, hand_over: true };
@@ -491,7 +492,7 @@ async fn nothing_used_is_deleted_and_nothing_unused_is_left() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// What is installed of a bundle in a namespace, by those who deployed it.
+/// The number of installations of a bundle in a namespace, created by their own deployments.
 async fn installed(world: &World, bundle: &str, namespace: &str) -> usize {
     let all = world.purlin.installations().await.expect("installations");
     let of = |one: &&purlin_host::InstallationState| {
@@ -501,12 +502,14 @@ async fn installed(world: &World, bundle: &str, namespace: &str) -> usize {
     all.iter().filter(of).count()
 }
 
-/// All deploy for the first time at once. Whoever is refused comes again, and so does whoever is killed.
+/// All environments deploy for the first time at once. A deployment that is rejected or killed is
+/// repeated.
 async fn begin_together(seed: u64) -> Result<(), Broken> {
     let mut rng = Rng::mixed(seed, 16);
     let patience = if rng.chance(50) { Duration::from_mins(10) } else { Duration::ZERO };
     let world = World::new(seed.is_multiple_of(3), patience);
-    // Stores of one process do not make the folder at the same time; processes do in the tests of the program.
+    // Stores of one process do not create the folder concurrently; the program's tests cover
+    // processes.
     world.store.seal(b"").await.expect("sealed");
     let (wish, bundle) = *rng.pick(&[(0, "acme/db"), (5, "acme/disk"), (7, "acme/db")]);
     let mut killed = 0;
@@ -539,7 +542,7 @@ async fn begin_together(seed: u64) -> Result<(), Broken> {
     }
     for namespace in ["dev", "qa", ""] {
         let made = installed(&world, bundle, namespace).await;
-        // What somebody had begun who was killed stays his.
+        // A killed process keeps the installation that it had begun.
         let most = if namespace == "dev" { 1 + killed } else { 1 };
         if made > most {
             return Err(at(format!("{made} of {bundle} are in the namespace `{namespace}`")));

@@ -1,4 +1,4 @@
-//! A small service that plans and applies with Purlin inside.
+//! A small service that embeds Purlin to plan and apply.
 //!
 //! ```text
 //! cargo run -p purlin-host --example embed -- 127.0.0.1:8080 ./state
@@ -12,8 +12,8 @@ use std::net::SocketAddr;
 
 use purlin_host::sandbox::{Worker, serve_worker};
 
-/// The argument with which the service starts itself to read and compile somebody's component, in a
-/// process that cannot harm this one.
+/// The argument with which the service starts itself as a worker that reads and compiles untrusted
+/// components, in a process that cannot harm this one.
 const WORKER: &str = "compile-component";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,5 @@
-//! The service: documents in the body of a request, a plan or a stream of events in the answer.
+//! The service: takes documents in the body of a request, and responds with a plan or a stream of
+//! events.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +22,8 @@ struct Service {
     purlin: Purlin,
 }
 
-/// Routes of the service. The state lies in `state`; components are read and compiled by `compiler`.
+/// The routes of the service. The state is in the folder `state`; `compiler` reads and compiles
+/// components.
 pub(crate) fn router(state: PathBuf, compiler: impl Compiler + 'static) -> Router {
     let service =
         Service { purlin: Purlin::builder().state_folder(state).compiler(Arc::new(compiler)).build() };
@@ -34,8 +36,8 @@ struct Place {
     env: Option<String>,
 }
 
-/// What is wrong, as the caller is told: 422 with every fault in the documents, 409 while somebody
-/// else deploys, 500 else.
+/// The error response: 422 with every fault in the documents, 409 during another deployment, and
+/// 500 otherwise.
 struct Refusal(Error, SourceMap);
 
 impl IntoResponse for Refusal {
@@ -98,7 +100,7 @@ async fn plan(
     Ok(Json(json!({"steps": steps, "summary": plan.summary()})))
 }
 
-/// Streams one event a line. A caller that goes away does not stop a deployment that has begun.
+/// Streams one event per line. A caller that disconnects does not stop a running deployment.
 async fn apply(
     State(service): State<Arc<Service>>,
     Query(place): Query<Place>,

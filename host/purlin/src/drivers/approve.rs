@@ -1,4 +1,4 @@
-//! Approving drivers as they are now: the next lock, and what changes with it.
+//! Approves drivers in their current form: computes the next lock and its changes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,46 +11,47 @@ use purlin_model::{Diagnostic, DriverSource, Lock, Pin};
 use super::{Registry, canonical, pinned};
 use crate::{Error, Purlin};
 
-/// What the lock would be if the drivers were approved as they are.
+/// The lock that approves the drivers in their current form.
 #[derive(Clone, Debug)]
 pub struct Approval {
-    /// The lock's file.
+    /// The path of the lock.
     pub path: PathBuf,
-    /// What it is to say.
+    /// Its new content.
     pub text: String,
     /// Whether there is a lock now.
     pub exists: bool,
-    /// What changes with it, by driver and version.
+    /// The changes, by driver and version.
     pub changes: Vec<ApprovalChange>,
 }
 
-/// What changes about one version of a driver.
+/// The changes of one version of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalChange {
-    /// Name of the driver.
+    /// The name of the driver.
     pub driver: String,
-    /// The version, as it is now where it still is.
+    /// The version, in its new form if it still exists.
     pub version: String,
-    /// What is approved so far and is no more.
+    /// Approved properties that no longer apply.
     pub removed: Vec<String>,
-    /// What is not approved yet.
+    /// Properties that are not approved yet.
     pub added: Vec<String>,
 }
 
 impl Approval {
-    /// Whether everything about these drivers is approved. What is approved and no more in use does
-    /// not stand in the way.
+    /// Whether everything about these drivers is approved. Approvals that are no longer used do not
+    /// matter.
     pub fn is_approved(&self) -> bool {
         self.changes.iter().all(|change| change.added.is_empty())
     }
 }
 
 impl Purlin {
-    /// What approving drivers as they are would change: those named, else all that did not come
-    /// with Purlin. Each is asked what it is, in an instance that reaches nothing. Writes nothing.
+    /// Computes the approval of drivers in their current form: the named ones, or else all
+    /// third-party drivers. Each driver is asked for its manifest, in an instance without any
+    /// access. Writes nothing.
     ///
     /// # Errors
-    /// When one of them is not there, is no driver, or the present lock has a fault.
+    /// If one of the drivers does not exist or is not a driver, or if the current lock has a fault.
     pub async fn approval(&self, names: &[String]) -> Result<Approval, Error> {
         let workspace = self.workspace();
         let present = workspace.lock.clone();
@@ -101,7 +102,7 @@ impl Registry {
         }
     }
 
-    /// What a driver is now, each version of it.
+    /// The current form of a driver, for each of its versions.
     async fn pins(&self, name: &str) -> Result<Vec<Pin>, Error> {
         let config = self.configured.get(name);
         if let Some(DriverSource::Oci(reference)) = config.and_then(|config| config.source.as_ref()) {
@@ -131,13 +132,13 @@ impl Registry {
             });
         }
         pins.sort_by(|a, b| (&a.version, &a.digest).cmp(&(&b.version, &b.digest)));
-        // The same component under two names is one.
+        // The same component under two names counts once.
         pins.dedup_by(|a, b| a.digest == b.digest);
         Ok(pins)
     }
 }
 
-/// A lock as a file, in an order that depends on nothing but what it says.
+/// The content of a lock file, in an order that depends only on the lock.
 fn text(lock: &Lock) -> String {
     let mut out = String::from(
         "# Written by `purlin driver approve`: the drivers of others as they were when somebody approved\n\
@@ -169,7 +170,7 @@ fn list(out: &mut String, field: &str, lines: &BTreeSet<String>) {
     }
 }
 
-/// Text from anywhere as a YAML string on one line, in ASCII.
+/// Arbitrary text as a YAML string on one line, in ASCII.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -184,7 +185,7 @@ pub(super) fn quoted(text: &str) -> String {
     out + "\""
 }
 
-/// What a version is, a line each.
+/// The properties of a version, one line each.
 fn lines(pin: &Pin) -> Vec<String> {
     let mut lines = vec![format!("version {}", pin.version), format!("digest {}", pin.digest)];
     lines.extend(pin.name.iter().map(|name| format!("name {name}")));
@@ -194,8 +195,8 @@ fn lines(pin: &Pin) -> Vec<String> {
     lines
 }
 
-/// What differs between two locks. A version is held against what it most likely was before: the
-/// same component, else the same version, else the only one there was.
+/// The differences between two locks. A version is compared with its most likely predecessor: the
+/// same component, or else the same version, or else the only one.
 fn changes(before: &Lock, after: &Lock) -> Vec<ApprovalChange> {
     let mut changes = Vec::new();
     let names: BTreeSet<&Arc<str>> = before.drivers.keys().chain(after.drivers.keys()).collect();
@@ -303,11 +304,11 @@ mod tests {
             [change("1.1.0", &["version 1.0.0", &one], &["version 1.1.0", &two, "grant env B"])]
         );
         assert_eq!(of(&old, &[pin("1.0.0", 1, &[])]), [change("1.0.0", &["grant env A"], &[])]);
-        // One more version beside the old one is new as a whole.
+        // A version in addition to the old one is entirely new.
         let both = of(&old, &[old[0].clone(), pin("2.0.0", 2, &[])]);
         assert_eq!(both.len(), 1);
         assert_eq!((both[0].version.as_str(), both[0].removed.len(), both[0].added.len()), ("2.0.0", 0, 6));
-        // What is gone is said, and needs nobody's approval.
+        // A removed version is reported, and needs no approval.
         let gone = changes(&lock(&[("a/b", &old)]), &lock(&[]));
         assert!(gone[0].added.is_empty() && gone[0].removed.len() == 7, "{gone:?}");
     }

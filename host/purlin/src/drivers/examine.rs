@@ -1,7 +1,7 @@
-//! Holding a driver to the contract, with what the workspace grants it.
+//! Tests a driver against the contract, with the grants that it has in the workspace.
 //!
-//! The lock does not stand in the way: it is about what deployments use, and whoever examines a
-//! component names it, as its author does after each build.
+//! The lock does not apply: it restricts the drivers that deployments use, while the user names the
+//! component to test, for example its author after each build.
 
 use std::path::{Path, PathBuf};
 
@@ -13,17 +13,17 @@ use super::missing::phrase;
 use super::{Registry, canonical};
 use crate::{Error, Purlin};
 
-/// Which component is examined.
+/// The component to test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Examined {
-    /// The one in a file.
+    /// The component in a file.
     File(PathBuf),
     /// A driver of the workspace, or a built-in one.
     Name(String),
 }
 
 impl Registry {
-    /// What the workspace says of a component, by its file.
+    /// The workspace's configuration of a component, by its file.
     fn configured_file(&self, file: &Path) -> Option<(&str, &DriverConfig)> {
         let file = std::fs::canonicalize(file).ok()?;
         self.configured.iter().find_map(|(name, config)| {
@@ -35,10 +35,10 @@ impl Registry {
 }
 
 impl Purlin {
-    /// The file of the one component that is meant; none for a built-in one.
+    /// The file of the named component; `None` for a built-in one.
     ///
     /// # Errors
-    /// When there is no such driver, or several components of it.
+    /// If there is no such driver, or it has several components.
     pub async fn examined_file(&self, examined: &Examined) -> Result<Option<PathBuf>, Error> {
         match examined {
             Examined::File(file) => Ok(Some(file.clone())),
@@ -64,13 +64,14 @@ impl Purlin {
         }
     }
 
-    /// Holds a driver to the contract, with the grants and limits that the workspace has for it:
-    /// by its name, or by its file. What it makes is really made, and deleted again.
+    /// Tests a driver, by name or by file, against the contract, with the grants and limits that
+    /// the workspace has for it. Resources are really created, and deleted again.
     ///
-    /// A request of `stop` ends it early; what was made is deleted then too.
+    /// `stop` ends the test early; created resources are deleted then too.
     ///
     /// # Errors
-    /// When it is no driver, the cases do not fit it, or there are none and none can be made.
+    /// If it is not a driver, if the cases do not fit it, or if there are no cases and none can be
+    /// generated.
     pub async fn examine(
         &self,
         examined: &Examined,

@@ -1,4 +1,4 @@
-//! Looking at a driver before it is used: what its bytes say, and what it says of itself.
+//! Inspects a driver before it is used: the content of its component, and its own manifest.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -11,38 +11,39 @@ use super::missing::{not_theirs, phrase};
 use super::{Registry, canonical, claim, wishes};
 use crate::{Error, Granted, Purlin};
 
-/// What is known of a component without trusting it.
+/// Everything known about a component without trusting it.
 #[derive(Clone, Debug)]
 pub struct Inspection {
-    /// The name that it has in the workspace; none for a file that nobody named there.
+    /// Its name in the workspace; `None` for a file that the workspace does not name.
     pub name: Option<String>,
-    /// Its file; none for one that came with Purlin.
+    /// Its file; `None` for a built-in driver.
     pub file: Option<PathBuf>,
-    /// What its bytes say.
+    /// The interfaces in the component.
     pub interfaces: Interfaces,
-    /// What it says of itself, or why it did not; none where it was not asked.
+    /// Its manifest, or why it returned none; `None` if it was not asked.
     pub said: Option<Result<Manifest, String>>,
-    /// Why it cannot be a driver, as far as its bytes say.
+    /// Why it cannot be a driver, judging by the component alone.
     pub unfit: Option<String>,
     grants: Grants,
 }
 
 impl Inspection {
-    /// Whether the workspace grants what it asks for.
+    /// Whether the workspace grants a request.
     pub fn granted(&self, wish: &Wish) -> Granted {
         wishes::granted(wish, &self.grants)
     }
 
-    /// Why a workspace may not have it under this name: it bears the name of a driver that comes with
-    /// Purlin, and is another one. A component that was not asked bears no name of its own.
+    /// Why the workspace may not use the driver under this name: it has the name of a built-in
+    /// driver but is a different one. A component that was not asked for its manifest has no name
+    /// of its own.
     pub fn not_under(&self, name: &str) -> Option<String> {
         let manifest = self.said.as_ref()?.as_ref().ok()?;
         let claimed = claim(name, manifest, &self.interfaces.digest)?;
         Some(not_theirs(self.file.as_deref()?, &claimed))
     }
 
-    /// Lines for `purlin.yaml` that would grant what it asks for; none where it asks for nothing that
-    /// is not granted.
+    /// Lines for `purlin.yaml` that grant the driver's requests; `None` if all its requests are
+    /// granted.
     pub fn block(&self) -> Option<String> {
         let manifest = self.said.as_ref()?.as_ref().ok()?;
         if manifest.wishes.iter().all(|wish| self.granted(wish) == Granted::Yes) {
@@ -77,7 +78,7 @@ impl Inspection {
     }
 }
 
-/// A component to look at.
+/// A component to inspect.
 struct Given<'a> {
     name: Option<&'a str>,
     file: Option<PathBuf>,
@@ -87,7 +88,7 @@ struct Given<'a> {
 }
 
 impl Registry {
-    /// Looks at every component of a driver that can be used.
+    /// Inspects every component of an available driver.
     pub(super) async fn inspect(&self, name: &str, ask: bool) -> Result<Vec<Inspection>, Error> {
         let config = self.configured.get(canonical(name));
         let components = self
@@ -111,26 +112,26 @@ impl Registry {
 }
 
 impl Purlin {
-    /// Whether a driver of this name is built in, or named by the workspace.
+    /// Whether a driver with this name is built in or named by the workspace.
     pub fn knows_driver(&self, name: &str) -> bool {
         let name = canonical(name);
         super::built_in(name).is_some()
             || self.workspace().drivers.keys().any(|known| canonical(known) == name)
     }
 
-    /// Looks at every component of a driver that is built in or named by the workspace. With `ask`
-    /// each is asked what it is, in an instance that reaches nothing.
+    /// Inspects every component of a driver that is built in or named by the workspace. With `ask`,
+    /// each is asked for its manifest, in an instance without any access.
     ///
     /// # Errors
-    /// When there is no such driver, or it is no WebAssembly component.
+    /// If there is no such driver, or it is not a WebAssembly component.
     pub async fn inspect(&self, name: &str, ask: bool) -> Result<Vec<Inspection>, Error> {
         self.registry()?.inspect(name, ask).await
     }
 
-    /// Looks at the component in a file.
+    /// Inspects the component in a file.
     ///
     /// # Errors
-    /// When it cannot be read, or is no WebAssembly component.
+    /// If it cannot be read, or is not a WebAssembly component.
     pub async fn inspect_file(&self, file: &Path, ask: bool) -> Result<Inspection, Error> {
         let read = read_component(file.to_owned()).await;
         let bytes =

@@ -1,5 +1,6 @@
-//! What no driver may write to: the operator's own files. Whoever writes `purlin.yaml` decides which
-//! programs Purlin runs and what drivers may do, and whoever writes the state what Purlin deletes.
+//! The operator's files, which no driver may write to: a driver that could write `purlin.yaml`
+//! would decide which programs Purlin runs and what drivers may do, and one that could write the
+//! state would decide what Purlin deletes.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +8,18 @@ use purlin_documents::{LOCK_FILE, WORKSPACE_FILE};
 use purlin_files::{real, walk};
 use purlin_model::{DirGrant, DriverSource, Grants, KeySource, SecretStoreKind, Workspace};
 
-/// Something of the operator's, and what people call it.
+/// A file or folder of the operator, with its name for messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     path: PathBuf,
     name: &'static str,
-    /// Whether what lies in it belongs to it.
+    /// Whether its content belongs to it.
     whole: bool,
 }
 
 impl Kept {
-    /// What a workspace has and names, with its state, its cache and its key where they lie in files.
+    /// The files and folders that a workspace uses and names, with its state, its cache, and its
+    /// key if that is in a file.
     pub(crate) fn all(workspace: &Workspace, state: &Path, cache: &Path, key: Option<&Path>) -> Vec<Self> {
         let of = |path: &Path, name| Self { path: real(path), name, whole: true };
         let at = |path: &Path| workspace.folder.join(path);
@@ -28,7 +30,7 @@ impl Kept {
             of(cache, "the compiled drivers"),
         ];
         all.extend(key.map(|key| of(key, "the key of the state")));
-        // Programs that are there, and what they are given.
+        // Existing programs, and the files among their arguments.
         let words = |words: &mut dyn Iterator<Item = &String>| -> Vec<Self> {
             let files = words.map(|word| at(word.as_ref())).filter(|path| path.is_file());
             files.map(|path| of(&path, "a command that Purlin runs")).collect()
@@ -56,7 +58,8 @@ impl Kept {
         all
     }
 
-    /// What of all this a driver could write to with a grant, whose folder is relative to this one.
+    /// The name of the first file or folder that a driver could write to with a grant. The folder
+    /// of the grant is relative to `folder`.
     pub(super) fn within<'a>(all: &'a [Self], grant: &DirGrant, folder: &Path) -> Option<&'a str> {
         if !grant.writable {
             return None;
@@ -68,8 +71,8 @@ impl Kept {
     }
 }
 
-/// The link on the way to a granted folder that some driver may have made: it lies in a folder that one
-/// may write to.
+/// A link in the path of a granted folder that another driver may have created, because it is in a
+/// folder that this driver can write to.
 pub(super) fn link_of_a_driver<'a>(
     grant: &DirGrant,
     others: impl Iterator<Item = &'a Grants>,

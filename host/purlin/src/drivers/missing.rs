@@ -1,4 +1,4 @@
-//! Why a driver cannot be had, and the words for it. Nothing of a driver is needed to say so.
+//! The reasons why a driver is not available, and their messages. Needs no driver.
 
 use std::path::{Path, PathBuf};
 
@@ -7,34 +7,34 @@ use purlin_sandbox::{CallError, LoadError};
 
 use super::pinned::Unapproved;
 
-/// Why a driver cannot be had.
+/// Why a driver is not available.
 #[derive(Debug)]
 pub(super) enum Missing {
-    /// Nobody has one of this name.
+    /// There is no driver with this name.
     Unknown { near: Option<String> },
-    /// It lies where nothing can be fetched from yet.
+    /// Its source is not supported yet.
     Oci(String),
-    /// It is there, and it is no driver.
+    /// The file is not a driver.
     Unusable { what: String, error: LoadError },
-    /// The folder of it cannot be read.
+    /// Its folder cannot be read.
     Folder { path: PathBuf, error: std::io::Error },
-    /// It bears a name that is kept for what comes with Purlin.
+    /// It has a name that is reserved for built-in drivers.
     NotTheirs { file: PathBuf, claimed: String },
-    /// It is granted a folder with something of the operator's.
+    /// It is granted a folder that contains one of the operator's files.
     Kept { grant: Box<DirGrant>, kept: String },
-    /// It is granted a folder by way of a link that a driver may have made.
+    /// It is granted a folder through a link that a driver may have created.
     Link { grant: Box<DirGrant>, link: PathBuf },
-    /// There is nothing in its folder.
+    /// Its folder is empty.
     Empty { path: PathBuf },
-    /// It is there in other versions.
+    /// It exists only in other versions.
     NoVersion { versions: Vec<semver::Version>, wanted: String, passed_over: Vec<PathBuf> },
-    /// It is not what was approved.
+    /// It is not the approved component.
     Unapproved(Box<Unapproved>),
 }
 
 impl Missing {
-    /// The same as a fault: in the workspace's file where `config` names the driver, else where it
-    /// is asked for.
+    /// The reason as a diagnostic: in the workspace's file if `config` names the driver, otherwise
+    /// where the driver is used.
     pub(super) fn diagnostic(
         &self,
         name: &str,
@@ -44,7 +44,7 @@ impl Missing {
         let code = if matches!(self, Self::Unapproved(_)) { "driver-not-approved" } else { "driver" };
         let mut fault = Diagnostic::error(code, self.message(name));
         let own = config.map(|config| &config.location).filter(|place| **place != Location::default());
-        // That no version fits depends on who asks.
+        // Whether a version fits depends on the documents.
         let own = own.filter(|_| !matches!(self, Self::NoVersion { .. }));
         if let Self::Kept { grant, .. } | Self::Link { grant, .. } = self {
             return self.explain(name, fault.at(&grant.location));
@@ -77,7 +77,7 @@ impl Missing {
         format!("{what}: {}", self.reason())
     }
 
-    /// Why, in half a sentence.
+    /// The reason as a fragment.
     fn reason(&self) -> String {
         match self {
             Self::Unknown { .. } => "no driver has this name".to_owned(),
@@ -103,7 +103,7 @@ impl Missing {
         }
     }
 
-    /// Why, with everything there is to say about it, on one line.
+    /// The complete reason on one line.
     pub(super) fn in_short(&self) -> String {
         let mut reason = self.reason();
         if let Self::Unapproved(unapproved) = self {
@@ -114,7 +114,7 @@ impl Missing {
         reason
     }
 
-    /// The versions that there are.
+    /// The available versions.
     fn versions(&self) -> String {
         let Self::NoVersion { versions, .. } = self else { return String::new() };
         versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
@@ -158,11 +158,11 @@ impl Missing {
     }
 }
 
-/// What helps a component that bears the name of a driver that comes with Purlin.
+/// The help for a component with the name of a built-in driver.
 pub const NAME_OF_ITS_OWN: &str =
     "in its source and in purlin.yaml, name it after an organisation of your own, such as `acme/http`";
 
-/// That a component bears a name that is kept for what comes with Purlin.
+/// The message for a component with a name that is reserved for built-in drivers.
 pub(super) fn not_theirs(file: &Path, claimed: &str) -> String {
     format!(
         "`{}` bears the name `{claimed}` and is not the component that comes with Purlin under this name",
@@ -170,13 +170,13 @@ pub(super) fn not_theirs(file: &Path, claimed: &str) -> String {
     )
 }
 
-/// Whether people look for something that runs Terraform.
+/// Whether the user is probably looking for a driver for Terraform.
 fn is_of_terraform(name: &str) -> bool {
     let own = name.rsplit('/').next().unwrap_or(name);
     ["terraform", "opentofu", "tofu"].iter().any(|word| own.contains(word))
 }
 
-/// What is wrong with a component, as half a sentence about it.
+/// The fault of a component as a clause about it.
 pub(super) fn phrase(what: &str, error: &LoadError) -> String {
     match error {
         LoadError::Read { source, .. } => format!("{what} cannot be read: {source}"),

@@ -1,4 +1,4 @@
-//! Finding drivers: the built-in ones, and those that the workspace names.
+//! Finds drivers: the built-in ones, and those that the workspace names.
 
 mod approve;
 mod examine;
@@ -37,10 +37,10 @@ pub use wishes::Granted;
 
 use missing::Missing;
 
-/// Where a driver comes from.
+/// The origin of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverOrigin {
-    /// It came with Purlin.
+    /// It is built in.
     BuiltIn,
     /// The workspace names a file or a folder.
     Path(PathBuf),
@@ -48,29 +48,29 @@ pub enum DriverOrigin {
     Oci(String),
 }
 
-/// A driver that can be used.
+/// An available driver.
 #[derive(Debug)]
 pub struct DriverInfo {
     /// `ORG/NAME`.
     pub name: String,
-    /// Further names of it.
+    /// Its other names.
     pub aliases: Vec<String>,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: DriverOrigin,
-    /// Version and digest of each component, or why it cannot be used.
+    /// The version and digest of each component, or why the driver cannot be used.
     pub versions: Result<Vec<(String, String)>, String>,
-    /// Whether what is used of it is approved in the lock; none for one that came with Purlin.
+    /// Whether its components are approved in the lock; `None` for a built-in driver.
     pub pinned: Option<bool>,
-    /// Components that are passed over, because others of its folder are approved and they are not.
+    /// Components that are skipped because they are not approved while others in the folder are.
     pub passed_over: Vec<PathBuf>,
 }
 
-/// All drivers of one program run. Each is loaded when it is first asked for.
+/// All drivers of one program run. Each is loaded when it is first needed.
 pub(crate) struct Registry {
     sandbox: Sandbox,
     configured: BTreeMap<Arc<str>, DriverConfig>,
     folder: PathBuf,
-    /// What no driver may write to.
+    /// The files that no driver may write to.
     kept: Vec<Kept>,
     variables: BTreeMap<String, String>,
     lock: Option<Lock>,
@@ -81,9 +81,9 @@ pub(crate) struct Registry {
 /// The versions of a driver.
 #[derive(Clone, Default)]
 struct Candidates {
-    /// Best first.
+    /// The best version first.
     drivers: Vec<purlin_sandbox::Driver>,
-    /// Components that are there and not approved.
+    /// Components that exist but are not approved.
     passed_over: Vec<PathBuf>,
 }
 
@@ -116,7 +116,7 @@ impl Registry {
         })
     }
 
-    /// Output names of the drivers that the documents name, as far as the drivers are there.
+    /// The output names of the drivers that the documents name, as far as these drivers exist.
     pub(crate) async fn known_outputs(&self, documents: &Documents) -> KnownOutputs {
         let mut known = KnownOutputs::new(&documents.loaded.resource_types);
         let mut seen = std::collections::HashSet::new();
@@ -131,7 +131,7 @@ impl Registry {
         known
     }
 
-    /// What the workspace says of drivers that are not there, or not in such a version.
+    /// Faults of the workspace: drivers that do not exist, or not in the required version.
     pub(crate) async fn strays(&self) -> Vec<Diagnostic> {
         let mut faults = Vec::new();
         for (name, config) in &self.configured {
@@ -144,7 +144,7 @@ impl Registry {
                         let (wanted, passed_over) = (format!("`{range}`"), found.passed_over);
                         Missing::NoVersion { versions, wanted, passed_over }
                     }
-                    // What cannot be used is told to those who use it.
+                    // A driver that cannot be used is reported where it is used.
                     _ => continue,
                 },
                 (None, true) => continue,
@@ -154,7 +154,7 @@ impl Registry {
         faults
     }
 
-    /// Every driver, each loaded.
+    /// Loads and lists every driver.
     pub(crate) async fn list(&self) -> Vec<DriverInfo> {
         let mut names: Vec<Arc<str>> = purlin_builtin::drivers().iter().map(|b| b.name.into()).collect();
         names.extend(self.configured.keys().filter(|name| built_in(name).is_none()).cloned());
@@ -183,7 +183,7 @@ impl Registry {
         infos
     }
 
-    /// All versions of a driver that may be used.
+    /// All usable versions of a driver.
     async fn candidates(&self, name: &str) -> Result<Candidates, Missing> {
         let name = canonical(name);
         let mut loaded = self.loaded.lock().await;
@@ -221,7 +221,8 @@ impl Registry {
         let Some(built_in) = built_in(name) else { return Err(self.unknown(name)) };
         let result = match built_in.precompiled {
             Some(code) => {
-                // SAFETY: embedded at build time, as the precompiler of this very build returned it.
+                // SAFETY: embedded at build time, exactly as the precompiler of this build returned
+                // it.
                 #[allow(unsafe_code)]
                 let code = unsafe { Precompiled::trust(code) };
                 self.sandbox.load_precompiled(code, built_in.wasm, setup).await
@@ -231,21 +232,21 @@ impl Registry {
         result.map_err(|error| Missing::Unusable { what: format!("the built-in `{name}`"), error })
     }
 
-    /// A path of the workspace's, without dots that say nothing.
+    /// A path of the workspace, without redundant dots.
     fn place(&self, path: &Path) -> PathBuf {
         self.folder.join(path).components().collect()
     }
 
     fn unknown(&self, name: &str) -> Missing {
-        // One that is only granted something is there for nobody.
+        // A driver that only has grants cannot be used.
         let known = self.configured.iter().filter(|(_, config)| config.source.is_some());
         let known = known.map(|(name, _)| &**name).filter(|known| *known != name);
         let known: Vec<&str> = known.chain(purlin_builtin::drivers().iter().map(|b| b.name)).collect();
         Missing::Unknown { near: nearest(name, known).map(str::to_owned) }
     }
 
-    /// Loads the components of a file or a folder. Where there is a lock, only what it approves is
-    /// compiled and asked anything.
+    /// Loads the components of a file or a folder. With a lock, only approved components are
+    /// compiled and called.
     async fn load_path(&self, path: &Path, setup: &DriverSetup) -> Result<Candidates, Missing> {
         let mut found = Candidates::default();
         let mut refused = Vec::new();
@@ -268,7 +269,7 @@ impl Registry {
                     continue;
                 }
             };
-            // The very bytes that were compared: the file may change meanwhile.
+            // These are the same bytes that were compared, since the file may change meanwhile.
             let driver = self.sandbox.load(Source::Bytes(bytes.into()), setup).await.map_err(unusable)?;
             check_claim(&file, &setup.name, driver.manifest(), driver.digest())?;
             match pinned::confirmed(pin, &file, &driver) {
@@ -289,7 +290,7 @@ impl Registry {
         Ok(found)
     }
 
-    /// The components of a driver as they lie there, unused: where from, and their bytes.
+    /// The components of a driver without loading them: their files and bytes.
     async fn components(&self, name: &str) -> Result<Vec<(Option<PathBuf>, Cow<'static, [u8]>)>, Missing> {
         let name = canonical(name);
         match self.configured.get(name).and_then(|config| config.source.as_ref()) {
@@ -319,12 +320,11 @@ impl Candidates {
     }
 }
 
-/// Publishers whose drivers come with Purlin, and whose names nobody else's component may bear.
+/// Publishers whose drivers are built in. No other component may use their names.
 const OURS: [&str; 2] = ["purlin/", "humanitec/"];
 
-/// A name belongs to somebody: neither the name that a component has in the workspace nor the one
-/// that it gives itself may be that of a publisher whose drivers come with Purlin, unless it is the
-/// very component that came with it.
+/// Checks that neither the component's name in the workspace nor the one in its manifest belongs to
+/// a publisher of built-in drivers, unless it is that very component.
 ///
 /// # Errors
 /// [`Missing::NotTheirs`] with the name.
@@ -335,7 +335,7 @@ fn check_claim(file: &Path, name: &str, manifest: &Manifest, digest: &str) -> Re
     }
 }
 
-/// The name of ours that a component bears though it is none of ours.
+/// The reserved name that a component uses although it is not built in.
 fn claim(name: &str, manifest: &Manifest, digest: &str) -> Option<String> {
     let is_ours = |name: &&str| OURS.iter().any(|ours| name.to_lowercase().starts_with(ours));
     let claimed = [&*manifest.name, name].into_iter().find(is_ours)?;
@@ -380,7 +380,8 @@ impl Drivers for Registry {
                     Needed::Recorded(_, recorded) => version.to_string() == recorded,
                 }
         };
-        // What a driver made, a newer version of it can delete; the very version is better.
+        // A newer version of a driver can delete the resources of an older one, but the same
+        // version is better.
         let fallback = || drivers.first().filter(|_| matches!(needed, Needed::Recorded(..)));
         match drivers.iter().find(|driver| wanted(driver)).or_else(fallback) {
             Some(driver) => {

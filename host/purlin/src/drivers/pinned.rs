@@ -1,5 +1,5 @@
-//! Holding a driver against what was approved of it (SPEC §8, versions). A component is compared
-//! by its bytes before anything of it runs; only what was approved is asked what it is.
+//! Compares a driver with its approval (SPEC §8, versions). The bytes of a component are compared
+//! before any of it runs; only an approved component is asked for its manifest.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use purlin_model::{Diagnostic, Digest, Grants, Location, Lock, Pin};
 use purlin_sandbox::{Driver, Sandbox};
 use sha2::Digest as _;
 
-/// Why a component is not to be used.
+/// Why a component must not be used.
 #[derive(Debug)]
 pub(super) struct Unapproved {
     /// The component.
     file: PathBuf,
     why: Why,
-    /// Further components that are not approved either.
+    /// The number of further components that are not approved.
     pub(super) others: usize,
 }
 
 #[derive(Debug)]
 enum Why {
-    /// The lock itself cannot be relied on.
+    /// The lock itself is invalid.
     Faulty(Location),
-    /// The lock has nothing of this name.
+    /// The lock has no entry with this name.
     Stranger(Location),
-    /// It differs, in these words.
+    /// It differs, as these sentences say.
     Differs { approved: Location, differences: Vec<String> },
 }
 
@@ -34,7 +34,7 @@ impl Unapproved {
         Box::new(Self { file: file.to_owned(), why, others: 0 })
     }
 
-    /// Why, in half a sentence.
+    /// The reason as a fragment.
     pub(super) fn reason(&self) -> &'static str {
         match &self.why {
             Why::Faulty(_) => "purlin.lock has a fault, so nothing is approved",
@@ -43,7 +43,7 @@ impl Unapproved {
         }
     }
 
-    /// What is not as it was approved.
+    /// The differences from the approval.
     pub(super) fn differences(&self) -> &[String] {
         match &self.why {
             Why::Differs { differences, .. } => differences,
@@ -77,15 +77,16 @@ impl Unapproved {
     }
 }
 
-/// That a component imports more.
+/// The message that a component imports more than approved.
 const IMPORTS: &str = "its imports could use more";
 
-/// What a component is.
+/// The digest of a component.
 pub(super) fn digest(bytes: &[u8]) -> Digest {
     Digest::new(sha2::Sha256::digest(bytes).into())
 }
 
-/// The entry that approves a component of this name and these grants. Reads bytes; runs nothing.
+/// The entry that approves a component with this name and these grants. Reads bytes, but runs
+/// nothing.
 pub(super) async fn approved<'a>(
     lock: &'a Lock,
     sandbox: &Sandbox,
@@ -113,7 +114,8 @@ pub(super) async fn approved<'a>(
             file.display(),
             known.join(", ")
         ));
-        // What is no component at all is told when it is loaded, and this one is not going to be.
+        // A file that is not a component is reported when it is loaded, and this one will not be
+        // loaded.
         if let Ok(interfaces) = sandbox.interfaces(bytes.to_vec().into()).await {
             differences.extend(more(IMPORTS, &interfaces.reach(), &pin.imports));
         }
@@ -125,11 +127,11 @@ pub(super) async fn approved<'a>(
     Err(Unapproved::new(file, Why::Differs { approved: pin.location.clone(), differences }))
 }
 
-/// Holds what a component is, and says of itself, against what was approved.
+/// Compares the properties and the manifest of a component with its approval.
 pub(super) fn confirmed(pin: &Pin, file: &Path, driver: &Driver) -> Result<(), Box<Unapproved>> {
     let manifest = driver.manifest();
     let mut differences: Vec<String> = more(IMPORTS, &driver.reach(), &pin.imports).into_iter().collect();
-    // Somebody else's component under the same name is a change to approve.
+    // Another component under the same name needs a new approval.
     if let Some(name) = pin.name.as_deref().filter(|name| **name != *manifest.name) {
         differences.push(format!("it calls itself `{}`; approved is `{name}`", manifest.name));
     }
@@ -149,7 +151,7 @@ fn more(what: &str, now: &BTreeSet<String>, approved: &BTreeSet<String>) -> Opti
     (!more.is_empty()).then(|| format!("{what}: {}", more.join(", ")))
 }
 
-/// Whether an approved line says this one too. A folder to write to can be read as well.
+/// Whether the approved lines cover this one. A writable folder can be read as well.
 fn covered(line: &str, approved: &BTreeSet<String>) -> bool {
     let writable = || {
         let folder = line.strip_prefix("dirs ").and_then(|_| line.strip_suffix(" ro"))?;
@@ -163,7 +165,7 @@ pub(super) fn granted(grants: &Grants) -> BTreeSet<String> {
     grants.lines().into_iter().map(|(capability, grant)| format!("{capability} {grant}")).collect()
 }
 
-/// Wishes as lines of a lock.
+/// Requests as lines of a lock.
 pub(super) fn wishes(manifest: &Manifest) -> BTreeSet<String> {
     let line = |wish: &purlin_model::driver::Wish| format!("{} {}", wish.capability, wish.pattern);
     manifest.wishes.iter().map(|wish| line(wish).trim_end().to_owned()).collect()

@@ -1,4 +1,4 @@
-//! One driver, to be called by hand.
+//! A single driver, for direct calls.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::{Registry, canonical};
 use crate::{Error, Purlin};
 
 impl Registry {
-    /// The name under which the workspace has this file as a driver.
+    /// The name under which the workspace configures this file as a driver.
     pub(crate) fn named(&self, file: &Path) -> Option<&str> {
         let real = |path: &Path| path.canonicalize().ok();
         let file = real(file)?;
@@ -21,7 +21,8 @@ impl Registry {
         named.map(|(name, _)| &**name)
     }
 
-    /// What the workspace gives a driver of this name: grants, limits, its folder, variables.
+    /// The workspace's configuration of a driver with this name: grants, limits, its folder,
+    /// variables.
     pub(crate) fn setup(&self, name: &str) -> DriverSetup {
         let config = self.configured.get(name);
         DriverSetup {
@@ -41,7 +42,7 @@ impl Registry {
     }
 
     async fn file(&self, file: &Path) -> Result<Driver, Error> {
-        // Under its name it has its grants, and what the lock says of it holds.
+        // Under its configured name, it has its grants, and the lock applies.
         if let Some(name) = self.named(file) {
             return self.single(name).await;
         }
@@ -56,16 +57,16 @@ impl Purlin {
     /// A driver that is built in or named by the workspace, in its best version.
     ///
     /// # Errors
-    /// When there is no such driver, it cannot be used, or the lock does not approve it.
+    /// If there is no such driver, it cannot be used, or the lock does not approve it.
     pub async fn driver(&self, name: &str) -> Result<Driver, Error> {
         self.registry()?.single(canonical(name)).await
     }
 
-    /// The driver in a file: with what the workspace grants it where the workspace names the file,
-    /// else with nothing.
+    /// The driver in a file: with its grants if the workspace names the file, otherwise without
+    /// grants.
     ///
     /// # Errors
-    /// As [`Purlin::driver`].
+    /// As for [`Purlin::driver`].
     pub async fn driver_file(&self, file: &Path) -> Result<Driver, Error> {
         self.registry()?.file(file).await
     }

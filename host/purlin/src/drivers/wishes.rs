@@ -1,6 +1,6 @@
-//! What a driver asks for, held against what the workspace grants, and the lines of `purlin.yaml`
-//! that would grant it. The words are a stranger's: nothing of them goes into such lines unless it
-//! can be nothing but what it seems to be.
+//! Compares the requests of a driver with the grants of the workspace, and writes lines for
+//! `purlin.yaml` that would grant them. The text of a request is untrusted: only text that is
+//! unambiguous is copied into such lines.
 
 use std::fmt::Write as _;
 
@@ -8,18 +8,18 @@ use purlin_model::driver::{Manifest, Wish};
 use purlin_model::grants::{Endpoint, HostPattern, HttpGrant};
 use purlin_model::{DirGrant, Grants};
 
-/// Whether the workspace grants what a driver asks for.
+/// Whether the workspace grants a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granted {
-    /// All of it.
+    /// Completely.
     Yes,
-    /// Something of the kind; the inputs decide whether that is enough.
+    /// Something of the same kind is granted; the inputs decide whether that suffices.
     InPart,
-    /// Nothing that would do.
+    /// Not at all.
     No,
 }
 
-/// Whether grants fulfil a wish.
+/// Whether grants satisfy a request.
 pub(super) fn granted(wish: &Wish, grants: &Grants) -> Granted {
     let lines = grants.lines();
     let of_kind = |kind: &str| lines.iter().any(|(capability, _)| *capability == kind);
@@ -44,7 +44,8 @@ pub(super) fn granted(wish: &Wish, grants: &Grants) -> Granted {
     if yes { Granted::Yes } else { Granted::No }
 }
 
-/// Whether one of the endpoints is the wanted one, or holds it where that is one name and port.
+/// Whether one of the endpoints is the requested one, or contains it if it is a single name and
+/// port.
 fn endpoint(kind: &str, pattern: &str, own: &[Endpoint], same: &dyn Fn(&str, &str) -> bool) -> bool {
     let Ok(wanted) = Endpoint::parse(pattern) else { return false };
     let port = pattern.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
@@ -55,14 +56,14 @@ fn endpoint(kind: &str, pattern: &str, own: &[Endpoint], same: &dyn Fn(&str, &st
     same(kind, &wanted.to_string()) || own.iter().any(holds)
 }
 
-/// Whether a path of the driver's lies in a folder.
+/// Whether a path of the driver is in a folder.
 fn holds(dir: &DirGrant, path: &str) -> bool {
     let below = path.strip_prefix(dir.guest.trim_end_matches('/'));
     below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Lines for `purlin.yaml` that grant what a driver asks for; none where it asks for nothing.
-/// What cannot be granted as it is asked for stands there as a comment.
+/// Lines for `purlin.yaml` that grant a driver's requests; `None` if it has none. Requests that
+/// cannot be granted literally become comments.
 pub(super) fn block(
     name: &str,
     source: Option<&str>,
@@ -105,7 +106,7 @@ pub(super) fn block(
         out.push_str("    grants: {}\n");
     }
     for wish in open {
-        // Nothing in it may end the line, whoever reads it.
+        // The text must not contain line breaks of any kind.
         let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         let plain: String = wish.trim_end_matches(" ()").trim_end().replace(ends, " ").replace("  ", " ");
         let _ = writeln!(out, "    # yours to decide: {plain}");
@@ -113,7 +114,7 @@ pub(super) fn block(
     Some(out)
 }
 
-/// An item that grants a wish. None where the wish says too little, or is no grant.
+/// A list item that grants a request; `None` if the request is too vague or is not a valid grant.
 fn line(wish: &Wish, grants: &Grants) -> Option<String> {
     let pattern = wish.pattern.trim();
     let plain = |text: &str| {
@@ -185,7 +186,7 @@ mod tests {
             ("tcp", "db.internal:80", Granted::No),
             ("tcp", "*:*", Granted::No),
             ("dns", "db.internal", Granted::Yes),
-            // That a request may go there is no grant to look it up.
+            // Permission for requests to a host does not include looking it up.
             ("dns", "api.example", Granted::No),
             ("dns", "elsewhere.example", Granted::No),
             ("tcp", "", Granted::InPart),

@@ -1,4 +1,4 @@
-//! When each resource is due: to be read, and to be tried again.
+//! Schedules when each resource is due to be read or retried.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -7,27 +7,28 @@ use purlin_engine::{GRACE, fits};
 use purlin_model::{Drift, Reconcile, Urn};
 use purlin_sandbox::clock::millis;
 
-/// How often a resource is read where nothing is written.
+/// The default read interval.
 const INTERVAL: Duration = Duration::from_secs(600);
-/// The shortest interval, and the first wait after a failure.
+/// The shortest interval, and the first delay after a failure.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// The longest wait after a failure, in milliseconds.
+/// The longest delay after a failure, in milliseconds.
 const LONGEST_WAIT: u64 = 60_000;
-/// Of how much of its interval a resource may be read early, so that many are read in one pass.
+/// A resource may be read early by this fraction of its interval (one in this number), so that many
+/// are read in one pass.
 const EARLY: u64 = 10;
 
-/// How often a resource is read, as the workspace says.
+/// The read interval of a resource, as configured in the workspace.
 pub(super) fn interval(policy: &Reconcile, urn: &Urn) -> Duration {
     let rule = of_rules(policy, urn, |rule| rule.interval);
     rule.or(policy.interval).unwrap_or(INTERVAL).max(SHORTEST)
 }
 
-/// What happens to a resource that others changed, as the workspace says.
+/// What happens to a resource that others changed, as configured in the workspace.
 pub(super) fn drift(policy: &Reconcile, urn: &Urn) -> Drift {
     of_rules(policy, urn, |rule| rule.drift).or(policy.drift).unwrap_or(Drift::Repair)
 }
 
-/// How long after its creation a resource may be missing, as the workspace says.
+/// How long after its creation a resource may be missing, as configured in the workspace.
 pub(super) fn grace(policy: &Reconcile, urn: &Urn) -> Duration {
     of_rules(policy, urn, |rule| rule.grace).or(policy.grace).unwrap_or(GRACE)
 }
@@ -44,7 +45,7 @@ fn of_rules<T>(
     policy.rules.iter().rev().filter(|rule| fits(&rule.resources, key.as_str())).find_map(of)
 }
 
-/// When each resource is due. All times are milliseconds since 1970.
+/// When each resource is due. All times are in milliseconds since 1970.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     reads: HashMap<Urn, Read>,
@@ -55,7 +56,7 @@ pub(super) struct Schedule {
 #[derive(Clone, Copy, Debug)]
 struct Read {
     at: u64,
-    /// The interval that a document gives it.
+    /// The interval that a document sets for it.
     own: Option<Duration>,
 }
 
@@ -66,17 +67,17 @@ struct Retry {
 }
 
 impl Schedule {
-    /// Without any resource. `seed` is what the jitter is drawn from.
+    /// A schedule without resources. `seed` is the seed of the jitter.
     pub(super) fn new(seed: u64) -> Self {
         Self { reads: HashMap::new(), retries: HashMap::new(), random: seed | 1 }
     }
 
-    /// The same, with everything due.
+    /// A new schedule in which everything is due.
     pub(super) fn afresh(&self) -> Self {
         Self::new(self.random)
     }
 
-    /// Takes in the resources that there are. A new one is due; others are forgotten.
+    /// Updates the known resources. A new one is due at once; missing ones are forgotten.
     pub(super) fn know(&mut self, all: &[&Urn], now: u64) {
         if self.reads.len() > all.len() {
             let known: HashSet<&Urn> = all.iter().copied().collect();
@@ -89,7 +90,7 @@ impl Schedule {
         }
     }
 
-    /// The resources to read now. Those that are almost due come along.
+    /// The resources to read now, including those that are almost due.
     pub(super) fn due(&self, now: u64, interval: &dyn Fn(&Urn) -> Duration) -> Vec<Urn> {
         let is_due = |(urn, read): &(&Urn, &Read)| {
             let early = millis(read.own.unwrap_or_else(|| interval(urn))) / EARLY;
@@ -102,25 +103,25 @@ impl Schedule {
         self.reads.iter().filter(is_due).map(|(urn, _)| urn.clone()).collect()
     }
 
-    /// A resource was read.
+    /// Notes that a resource was read.
     pub(super) fn was_read(&mut self, urn: &Urn, now: u64, interval: Duration) {
         let jitter = self.draw();
         if let Some(read) = self.reads.get_mut(urn) {
             let interval = millis(read.own.unwrap_or(interval).max(SHORTEST));
-            // Between 95 and 105 per cent.
+            // Between 95 and 105 percent.
             let spread = interval / 10;
             read.at = now.saturating_add(interval - spread / 2).saturating_add(scaled(spread, jitter));
         }
     }
 
-    /// A resource is to be read at a time, if not before.
+    /// Schedules a read for this time at the latest.
     pub(super) fn read_by(&mut self, urn: &Urn, at: u64) {
         if let Some(read) = self.reads.get_mut(urn) {
             read.at = read.at.min(at);
         }
     }
 
-    /// A resource is there, perhaps a new one, which is as good as read.
+    /// Notes that a resource exists. A new one counts as read.
     pub(super) fn made(&mut self, urn: &Urn, now: u64, interval: Duration) {
         if !self.reads.contains_key(urn) {
             self.reads.insert(urn.clone(), Read { at: now, own: None });
@@ -128,7 +129,7 @@ impl Schedule {
         }
     }
 
-    /// A document says how often a resource is to be read.
+    /// Sets the read interval from a document.
     pub(super) fn own_interval(&mut self, urn: &Urn, own: Duration, usual: Duration, now: u64) {
         let Some(read) = self.reads.get_mut(urn) else { return };
         let own = own.max(SHORTEST);
@@ -140,7 +141,7 @@ impl Schedule {
         }
     }
 
-    /// A resource is to be read at once.
+    /// Makes a resource due at once.
     pub(super) fn request(&mut self, urn: &Urn, now: u64) {
         self.retries.remove(urn);
         if let Some(read) = self.reads.get_mut(urn) {
@@ -148,8 +149,8 @@ impl Schedule {
         }
     }
 
-    /// An operation on a resource failed: the next try is after 1 s, then 2 s, up to a minute, each
-    /// drawn from the second half of that time.
+    /// Notes that an operation on a resource failed. The next attempt follows after 1 s, then 2 s,
+    /// up to a minute, each drawn at random from the second half of that time.
     pub(super) fn failed(&mut self, urn: &Urn, now: u64) {
         let failures = self.retries.get(urn).map_or(1, |retry| retry.failures.saturating_add(1));
         let longest = (millis(SHORTEST) << failures.min(7)).min(LONGEST_WAIT);
@@ -159,7 +160,8 @@ impl Schedule {
         self.retries.insert(urn.clone(), Retry { at: now + wait, failures });
     }
 
-    /// A resource was dealt with, unless it waits for another try. Says whether it does not.
+    /// Notes that a resource was handled, unless it waits for a retry. Returns whether it does not
+    /// wait.
     pub(super) fn succeeded(&mut self, urn: &Urn, now: u64) -> bool {
         match self.retries.get(urn) {
             Some(retry) if retry.at > now => false,
@@ -168,25 +170,25 @@ impl Schedule {
         }
     }
 
-    /// Every resource that waits for another try may be tried.
+    /// Allows a retry of every waiting resource.
     pub(super) fn retry_all(&mut self) {
         self.retries.clear();
     }
 
-    /// The resources that are not to be tried yet.
+    /// The resources that must not be retried yet.
     pub(super) fn backed_off(&self, now: u64) -> impl Iterator<Item = &Urn> {
         self.retries.iter().filter(move |(_, retry)| retry.at > now).map(|(urn, _)| urn)
     }
 
-    /// Forgets the tries of resources that there are no more.
+    /// Forgets the retries of resources that no longer exist.
     pub(super) fn keep_only(&mut self, known: &HashSet<&Urn>) {
         self.retries.retain(|urn, _| known.contains(urn));
     }
 
-    /// When something is due next; a day from now where nothing is.
+    /// When the next resource is due; a day from now if there is none.
     pub(super) fn next(&self, now: u64) -> u64 {
         let retries = self.retries.values().map(|retry| retry.at);
-        // A resource that waits for another try is not read before that.
+        // A resource that waits for a retry is not read before that.
         let after = |urn: &Urn| self.retries.get(urn).map_or(0, |retry| retry.at);
         let reads = self.reads.iter().map(|(urn, read)| read.at.max(after(urn)));
         retries.chain(reads).min().unwrap_or(now + 86_400_000).max(now)
@@ -229,7 +231,7 @@ mod tests {
         }
         assert!(waits.iter().all(|wait| (1_000..=60_000).contains(wait)), "{waits:?}");
         assert!(waits[0] <= 2_000 && waits[11] >= 30_000, "{waits:?}");
-        // Resources that fail together are not tried together again.
+        // Resources that fail together are not retried together.
         let mut later: Vec<u64> = Vec::new();
         for index in 0..100 {
             for _ in 0..8 {
@@ -301,7 +303,7 @@ mod tests {
         let other = Urn::parse("urn:purlin:dev/o::a::shared::dns.default::shared.x").expect("a URN");
         assert_eq!(interval(&policy, &other), SHORTEST);
 
-        // LIFE-11: an interval below a second is a second.
+        // LIFE-11: an interval below a second becomes a second.
         let mut schedule = Schedule::new(1);
         schedule.know(&[&urn(0)], 0);
         schedule.was_read(&urn(0), 0, Duration::from_secs(600));
@@ -309,7 +311,7 @@ mod tests {
         assert_eq!(schedule.next(0), 1_000);
         schedule.was_read(&urn(0), 1_000, Duration::from_secs(600));
         assert!((1_950..=2_050).contains(&schedule.next(1_000)));
-        // LIFE-13: a request is met at once.
+        // LIFE-13: a request takes effect at once.
         schedule.was_read(&urn(0), 2_000, Duration::from_secs(600));
         schedule.request(&urn(0), 2_001);
         assert_eq!(schedule.due(2_001, &every(600)), [urn(0)]);

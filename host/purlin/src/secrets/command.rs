@@ -1,5 +1,5 @@
-//! Secrets that a program prints. It is run without a shell, with nothing on standard input, and
-//! with the variables that the builder was given; what it prints is never shown.
+//! Secrets that a program prints. The program is run without a shell, with empty standard input,
+//! and with the variables that the builder was given. Its output is never shown.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -15,16 +15,16 @@ use zeroize::Zeroizing;
 
 use super::{LARGEST, text, too_large};
 
-/// How long a program may take where nothing else is written.
+/// The default time limit of a program.
 const TIME: Duration = Duration::from_secs(30);
-/// How much of what it complains about is listened to, in bytes.
+/// The amount of standard error that is read, in bytes.
 const COMPLAINT: usize = 16 << 10;
-/// How much of that is shown, in lines and characters.
+/// The amount of it that is shown, in lines and characters.
 const SHOWN: (usize, usize) = (3, 160);
-/// Shorter parts of a secret are in too many texts to be looked for.
+/// Shorter parts of a secret occur in too many texts to be masked.
 const SHORTEST_PART: usize = 4;
 
-/// A program that is about to be run for one secret.
+/// A program that is ready to be run for one secret.
 pub(super) struct Prepared {
     program: String,
     path: PathBuf,
@@ -34,7 +34,7 @@ pub(super) struct Prepared {
     time: Duration,
 }
 
-/// Puts the secret's name and version into the arguments.
+/// Fills the secret's name and version into the arguments.
 pub(super) fn prepare(
     command: &SecretCommand,
     folder: &Path,
@@ -57,7 +57,7 @@ pub(super) fn prepare(
     let arguments = command.arguments.iter().map(fill).collect::<Result<_, _>>()?;
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let program = Path::new(&command.program);
-    // A path is one from the workspace's folder, and a name is looked for in `PATH`.
+    // A path is relative to the workspace's folder; a name is looked up in `PATH`.
     let is_name = program.components().count() == 1 && !command.program.contains('/');
     Ok(Prepared {
         path: if is_name { program.to_owned() } else { folder.join(program) },
@@ -69,7 +69,7 @@ pub(super) fn prepare(
     })
 }
 
-/// Fills in each placeholder once: what stands for one is not looked at again.
+/// Fills in each placeholder once, without interpreting the inserted text.
 fn fill(argument: &str, name: &str, version: &str) -> Result<String, SecretFault> {
     let mut filled = String::with_capacity(argument.len() + name.len());
     let mut rest = argument;
@@ -98,7 +98,7 @@ fn fill(argument: &str, name: &str, version: &str) -> Result<String, SecretFault
 }
 
 impl Prepared {
-    /// Runs it. Waits for it, and for no longer than it may take.
+    /// Runs the program, up to its time limit.
     pub(super) fn run(self) -> Result<SecretString, SecretFault> {
         let program = &self.program;
         let mut child = Command::new(&self.path)
@@ -114,7 +114,7 @@ impl Prepared {
         let deadline = Instant::now() + self.time;
         let printed = listen(child.stdout.take(), LARGEST + 1);
         let complained = listen(child.stderr.take(), COMPLAINT);
-        // What it started may hold its streams open, and is not waited for any longer than it is.
+        // Processes that it started may keep its streams open; they share its time limit.
         let printed = receive(&printed, deadline);
         let status = printed.as_ref().and_then(|_| wait(&mut child, deadline));
         let (Some(printed), Some(status)) = (printed, status) else {
@@ -135,13 +135,14 @@ impl Prepared {
     }
 }
 
-/// Reads a stream on a thread of its own, up to a number of bytes; the rest is thrown away, so that
-/// nobody has to wait for being heard.
+/// Reads a stream on a separate thread, up to a number of bytes. The rest is discarded, so that the
+/// program never blocks on writing.
 fn listen(stream: Option<impl Read + Send + 'static>, most: usize) -> Receiver<Zeroizing<Vec<u8>>> {
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
         let Some(mut stream) = stream else { return };
-        // Large enough from the start, so that it does not grow and leave copies behind.
+        // The capacity suffices from the start, so the buffer never grows and leaves no copies
+        // behind.
         let mut heard = Zeroizing::new(Vec::with_capacity(most + 32));
         let _ = stream.by_ref().take(most as u64).read_to_end(&mut heard);
         let rest = std::io::copy(&mut stream, &mut std::io::sink());
@@ -155,7 +156,7 @@ fn receive<T>(receiver: &Receiver<T>, deadline: Instant) -> Option<T> {
     receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
 }
 
-/// The program's end. Its streams are closed by then, so that it is near.
+/// Waits for the end of the program. Its streams are closed by then, so it ends soon.
 fn wait(child: &mut Child, deadline: Instant) -> Option<std::process::ExitStatus> {
     let mut pause = Duration::from_micros(100);
     loop {
@@ -170,7 +171,7 @@ fn wait(child: &mut Child, deadline: Instant) -> Option<std::process::ExitStatus
     }
 }
 
-/// The last lines that it wrote to standard error, without what it printed.
+/// The last lines of standard error, without text from standard output.
 fn complaint_of(said: &[u8], printed: &[u8]) -> String {
     let mut said = String::from_utf8_lossy(said).into_owned();
     let printed = Zeroizing::new(String::from_utf8_lossy(printed).into_owned());

@@ -1,5 +1,5 @@
-//! Secrets that a driver looks up: `read` of a resource of type `secret`, whose id is the secret's
-//! name. There is no second contract for it.
+//! Secrets that a driver looks up: `read` of a resource of type `secret` whose id is the secret's
+//! name. There is no separate contract for this.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use tracing::instrument::WithSubscriber as _;
 
 use crate::drivers::Registry;
 
-/// What a store's secrets are to its driver.
+/// The resource type of a secret.
 const TYPE: &str = "secret";
-/// The output that is the secret.
+/// The output with the secret.
 const OUTPUT: &str = "value";
 
-/// Asks the driver.
+/// Reads a secret from the driver.
 pub(super) async fn read(
     config: &SecretDriver,
     drivers: &Registry,
@@ -48,7 +48,7 @@ pub(super) async fn read(
         ..Inputs::default()
     };
     let look = Look { id: Some(&secret.name), name: "", inputs: &inputs, state: None, known: &[] };
-    // What it logs may tell the secret, which nobody knows yet, and could not mask.
+    // The driver's logs may contain the secret, which is not known yet and could not be masked.
     let silence = tracing::subscriber::NoSubscriber::default();
     let found = driver.read(&call, look).with_subscriber(silence).await;
     let Some(found) = found.map_err(|error| failed(name, error))? else {
@@ -69,7 +69,7 @@ fn key(store: &str) -> Option<Key> {
     Some(Key::new(&kind, &Class::default_class(), &id))
 }
 
-/// What a driver says itself is told; its last words in a crash may be the secret.
+/// Errors that the driver reports are shown, but the last output before a crash may be the secret.
 fn failed(name: &str, error: CallError) -> SecretFault {
     match error {
         CallError::Failure(Failure::Partial { .. }) => {

@@ -1,12 +1,12 @@
-//! Secrets in environment variables: those that the builder was given, for nothing here looks at
-//! the environment.
+//! Secrets in environment variables: those that the builder was given, since this crate does not
+//! read the environment.
 
 use std::collections::BTreeMap;
 
 use purlin_engine::{SecretFault, SecretRef};
 use secrecy::SecretString;
 
-/// The variable of that name behind the prefix.
+/// The variable with the prefix and this name.
 pub(super) fn read(
     prefix: &str,
     variables: &BTreeMap<String, String>,

@@ -1,6 +1,6 @@
-//! Secrets in files: a folder with a file for each, or one file with all of them.
+//! Secrets in files: a folder with one file for each, or a single file with all of them.
 //!
-//! Nothing outside of the folder is read, whatever a name says and wherever links lead.
+//! Nothing outside the folder is read, whatever the name of the secret is and wherever links lead.
 
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::{LARGEST, keys, text, too_large};
 
-/// Reads a secret from a folder or a file, whichever is there.
+/// Reads a secret from a folder or a file, whichever exists.
 pub(super) fn read(path: &Path, secret: &SecretRef) -> Result<SecretString, SecretFault> {
     super::no_version(secret, "a file")?;
     let root = path.canonicalize().map_err(|error| cannot(path, &error))?;
@@ -21,10 +21,10 @@ pub(super) fn read(path: &Path, secret: &SecretRef) -> Result<SecretString, Secr
     keys::read(&bytes(&root, path)?, path, &secret.name)
 }
 
-/// The real place of a file of a folder.
+/// The resolved path of a file in a folder.
 fn within(root: &Path, shown: &Path, name: &str) -> Result<PathBuf, SecretFault> {
     let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
-    // What splits paths elsewhere is no part of a name here.
+    // Path separators of other systems are not allowed in a name.
     if !plain || name.contains('\\') {
         let fault = SecretFault::new(format!("it would lead out of the folder `{}`", shown.display()));
         return Err(fault.help("name a file in the folder, by its path from there"));
@@ -39,7 +39,7 @@ fn within(root: &Path, shown: &Path, name: &str) -> Result<PathBuf, SecretFault>
 
 fn bytes(file: &Path, shown: &Path) -> Result<Zeroizing<Vec<u8>>, SecretFault> {
     let opened = purlin_files::open(file).map_err(|error| match error.kind() {
-        // Whatever is no file, such as a pipe, might be read without end.
+        // Reading something that is not a file, such as a pipe, might never end.
         io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => {
             SecretFault::new(format!("`{}` is no file", shown.display()))
         }
@@ -50,7 +50,7 @@ fn bytes(file: &Path, shown: &Path) -> Result<Zeroizing<Vec<u8>>, SecretFault> {
     if length > LARGEST {
         return Err(too_large());
     }
-    // Large enough from the start, so that it does not grow and leave copies behind.
+    // The capacity suffices from the start, so the buffer never grows and leaves no copies behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(length + 32));
     opened.take(LARGEST as u64 + 1).read_to_end(&mut bytes).map_err(|error| cannot(shown, &error))?;
     if bytes.len() > LARGEST { Err(too_large()) } else { Ok(bytes) }

@@ -1,6 +1,6 @@
-//! Secrets in a YAML or JSON file: a name is a path of keys, with `/` between.
+//! Secrets in a YAML or JSON file: a name is a path of keys, separated by `/`.
 //!
-//! What a parser says of a text may quote it, so that only the place of a fault is told.
+//! The message of a parser may quote the text, so only the position of a fault is shown.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use purlin_expression::did_you_mean;
 use purlin_model::Value;
 use secrecy::SecretString;
 
-/// The secret with that name in the text of a file.
+/// The secret with this name in the text of a file.
 pub(super) fn read(text: &[u8], path: &Path, name: &str) -> Result<SecretString, SecretFault> {
     let whole = parse(text, path)?;
     let mut tree = whole.exposed();
@@ -55,7 +55,8 @@ pub(super) fn read(text: &[u8], path: &Path, name: &str) -> Result<SecretString,
     })
 }
 
-/// What the file says, secret as a whole, so that it is overwritten where secrets are.
+/// The content of the file, secret as a whole, so that it is overwritten in memory like other
+/// secrets.
 fn parse(text: &[u8], path: &Path) -> Result<Value, SecretFault> {
     let Ok(text) = std::str::from_utf8(text) else {
         return Err(SecretFault::new(format!("`{}` is no text in UTF-8", path.display())));

@@ -1,5 +1,5 @@
-//! Documents that vanished, as faults: what is missing, what hangs on it, and how to say that it is
-//! right.
+//! The faults of vanished documents: what is missing, which resources depend on it, and how to
+//! accept it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,17 +16,16 @@ use crate::files::shown;
 use crate::last::{LastDeployed, LastDocuments};
 use crate::{Documents, Error, Purlin};
 
-/// How many files, documents and resources a fault lists.
+/// The maximum number of files, documents and resources in a list.
 const LISTED: usize = 5;
 
 impl Purlin {
-    /// Holds documents against those of the last deployment of their environment. Costs nothing
-    /// where they are the same, and nothing is compared where they are those of an earlier
-    /// deployment.
+    /// Compares documents with those of the last deployment of their environment. Costs nothing if
+    /// they are equal, and compares nothing if they are those of an earlier deployment.
     ///
     /// # Errors
-    /// [`Error::Documents`] where a file that the last deployment was made from holds no document
-    /// any more or was not read, and nobody accepted that; and where nothing is asked for at all.
+    /// [`Error::Documents`] if a file of the last deployment no longer contains documents or was
+    /// not read, unless the user accepted that, and if the documents declare nothing at all.
     pub async fn check_vanished(&self, documents: &Documents) -> Result<(), Error> {
         let base = self.base(&documents.environment()).await?;
         self.hold_against_last(documents, &base).await
@@ -84,8 +83,8 @@ impl Purlin {
         if faults.is_empty() { Ok(()) } else { Err(Error::Documents(faults)) }
     }
 
-    /// Where nothing is recorded in the environment of now, and there is no workspace: whether other
-    /// environments of this state had one, which then most likely said which environment it is.
+    /// If nothing is recorded in the current environment and there is no workspace: reports whether
+    /// other environments of this state had a workspace, which then probably named the environment.
     async fn workspace_of_others(
         &self,
         documents: &Documents,
@@ -105,8 +104,8 @@ impl Purlin {
         Ok(None)
     }
 
-    /// The recorded resources that each file of the last deployment asked for or made, by the file's
-    /// name of then.
+    /// The recorded resources that each file of the last deployment declared or provisioned, by the
+    /// file's name at that time.
     async fn came_from(&self, last: &LastDeployed, base: &Base) -> BTreeMap<String, Vec<Key>> {
         let mut from: BTreeMap<String, Vec<Key>> = BTreeMap::new();
         let Ok(then) = last.documents("") else { return from };
@@ -137,7 +136,7 @@ fn files_of(then: &Documents, graph: &Graph, node: &purlin_graph::Node<'_>) -> V
     declared.chain(workload).chain(definition).collect()
 }
 
-/// A file that is still there and holds no document.
+/// The fault of a file that still exists but contains no documents.
 fn without_documents(lost: &Lost, last: &LastDeployed, resources: &[Key]) -> Diagnostic {
     let Lost { name, held, fate, .. } = lost;
     let number = last.deployment.number;
@@ -166,7 +165,7 @@ fn without_documents(lost: &Lost, last: &LastDeployed, resources: &[Key]) -> Dia
     }
 }
 
-/// Files that were not read at all.
+/// The fault of files that were not read at all.
 fn not_named(unread: &[&Lost], last: &LastDeployed, inputs: &[Arc<str>]) -> Diagnostic {
     let number = last.deployment.number;
     let message = match unread {
@@ -205,24 +204,24 @@ fn not_named(unread: &[&Lost], last: &LastDeployed, inputs: &[Arc<str>]) -> Diag
     fault.help(format!("name them as well, or accept that what they declare is deleted with {accept}"))
 }
 
-/// Somebody deployed between the moment when it was looked at what is installed and this one: what keeps its name
-/// would be another thing now.
+/// The fault of a deployment that another user made after this run read the existing installations:
+/// names could now refer to different ones.
 fn made_meanwhile(documents: &Documents, archive: &Archive, environment: &Environment) -> Option<Diagnostic> {
     let known = documents.loaded.said.installed.as_ref()?;
     let now = archive.said().installed?;
-    // A watch plans again what it has deployed itself.
+    // A watch plans again after its own deployments.
     let is_known = now == *known || now == documents.resolution.installed();
     let message = format!("someone else has just deployed to {environment}");
     (!is_known).then(|| Diagnostic::error("deployed-meanwhile", message).help("give the same command again"))
 }
 
-/// There are no documents, and nothing is recorded.
+/// The fault of empty documents, with nothing recorded.
 fn nothing_asked() -> Diagnostic {
     Diagnostic::error("no-documents", "no document asks for anything")
         .help("`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents")
 }
 
-/// Everything is gone from the folders that were read.
+/// The fault of empty documents, with recorded resources.
 fn nothing_left(base: &Base, environment: &Environment) -> Diagnostic {
     let count = base.all_current().count();
     let noun = if count == 1 { "resource is" } else { "resources are" };
@@ -231,7 +230,7 @@ fn nothing_left(base: &Base, environment: &Environment) -> Diagnostic {
         .help("`purlin destroy` deletes what is recorded; `-f FILE|DIR` names other documents")
 }
 
-/// The workspace's file of an earlier deployment, where there is no workspace now.
+/// The fault of a missing workspace file, if an earlier deployment had one.
 fn workspace(
     documents: &Documents,
     archive: &Archive,
@@ -253,7 +252,7 @@ fn workspace(
     Some(fault.help(format!("restore the file, or accept this with `--accept-missing {}`", word(&name))))
 }
 
-/// The option that names an input again. A text that an option stands for is called like it.
+/// The option that names an input again. The name of a text from an option is the option itself.
 fn named(input: &str) -> String {
     if input.starts_with("--") { input.to_owned() } else { format!("-f {}", word(input)) }
 }
@@ -264,7 +263,7 @@ fn accepting(name: &str) -> String {
     format!("--accept-missing{between}{}", word(name))
 }
 
-/// The first few, in words.
+/// The first few items as a list in words.
 fn list(items: impl ExactSizeIterator<Item = String>) -> String {
     let count = items.len();
     let shown: Vec<String> = items.take(LISTED).collect();
@@ -276,12 +275,12 @@ fn list(items: impl ExactSizeIterator<Item = String>) -> String {
     }
 }
 
-/// A key without its class where that is `default`.
+/// A key without its class, if that is `default`.
 fn short(key: &Key) -> String {
     key.as_str().replacen(".default#", "#", 1)
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell if necessary.
 fn word(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+@%:,=".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
