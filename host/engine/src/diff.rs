@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_place_is_named() {
+    fn the_deepest_difference_is_reported() {
         let before = with(json!({"a": {"b": 1, "c": 2}, "l": [1, 2], "gone": true}));
         let after = with(json!({"a": {"b": 1, "c": 3}, "l": [1, 5], "x/y": 0}));
         let changes = inputs(Some(&before), &after);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_resource_changes_in_every_leaf() {
+    fn every_leaf_of_a_new_resource_is_a_change() {
         assert_eq!(
             paths(&inputs(None, &with(json!({"a": {"b": 1}, "e": {}})))),
             ["/values/a/b", "/values/e"]

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_can_be_worked_from_again() {
+    fn a_dependency_cycle_is_repaired() {
         let at = |id: &str, needs: &[&str], updated: u64| Record { updated, ..record(id, needs) };
         let records = [at("a", &["b", "d"], 3), at("b", &["c"], 2), at("c", &["a"], 5), at("d", &["d"], 1)];
         let snapshot = Snapshot { records: records.map(Arc::new).into(), ..Snapshot::default() };
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lost_a_dependency_can_be_worked_from_again() {
+    fn a_missing_dependency_is_repaired() {
         let lost = RecordId::current(urn("lost"));
         let snapshot = Snapshot {
             records: vec![record("a", &[]).into(), record("b", &["a", "lost"]).into()],
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_made_keeps_its_place_for_those_that_need_it() {
+    fn a_possible_resource_keeps_its_dependents() {
         let made = record("made", &["a"]);
         let snapshot = Snapshot {
             records: vec![record("a", &[]).into(), record("b", &["made"]).into()],

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_is_heard_after_those_that_it_waited_for() {
+    fn events_of_an_operation_follow_those_of_its_predecessors() {
         let (events, mut receiver) = events(&[&[], &[0], &[1], &[]]);
         [2, 1, 0, 3].into_iter().for_each(|operation| start(&events, operation));
         assert_eq!(told(&mut receiver), ["0", "3"]);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn with_one_turn_only_each_is_heard_after_the_one_before() {
+    fn with_a_single_turn_events_are_sequential() {
         let (events, mut receiver) = events(&[&[], &[], &[]]);
         for operation in [2, 0, 1] {
             events.has_only_turn(operation);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_back_is_told_at_the_end() {
+    fn held_back_events_are_sent_at_the_end() {
         let (events, mut receiver) = events(&[&[], &[0], &[0]]);
         [2, 1].into_iter().for_each(|operation| start(&events, operation));
         events.flush();

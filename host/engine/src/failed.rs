@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_driver_asks_for_is_granted_as_it_stands_or_not_at_all() {
+    fn a_request_is_granted_literally_or_not_at_all() {
         assert_eq!(need("dirs", "/out"), Some(Need::new("dirs", "/out")));
         for (capability, target) in [("dirs", "/a/../b"), ("dirs", "out"), ("http", "x"), ("bank", "all")] {
             assert_eq!(need(capability, target), None, "{capability} {target}");

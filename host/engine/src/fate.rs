@@ -172,7 +172,7 @@ mod tests {
     use super::concerns;
 
     #[test]
-    fn a_change_concerns_what_lies_above_and_below_it() {
+    fn a_change_concerns_parents_and_children() {
         assert!(concerns("/values/a", "/values/a"));
         assert!(concerns("/values/a/b", "/values/a"));
         assert!(concerns("/values/a", "/values/a/b"));

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ignored_stays_as_it_was() {
+    fn ignored_inputs_keep_their_recorded_values() {
         let old = with(json!({"a": 1, "l": [{"x": 1, "y": 1}, {"x": 2, "y": 2}], "gone": 5}));
         let mut new = with(json!({"a": 2, "l": [{"x": 8, "y": 8}, {"x": 9, "y": 9}], "new": 1}));
         let paths = ["/values/a", "/values/l/*/x", "/values/gone", "/values/new"].map(path);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_to_nothing_is_a_mistake() {
+    fn a_path_that_does_not_exist_is_an_error() {
         let old = with(json!({"a": {"b": 1}}));
         let mut new = with(json!({"a": {"b": 2}}));
         let paths = ["/values/a/c", "/values/nope/*", "/values/a/b/c"].map(path);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_carried_as_one() {
+    fn a_copied_secret_stays_secret() {
         let secret = |v: i64| Value::from(json!({"p": v})).into_secret();
         let old = Inputs {
             secrets: Value::Map([("s".into(), secret(1))].into_iter().collect()),

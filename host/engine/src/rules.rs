@@ -421,7 +421,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_default_changes_nothing_that_exists() {
+    fn a_new_default_does_not_change_existing_resources() {
         let before = Value::from(json!({"a": {"known": 1, "list": [{"known": 1}]}, "b": null}));
         for (pointer, wanted) in [
             ("/a/known", true),

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_blocks_what_follows_and_nothing_else() {
+    fn a_failure_blocks_only_the_steps_after_it() {
         let mut s = schedule(&[&[], &[0], &[], &[1, 2], &[2]]);
         assert_eq!((s.next(), s.next()), (Some(0), Some(2)));
         assert_eq!(s.failed(0), [1, 3]);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_began_is_left_when_cancelled() {
+    fn steps_that_never_began_remain_after_cancellation() {
         let mut s = schedule(&[&[], &[0], &[]]);
         assert_eq!(s.next(), Some(0));
         assert_eq!(s.rest(&[true, false, false]), [1, 2]);

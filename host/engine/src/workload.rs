@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_decides_nothing_in_the_open() {
+    fn a_document_that_depends_on_a_secret_is_secret() {
         let hidden = |json: serde_json::Value| Value::from(json).into_secret();
         let document = Value::Map(Map::from_iter([
             ("pw".into(), hidden(json!("hunter2"))),
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_patch_tells_which_operation_and_what_is_there() {
+    fn an_inapplicable_patch_names_the_operation_and_the_existing_names() {
         let document = json!({"spec": {"containers": {"main": {"image": "nginx"}}, "ports": [80]}});
         for (update, says) in [
             (
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_patch_is_an_error() {
+    fn an_inapplicable_patch_is_an_error() {
         for wrong in [json!({"op": "add"}), json!([{"op": "remove", "path": "/nothing"}]), json!("x")] {
             assert!(patch(&Value::map(), &wrong.into()).is_err());
         }

@@ -12,7 +12,7 @@ fn urn(name: &str) -> Urn {
 }
 
 #[tokio::test]
-async fn a_renamed_resource_is_neither_deleted_nor_made() {
+async fn a_renamed_resource_is_neither_deleted_nor_created() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("old", "v: 1"), ("b", "x: <old.v>")], &[])).await;
     platform.done();
@@ -32,7 +32,7 @@ async fn a_renamed_resource_is_neither_deleted_nor_made() {
 }
 
 #[tokio::test]
-async fn without_an_alias_the_move_is_suggested_and_not_made() {
+async fn without_an_alias_the_rename_is_only_suggested() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("old", "v: 1"), ("other", "v: 2")], &[])).await;
     platform.done();
@@ -49,7 +49,7 @@ async fn without_an_alias_the_move_is_suggested_and_not_made() {
 
 // case 40
 #[tokio::test]
-async fn one_name_is_not_claimed_by_two() {
+async fn two_resources_cannot_claim_one_name() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("old", "v: 1"), ("b", "v: 1")], &[])).await;
     platform.done();
@@ -77,7 +77,7 @@ async fn one_name_is_not_claimed_by_two() {
 }
 
 #[tokio::test]
-async fn of_several_former_names_the_first_that_is_recorded_counts() {
+async fn the_first_recorded_former_name_counts() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("first", "v: 1")], &[])).await;
     let chain = [("third", "aliases: [thing#shared.second, thing#shared.first]")];
@@ -88,7 +88,7 @@ async fn of_several_former_names_the_first_that_is_recorded_counts() {
 }
 
 #[tokio::test]
-async fn old_copies_and_what_is_pending_move_along() {
+async fn old_copies_and_pending_calls_are_renamed_too() {
     let platform = Platform::with(PLAIN);
     platform.deploys(&documents(&[("old", "fixed: 1, fail: delete")], &[])).await;
     platform.up(&documents(&[("old", "fixed: 2, fail: delete")], &[])).await;
@@ -104,7 +104,7 @@ async fn old_copies_and_what_is_pending_move_along() {
 }
 
 #[tokio::test]
-async fn a_name_can_be_changed_by_hand_once() {
+async fn a_name_can_be_changed_manually_once() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[])).await;
     platform.done();
@@ -119,7 +119,7 @@ async fn a_name_can_be_changed_by_hand_once() {
 }
 
 #[tokio::test]
-async fn what_is_renamed_may_be_replaced_in_the_same_run() {
+async fn a_renamed_resource_can_be_replaced_in_the_same_run() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("old", "fixed: 1"), ("b", "x: <old.id>")], &[])).await;
     platform.done();

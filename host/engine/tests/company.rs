@@ -15,7 +15,7 @@ async fn is_settled(platform: &Platform, documents: &str) {
 /// `b` gets another name, and `a`, its guest, would move with it, but `a` is deleted with `c`
 /// before that.
 #[tokio::test]
-async fn who_goes_before_it_can_move_is_made_again() {
+async fn a_guest_deleted_before_its_move_is_created_again() {
     let platform = Platform::new();
     platform
         .deploys(&documents(
@@ -35,7 +35,7 @@ async fn who_goes_before_it_can_move_is_made_again() {
 /// `a` lives in `b` and must be deleted before `c`. The new `b` waits for `c`, and the deletion of
 /// the old `b` waits for the new one.
 #[tokio::test]
-async fn what_has_to_go_sooner_is_deleted_by_itself() {
+async fn a_guest_that_must_be_deleted_sooner_gets_its_own_call() {
     let platform = Platform::new();
     platform
         .deploys(&documents(
@@ -53,7 +53,7 @@ async fn what_has_to_go_sooner_is_deleted_by_itself() {
 /// The record of a deleted resource stays while another record depends on it, but its own
 /// dependencies are gone.
 #[tokio::test]
-async fn a_place_that_stays_needs_nothing() {
+async fn an_absent_record_has_no_dependencies() {
     let platform = Platform::new();
     let of = |fixed: &str, rest: &[(&'static str, &'static str)], e: &str| {
         let own = format!("fixed: {fixed}, first: yes");
@@ -87,7 +87,7 @@ async fn a_place_that_stays_needs_nothing() {
 /// `a` is retained: no deletion precedes the new one, least of all that of `b`, which `c` needs
 /// until it has moved.
 #[tokio::test]
-async fn what_is_retained_makes_nothing_go_before_somebody_left() {
+async fn a_retained_resource_deletes_no_dependents_early() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "fixed: 1"), ("b", "x: <a.id>"), ("c", "x: <b.id>")], &[])).await;
     platform.done();
@@ -102,7 +102,7 @@ async fn what_is_retained_makes_nothing_go_before_somebody_left() {
 
 /// `b` is retained without effect, since it is deleted with `a`; and so is `c`, which lives in `b`.
 #[tokio::test]
-async fn what_lives_in_something_retained_in_vain_goes_too() {
+async fn guests_of_a_resource_retained_without_effect_are_deleted_too() {
     let wishes = |b: &'static str| {
         let of_c = if b == "b" { "deleted_with: <b>" } else { "deleted_with: <b2>" };
         [("a", FIRST), (b, "retain: true, deleted_with: <a>"), ("c", of_c)]
@@ -132,7 +132,7 @@ async fn what_lives_in_something_retained_in_vain_goes_too() {
 /// An earlier run that excluded `b` replaced `a`, so `b` lives in the old copy. Whatever happens to
 /// the new `a`, the old copy is deleted now.
 #[tokio::test]
-async fn what_lives_in_an_old_copy_is_replaced_for_sure() {
+async fn a_guest_of_an_old_copy_is_certainly_replaced() {
     let platform = Platform::new();
     let of = |c: &str, a: &str| {
         documents(&[("c", c), ("a", a), ("b", "x: <a.id>")], &[("b", "deleted_with: <a>")])

@@ -38,7 +38,7 @@ async fn key(platform: &Platform) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_undecided_is_found_out_and_never_made_twice() {
+async fn an_undecided_creation_is_found_out_and_never_repeated_blindly() {
     for (doubt, done) in [
         ("after", vec!["read by name #shared.a", "update a"]),
         ("before", vec!["read by name #shared.a", "create a"]),
@@ -57,7 +57,7 @@ async fn what_is_undecided_is_found_out_and_never_made_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_be_done_twice_is_tried_again_where_it_is_undecided() {
+async fn a_repeatable_call_is_repeated_if_undecided() {
     let platform = Platform::with(READS);
     assert_eq!(platform.deploys(&one("v: 1")).await, ["create a"]);
     assert!(!platform.up(&one("doubt: before")).await.is_success());
@@ -67,7 +67,7 @@ async fn what_may_be_done_twice_is_tried_again_where_it_is_undecided() {
 }
 
 #[tokio::test]
-async fn a_new_one_that_needs_the_place_of_the_old_one_gets_it() {
+async fn a_driver_can_require_deletion_before_creation() {
     let platform = Platform::with(READS);
     platform.deploys(&one("alone: true, fixed: 1")).await;
     let documents = one("alone: true, fixed: 2");
@@ -86,7 +86,7 @@ async fn a_new_one_that_needs_the_place_of_the_old_one_gets_it() {
 }
 
 #[tokio::test]
-async fn who_looks_by_name_is_told_which_others_have_it() {
+async fn a_read_by_name_gets_the_ids_of_others_with_the_name() {
     let platform = Platform::with(READS);
     platform.deploys(&one("fixed: 1")).await;
     let lost = support::Lost::After;
@@ -98,7 +98,7 @@ async fn who_looks_by_name_is_told_which_others_have_it() {
 }
 
 #[tokio::test]
-async fn a_changed_connection_is_no_change() {
+async fn a_changed_connection_is_not_a_change() {
     let platform = Platform::with(READS);
     platform.deploys(&reached("host: db, key: old", "v: 1")).await;
     assert!(matches!(key(&platform).await, Value::Secret(_)), "its schema says so");
@@ -138,7 +138,7 @@ async fn another_system_is_another_resource() {
 }
 
 #[tokio::test]
-async fn what_is_read_and_deleted_is_reached_by_the_current_connection() {
+async fn reads_and_deletions_use_the_current_connection() {
     let platform = Platform::with(READS);
     platform.deploys(&reached("host: db, key: old", "v: 1")).await;
     *locked(&platform.driver.rejected) = Some("old".into());
@@ -154,7 +154,7 @@ async fn what_is_read_and_deleted_is_reached_by_the_current_connection() {
 }
 
 #[tokio::test]
-async fn what_left_the_documents_is_reached_as_its_definition_says() {
+async fn a_removed_resource_uses_the_connection_of_its_definition() {
     let connection = |key: &str| format!("host: \"${{params.name}}-${{context.env.id}}\", key: {key}");
     let gone = |written: &str| {
         written.replace("    a: {type: thing", "    b: {type: thing").replace("name: db", "name: other")
@@ -174,7 +174,7 @@ async fn what_left_the_documents_is_reached_as_its_definition_says() {
 }
 
 #[tokio::test]
-async fn schemas_say_what_a_change_does() {
+async fn schemas_determine_the_effect_of_a_change() {
     // A driver without `update-impact`.
     let platform = Platform::with(Implements { update_impact: false, ..READS });
     platform.deploys(&one("zone: 1, engine: x, v: 1")).await;
@@ -191,7 +191,7 @@ async fn schemas_say_what_a_change_does() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_yet_is_no_change_of_what_is_immutable() {
+async fn an_unknown_value_does_not_change_an_immutable_input() {
     let platform = Platform::with(READS);
     let both = |v: u32| documents(&[("a", &format!("v: {v}")), ("b", "engine: <a.name>, v: 1")], &[]);
     let with_name = |v: u32| both(v).replace("v: ", "name: x, v: ");
@@ -229,7 +229,7 @@ fn telling_once() -> Platform {
 }
 
 #[tokio::test]
-async fn what_is_told_once_stays() {
+async fn an_output_that_is_returned_once_stays_recorded() {
     let platform = telling_once();
     platform.deploys(&one("token: t1, v: 1")).await;
     let token =
@@ -243,7 +243,7 @@ async fn what_is_told_once_stays() {
 }
 
 #[tokio::test]
-async fn a_lost_output_names_its_way_out() {
+async fn a_lost_output_suggests_a_replacement() {
     let platform = telling_once();
     // The response of the creation had no token.
     platform.deploys(&one("v: 1")).await;

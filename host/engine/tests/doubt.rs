@@ -47,7 +47,7 @@ async fn lose_settlement(platform: &Platform, record: &purlin_state::Record) {
 }
 
 #[tokio::test]
-async fn what_was_forgotten_is_found_by_its_name_and_not_made_twice() {
+async fn a_forgotten_resource_is_found_by_name_and_not_created_twice() {
     let platform = Platform::with(FULL);
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "v: 1")], &[])).await;
     lose_record(&platform, "shared.a").await;
@@ -68,7 +68,7 @@ async fn what_was_forgotten_is_found_by_its_name_and_not_made_twice() {
 }
 
 #[tokio::test]
-async fn what_cannot_become_as_wanted_in_place_is_replaced_by_the_next_run() {
+async fn a_found_resource_that_cannot_be_updated_is_replaced_by_the_next_run() {
     // The driver reports all values but cannot update them.
     let platform = Platform::with(Implements { update: false, ..FULL });
     platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
@@ -92,7 +92,7 @@ fn changed(values: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn nothing_is_looked_for_where_the_records_are_not_in_doubt_or_no_driver_can_look() {
+async fn resources_are_looked_for_only_in_doubt_and_if_readable() {
     for (implements, in_doubt) in [(FULL, false), (Implements { read: false, ..FULL }, true)] {
         let platform = Platform::with(implements);
         let all = documents(&[("a", "v: 1")], &[]);
@@ -106,7 +106,7 @@ async fn nothing_is_looked_for_where_the_records_are_not_in_doubt_or_no_driver_c
 }
 
 #[tokio::test]
-async fn a_call_that_a_copy_says_is_pending_is_not_repeated_where_something_is_found() {
+async fn a_pending_call_of_a_backup_is_not_repeated_if_an_object_is_found() {
     let platform = Platform::with(Implements { repeat_create: true, ..FULL });
     locked(&platform.driver.lost).insert("create thing.default#shared.a".into(), Lost::After);
     platform.up(&documents(&[("a", "fixed: 1")], &[])).await;
@@ -133,7 +133,7 @@ async fn a_call_that_a_copy_says_is_pending_is_not_repeated_where_something_is_f
 /// `a` was forgotten, and its driver finds nothing. `b`, which was found, lives in the old `a` that
 /// is not recorded.
 #[tokio::test]
-async fn what_was_found_does_not_live_in_what_was_made_a_moment_ago() {
+async fn a_found_guest_does_not_live_in_a_new_host() {
     for update in [true, false] {
         let platform = Platform::with(Implements { update, ..FULL });
         let wanted = documents(&[("a", "v: a"), ("b", "v: b")], &[("b", "deleted_with: <a>")]);
@@ -155,7 +155,7 @@ async fn what_was_found_does_not_live_in_what_was_made_a_moment_ago() {
 
 /// The journal lost the settlement of a creation but not its outcome.
 #[tokio::test]
-async fn an_outcome_that_is_recorded_settles_its_intent() {
+async fn a_recorded_outcome_settles_its_intent() {
     let platform = Platform::with(Implements { read: false, ..FULL });
     let wanted = documents(&[("a", "v: 1")], &[]);
     platform.deploys(&wanted).await;
@@ -169,7 +169,7 @@ async fn an_outcome_that_is_recorded_settles_its_intent() {
 
 /// `b` left `a` in a run after the backup was made.
 #[tokio::test]
-async fn what_may_have_moved_does_not_go_with_what_it_lived_in() {
+async fn a_guest_that_may_have_moved_is_not_deleted_with_its_host() {
     // Some drivers cannot read.
     for read in [true, false] {
         let platform = Platform::with(Implements { read, ..FULL });
@@ -190,7 +190,7 @@ async fn what_may_have_moved_does_not_go_with_what_it_lived_in() {
 /// `a` is found gone. It is unknown whether its guest `b` is gone too, so `b` is deleted and
 /// created again.
 #[tokio::test]
-async fn what_may_have_moved_is_not_gone_with_what_it_lived_in() {
+async fn a_guest_that_may_have_moved_is_not_gone_with_its_host() {
     let mut platform = Platform::with(FULL);
     platform.add_driver("test/other", Implements { read: false, ..FULL });
     let wanted = documents(&[("a", "v: a"), ("b", "v: b")], &[("b", "deleted_with: <a>")]).replace(
@@ -215,7 +215,7 @@ spec: {type: thing, driver: test/other, criteria: [{res_id: shared.b}]}
 
 /// The move of `b` into `a` was not recorded, but its driver reports it.
 #[tokio::test]
-async fn what_was_found_to_live_in_something_that_goes_is_replaced() {
+async fn a_guest_found_in_a_deleted_host_is_replaced() {
     let platform = Platform::with(FULL);
     let of = |fixed: &str, wish: &'static str| documents(&[("a", fixed), ("b", "v: b")], &[("b", wish)]);
     platform.deploys(&of("fixed: 1", "protect: false")).await;
@@ -229,7 +229,7 @@ async fn what_was_found_to_live_in_something_that_goes_is_replaced() {
 
 /// The user imports `b`, which lives in the `a` that the same run replaces.
 #[tokio::test]
-async fn what_is_imported_does_not_live_in_what_was_made_a_moment_ago() {
+async fn an_imported_guest_does_not_live_in_a_new_host() {
     let platform = Platform::with(FULL);
     let of = |a: &str, wish: &'static str| documents(&[("a", a), ("b", "v: b")], &[("b", wish)]);
     platform.deploys(&of("fixed: 1", "deleted_with: <a>")).await;
@@ -245,7 +245,7 @@ async fn what_is_imported_does_not_live_in_what_was_made_a_moment_ago() {
 
 /// The journal lost the settlement of a creation; the user settles it before a run finds out.
 #[tokio::test]
-async fn settling_what_is_recorded_already_changes_nothing_else() {
+async fn settling_a_recorded_outcome_changes_nothing_else() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
     let record = platform.record("shared.a").await.expect("recorded");

@@ -69,7 +69,7 @@ async fn a_dependent_starts_after_its_dependency_has_succeeded() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_call_at_a_time_gives_one_order_of_events() {
+async fn sequential_calls_give_a_deterministic_order_of_events() {
     let mut known: Vec<Vec<String>> = Vec::new();
     for _ in 0..8 {
         let mut platform = Platform::with(FULL);
@@ -90,7 +90,7 @@ async fn one_call_at_a_time_gives_one_order_of_events() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failure_is_told_before_what_it_blocks() {
+async fn a_failure_is_reported_before_the_steps_that_it_blocks() {
     let mut platform = Platform::with(FULL);
     platform.parallelism = 1;
     let all =
@@ -111,7 +111,7 @@ async fn a_failure_is_told_before_what_it_blocks() {
 }
 
 #[tokio::test]
-async fn an_operation_keeps_its_name_to_its_end() {
+async fn an_operation_keeps_its_action_to_the_end() {
     let platform = Platform::with(FULL);
     let all =
         |version: u32| documents(&[("a", &format!("v: {version}, w: 1")), ("b", "fixed: <a.w>, v: 1")], &[]);

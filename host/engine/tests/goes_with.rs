@@ -34,7 +34,7 @@ async fn is_whole(platform: &Platform, documents: &str) {
 }
 
 #[tokio::test]
-async fn it_goes_without_a_call_and_is_made_again_in_either_order() {
+async fn a_guest_is_deleted_without_a_call_and_recreated_in_either_order() {
     for implements in [PLAIN, FULL] {
         for guest in GUESTS {
             for (first, expected) in [
@@ -53,7 +53,7 @@ async fn it_goes_without_a_call_and_is_made_again_in_either_order() {
 }
 
 #[tokio::test]
-async fn what_lives_in_what_goes_goes_at_any_distance() {
+async fn indirect_guests_are_deleted_too() {
     for first in [true, false] {
         let platform = Platform::new();
         let of = |fixed: &str| {
@@ -73,7 +73,7 @@ async fn what_lives_in_what_goes_goes_at_any_distance() {
 }
 
 #[tokio::test]
-async fn so_it_does_when_the_run_is_killed_in_between() {
+async fn guests_survive_a_kill_between_deletion_and_creation() {
     for implements in [PLAIN, FULL, Implements { repeat_create: true, ..PLAIN }] {
         for guest in GUESTS {
             for first in [true, false] {
@@ -94,7 +94,7 @@ async fn so_it_does_when_the_run_is_killed_in_between() {
 }
 
 #[tokio::test]
-async fn so_it_does_when_the_new_one_could_not_be_made_at_first() {
+async fn guests_survive_a_failed_creation_of_the_host() {
     for guest in GUESTS {
         for first in [true, false] {
             let platform = Platform::new();
@@ -112,7 +112,7 @@ async fn so_it_does_when_the_new_one_could_not_be_made_at_first() {
 }
 
 #[tokio::test]
-async fn it_is_said_to_be_gone_while_no_new_one_is_there() {
+async fn a_deleted_guest_is_absent_until_it_is_recreated() {
     for guest in GUESTS {
         let platform = Platform::new();
         platform.deploys(&of(guest, "fixed: 1", true)).await;
@@ -122,7 +122,7 @@ async fn it_is_said_to_be_gone_while_no_new_one_is_there() {
 }
 
 #[tokio::test]
-async fn it_stays_where_its_host_turns_out_to_stay() {
+async fn a_guest_stays_if_its_host_turns_out_to_stay() {
     for guest in GUESTS {
         let platform = Platform::new();
         // The value that `a` reads is unknown during planning, and turns out unchanged.
@@ -140,7 +140,7 @@ async fn it_stays_where_its_host_turns_out_to_stay() {
 }
 
 #[tokio::test]
-async fn it_goes_though_its_own_replacement_turns_out_not_to_be_needed() {
+async fn a_guest_is_deleted_although_its_own_inputs_stay() {
     for first in [true, false] {
         let platform = Platform::new();
         let of = |fixed: &str, w: &str| {
@@ -161,7 +161,7 @@ async fn it_goes_though_its_own_replacement_turns_out_not_to_be_needed() {
 
 /// The records, including old copies, determine the host: the new `b` has none.
 #[tokio::test]
-async fn what_lives_in_an_old_copy_goes_with_what_that_lived_in() {
+async fn a_guest_of_an_old_copy_is_deleted_with_the_host_of_the_copy() {
     let platform = Platform::new();
     let all = |b: &str, wish: &[(&str, &str)]| {
         documents(&[("c", "v: c"), ("b", b), ("a", "fixed: <b.id>, x: <c.id>")], wish)
@@ -182,7 +182,7 @@ async fn what_lives_in_an_old_copy_goes_with_what_that_lived_in() {
 
 /// `b` moved into the first `a`; meanwhile there is a second one.
 #[tokio::test]
-async fn what_came_with_a_change_goes_with_the_one_of_that_time() {
+async fn a_guest_belongs_to_the_host_copy_of_its_last_change() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[("b", "deleted_with: <a>")]);
     platform.deploys(&documents(&[("b", "x: alone")], &[])).await;
@@ -198,7 +198,7 @@ async fn what_came_with_a_change_goes_with_the_one_of_that_time() {
 
 /// It is unknown whether the interrupted update moved `b` into the old `a`.
 #[tokio::test]
-async fn what_may_have_moved_in_goes_too() {
+async fn a_guest_that_may_have_moved_in_is_deleted_too() {
     let platform = Platform::with(Implements { update: true, update_impact: true, ..PLAIN });
     let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[("b", "deleted_with: <a>")]);
     platform.deploys(&documents(&[("a", "fixed: 1"), ("b", "x: alone")], &[])).await;
@@ -212,7 +212,7 @@ async fn what_may_have_moved_in_goes_too() {
 
 /// It is unknown whether the interrupted update moved `b` out.
 #[tokio::test]
-async fn what_may_have_stayed_goes_too() {
+async fn a_guest_that_may_have_stayed_is_deleted_too() {
     for lost in [Lost::Before, Lost::After] {
         let platform = Platform::with(Implements { update: true, update_impact: true, ..PLAIN });
         let of =
@@ -231,7 +231,7 @@ async fn what_may_have_stayed_goes_too() {
 }
 
 #[tokio::test]
-async fn who_moves_out_before_is_not_replaced() {
+async fn a_guest_that_moves_out_first_is_not_replaced() {
     let of = |fixed: &str, b: &str, home: &str| {
         documents(&[("a", fixed), ("c", "v: c"), ("b", b)], &[("b", &format!("deleted_with: <{home}>"))])
     };
@@ -257,7 +257,7 @@ async fn who_moves_out_before_is_not_replaced() {
 }
 
 #[tokio::test]
-async fn the_new_one_of_what_is_retained_is_not_said_to_be_gone() {
+async fn the_successor_of_a_retained_resource_is_not_absent() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         documents(&[("a", fixed), ("b", "fixed: <a.id>")], &[("b", "retain: true, deleted_with: <a>")])
@@ -269,7 +269,7 @@ async fn the_new_one_of_what_is_retained_is_not_said_to_be_gone() {
 }
 
 #[tokio::test]
-async fn what_lives_in_what_is_retained_in_vain_goes_too() {
+async fn guests_of_a_resource_retained_without_effect_are_deleted_too() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         let wishes = [("b", "retain: true, deleted_with: <a>"), ("c", "deleted_with: <b>")];
@@ -288,7 +288,7 @@ async fn what_lives_in_what_is_retained_in_vain_goes_too() {
 /// `b` is retained without effect, and there is a new one by the time the old one is deleted: `c`
 /// is still deleted with the old one.
 #[tokio::test]
-async fn what_lives_in_the_old_one_retained_in_vain_goes_too() {
+async fn guests_of_an_old_resource_retained_without_effect_are_deleted_too() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         let wishes = [
@@ -307,7 +307,7 @@ async fn what_lives_in_the_old_one_retained_in_vain_goes_too() {
 /// The old `a` stays for `b` at first, and the old `b`, which is retained without effect, stays as
 /// long as the old `a`.
 #[tokio::test]
-async fn what_is_retained_in_vain_stays_recorded_until_its_host_goes() {
+async fn a_resource_retained_without_effect_stays_recorded_until_its_host_is_deleted() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         let wishes = [("b", "retain: true, deleted_with: <a>"), ("c", "deleted_with: <b>")];
@@ -330,7 +330,7 @@ async fn what_is_retained_in_vain_stays_recorded_until_its_host_goes() {
 /// `a` becomes an old copy in the run that replaces `b`, which is retained, and stays for `c`. So
 /// does the old `b`, in which `c` lives.
 #[tokio::test]
-async fn what_is_retained_in_what_becomes_an_old_copy_stays_recorded_with_that() {
+async fn a_retained_guest_of_a_new_old_copy_stays_recorded_with_it() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         let wishes = [("b", "retain: true, deleted_with: <a>"), ("c", "deleted_with: <b>")];
@@ -352,7 +352,7 @@ async fn what_is_retained_in_what_becomes_an_old_copy_stays_recorded_with_that()
 
 /// A damaged journal may leave two records of one real object; both must be updated.
 #[tokio::test]
-async fn what_goes_with_its_host_is_gone_under_every_record_of_it() {
+async fn a_guest_deleted_with_its_host_is_gone_in_all_its_records() {
     let platform = Platform::new();
     let guest = [("b", "deleted_with: <a>")];
     platform.deploys(&documents(&[("a", "v: a"), ("b", "fixed: <a.id>"), ("twin", "v: b")], &guest)).await;
@@ -368,7 +368,7 @@ async fn what_goes_with_its_host_is_gone_under_every_record_of_it() {
 
 /// The old `a` is retained and forgotten, and nothing moved `b` into the new one.
 #[tokio::test]
-async fn what_lived_in_something_retained_does_not_live_in_its_namesake() {
+async fn a_guest_of_a_retained_resource_does_not_live_in_its_successor() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         documents(&[("a", fixed), ("b", "v: b")], &[("a", "retain: true"), ("b", "deleted_with: <a>")])
@@ -384,7 +384,7 @@ async fn what_lived_in_something_retained_does_not_live_in_its_namesake() {
 }
 
 #[tokio::test]
-async fn what_takes_nothing_away_takes_nobody_along() {
+async fn a_replacement_without_deletion_keeps_the_guests() {
     // The new `a` is the same real object, so neither the old one nor its guest `b` is deleted.
     let platform = Platform::new();
     let of = |fixed: &str, b: &str| {

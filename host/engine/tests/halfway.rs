@@ -46,7 +46,7 @@ async fn a_partial_change_records_what_was_reached() {
 }
 
 #[tokio::test]
-async fn the_next_attempt_gets_what_was_before() {
+async fn the_next_attempt_gets_the_previous_inputs() {
     for implements in [PLAIN, FULL] {
         let platform = half_changed(implements).await;
         let wish = documents(&[("a", "v: two, w: two"), ("z", "v: z")], &[]);
@@ -66,7 +66,7 @@ async fn the_next_attempt_gets_what_was_before() {
 }
 
 #[tokio::test]
-async fn a_partial_change_is_finished_also_when_the_documents_go_back() {
+async fn a_partial_change_is_completed_even_if_the_documents_are_reverted() {
     let platform = half_changed(PLAIN).await;
     let before = documents(&[("a", "v: one, w: one"), ("z", "v: z")], &[]);
     assert!(platform.up(&before).await.is_success());

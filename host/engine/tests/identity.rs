@@ -36,7 +36,7 @@ async fn settle(platform: &Platform, id: Option<&str>) -> Result<Vec<Change>, Er
 }
 
 #[tokio::test]
-async fn the_new_one_is_found_beside_the_old_one_of_the_same_name() {
+async fn the_new_resource_is_found_next_to_the_old_one_of_the_same_name() {
     let platform = interrupted(FULL, Lost::After, false).await;
     assert!(platform.up(&of("fixed: 2")).await.is_success());
     let done = platform.done();
@@ -46,7 +46,7 @@ async fn the_new_one_is_found_beside_the_old_one_of_the_same_name() {
 }
 
 #[tokio::test]
-async fn the_old_one_that_is_found_says_nothing_of_the_new_one() {
+async fn finding_the_old_resource_proves_nothing_about_the_new_one() {
     for (when, oldest) in [(Lost::Before, false), (Lost::Before, true), (Lost::After, true)] {
         let platform = interrupted(FULL, when, oldest).await;
         let before = platform.alive();
@@ -64,7 +64,7 @@ async fn the_old_one_that_is_found_says_nothing_of_the_new_one() {
 }
 
 #[tokio::test]
-async fn a_driver_that_may_be_asked_again_is_where_the_old_one_is_found() {
+async fn a_repeatable_creation_is_repeated_if_the_old_resource_is_found() {
     let repeats = Implements { repeat_create: true, ..FULL };
     for (when, oldest) in [(Lost::Before, false), (Lost::After, true)] {
         let platform = interrupted(repeats, when, oldest).await;
@@ -75,7 +75,7 @@ async fn a_driver_that_may_be_asked_again_is_where_the_old_one_is_found() {
 }
 
 #[tokio::test]
-async fn a_driver_that_marks_what_it_makes_tells_the_new_one_from_the_old_one() {
+async fn a_driver_that_marks_its_objects_distinguishes_new_from_old() {
     for when in [Lost::Before, Lost::After] {
         let platform = interrupted(FULL, when, true).await;
         *locked(&platform.driver.marks) = true;
@@ -86,7 +86,7 @@ async fn a_driver_that_marks_what_it_makes_tells_the_new_one_from_the_old_one() 
 }
 
 #[tokio::test]
-async fn an_intent_says_by_when_every_attempt_has_ended() {
+async fn an_intent_has_the_deadline_of_its_attempts() {
     let platform = interrupted(FULL, Lost::Before, true).await;
     let pending = &platform.snapshot().await.pending[0];
     // Five attempts of half a minute, and a minute of delay between two attempts.
@@ -94,7 +94,7 @@ async fn an_intent_says_by_when_every_attempt_has_ended() {
 }
 
 #[tokio::test]
-async fn an_old_copy_that_could_not_be_deleted_is_not_the_new_one_either() {
+async fn an_undeleted_old_copy_is_not_mistaken_for_the_new_resource() {
     let platform = Platform::with(FULL);
     *locked(&platform.driver.finds_oldest) = true;
     platform.deploys(&of("fixed: 1, fail: delete")).await;
@@ -111,7 +111,7 @@ async fn an_old_copy_that_could_not_be_deleted_is_not_the_new_one_either() {
 }
 
 #[tokio::test]
-async fn an_id_that_a_record_has_settles_nothing() {
+async fn an_id_of_another_record_settles_nothing() {
     let platform = interrupted(FULL, Lost::After, true).await;
     for (id, held_by) in [("a", "a"), ("b", "b")] {
         let refused = settle(&platform, Some(id)).await;
@@ -126,7 +126,7 @@ async fn an_id_that_a_record_has_settles_nothing() {
 }
 
 #[tokio::test]
-async fn of_two_that_find_one_thing_only_one_gets_it() {
+async fn only_one_of_two_records_gets_a_found_object() {
     // Two creations were interrupted, and both names lead to the same object.
     let platform = Platform::with(Implements { name: false, ..FULL });
     let both = documents(&[("a", "same: it"), ("b", "same: it")], &[]);
@@ -144,7 +144,7 @@ async fn of_two_that_find_one_thing_only_one_gets_it() {
 /// A driver is believed when it reports that it created an object. An object with two records is
 /// not deleted with one of them.
 #[tokio::test]
-async fn what_is_made_with_the_id_of_another_is_shared() {
+async fn an_object_created_with_an_existing_id_is_shared() {
     for implements in [PLAIN, FULL] {
         let platform = Platform::with(implements);
         platform.deploys(&documents(&[("a", "same: it")], &[])).await;
@@ -157,7 +157,7 @@ async fn what_is_made_with_the_id_of_another_is_shared() {
 }
 
 #[tokio::test]
-async fn one_thing_does_not_become_two_by_being_imported_and_made() {
+async fn an_object_cannot_be_both_imported_and_created() {
     let platform = Platform::with(FULL);
     platform.deploys(&documents(&[("a", "same: it")], &[])).await;
     for wish in ["import: it", "observe: it"] {

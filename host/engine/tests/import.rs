@@ -32,7 +32,7 @@ fn things(done: Vec<String>) -> Vec<String> {
 
 // case 47
 #[tokio::test]
-async fn what_is_taken_over_is_recorded_before_it_is_changed() {
+async fn an_adopted_resource_is_recorded_before_it_is_updated() {
     let platform = Platform::with(FULL);
     there(&platform, "i#shared.1", "huge");
     let all = |params: &str| sized(params, "small", "import: 'i#shared.1'");
@@ -61,7 +61,7 @@ async fn what_is_taken_over_is_recorded_before_it_is_changed() {
 }
 
 #[tokio::test]
-async fn what_is_as_wanted_is_taken_over_without_a_change() {
+async fn a_matching_object_is_adopted_without_an_update() {
     let platform = Platform::with(FULL);
     there(&platform, "i#shared.1", "small");
     let all = sized("v: 1", "small", "import: 'i#shared.1'");
@@ -73,7 +73,7 @@ async fn what_is_as_wanted_is_taken_over_without_a_change() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_cannot_be_taken_over() {
+async fn a_missing_object_cannot_be_adopted() {
     let platform = Platform::with(FULL);
     for wish in ["import: i-9", "observe: i-9"] {
         let faults = platform.refused(&sized("v: 1", "small", wish), PlanOptions::default()).await;
@@ -84,7 +84,7 @@ async fn what_is_not_there_cannot_be_taken_over() {
 }
 
 #[tokio::test]
-async fn what_is_another_already_is_not_taken_over() {
+async fn a_managed_object_is_not_adopted_again() {
     let platform = Platform::with(FULL);
     platform.deploys(&sized("v: 1", "small", "")).await;
     there(&platform, "i#shared.1", "small");
@@ -96,7 +96,7 @@ async fn what_is_another_already_is_not_taken_over() {
 
 // case 49
 #[tokio::test]
-async fn what_others_manage_from_now_on_is_not_deleted_and_may_come_back() {
+async fn a_resource_that_becomes_observed_is_not_deleted_and_can_be_adopted_again() {
     let platform = Platform::with(FULL);
     platform.deploys(&sized("v: 1", "small", "")).await;
     platform.done();
@@ -122,7 +122,7 @@ async fn what_others_manage_from_now_on_is_not_deleted_and_may_come_back() {
 }
 
 #[tokio::test]
-async fn what_others_manage_is_only_forgotten() {
+async fn an_observed_resource_is_only_forgotten() {
     let platform = Platform::with(FULL);
     there(&platform, "i#shared.1", "huge");
     platform.deploys(&sized("v: 1", "small", "observe: 'i#shared.1'")).await;
@@ -135,7 +135,7 @@ async fn what_others_manage_is_only_forgotten() {
 }
 
 #[tokio::test]
-async fn what_others_manage_is_never_replaced() {
+async fn an_observed_resource_is_never_replaced() {
     let platform = Platform::with(FULL);
     there(&platform, "i#shared.1", "huge");
     platform.deploys(&sized("v: 1", "small", "observe: 'i#shared.1'")).await;
@@ -146,7 +146,7 @@ async fn what_others_manage_is_never_replaced() {
 }
 
 #[tokio::test]
-async fn it_can_be_taken_over_by_command_and_left_as_it_is() {
+async fn an_import_by_command_leaves_the_object_unchanged() {
     let platform = Platform::with(FULL);
     there(&platform, "i#shared.1", "huge");
     let options = PlanOptions {
@@ -166,7 +166,7 @@ async fn it_can_be_taken_over_by_command_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_may_have_been_made_is_settled_by_saying_what_it_is() {
+async fn an_import_settles_a_possible_creation() {
     for by_command in [true, false] {
         let platform = Platform::with(purlin_model::driver::Implements { read: false, ..FULL });
         let call = "create thing.default#shared.a".to_owned();
@@ -193,7 +193,7 @@ async fn what_may_have_been_made_is_settled_by_saying_what_it_is() {
 }
 
 #[tokio::test]
-async fn an_id_may_be_written_in_another_way_than_its_driver_does() {
+async fn an_id_may_be_written_differently_than_by_its_driver() {
     for wish in ["import", "observe"] {
         let platform = Platform::with(FULL);
         there(&platform, "i#shared.1", "small");

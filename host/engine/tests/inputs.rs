@@ -69,7 +69,7 @@ async fn recover(platform: &Platform, documents: Option<&str>) -> (Vec<Event>, S
 }
 
 #[tokio::test]
-async fn a_deletion_uses_the_current_inputs_where_they_lead_to_the_resource() {
+async fn a_deletion_uses_the_current_inputs_if_they_lead_to_the_resource() {
     let platform = Platform::with(FULL);
     platform.deploys(&one("fail: delete")).await;
     assert!(!destroy(&platform, None).await.1.is_success());
@@ -85,7 +85,7 @@ async fn a_deletion_uses_the_current_inputs_where_they_lead_to_the_resource() {
 }
 
 #[tokio::test]
-async fn what_only_has_the_same_id_elsewhere_is_not_deleted() {
+async fn an_object_with_the_same_id_elsewhere_is_not_deleted() {
     let platform = Platform::with(FULL);
     platform.deploys(&one("fail: delete")).await;
     // At the place that the documents name, the id belongs to another object.
@@ -107,7 +107,7 @@ async fn what_only_has_the_same_id_elsewhere_is_not_deleted() {
 }
 
 #[tokio::test]
-async fn secrets_of_the_documents_are_enough_for_a_driver_that_cannot_look() {
+async fn current_secrets_suffice_for_a_driver_that_cannot_read() {
     for implements in [PLAIN, FULL] {
         let platform = Platform::with(implements);
         platform.deploys(&one("v: 1")).await;
@@ -125,7 +125,7 @@ async fn secrets_of_the_documents_are_enough_for_a_driver_that_cannot_look() {
 }
 
 #[tokio::test]
-async fn the_old_one_of_a_replacement_is_never_looked_for_elsewhere() {
+async fn the_old_resource_of_a_replacement_is_never_looked_for_elsewhere() {
     let platform = Platform::with(FULL);
     platform.deploys(&one("fixed: 1, fail: delete")).await;
     let summary = platform.up(&one("fixed: 2")).await;
@@ -147,7 +147,7 @@ async fn a_refresh_uses_the_current_inputs() {
 }
 
 #[tokio::test]
-async fn interrupted_calls_are_found_out_about_with_the_current_inputs() {
+async fn recovery_uses_the_current_inputs() {
     for (implements, when, made) in [
         (FULL, Lost::After, true),
         (FULL, Lost::Before, false),
@@ -179,7 +179,7 @@ async fn interrupted_calls_are_found_out_about_with_the_current_inputs() {
 }
 
 #[tokio::test]
-async fn an_address_that_was_recorded_wrongly_leaves_nothing_undecided() {
+async fn a_wrong_recorded_address_leaves_no_call_undecided() {
     for (when, made) in [(Lost::After, true), (Lost::Before, false)] {
         let platform = Platform::with(FULL);
         locked(&platform.driver.lost).insert("create thing.default#shared.a".into(), when);

@@ -99,7 +99,7 @@ async fn a_store_that_fails_at_any_moment_costs_nothing_but_the_run() {
 }
 
 #[tokio::test]
-async fn life_15_nothing_builds_on_what_could_not_be_written_down() {
+async fn life_15_nothing_builds_on_an_unrecorded_result() {
     let platform = Platform::with(FULL);
     let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &[]);
     // For example because there is no key to encrypt the secret that a driver returned.
@@ -117,7 +117,7 @@ async fn life_15_nothing_builds_on_what_could_not_be_written_down() {
 }
 
 #[tokio::test]
-async fn what_a_plan_starts_from_is_written_down_or_nothing_is_done() {
+async fn the_prelude_of_a_plan_is_recorded_or_nothing_is_done() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("old", "v: 1")], &[])).await;
     let renamed = documents(&[("new", "v: 2")], &[("new", "aliases: [thing#shared.old]")]);

@@ -22,7 +22,7 @@ fn position(calls: &[String], call: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_there_is_left_alone_and_what_left_goes() {
+async fn existing_resources_stay_and_removed_ones_are_deleted() {
     let platform = Platform::new();
     let documents = things(FOUR);
     let summary = platform.up(&documents).await;
@@ -88,7 +88,7 @@ async fn a_failure_stops_its_dependents_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_partly_made_is_recorded_and_finished() {
+async fn a_partly_created_resource_is_recorded_and_completed() {
     let platform = Platform::new();
     let summary = platform.up(&things("    a: {type: thing, params: {partial: half way}}\n")).await;
     assert_eq!(summary.failed.len(), 1);
@@ -106,7 +106,7 @@ async fn what_is_partly_made_is_recorded_and_finished() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_inputs_are_found_before_anything_runs() {
+async fn invalid_inputs_are_found_before_anything_runs() {
     let all = Implements { check: true, ..PLAIN };
     let platform = Platform::with(all);
     let documents =
@@ -126,7 +126,7 @@ async fn wrong_inputs_are_found_before_anything_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_driver_normalises_away_is_no_change() {
+async fn a_difference_that_a_driver_normalises_is_not_a_change() {
     let all = Implements { check: true, ..PLAIN };
     let platform = Platform::with(all);
     let thing = |values: &str| {
@@ -144,7 +144,7 @@ async fn what_a_driver_normalises_away_is_no_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_follow_what_is_depended_on_though_nothing_else_changes() {
+async fn recorded_dependencies_follow_the_documents() {
     let platform = Platform::new();
     let reads = |what: &str| {
         things(&format!(
@@ -169,7 +169,7 @@ async fn records_follow_what_is_depended_on_though_nothing_else_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failed_delete_keeps_the_record_and_what_it_depends_on() {
+async fn a_failed_deletion_keeps_the_record_and_its_dependencies() {
     let platform = Platform::new();
     platform.up(&things(FOUR)).await;
     platform.driver.take_calls();
@@ -186,7 +186,7 @@ async fn a_failed_delete_keeps_the_record_and_what_it_depends_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cancelled_run_finishes_what_is_in_flight_and_begins_nothing() {
+async fn a_cancelled_run_finishes_calls_in_flight_and_begins_none() {
     let platform = Platform::new();
     let documents = things(&FOUR.replace("v: one", "v: one, sleep: '100'"));
     let plan = platform.plan(&documents).await.expect("a plan");
@@ -210,7 +210,7 @@ async fn a_cancelled_run_finishes_what_is_in_flight_and_begins_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_waits_for_its_turn_when_a_run_is_cancelled_does_not_begin() {
+async fn a_waiting_operation_does_not_begin_after_cancellation() {
     let platform = Platform::new();
     let many: String =
         (0..40).map(|i| format!("    r{i}: {{type: thing, params: {{sleep: '60'}}}}\n")).collect();
@@ -229,7 +229,7 @@ async fn what_waits_for_its_turn_when_a_run_is_cancelled_does_not_begin() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn independent_resources_are_made_at_the_same_time_and_not_too_many() {
+async fn independent_resources_are_created_concurrently_up_to_the_limit() {
     let platform = Platform::new();
     let many: String =
         (0..40).map(|i| format!("    r{i}: {{type: thing, params: {{sleep: '20'}}}}\n")).collect();
@@ -299,7 +299,7 @@ resources:
 /// A run was killed after it deleted a handed-over resource and before it recorded the deletion.
 /// The next run found the resource gone.
 #[tokio::test]
-async fn what_was_handed_over_and_is_gone_already_leaves_the_state() {
+async fn a_handed_over_resource_that_is_gone_leaves_the_state() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "v: 2")], &[])).await;
     let record = platform.record("shared.a").await.expect("recorded");

@@ -42,7 +42,7 @@ fn refused(platform: &Platform, plan: Plan) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn deleting_and_replacing_what_holds_data_is_refused_until_allowed() {
+async fn deleting_or_replacing_data_needs_permission() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         documents(&[("a", &format!("fixed: {fixed}, data: x")), ("b", &format!("fixed: {fixed}"))], &[])
@@ -72,7 +72,7 @@ async fn deleting_and_replacing_what_holds_data_is_refused_until_allowed() {
 }
 
 #[tokio::test]
-async fn what_no_driver_is_called_for_loses_nothing() {
+async fn forgotten_resources_lose_nothing() {
     let platform = Platform::new();
     let of =
         |fixed: &str, wish: &str| documents(&[("a", &format!("fixed: {fixed}, data: x"))], &[("a", wish)]);
@@ -90,7 +90,7 @@ async fn what_no_driver_is_called_for_loses_nothing() {
 }
 
 #[tokio::test]
-async fn documents_allow_it_for_one_resource() {
+async fn documents_can_allow_the_loss_for_one_resource() {
     let platform = Platform::new();
     let of = |fixed: &str, wishes: &[(&str, &str)]| {
         let params = format!("fixed: {fixed}, data: x");
@@ -107,7 +107,7 @@ async fn documents_allow_it_for_one_resource() {
 }
 
 #[tokio::test]
-async fn what_goes_with_another_loses_its_data_with_it() {
+async fn a_guest_loses_its_data_with_its_host() {
     let platform = Platform::new();
     let all = documents(
         &[("a", "v: a"), ("b", "data: b"), ("c", "v: c")],
@@ -132,7 +132,7 @@ async fn what_goes_with_another_loses_its_data_with_it() {
 }
 
 #[tokio::test]
-async fn an_old_copy_that_was_left_over_is_asked_about_again() {
+async fn an_undeleted_old_copy_needs_permission_again() {
     let platform = Platform::new();
     let of = |params: &str| documents(&[("a", &format!("{params}, data: x"))], &[]);
     platform.deploys(&of("fixed: 1, fail: delete")).await;
@@ -148,7 +148,7 @@ async fn an_old_copy_that_was_left_over_is_asked_about_again() {
 }
 
 #[tokio::test]
-async fn a_driver_that_takes_over_does_not_say_what_the_old_one_holds() {
+async fn a_new_driver_does_not_decide_what_the_old_resource_holds() {
     let mut platform = Platform::new();
     platform.add_driver("test/other", support::PLAIN);
     let documents = documents(&[("a", "data: x")], &[]);
@@ -158,7 +158,7 @@ async fn a_driver_that_takes_over_does_not_say_what_the_old_one_holds() {
 }
 
 #[tokio::test]
-async fn what_becomes_known_late_never_loses_more_than_was_agreed() {
+async fn late_values_never_lose_more_data_than_allowed() {
     let platform = Platform::new();
     // `b` is replaced only if `a` turns out to have another value.
     let of = |value: &str| documents(&[("a", &format!("v: {value}")), ("b", "fixed: <a.v>, data: x")], &[]);

@@ -14,7 +14,7 @@ use support::{FULL, PLAIN, Platform, documents, locked};
 
 // case 25
 #[tokio::test]
-async fn what_is_partly_made_is_changed_by_the_next_run_though_nothing_else_did() {
+async fn a_partly_created_resource_is_updated_by_the_next_run() {
     let platform = Platform::new();
     let all = documents(&[("a", "partial: half way"), ("b", "x: <a.id>")], &[]);
     let summary = platform.up(&all).await;
@@ -32,7 +32,7 @@ async fn what_is_partly_made_is_changed_by_the_next_run_though_nothing_else_did(
 
 // case 25, with a refresh
 #[tokio::test]
-async fn looking_at_what_is_partly_made_tells_whether_it_is_whole() {
+async fn a_refresh_shows_whether_a_partly_created_resource_is_complete() {
     let platform = Platform::with(FULL);
     let all = documents(&[("a", "partial: half way")], &[]);
     platform.up(&all).await;
@@ -44,7 +44,7 @@ async fn looking_at_what_is_partly_made_tells_whether_it_is_whole() {
 }
 
 #[tokio::test]
-async fn what_is_partly_made_by_a_driver_that_changes_nothing_is_replaced() {
+async fn a_partly_created_resource_is_replaced_without_update() {
     let platform = Platform::with(Implements { update: false, update_impact: false, ..PLAIN });
     platform.up(&documents(&[("a", "partial: half way")], &[])).await;
     platform.done();
@@ -54,7 +54,7 @@ async fn what_is_partly_made_by_a_driver_that_changes_nothing_is_replaced() {
 
 // case 27
 #[tokio::test]
-async fn a_failure_stops_whatever_needs_it_and_nothing_else() {
+async fn a_failure_stops_only_its_dependents() {
     let platform = Platform::new();
     let all = documents(
         &[
@@ -79,7 +79,7 @@ async fn a_failure_stops_whatever_needs_it_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn each_resource_is_told_of_once() {
+async fn each_resource_is_reported_once() {
     let platform = Platform::new();
     let of = |f: &str| documents(&[("f", f), ("a", "fixed: <f.id>"), ("b", "fixed: <a.id>")], &[]);
     platform.deploys(&of("fixed: 1")).await;
@@ -106,7 +106,7 @@ async fn documents_that_cannot_be_resolved_delete_nothing() {
 
 // case 55
 #[tokio::test]
-async fn a_driver_that_does_not_keep_its_word_is_named_and_what_exists_is_recorded() {
+async fn a_broken_promise_is_reported_and_the_resource_recorded() {
     let mut platform = Platform::new();
     let mirror = support::Scripted::with_outputs(
         "test/scripted",
@@ -136,7 +136,7 @@ async fn a_driver_that_does_not_keep_its_word_is_named_and_what_exists_is_record
 }
 
 #[tokio::test]
-async fn a_busy_driver_is_asked_again_with_the_same_key() {
+async fn a_busy_driver_is_called_again_with_the_same_key() {
     let platform = Platform::new();
     let summary = platform.up(&documents(&[("a", "busy: '3'")], &[])).await;
     assert!(summary.is_success(), "{summary:#?}");
@@ -147,7 +147,7 @@ async fn a_busy_driver_is_asked_again_with_the_same_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn patience_has_an_end_and_leaves_nothing_behind() {
+async fn retries_end_and_leave_nothing_behind() {
     let platform = Platform::new();
     let summary = platform.up(&documents(&[("a", "busy: '9'")], &[])).await;
     let cause = summary.failed.first().map(|(_, cause)| cause);
@@ -162,7 +162,7 @@ async fn patience_has_an_end_and_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_again_after_a_run_was_cancelled() {
+async fn a_cancelled_run_makes_no_retries() {
     let platform = Platform::new();
     let plan = platform.plan(&documents(&[("a", "busy: '4'")], &[])).await.expect("a plan");
     let cancel = CancelToken::default();
@@ -181,7 +181,7 @@ async fn nobody_is_asked_again_after_a_run_was_cancelled() {
 }
 
 #[tokio::test]
-async fn every_call_has_a_key_of_its_own() {
+async fn every_call_has_its_own_key() {
     let platform = Platform::new();
     let names: Vec<String> = (0..40).map(|i| format!("r{i}")).collect();
     let all: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "sleep: '2'")).collect();
@@ -194,7 +194,7 @@ async fn every_call_has_a_key_of_its_own() {
 }
 
 #[tokio::test]
-async fn cancelled_between_the_new_one_and_the_old_one_both_are_known() {
+async fn cancelled_between_creation_and_deletion_both_are_recorded() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>, sleep: '30'")], &[]);
     platform.deploys(&of("fixed: 1")).await;
@@ -221,7 +221,7 @@ async fn cancelled_between_the_new_one_and_the_old_one_both_are_known() {
 }
 
 #[tokio::test]
-async fn cancelled_between_a_deletion_and_what_takes_its_place_it_goes_on_from_there() {
+async fn cancelled_between_deletion_and_creation_the_next_run_continues() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("a", fixed)], &[("a", "delete_before_replace: true")]);
     platform.deploys(&of("fixed: 1, sleep: '30'")).await;

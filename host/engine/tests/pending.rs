@@ -46,7 +46,7 @@ async fn interrupted(implements: Implements) -> (Platform, String) {
 
 // case 22
 #[tokio::test]
-async fn a_refresh_settles_a_change_and_keeps_what_may_have_been_made() {
+async fn a_refresh_settles_an_update_and_keeps_a_possible_creation() {
     let (platform, all) = interrupted(PLAIN).await;
     let summary = platform.recover().await;
     assert_eq!(summary.unknown.iter().map(|key| key.id()).collect::<Vec<_>>(), ["shared.b"]);
@@ -59,7 +59,7 @@ async fn a_refresh_settles_a_change_and_keeps_what_may_have_been_made() {
 
 // case 23
 #[tokio::test]
-async fn life_01_the_next_run_goes_on_around_what_is_undecided_and_names_it() {
+async fn life_01_the_next_run_reports_undecided_calls_and_does_the_rest() {
     let (platform, all) = interrupted(PLAIN).await;
     let all = all.replacen("    i:", "    n: {type: thing, params: {v: 1}}\n    i:", 1);
     let summary = platform.up(&all).await;
@@ -87,7 +87,7 @@ async fn life_01_the_next_run_goes_on_around_what_is_undecided_and_names_it() {
 }
 
 #[tokio::test]
-async fn life_02_what_can_be_looked_at_is_found_by_its_name_or_its_id() {
+async fn life_02_a_readable_resource_is_found_by_name_or_id() {
     for (when, checkpoints, calls) in [
         (Lost::After, false, vec!["read a"]),
         (Lost::After, true, vec!["read a", "update a"]),
@@ -110,7 +110,7 @@ async fn life_02_what_can_be_looked_at_is_found_by_its_name_or_its_id() {
 }
 
 #[tokio::test]
-async fn what_may_be_asked_for_again_is_with_the_same_key() {
+async fn a_repeatable_creation_is_repeated_with_the_same_key() {
     for when in [Lost::Before, Lost::After] {
         let platform = Platform::with(REPEATS);
         let all = documents(&[("a", "v: 1")], &[]);
@@ -125,7 +125,7 @@ async fn what_may_be_asked_for_again_is_with_the_same_key() {
 }
 
 #[tokio::test]
-async fn an_answer_to_the_second_attempt_says_nothing_of_the_first() {
+async fn the_second_attempt_proves_nothing_about_the_first() {
     let platform = Platform::with(Implements { check: true, ..REPEATS });
     let all = documents(&[("a", "v: 1")], &[]);
     lose(&platform, "create a", Lost::After);
@@ -142,7 +142,7 @@ async fn an_answer_to_the_second_attempt_says_nothing_of_the_first() {
 }
 
 #[tokio::test]
-async fn the_wish_to_retain_of_the_run_that_was_interrupted_counts() {
+async fn the_retain_setting_of_the_interrupted_run_counts() {
     let platform = Platform::with(FULL);
     platform.deploys(&documents(&[("a", "fixed: 1")], &[])).await;
     let retained = documents(&[("a", "fixed: 2")], &[("a", "retain: true")]);
@@ -154,7 +154,7 @@ async fn the_wish_to_retain_of_the_run_that_was_interrupted_counts() {
 }
 
 #[tokio::test]
-async fn a_lost_deletion_is_finished_and_not_repeated_for_nothing() {
+async fn a_lost_deletion_is_completed_and_not_repeated_needlessly() {
     for implements in [PLAIN, FULL] {
         for when in [Lost::Before, Lost::After] {
             let platform = Platform::with(implements);
@@ -170,7 +170,7 @@ async fn a_lost_deletion_is_finished_and_not_repeated_for_nothing() {
 }
 
 #[tokio::test]
-async fn a_lost_deletion_to_make_room_is_not_made_twice() {
+async fn a_lost_deletion_to_make_room_is_not_repeated() {
     for implements in [PLAIN, FULL] {
         for when in [Lost::Before, Lost::After] {
             let platform = Platform::with(implements);
@@ -188,7 +188,7 @@ async fn a_lost_deletion_to_make_room_is_not_made_twice() {
 }
 
 #[tokio::test]
-async fn what_may_have_taken_a_place_is_not_forgotten_with_what_had_it() {
+async fn a_possible_successor_is_not_forgotten_with_its_predecessor() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("n", "v: 1"), ("a", fixed)], &[("a", "depends_on: ['<n>']")]);
     platform.deploys(&of("fixed: 1")).await;
@@ -205,7 +205,7 @@ async fn what_may_have_taken_a_place_is_not_forgotten_with_what_had_it() {
 }
 
 #[tokio::test]
-async fn what_was_found_late_does_not_depend_on_what_is_gone() {
+async fn a_resource_found_late_does_not_depend_on_a_missing_one() {
     let platform = Platform::with(FULL);
     let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[]);
     lose(&platform, "create b", Lost::After);
@@ -223,7 +223,7 @@ async fn what_was_found_late_does_not_depend_on_what_is_gone() {
 }
 
 #[tokio::test]
-async fn what_may_have_been_made_keeps_what_it_would_need() {
+async fn a_possible_resource_keeps_its_dependencies() {
     let platform = Platform::with(PLAIN);
     let of = |a: &str| documents(&[("a", a), ("b", "x: <a.id>")], &[]);
     lose(&platform, "create b", Lost::After);
@@ -241,7 +241,7 @@ async fn what_may_have_been_made_keeps_what_it_would_need() {
 }
 
 #[tokio::test]
-async fn what_is_left_alone_and_may_have_been_made_keeps_what_it_would_need() {
+async fn a_possible_resource_that_is_left_alone_keeps_its_dependencies() {
     let platform = Platform::with(PLAIN);
     lose(&platform, "create b", Lost::After);
     platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[])).await;
@@ -254,7 +254,7 @@ async fn what_is_left_alone_and_may_have_been_made_keeps_what_it_would_need() {
 }
 
 #[tokio::test]
-async fn what_left_the_documents_and_may_have_been_made_keeps_what_it_would_need() {
+async fn a_possible_resource_that_left_the_documents_keeps_its_dependencies() {
     let platform = Platform::with(PLAIN);
     lose(&platform, "create b", Lost::After);
     platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[])).await;
@@ -273,7 +273,7 @@ async fn what_left_the_documents_and_may_have_been_made_keeps_what_it_would_need
 }
 
 #[tokio::test]
-async fn nothing_is_renamed_to_what_may_have_been_made() {
+async fn nothing_is_renamed_to_a_possible_resource() {
     let platform = Platform::with(PLAIN);
     platform.deploys(&documents(&[("a", "v: 1"), ("old", "x: <a.id>")], &[])).await;
     lose(&platform, "create new", Lost::After);
@@ -295,7 +295,7 @@ async fn nothing_is_renamed_to_what_may_have_been_made() {
 }
 
 #[tokio::test]
-async fn what_is_left_out_and_may_have_been_made_keeps_what_it_would_need() {
+async fn an_excluded_possible_resource_keeps_its_dependencies() {
     let platform = Platform::with(PLAIN);
     lose(&platform, "create b", Lost::After);
     platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.id>"), ("c", "v: 1")], &[])).await;
@@ -313,7 +313,7 @@ async fn what_is_left_out_and_may_have_been_made_keeps_what_it_would_need() {
 }
 
 #[tokio::test]
-async fn nobody_reads_what_may_be_gone_and_waits_itself() {
+async fn a_waiting_resource_that_may_be_gone_is_not_read() {
     let platform = Platform::with(PLAIN);
     let of = |paused: &str| documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[("a", paused)]);
     platform.deploys(&of("paused: false")).await;
@@ -326,7 +326,7 @@ async fn nobody_reads_what_may_be_gone_and_waits_itself() {
 }
 
 #[tokio::test]
-async fn what_may_have_been_made_depends_on_what_got_another_name() {
+async fn a_possible_resource_depends_on_a_renamed_one() {
     let platform = Platform::with(PLAIN);
     lose(&platform, "create b", Lost::After);
     platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[])).await;
@@ -339,7 +339,7 @@ async fn what_may_have_been_made_depends_on_what_got_another_name() {
 }
 
 #[tokio::test]
-async fn looking_ahead_makes_nothing() {
+async fn looking_ahead_creates_nothing() {
     let (platform, _) = interrupted(REPEATS).await;
     let base = platform.base().await.expect("a state");
     let plan =
@@ -354,7 +354,7 @@ async fn looking_ahead_makes_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_cut_off_is_not_known_and_found_out() {
+async fn an_aborted_call_is_unknown_and_then_found_out() {
     let platform = Platform::with(FULL);
     let all = documents(&[("a", "sleep: '300'"), ("b", "x: <a.id>")], &[]);
     let plan = platform.plan(&all).await.expect("a plan");

@@ -18,7 +18,7 @@ async fn destroy_refused(platform: &Platform) -> Vec<Diagnostic> {
 
 // case 14
 #[tokio::test]
-async fn what_is_protected_is_not_taken_along_by_what_is_deleted_first() {
+async fn deleting_first_does_not_affect_protected_dependents() {
     let platform = Platform::new();
     let of = |fixed: &str, wish: &str| {
         documents(
@@ -41,7 +41,7 @@ async fn what_is_protected_is_not_taken_along_by_what_is_deleted_first() {
 
 // case 15
 #[tokio::test]
-async fn everything_protected_that_would_go_is_named_at_once() {
+async fn all_violations_of_protection_are_reported_at_once() {
     let platform = Platform::new();
     let protected = [("a", "protect: true"), ("b", "protect: true")];
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &protected)).await;
@@ -54,7 +54,7 @@ async fn everything_protected_that_would_go_is_named_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_protected_by_hand_is_so_whatever_documents_say() {
+async fn manual_protection_is_independent_of_the_documents() {
     let platform = Platform::new();
     let of = |params: &str| documents(&[("a", params)], &[]);
     platform.deploys(&of("fixed: 1")).await;
@@ -70,7 +70,7 @@ async fn what_is_protected_by_hand_is_so_whatever_documents_say() {
 }
 
 #[tokio::test]
-async fn a_change_of_a_protected_input_that_replaces_is_refused() {
+async fn a_replacing_change_to_a_protected_resource_is_rejected() {
     let platform = Platform::new();
     let of = |zone: &str| {
         documents(
@@ -85,7 +85,7 @@ async fn a_change_of_a_protected_input_that_replaces_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_left_in_place_is_still_recorded_and_destroyed_in_the_end() {
+async fn a_kept_resource_stays_recorded_and_is_destroyed_finally() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[])).await;
     platform.done();
@@ -101,7 +101,7 @@ async fn what_is_left_in_place_is_still_recorded_and_destroyed_in_the_end() {
 }
 
 #[tokio::test]
-async fn what_is_left_in_place_keeps_the_old_one_of_what_it_depends_on() {
+async fn a_kept_resource_keeps_the_old_copy_of_its_dependency() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "fixed: 1"), ("b", "x: <a.id>")], &[])).await;
     platform.done();
@@ -114,7 +114,7 @@ async fn what_is_left_in_place_keeps_the_old_one_of_what_it_depends_on() {
 }
 
 #[tokio::test]
-async fn what_goes_with_another_is_not_called_at_any_distance() {
+async fn indirect_guests_need_no_calls() {
     let platform = Platform::new();
     let all = documents(
         &[("a", "v: a"), ("b", "v: b"), ("c", "v: c"), ("d", "x: <c.v>")],
@@ -130,7 +130,7 @@ async fn what_goes_with_another_is_not_called_at_any_distance() {
 }
 
 #[tokio::test]
-async fn what_goes_with_another_stays_where_that_one_cannot_be_deleted() {
+async fn a_guest_stays_if_its_host_cannot_be_deleted() {
     let platform = Platform::new();
     let all =
         |v: &str| documents(&[("a", v), ("b", "v: b"), ("c", "x: <b.v>")], &[("b", "deleted_with: <a>")]);
@@ -148,7 +148,7 @@ async fn what_goes_with_another_stays_where_that_one_cannot_be_deleted() {
 }
 
 #[tokio::test]
-async fn what_goes_with_something_retained_is_deleted_by_itself() {
+async fn a_guest_of_a_retained_host_gets_its_own_call() {
     let platform = Platform::new();
     let wishes = [("a", "retain: true"), ("b", "deleted_with: <a>")];
     platform.deploys(&documents(&[("a", "v: a"), ("b", "v: b")], &wishes)).await;
@@ -159,7 +159,7 @@ async fn what_goes_with_something_retained_is_deleted_by_itself() {
 }
 
 #[tokio::test]
-async fn what_has_to_go_before_something_between_is_deleted_by_itself() {
+async fn a_guest_that_must_precede_a_dependent_gets_its_own_call() {
     let platform = Platform::new();
     // `b` lives in `a`, reads `d`, and `d` reads `a`: `b` must be deleted before `d`, and `d`
     // before `a`.
@@ -172,7 +172,7 @@ async fn what_has_to_go_before_something_between_is_deleted_by_itself() {
 }
 
 #[tokio::test]
-async fn what_goes_with_another_goes_with_the_old_one_of_it() {
+async fn a_guest_is_deleted_with_the_old_copy_of_its_host() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("a", fixed), ("b", "fixed: <a.id>")], &[("b", "deleted_with: <a>")]);
     platform.deploys(&of("fixed: 1")).await;
@@ -183,7 +183,7 @@ async fn what_goes_with_another_goes_with_the_old_one_of_it() {
 }
 
 #[tokio::test]
-async fn what_is_retained_goes_all_the_same_with_what_it_lives_in() {
+async fn a_retained_guest_is_still_deleted_with_its_host() {
     let platform = Platform::new();
     let of = |a: &str| {
         let wishes = [("a", "delete_before_replace: true"), ("b", "retain: true, deleted_with: <a>")];
@@ -207,7 +207,7 @@ async fn what_is_retained_goes_all_the_same_with_what_it_lives_in() {
 }
 
 #[tokio::test]
-async fn nothing_is_forgotten_with_an_old_one_that_turns_out_to_stay() {
+async fn nothing_is_forgotten_if_the_host_turns_out_to_stay() {
     let platform = Platform::new();
     let of = |w: &str, more: bool| {
         let a = format!("v: same, w: {w}");
@@ -229,7 +229,7 @@ async fn nothing_is_forgotten_with_an_old_one_that_turns_out_to_stay() {
 
 // case 28
 #[tokio::test]
-async fn a_deletion_that_fails_leaves_what_it_depends_on_and_nothing_else() {
+async fn a_failed_deletion_leaves_only_its_dependencies() {
     let platform = Platform::new();
     let all = documents(
         &[("u1", "v: 1"), ("u2", "v: 2"), ("dep", "v: d"), ("failing", "v: f"), ("x", "v: x")],

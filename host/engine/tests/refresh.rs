@@ -54,7 +54,7 @@ async fn drift_is_shown_by_input_and_repaired_by_the_next_run() {
 }
 
 #[tokio::test]
-async fn drift_of_an_output_reaches_whoever_reads_it() {
+async fn drift_of_an_output_reaches_its_readers() {
     let platform = Platform::with(FULL);
     let all = sized(&[("a", "v: 1"), ("b", "x: <a.ip>")]);
     // An output that does not depend on inputs.
@@ -72,7 +72,7 @@ async fn drift_of_an_output_reaches_whoever_reads_it() {
 /// A driver does not return secret inputs, so a change may be visible only in the outputs. The
 /// first refresh records those, and the second one must not mistake them for the desired ones.
 #[tokio::test]
-async fn drift_that_outputs_alone_show_lasts_until_it_is_repaired() {
+async fn drift_visible_only_in_outputs_lasts_until_repaired() {
     let platform = Platform::with(FULL);
     let all = sized(&[("a", "v: 1")]).replacen("size: small}", "size: small}, secrets: {token: t}", 1);
     locked(&platform.driver.weather).insert("ip".into(), "10.0.0.1".into());
@@ -89,7 +89,7 @@ async fn drift_that_outputs_alone_show_lasts_until_it_is_repaired() {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_made_again_and_what_reads_it_follows() {
+async fn a_missing_resource_is_created_again_and_its_readers_follow() {
     let platform = Platform::with(FULL);
     let all = documents(&[("a", "v: 1"), ("b", "x: <a.id>"), ("c", "v: 1")], &[]);
     platform.deploys(&all).await;
@@ -102,7 +102,7 @@ async fn what_is_gone_is_made_again_and_what_reads_it_follows() {
 }
 
 #[tokio::test]
-async fn a_missing_resource_is_noticed_by_its_update_and_made_by_the_next_run() {
+async fn an_update_notices_a_missing_resource_and_the_next_run_creates_it() {
     let platform = Platform::with(FULL);
     let all = |v: u8| documents(&[("a", &format!("v: {v}")), ("b", "x: <a.id>")], &[]);
     platform.deploys(&all(1)).await;
@@ -119,7 +119,7 @@ async fn a_missing_resource_is_noticed_by_its_update_and_made_by_the_next_run() 
 }
 
 #[tokio::test]
-async fn what_is_gone_and_not_asked_for_any_more_is_forgotten() {
+async fn a_missing_resource_that_left_the_documents_is_forgotten() {
     let platform = Platform::with(FULL);
     platform.deploys(&documents(&[("a", "v: 1"), ("c", "v: 1")], &[("a", "protect: true")])).await;
     locked(&platform.driver.world).remove("thing.default#shared.a");
@@ -132,7 +132,7 @@ async fn what_is_gone_and_not_asked_for_any_more_is_forgotten() {
 
 // case 30
 #[tokio::test]
-async fn a_refresh_that_is_cancelled_keeps_what_it_found_and_touches_nothing_else() {
+async fn a_cancelled_refresh_keeps_its_findings() {
     let mut platform = Platform::with(FULL);
     platform.parallelism = 1;
     let all = sized(&[("a", "sleep: '30'"), ("b", "v: 1"), ("c", "v: 1")]);
@@ -165,7 +165,7 @@ async fn a_refresh_that_is_cancelled_keeps_what_it_found_and_touches_nothing_els
 
 // case 31
 #[tokio::test]
-async fn more_resources_than_may_be_read_at_once_are_read() {
+async fn more_resources_are_read_than_concurrently_allowed() {
     let mut platform = Platform::with(FULL);
     platform.parallelism = 2;
     let names: Vec<String> = (0..60).map(|i| format!("r{i}")).collect();
@@ -180,7 +180,7 @@ async fn more_resources_than_may_be_read_at_once_are_read() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_passed_over() {
+async fn unreadable_resources_are_skipped() {
     let platform = Platform::with(PLAIN);
     platform.deploys(&documents(&[("a", "v: 1")], &[])).await;
     let plan = platform.refresh_plan(&Scope::default()).await.expect("a plan");
@@ -188,7 +188,7 @@ async fn what_cannot_be_read_is_passed_over() {
 }
 
 #[tokio::test]
-async fn a_refresh_that_fails_for_one_tells_of_the_others() {
+async fn a_refresh_that_fails_for_one_resource_reports_the_others() {
     let platform = Platform::with(FULL);
     let all = sized(&[("a", "v: 1"), ("b", "v: 1")]);
     platform.deploys(&all).await;

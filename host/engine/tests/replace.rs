@@ -13,7 +13,7 @@ const DBR: &str = "delete_before_replace: true";
 
 // case 1
 #[tokio::test]
-async fn new_ones_are_made_first_and_old_ones_deleted_dependents_first() {
+async fn new_resources_are_created_first_and_old_ones_deleted_dependents_first() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("a", fixed), ("b", "fixed: <a.id>")], &[]);
     platform.deploys(&of("fixed: 1")).await;
@@ -26,7 +26,7 @@ async fn new_ones_are_made_first_and_old_ones_deleted_dependents_first() {
 
 // case 53
 #[tokio::test]
-async fn dependents_are_updated_before_the_old_one_goes() {
+async fn dependents_are_updated_before_the_old_resource_is_deleted() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[]);
     platform.deploys(&of("fixed: 1")).await;
@@ -36,7 +36,7 @@ async fn dependents_are_updated_before_the_old_one_goes() {
 
 // case 3
 #[tokio::test]
-async fn deleting_first_takes_along_those_that_are_replaced_and_no_others() {
+async fn deleting_first_affects_only_replaced_dependents() {
     let platform = Platform::new();
     // A dependent whose `fixed` reads the output is replaced, other readers are updated, and one
     // with only `depends_on` is not touched.
@@ -83,7 +83,7 @@ async fn deleting_first_takes_along_those_that_are_replaced_and_no_others() {
 
 // case 4
 #[tokio::test]
-async fn deleting_first_leaves_others_where_they_are() {
+async fn deleting_first_leaves_other_dependents_alone() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         documents(
@@ -99,7 +99,7 @@ async fn deleting_first_leaves_others_where_they_are() {
 
 // cases 5 and 7
 #[tokio::test]
-async fn what_was_deleted_to_be_replaced_is_made_by_the_next_run_and_deleted_no_more() {
+async fn a_deleted_resource_is_created_by_the_next_run_without_another_deletion() {
     for goals in ["fixed: 2", "fixed: 1", "fixed: 2, v: other"] {
         let platform = Platform::new();
         let of = |params: &str| documents(&[("a", params), ("b", "x: <a.id>")], &[("a", DBR)]);
@@ -119,7 +119,7 @@ async fn what_was_deleted_to_be_replaced_is_made_by_the_next_run_and_deleted_no_
 
 // case 8
 #[tokio::test]
-async fn a_replacement_that_fails_again_and_again_leaves_one_place() {
+async fn a_repeatedly_failing_replacement_leaves_one_record() {
     let platform = Platform::new();
     let of = |params: &str| documents(&[("a", params), ("b", "fixed: <a.id>")], &[("a", DBR)]);
     platform.deploys(&of("fixed: 1")).await;
@@ -139,7 +139,7 @@ async fn a_replacement_that_fails_again_and_again_leaves_one_place() {
 
 // case 11
 #[tokio::test]
-async fn an_old_copy_that_could_not_be_deleted_is_deleted_later_and_once() {
+async fn an_old_copy_that_failed_to_delete_is_deleted_once_later() {
     for destroyed in [false, true] {
         let platform = Platform::new();
         let of = |fixed: &str| documents(&[("a", fixed)], &[]);
@@ -167,7 +167,7 @@ async fn an_old_copy_that_could_not_be_deleted_is_deleted_later_and_once() {
 }
 
 #[tokio::test]
-async fn three_generations_are_told_apart() {
+async fn three_generations_are_kept_apart() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[]);
     platform.deploys(&of("fixed: 1, fail: delete")).await;
@@ -186,7 +186,7 @@ async fn three_generations_are_told_apart() {
 
 // case 13
 #[tokio::test]
-async fn the_order_does_not_depend_on_who_answers_first() {
+async fn the_order_does_not_depend_on_response_times() {
     for (slow_a, slow_b) in [("0", "40"), ("40", "0")] {
         let platform = Platform::new();
         let of = |n: u8| {
@@ -207,7 +207,7 @@ async fn the_order_does_not_depend_on_who_answers_first() {
 
 // case 52
 #[tokio::test]
-async fn who_demands_to_be_made_first_hands_that_on() {
+async fn a_demand_to_be_created_first_is_passed_on() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         documents(
@@ -223,7 +223,7 @@ async fn who_demands_to_be_made_first_hands_that_on() {
 }
 
 #[tokio::test]
-async fn what_a_driver_cannot_do_is_not_demanded_of_it_in_silence() {
+async fn an_order_that_a_driver_cannot_fulfil_is_reported() {
     let platform = Platform::new();
     let of = |n: u8| {
         documents(&[("a", &format!("fixed: {n}, first: true"))], &[("a", "delete_before_replace: false")])
@@ -236,7 +236,7 @@ async fn what_a_driver_cannot_do_is_not_demanded_of_it_in_silence() {
 }
 
 #[tokio::test]
-async fn an_update_of_a_dependent_that_fails_keeps_the_old_one_for_the_next_run() {
+async fn a_failed_update_of_a_dependent_keeps_the_old_resource() {
     let platform = Platform::new();
     let of = |fixed: &str, b: &str| documents(&[("a", fixed), ("b", b)], &[]);
     platform.deploys(&of("fixed: 1", "x: <a.id>")).await;
@@ -249,7 +249,7 @@ async fn an_update_of_a_dependent_that_fails_keeps_the_old_one_for_the_next_run(
 }
 
 #[tokio::test]
-async fn the_old_one_stays_while_a_dependent_is_out_of_scope() {
+async fn the_old_resource_stays_while_a_dependent_is_out_of_scope() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[]);
     platform.deploys(&of("fixed: 1")).await;
@@ -268,7 +268,7 @@ async fn the_old_one_stays_while_a_dependent_is_out_of_scope() {
 }
 
 #[tokio::test]
-async fn nothing_is_deleted_first_under_a_dependent_that_is_out_of_scope() {
+async fn nothing_is_deleted_first_if_a_dependent_is_out_of_scope() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>")], &[("a", DBR)]);
     platform.deploys(&of("fixed: 1")).await;
@@ -280,7 +280,7 @@ async fn nothing_is_deleted_first_under_a_dependent_that_is_out_of_scope() {
 
 // case 17
 #[tokio::test]
-async fn what_is_retained_is_never_deleted() {
+async fn a_retained_resource_is_never_deleted() {
     for order in ["retain: true", "retain: true, delete_before_replace: true"] {
         let platform = Platform::new();
         let of = |fixed: &str| documents(&[("a", fixed)], &[("a", order)]);
@@ -297,7 +297,7 @@ async fn what_is_retained_is_never_deleted() {
 }
 
 #[tokio::test]
-async fn a_place_stays_until_who_moves_away_has_moved() {
+async fn a_record_stays_until_its_dependents_have_moved() {
     let platform = Platform::new();
     // Before, `b` reads `a`, which reads `c`. Then `a` leaves, `b` reads `c`, and `c` is deleted
     // first.
@@ -311,7 +311,7 @@ async fn a_place_stays_until_who_moves_away_has_moved() {
 }
 
 #[tokio::test]
-async fn what_is_retained_and_has_to_make_room_waits_for_who_is_deleted_first() {
+async fn a_retained_resource_that_makes_room_waits_for_its_dependents() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         documents(
@@ -327,7 +327,7 @@ async fn what_is_retained_and_has_to_make_room_waits_for_who_is_deleted_first() 
 
 /// A driver that mistakes an existing object for the new one returns the same id again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_record_says_is_the_same_thing_is_not_deleted() {
+async fn an_object_with_another_record_is_not_deleted() {
     let platform = Platform::new();
     let one = |name: &str, fixed: &str| {
         things(&format!("    {name}: {{type: thing, params: {{same: it, fixed: {fixed}}}}}\n"))

@@ -16,7 +16,7 @@ fn replacing(names: &[&str]) -> PlanOptions {
 
 // case 19, also indirectly
 #[tokio::test]
-async fn who_is_replaced_with_another_is_replaced_though_unchanged() {
+async fn replace_with_replaces_an_unchanged_resource() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         documents(
@@ -35,7 +35,7 @@ async fn who_is_replaced_with_another_is_replaced_though_unchanged() {
 
 // case 21
 #[tokio::test]
-async fn a_change_may_replace_though_the_driver_would_update() {
+async fn replace_on_changes_overrides_an_update() {
     let platform = Platform::new();
     let of = |zone: &str| {
         documents(
@@ -55,7 +55,7 @@ async fn a_change_may_replace_though_the_driver_would_update() {
 
 // case 21, within a cascade
 #[tokio::test]
-async fn it_does_so_where_another_is_deleted_first() {
+async fn replace_on_changes_works_with_deleting_first() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         documents(
@@ -70,7 +70,7 @@ async fn it_does_so_where_another_is_deleted_first() {
 
 // case 50
 #[tokio::test]
-async fn what_is_marked_is_replaced_once() {
+async fn a_marked_resource_is_replaced_once() {
     let platform = Platform::new();
     let of = documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[]);
     platform.deploys(&of).await;
@@ -83,7 +83,7 @@ async fn what_is_marked_is_replaced_once() {
 }
 
 #[tokio::test]
-async fn what_is_replaced_without_a_change_is_replaced_in_the_order_of_its_driver() {
+async fn an_unchanged_resource_is_replaced_in_the_order_of_its_driver() {
     let of = documents(&[("a", "first: yes, v: 1"), ("b", "x: <a.id>")], &[]);
     for tainted in [true, false] {
         let platform = Platform::new();
@@ -107,7 +107,7 @@ async fn what_is_replaced_without_a_change_is_replaced_in_the_order_of_its_drive
 }
 
 #[tokio::test]
-async fn who_is_replaced_with_another_or_cannot_be_finished_is_asked_for_the_order() {
+async fn the_driver_decides_the_order_of_forced_replacements() {
     let platform = Platform::new();
     let of = |fixed: &str| {
         documents(&[("a", fixed), ("b", "first: yes, v: 1")], &[("b", "replace_with: ['<a>']")])
@@ -128,7 +128,7 @@ async fn who_is_replaced_with_another_or_cannot_be_finished_is_asked_for_the_ord
 
 // case 50, with an old copy
 #[tokio::test]
-async fn a_mark_is_for_the_current_one_only() {
+async fn a_mark_affects_only_the_current_resource() {
     let platform = Platform::new();
     let of = |params: &str| documents(&[("a", params)], &[]);
     platform.deploys(&of("fixed: 1, fail: delete")).await;
@@ -149,7 +149,7 @@ async fn a_mark_is_for_the_current_one_only() {
 }
 
 #[tokio::test]
-async fn it_can_be_asked_for_by_name() {
+async fn a_replacement_can_be_requested_by_name() {
     let platform = Platform::new();
     let of = documents(&[("a", "v: 1"), ("b", "fixed: <a.id>")], &[]);
     platform.deploys(&of).await;
@@ -164,7 +164,7 @@ async fn it_can_be_asked_for_by_name() {
 }
 
 #[tokio::test]
-async fn a_replacement_that_turns_out_not_to_be_needed_is_not_made() {
+async fn a_replacement_that_turns_out_unnecessary_is_not_done() {
     let platform = Platform::new();
     // The value that `b` reads is unknown during planning, and turns out unchanged.
     let of = |v: &str| {
@@ -181,7 +181,7 @@ async fn a_replacement_that_turns_out_not_to_be_needed_is_not_made() {
 }
 
 #[tokio::test]
-async fn a_driver_that_changes_nothing_in_place_replaces() {
+async fn a_driver_without_update_replaces() {
     let platform = Platform::with(Implements { update: false, update_impact: false, ..PLAIN });
     let of = |v: &str| documents(&[("a", v)], &[]);
     platform.deploys(&of("v: 1")).await;
@@ -190,7 +190,7 @@ async fn a_driver_that_changes_nothing_in_place_replaces() {
 }
 
 #[tokio::test]
-async fn a_resource_of_another_driver_is_made_anew() {
+async fn a_resource_of_another_driver_is_replaced() {
     let mut platform = Platform::new();
     let other = platform.add_driver("test/other", PLAIN);
     let of = |driver: &str| documents(&[("a", "v: 1")], &[]).replace("test/scripted", driver);
@@ -201,7 +201,7 @@ async fn a_resource_of_another_driver_is_made_anew() {
 }
 
 #[tokio::test]
-async fn what_would_be_more_than_was_planned_is_not_done() {
+async fn more_than_planned_is_not_done() {
     let platform = Platform::new();
     let of = |v: &str| documents(&[("a", &format!("v: {v}")), ("b", "fixed: <a.v>, coy: true")], &[]);
     platform.deploys(&of("1")).await;
@@ -217,7 +217,7 @@ async fn what_would_be_more_than_was_planned_is_not_done() {
 }
 
 #[tokio::test]
-async fn everything_is_provisioned_where_that_is_asked_for() {
+async fn a_full_run_provisions_everything() {
     let platform = Platform::with(FULL);
     let of = documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[]);
     platform.deploys(&of).await;
@@ -231,7 +231,7 @@ async fn everything_is_provisioned_where_that_is_asked_for() {
 /// No driver is called about another driver's resource. The order that it required once decided
 /// whether a resource waited, and only if something else forced its replacement as well.
 #[tokio::test]
-async fn a_driver_is_not_asked_about_what_another_one_made() {
+async fn a_driver_is_not_called_about_resources_of_another_one() {
     let mut platform = Platform::with(FULL);
     let other = platform.add_driver("test/other", FULL);
     let of = |a: &str| documents(&[("a", a), ("b", "fixed: <a.id>")], &[]);

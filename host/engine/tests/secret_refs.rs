@@ -89,7 +89,7 @@ async fn password(platform: &Platform, name: &str) -> Option<Value> {
 }
 
 #[tokio::test]
-async fn each_is_read_once_and_all_at_a_time() {
+async fn each_secret_is_read_once_and_all_concurrently() {
     let platform = Platform::with(FULL);
     let stores = Scripted::with(&[("a", WORD), ("b", "battery-staple"), ("b@2", "newer")]);
     let refs = "{password: {store: vault, ref: '${params.from}', version: '${params.version}'}, \
@@ -122,7 +122,7 @@ async fn each_is_read_once_and_all_at_a_time() {
 }
 
 #[tokio::test]
-async fn a_changed_secret_is_a_change_and_departs_from_a_saved_plan() {
+async fn a_changed_secret_is_a_change_and_a_deviation_from_a_saved_plan() {
     let platform = Platform::with(FULL);
     let stores = Scripted::with(&[("a", WORD)]);
     let documents = things("{password: {store: vault, ref: a}}", &[("a", "v: 1")]);
@@ -143,7 +143,7 @@ async fn a_changed_secret_is_a_change_and_departs_from_a_saved_plan() {
 }
 
 #[tokio::test]
-async fn what_is_kept_where_only_provisioning_tells_is_read_then() {
+async fn a_reference_known_after_provisioning_is_read_then() {
     let platform = Platform::with(FULL);
     let documents = things(
         "{password: {store: vault, ref: '${params.from}'}}",
@@ -173,7 +173,7 @@ async fn what_is_kept_where_only_provisioning_tells_is_read_then() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_told_at_its_definition_before_anything_is_done() {
+async fn unreadable_secrets_are_reported_at_their_definition_first() {
     let platform = Platform::with(FULL);
     let stores = Scripted::with(&[("nul", "a\0b"), ("empty", "")]);
     for (refs, message, help) in [

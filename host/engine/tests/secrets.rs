@@ -24,7 +24,7 @@ fn with_secret(word: &str) -> String {
 
 // case 46
 #[tokio::test]
-async fn a_secret_is_shown_nowhere_and_spreads_to_what_reads_it() {
+async fn a_secret_is_never_shown_and_spreads_to_its_readers() {
     let platform = Platform::with(FULL);
     let plan = platform.plan(&with_secret(WORD)).await.expect("a plan");
     let planned = format!("{:#?}{:#?}", plan.steps, plan.warnings);
@@ -53,7 +53,7 @@ async fn a_secret_is_shown_nowhere_and_spreads_to_what_reads_it() {
 }
 
 #[tokio::test]
-async fn a_failure_does_not_tell_it_either() {
+async fn a_failure_does_not_reveal_a_secret() {
     let platform = Platform::with(FULL);
     let documents = with_secret(WORD).replace("{v: 1}", "{v: 1, partial: half way}");
     let (events, summary) =
@@ -64,7 +64,7 @@ async fn a_failure_does_not_tell_it_either() {
 }
 
 #[tokio::test]
-async fn the_disk_does_not_have_it_in_clear() {
+async fn the_disk_has_no_secret_in_plain_text() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("secrets-on-disk");
     if folder.exists() {
         std::fs::remove_dir_all(&folder).expect("the last test's folder");

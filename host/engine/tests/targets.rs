@@ -13,7 +13,7 @@ fn only(names: &[&str]) -> PlanOptions {
 
 // case 34
 #[tokio::test]
-async fn what_a_target_depends_on_has_to_be_there() {
+async fn the_dependencies_of_a_target_must_exist() {
     let platform = Platform::new();
     let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &[("c", "depends_on: ['<a>']")]);
     let faults = platform.refused(&all, only(&["b", "c"])).await;
@@ -28,7 +28,7 @@ async fn what_a_target_depends_on_has_to_be_there() {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_not_there() {
+async fn an_absent_dependency_does_not_exist() {
     let platform = Platform::with(FULL);
     let all = |v: &str| documents(&[("a", "v: 1"), ("b", &format!("x: <a.v>, y: {v}"))], &[]);
     platform.deploys(&all("1")).await;
@@ -38,7 +38,7 @@ async fn what_is_gone_is_not_there() {
 }
 
 #[tokio::test]
-async fn others_are_read_as_they_are_recorded() {
+async fn resources_out_of_scope_are_read_from_their_records() {
     let platform = Platform::new();
     let all = |v: &str| documents(&[("a", &format!("v: {v}")), ("b", "x: <a.v>"), ("c", "v: 1")], &[]);
     platform.deploys(&all("1")).await;
@@ -55,7 +55,7 @@ async fn others_are_read_as_they_are_recorded() {
 
 // case 36
 #[tokio::test]
-async fn nothing_goes_under_what_stays() {
+async fn dependencies_of_remaining_resources_are_not_deleted() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "v: 1")], &[])).await;
     platform.done();
@@ -78,7 +78,7 @@ async fn nothing_goes_under_what_stays() {
 }
 
 #[tokio::test]
-async fn what_is_excluded_from_a_destruction_keeps_what_it_depends_on() {
+async fn a_resource_excluded_from_destruction_keeps_its_dependencies() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "x: <a.v>"), ("c", "x: <a.v>")], &[])).await;
     platform.done();
@@ -91,7 +91,7 @@ async fn what_is_excluded_from_a_destruction_keeps_what_it_depends_on() {
 
 // case 37
 #[tokio::test]
-async fn drivers_that_a_run_does_not_need_are_not_looked_for() {
+async fn unneeded_drivers_are_not_looked_up() {
     let mut platform = Platform::new();
     let other = platform.add_driver("test/other", PLAIN);
     let all = documents(&[("a", "v: 1")], &[]).replace(
@@ -117,7 +117,7 @@ spec: {type: far, driver: test/missing, criteria: [{}]}
 
 // case 33
 #[tokio::test]
-async fn what_is_excluded_from_a_refresh_is_just_that() {
+async fn a_refresh_reads_only_resources_in_scope() {
     let platform = Platform::with(FULL);
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "v: 1"), ("c", "v: 1"), ("d", "v: 1")], &[])).await;
     for (targets, exclude, expected) in [
@@ -135,7 +135,7 @@ async fn what_is_excluded_from_a_refresh_is_just_that() {
 }
 
 #[tokio::test]
-async fn a_name_that_fits_nothing_is_an_error_with_the_nearest() {
+async fn a_name_without_a_match_is_an_error_with_suggestions() {
     let platform = Platform::new();
     let all = documents(&[("alpha", "v: 1")], &[]);
     let Err(Error::Names(wrong)) = platform.plan_with(&all, only(&["alhpa"])).await else {
@@ -147,7 +147,7 @@ async fn a_name_that_fits_nothing_is_an_error_with_the_nearest() {
 }
 
 #[tokio::test]
-async fn old_copies_of_what_a_run_is_not_about_are_left_alone() {
+async fn old_copies_out_of_scope_are_left_alone() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("a", fixed), ("b", "v: 1")], &[]);
     platform.deploys(&of("fixed: 1, fail: delete")).await;
@@ -166,7 +166,7 @@ async fn old_copies_of_what_a_run_is_not_about_are_left_alone() {
 }
 
 #[tokio::test]
-async fn a_driver_that_is_missing_is_named_with_what_it_is_needed_for() {
+async fn a_missing_driver_is_named_with_its_resources() {
     let mut platform = Platform::new();
     platform.add_driver("test/other", PLAIN);
     let other = documents(&[("a", "v: 1")], &[]).replace("test/scripted", "test/other");
@@ -182,7 +182,7 @@ async fn a_driver_that_is_missing_is_named_with_what_it_is_needed_for() {
 }
 
 #[tokio::test]
-async fn what_is_to_be_replaced_is_not_left_out() {
+async fn a_resource_to_replace_must_be_in_scope() {
     let platform = Platform::new();
     let all = documents(&[("a", "v: 1"), ("b", "v: 2")], &[]);
     platform.deploys(&all).await;

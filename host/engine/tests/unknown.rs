@@ -9,7 +9,7 @@ use support::{FULL, Platform, documents, steps};
 
 // case 45
 #[tokio::test]
-async fn what_is_not_known_is_shown_as_that_and_may_turn_out_to_be_nothing() {
+async fn unknown_values_are_shown_as_unknown_and_may_become_null() {
     let platform = Platform::new();
     let all = documents(&[("a", "v: 1, maybe: null"), ("b", "x: <a.v>, y: <a.maybe>, z: 'is <a.v>'")], &[]);
     let all = all.replace("'is \"", "\"is ").replace("\"'", "\"");
@@ -29,7 +29,7 @@ async fn what_is_not_known_is_shown_as_that_and_may_turn_out_to_be_nothing() {
 }
 
 #[tokio::test]
-async fn an_output_that_is_missing_fails_the_one_that_reads_it() {
+async fn a_missing_output_fails_its_reader() {
     let platform = Platform::new();
     let all = documents(&[("a", "v: 1"), ("b", "x: <a.missing>"), ("c", "v: 1")], &[]);
     let summary = platform.up(&all).await;
@@ -39,7 +39,7 @@ async fn an_output_that_is_missing_fails_the_one_that_reads_it() {
 
 // case 44
 #[tokio::test]
-async fn what_is_drawn_while_planning_is_what_is_used() {
+async fn values_drawn_during_planning_are_used() {
     let platform = Platform::with(FULL);
     let all = documents(&[("a", "draw: true")], &[]);
     let drawn_in = |plan: &purlin_engine::Plan| {
@@ -73,7 +73,7 @@ async fn what_is_drawn_while_planning_is_what_is_used() {
 
 // case 44, with partly unknown inputs
 #[tokio::test]
-async fn what_is_drawn_beside_what_is_not_known_is_used_too() {
+async fn values_drawn_next_to_unknown_ones_are_used_too() {
     let platform = Platform::with(FULL);
     let all = documents(&[("a", "v: 1"), ("b", "draw: true, x: <a.id>")], &[]);
     let plan = platform.plan(&all).await.expect("a plan");
@@ -91,7 +91,7 @@ async fn what_is_drawn_beside_what_is_not_known_is_used_too() {
 
 // case 41
 #[tokio::test]
-async fn a_plan_that_was_kept_is_not_carried_out_for_other_documents() {
+async fn a_saved_plan_does_not_match_other_documents() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "v: 1")], &[])).await;
     let asked = documents(&[("a", "v: 2"), ("b", "v: 1")], &[]);
@@ -140,7 +140,7 @@ async fn a_plan_knows_the_state_that_it_was_made_from() {
 
 // case 20
 #[tokio::test]
-async fn changes_that_do_not_count_change_nothing_and_a_path_to_nothing_is_an_error() {
+async fn ignored_changes_have_no_effect_and_missing_paths_are_errors() {
     let platform = Platform::new();
     let of = |params: &str, paths: &str| {
         documents(&[("a", params)], &[("a", &format!("ignore_changes: [{paths}]"))])
@@ -170,7 +170,7 @@ async fn changes_that_do_not_count_change_nothing_and_a_path_to_nothing_is_an_er
 }
 
 #[tokio::test]
-async fn what_does_not_count_does_not_count_either_while_it_is_not_known() {
+async fn ignored_changes_stay_ignored_while_unknown() {
     let platform = Platform::new();
     let of = |v: &str, paths: &str| {
         documents(
@@ -189,7 +189,7 @@ async fn what_does_not_count_does_not_count_either_while_it_is_not_known() {
 }
 
 #[tokio::test]
-async fn inputs_that_turn_out_to_be_wrong_fail_before_anything_is_made() {
+async fn inputs_that_turn_out_invalid_fail_before_creation() {
     let platform = Platform::with(FULL);
     let all = documents(&[("a", "v: check"), ("b", "fail: <a.v>"), ("c", "x: <b.id>")], &[]);
     let summary = platform.up(&all).await;

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_counts_from_a_folder() {
+    fn a_path_is_relative_to_a_folder() {
         let steps = |folder: &str, path: &str| steps(Path::new(folder), Path::new(path)).to_string();
         assert_eq!(steps("/a", "/a/b/c.yaml"), "b/c.yaml");
         assert_eq!(steps("/a/b", "/a/c.yaml"), "../c.yaml");
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_stands_for_a_file_and_for_what_lies_in_a_folder() {
+    fn a_word_matches_a_file_or_the_files_in_a_folder() {
         let here = absolute(Path::new("apps/web.yaml"));
         assert!(stands_for("apps/web.yaml", "x", Some(&here)));
         assert!(stands_for("./apps/../apps/web.yaml", "x", Some(&here)));

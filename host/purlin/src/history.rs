@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rollback_that_did_not_succeed_goes_on_to_where_it_went() {
+    fn an_unsuccessful_rollback_is_continued() {
         let up = |outcome, documents| (outcome, Some(documents), None);
         let begun = [up(Succeeded, 1), up(Succeeded, 2), up(Succeeded, 3)];
         for outcome in [Failed, Unfinished, Cancelled] {

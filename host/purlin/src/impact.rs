@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_has_the_documents_between_its_lines() {
+    fn a_text_is_split_at_separator_lines() {
         let all = |text| parts(text).collect::<Vec<_>>();
         assert_eq!(
             all("a: 1\n---\nb: |\n  ---\n  x\n--- \n\n---\nc: 3"),

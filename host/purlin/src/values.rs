@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_takes_the_type_of_what_it_replaces() {
+    fn text_takes_the_type_of_the_value_it_replaces() {
         let number = Template::Constant(Value::from(json!(2)));
         let truth = Template::Constant(Value::from(json!(false)));
         let text = Template::Constant(Value::from(json!("1")));

@@ -42,7 +42,7 @@ async fn deploy(purlin: &Purlin, documents: &Documents) -> Result<(), Error> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_type_has_to_be_meant() {
+async fn another_type_must_be_confirmed() {
     let folder = tempfile::tempdir().expect("a folder");
     let purlin = Purlin::builder().state_folder(folder.path().join("state")).build();
     let first = documents("production", Some("set"));

@@ -77,7 +77,7 @@ async fn an_id_is_propagated() {
 }
 
 #[tokio::test]
-async fn a_loop_is_broken_by_an_additional_resource() {
+async fn a_cycle_is_broken_by_an_additional_resource() {
     let Some(folder) = pattern("break-a-loop-additional-resource") else { return };
     let documents = documents(&folder, "example-break-a-loop-additional-resource", |text| text);
     let id = "#modules.example-workload";

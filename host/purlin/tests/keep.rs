@@ -82,7 +82,7 @@ impl Kept {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_day_changes_nothing_and_grows_nothing() {
+async fn a_day_of_passes_changes_and_grows_nothing() {
     let mut kept = Kept::new();
     let documents = kept.documents(&[PLATFORM, FOLDER], "first");
     let environment = documents.environment();
@@ -119,7 +119,7 @@ async fn a_day_changes_nothing_and_grows_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failure_is_left_alone_until_its_time_and_the_rest_goes_on() {
+async fn a_failed_resource_waits_for_its_retry_and_the_rest_continues() {
     let mut kept = Kept::new();
     // Its driver never returns the outputs that the type requires.
     let failing = "

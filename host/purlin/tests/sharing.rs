@@ -477,7 +477,7 @@ async fn live(seed: u64) -> Result<(), Broken> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_used_is_deleted_and_nothing_unused_is_left() {
+async fn used_installations_are_never_deleted_and_unused_ones_never_left() {
     let from: u64 = std::env::var("PURLIN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     let lives: u64 = std::env::var("PURLIN_LIVES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(60);
     let mut broken = Vec::new();
@@ -555,7 +555,7 @@ async fn begin_together(seed: u64) -> Result<(), Broken> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_first_deployments_at_once_one_makes_what_all_use() {
+async fn concurrent_first_deployments_share_one_installation() {
     let from: u64 = std::env::var("PURLIN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     let lives: u64 = std::env::var("PURLIN_LIVES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(40);
     for seed in from..from + lives {

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_short_and_tell_long_names_apart() {
+    fn keys_are_short_and_distinguish_long_names() {
         let long = "é".repeat(500);
         let key = |id: &str, copy| of(Kind::Record, &record(id, copy)).expect("a key");
         let (one, other) = (key(&format!("{long}1"), None), key(&format!("{long}2"), None));

@@ -272,7 +272,7 @@ fn killed_at_every_place() {
 }
 
 #[test]
-fn the_lock_of_a_dead_process_is_nobodys() {
+fn the_lock_of_a_dead_process_is_free() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut child = start(folder.path(), None);
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();

@@ -105,7 +105,7 @@ fn additions() -> (Vec<Record>, Vec<Change>, Deployment, Holder) {
 }
 
 #[test]
-fn version_1_opens_and_goes_on_as_the_current_one() {
+fn version_1_opens_and_is_converted() {
     let (_temporary, folder) = fixture("v1");
     let (expected, elsewhere) = records();
     assert!(EmbeddedStore::verify(&folder, &options(&folder)).expect("looks").is_whole());
@@ -145,7 +145,7 @@ fn version_1_opens_and_goes_on_as_the_current_one() {
 
 /// A conversion that is interrupted at any place leaves a complete state that opens.
 #[test]
-fn a_conversion_that_is_cut_off_begins_anew() {
+fn an_interrupted_conversion_can_be_repeated() {
     for version in ["v1", "v2", "v3", "v4"] {
         let expected = {
             let (_temporary, folder) = fixture(version);
@@ -341,7 +341,7 @@ fn opens(folder: &Path, version: u32) {
 }
 
 #[test]
-fn what_a_newer_version_wrote_is_refused_by_name() {
+fn the_state_of_a_newer_version_is_rejected_by_name() {
     for version in ["v1", "v2", "v3", "v4", "v5"] {
         let (_temporary, folder) = fixture(version);
         fs::write(folder.join("format"), "6\n").expect("written");

@@ -77,7 +77,7 @@ fn ends(bytes: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn every_prefix_of_the_journal_is_a_state_that_was() {
+fn every_prefix_of_the_journal_is_an_earlier_state() {
     let folder = temporary();
     let states = history(folder.path());
     let bytes = fs::read(journal(folder.path())).expect("a journal");
@@ -157,7 +157,7 @@ fn a_journal_that_lost_its_end_is_noticed() {
 }
 
 #[test]
-fn a_flipped_byte_is_refused_or_harmless() {
+fn a_flipped_byte_is_rejected_or_harmless() {
     let folder = temporary();
     let states = history(folder.path());
     let last = &states[states.len() - 1];
@@ -204,7 +204,7 @@ fn a_flipped_byte_is_refused_or_harmless() {
 }
 
 #[test]
-fn a_damaged_journal_gives_what_is_whole() {
+fn the_intact_part_of_a_damaged_journal_is_saved() {
     let folder = temporary();
     let states = history(folder.path());
     let last = &states[states.len() - 1];
@@ -234,7 +234,7 @@ fn a_damaged_journal_gives_what_is_whole() {
 
 /// A repair that is interrupted at any point leaves a state that a second one repairs.
 #[test]
-fn a_repair_that_is_cut_off_goes_on() {
+fn an_interrupted_repair_can_be_repeated() {
     let folder = temporary();
     let states = history(folder.path());
     let path = journal(folder.path());
@@ -290,7 +290,7 @@ fn a_repair_that_is_cut_off_goes_on() {
 
 /// The copy that a repair kept is older than what was written since.
 #[test]
-fn what_came_after_a_repair_is_missed() {
+fn changes_after_a_repair_are_missed() {
     let folder = temporary();
     let _ = history(folder.path());
     let path = journal(folder.path());
@@ -315,7 +315,7 @@ fn what_came_after_a_repair_is_missed() {
 
 /// A missing journal is noticed only if there is a note about it.
 #[test]
-fn a_repair_notes_again_how_far_the_journal_went() {
+fn a_repair_restores_the_note_of_the_journals_end() {
     let folder = temporary();
     let states = history(folder.path());
     let head = place(folder.path(), &environment()).join("head");
@@ -329,7 +329,7 @@ fn a_repair_notes_again_how_far_the_journal_went() {
 
 /// An empty state would claim that no resources exist.
 #[test]
-fn a_journal_of_which_no_entry_is_left_is_not_repaired() {
+fn a_journal_without_readable_entries_is_not_repaired() {
     let (folder, copied) = (temporary(), temporary());
     history(folder.path());
     copy(folder.path(), copied.path());
@@ -348,7 +348,7 @@ fn a_journal_of_which_no_entry_is_left_is_not_repaired() {
 
 /// If only a doubt is recorded, nothing names the environment.
 #[test]
-fn an_environment_without_a_name_is_not_in_the_way_of_others() {
+fn an_environment_without_a_name_does_not_block_others() {
     let folder = temporary();
     let store = open(folder.path()).expect("opens");
     run(store.commit(vec![put(record(1))])).expect("commits");
@@ -364,7 +364,7 @@ fn an_environment_without_a_name_is_not_in_the_way_of_others() {
 }
 
 #[test]
-fn where_nothing_can_be_read_nothing_is_touched() {
+fn unreadable_files_are_left_alone() {
     let folder = temporary();
     history(folder.path());
     let path = journal(folder.path());
@@ -376,7 +376,7 @@ fn where_nothing_can_be_read_nothing_is_touched() {
 }
 
 #[test]
-fn a_lost_format_is_noted_again() {
+fn a_lost_format_is_restored() {
     let folder = temporary();
     let states = history(folder.path());
     // A flipped bit can cause the last two, but there are no files of these formats.
@@ -399,7 +399,7 @@ fn a_lost_format_is_noted_again() {
 }
 
 #[test]
-fn a_record_that_does_not_read_is_left_out_by_name() {
+fn an_unreadable_record_is_dropped_and_named() {
     let folder = temporary();
     let states = history(folder.path());
     let path = journal(folder.path());
@@ -441,7 +441,7 @@ fn a_record_that_does_not_read_is_left_out_by_name() {
 }
 
 #[test]
-fn what_is_no_more_does_not_pile_up() {
+fn obsolete_entries_do_not_pile_up() {
     let folder = temporary();
     let store = open(folder.path()).expect("opens");
     for round in 0..30 {
@@ -469,7 +469,7 @@ fn what_is_no_more_does_not_pile_up() {
 }
 
 #[test]
-fn a_newer_journal_is_refused_by_name() {
+fn a_newer_journal_is_rejected_by_name() {
     let folder = temporary();
     history(folder.path());
     let path = journal(folder.path());
@@ -488,7 +488,7 @@ fn a_newer_journal_is_refused_by_name() {
 }
 
 #[test]
-fn interesting_places_are_told_in_order() {
+fn probes_are_called_in_order() {
     let folder = temporary();
     let places = Arc::new(Mutex::new(Vec::new()));
     let probe = Probe::new({
@@ -512,7 +512,7 @@ fn interesting_places_are_told_in_order() {
 
 /// A sparse file can claim gigabytes without using the disk.
 #[test]
-fn a_journal_of_holes_is_refused_by_its_length() {
+fn a_sparse_journal_is_rejected_by_its_length() {
     let folder = temporary();
     history(folder.path());
     let path = journal(folder.path());

@@ -86,7 +86,7 @@ fn a_new_key_opens_everything_and_the_old_one_nothing() {
 }
 
 #[test]
-fn keys_that_are_given_are_rotated_to_keys_that_are_given() {
+fn given_keys_are_rotated_to_given_keys() {
     let (folder, other) = (temporary(), temporary());
     fill(&open(other.path()).expect("opens"));
     let old = fs::read_to_string(other.path().join("key")).expect("a key");
@@ -181,7 +181,7 @@ fn a_rotation_killed_at_any_place_leaves_one_key_that_opens_everything() {
 }
 
 #[test]
-fn what_a_plan_embeds_is_sealed_as_a_whole() {
+fn changes_in_a_plan_are_sealed_as_a_whole() {
     let changes = vec![put(secret_record(1)), intend(secret_record(2)), Change::Settle(record(3).id())];
     let bytes = encode_changes(&changes).expect("writes");
     let folder = temporary();

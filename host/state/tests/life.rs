@@ -175,7 +175,7 @@ fn documents_are_kept_for_the_last_hundred() {
 }
 
 #[test]
-fn an_environment_is_held_until_it_is_let_go() {
+fn an_environment_is_closed_until_it_is_opened() {
     stores(|store| {
         let held = |environment: &Environment| run(store.load(environment)).expect("loads").held;
         let hold = Change::Hold;
@@ -188,7 +188,7 @@ fn an_environment_is_held_until_it_is_let_go() {
 }
 
 #[test]
-fn what_is_submitted_is_written_whether_or_not_anybody_waits() {
+fn submissions_are_written_even_if_not_awaited() {
     stores(|store| {
         drop(store.submit(vec![put(record(1))]).expect("taken"));
         let last = store.submit(vec![put(record(2))]).expect("taken");
@@ -263,11 +263,11 @@ fn told(store: &dyn Store) -> impl PartialEq + std::fmt::Debug + use<> {
 }
 
 #[test]
-fn all_stores_tell_the_same() {
+fn all_stores_return_the_same() {
     let scene = Scene::begin(&[]);
     let config = ProptestConfig {
         source_file: Some(file!()),
-        test_name: Some("all_stores_tell_the_same"),
+        test_name: Some("all_stores_return_the_same"),
         ..ProptestConfig::with_cases(48)
     };
     let cases = (vec((any::<bool>(), vec(change(), 0..5)), 1..25), 0..25_usize);

@@ -32,7 +32,7 @@ fn again(value: &Value) -> Value {
 }
 
 #[test]
-fn inputs_params_and_outputs_that_are_the_same_are_held_once() {
+fn equal_inputs_params_and_outputs_are_stored_once() {
     let values = Value::from(json!({"a": "1", "b": [1, {"c": null}]}));
     let record = shared(&values, &again(&values), &again(&values));
     assert_eq!(place(&record.inputs.params), place(&record.inputs.values));
@@ -40,7 +40,7 @@ fn inputs_params_and_outputs_that_are_the_same_are_held_once() {
 }
 
 #[test]
-fn what_differs_in_any_detail_stays_as_it_is() {
+fn values_that_differ_in_any_detail_are_not_shared() {
     let (one, two) = (|| Value::from("1"), || Value::from("2"));
     let values = Value::Map([("a".into(), one()), ("b".into(), two())].into());
     let turned = Value::Map([("b".into(), two()), ("a".into(), one())].into());

@@ -39,7 +39,7 @@ fn a_folder_keeps() {
 }
 
 #[test]
-fn one_writer_at_a_time_and_the_other_is_told_who() {
+fn only_one_process_writes_and_others_see_its_name() {
     let folder = temporary();
     let (store, other) = (open(folder.path()).expect("opens"), open(folder.path()).expect("opens"));
     run(store.commit(vec![put(record(1))])).expect("commits");
@@ -119,7 +119,7 @@ fn a_vacancy_has_one_holder_at_a_time_and_leaves_no_trace() {
 
 /// A writer whose lock was released sees later writes of others, but can write nothing.
 #[test]
-fn a_lock_that_was_given_up_hides_nothing() {
+fn a_released_lock_hides_nothing() {
     let folder = temporary();
     let (store, other) = (open(folder.path()).expect("opens"), open(folder.path()).expect("opens"));
     run(store.commit(vec![put(record(1))])).expect("commits");
@@ -132,7 +132,7 @@ fn a_lock_that_was_given_up_hides_nothing() {
 }
 
 #[test]
-fn what_only_was_looked_at_leaves_no_trace() {
+fn reading_leaves_no_trace() {
     let folder = temporary();
     let state = folder.path().join("state");
     let store = open(&state).expect("opens");
@@ -201,7 +201,7 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 #[test]
-fn nothing_secret_is_on_disk_but_in_the_key() {
+fn only_the_key_file_has_secrets_in_plain_text() {
     let folder = temporary();
     let store = open(folder.path()).expect("opens");
     run(store.commit(vec![put(record(1))])).expect("commits");
@@ -245,7 +245,7 @@ fn walk(folder: &Path, look: &mut dyn FnMut(&Path, &[u8])) {
 
 #[cfg(unix)]
 #[test]
-fn others_cannot_look_in() {
+fn other_users_cannot_read_the_files() {
     use std::os::unix::fs::PermissionsExt;
     let folder = temporary();
     let state = folder.path().join("a/b");
@@ -269,7 +269,7 @@ fn others_cannot_look_in() {
 }
 
 #[test]
-fn a_wrong_or_lost_key_is_refused_by_name() {
+fn a_wrong_or_lost_key_is_rejected_by_name() {
     let (folder, other) = (temporary(), temporary());
     for folder in [&folder, &other] {
         run(open(folder.path()).expect("opens").commit(vec![put(secret_record(1))])).expect("commits");
@@ -291,7 +291,7 @@ fn a_wrong_or_lost_key_is_refused_by_name() {
 }
 
 #[test]
-fn a_newer_format_is_refused_by_name() {
+fn a_newer_format_is_rejected_by_name() {
     let folder = temporary();
     run(open(folder.path()).expect("opens").commit(vec![put(record(1))])).expect("commits");
     fs::write(folder.path().join("format"), "6\n").expect("written");
@@ -319,7 +319,7 @@ fn a_newer_format_is_refused_by_name() {
 }
 
 #[test]
-fn large_values_come_and_go() {
+fn large_values_can_be_written_and_removed() {
     let folder = temporary();
     let large = |size: usize, seed: u64| {
         let mut record = record(7);
@@ -353,7 +353,7 @@ fn large_values_come_and_go() {
 
 /// sled panics on files that it does not understand; the caller gets an error or its records.
 #[test]
-fn damaged_files_of_sled_are_no_panic() {
+fn damaged_files_of_sled_cause_no_panic() {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1");
     let whole = fs::read(fixture.join("sled/db")).expect("a file");
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -389,7 +389,7 @@ fn damaged_files_of_sled_are_no_panic() {
 /// A snapshot contains either all or nothing of a commit, even during the next commit, and for a
 /// reader without a lock.
 #[test]
-fn nobody_reads_half_a_commit() {
+fn readers_never_see_half_a_commit() {
     let folder = temporary();
     let store = open(folder.path()).expect("opens");
     let commit = |round: usize| {
@@ -428,7 +428,7 @@ fn nobody_reads_half_a_commit() {
 
 /// The index repeats the content of the journals: whatever happens to it, lists are correct.
 #[test]
-fn a_list_is_right_whatever_the_index_says() {
+fn lists_are_correct_whatever_the_index_contains() {
     let folder = temporary();
     let store = open(folder.path()).expect("opens");
     run(store.commit(vec![put(record(1)), put(secret_record(2))])).expect("commits");
@@ -483,7 +483,7 @@ fn a_list_is_right_whatever_the_index_says() {
 
 /// Looking for an installation reads no records (SPEC §6).
 #[test]
-fn installations_are_found_without_their_records() {
+fn installations_are_found_without_reading_records() {
     let folder = temporary();
     let store = open(folder.path()).expect("opens");
     // More than one value of sled can hold.

@@ -14,7 +14,7 @@ fn named(what: &str) -> Option<Lost> {
 }
 
 #[test]
-fn at_the_root_it_is_about_every_resource() {
+fn at_the_root_it_applies_to_every_resource() {
     assert_eq!(lost(json!({HOLDS_DATA: true}), json!({})), Some(Lost::Data));
     assert_eq!(lost(json!({HOLDS_DATA: "its rows"}), json!({})), named("its rows"));
     assert_eq!(lost(json!({HOLDS_DATA: false}), json!({})), None);
@@ -23,7 +23,7 @@ fn at_the_root_it_is_about_every_resource() {
 }
 
 #[test]
-fn at_a_property_it_is_about_those_that_have_it() {
+fn at_a_property_it_applies_to_resources_with_the_property() {
     let schema = || {
         json!({"properties": {"values": {"properties": {
             "database": {"type": "object", HOLDS_DATA: "all tables"},
@@ -57,7 +57,7 @@ fn conditions_lists_and_references_are_followed() {
 }
 
 #[test]
-fn a_secret_is_there_and_says_nothing() {
+fn a_secret_input_counts_without_its_value() {
     let schema = json!({"properties": {"secrets": {"additionalProperties": {HOLDS_DATA: true}}}});
     let schema = TypeSchema { type_name: "*".into(), inputs: schema, outputs: json!({}) };
     let secrets: Value = json!({"key": "k"}).into();
@@ -69,7 +69,7 @@ fn a_secret_is_there_and_says_nothing() {
 }
 
 #[test]
-fn a_schema_that_refers_to_itself_ends_and_one_that_is_wrong_counts() {
+fn recursive_schemas_end_and_invalid_ones_count() {
     let endless = json!({"$ref": "#", "properties": {"values": {HOLDS_DATA: 7}}});
     assert_eq!(lost(endless, json!({})), Some(Lost::Data), "not true, not text, and not false");
     let wrong = json!({"if": {"type": 5}, "then": {HOLDS_DATA: true}});

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_name_stands_for_the_one_resource_that_is_called_so() {
+    fn a_unique_short_name_is_resolved() {
         for (name, key) in [
             ("web", "workload.default#modules.web"),
             ("modules.web", "workload.default#modules.web"),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_several_stands_for_none_of_them() {
+    fn an_ambiguous_name_is_an_error() {
         let error = find("db", &keys()).expect_err("two are called so");
         let fits: Vec<&str> = error.fits.iter().map(Key::as_str).collect();
         assert_eq!(fits, ["dns.default#shared.db", "postgres.default#modules.web.externals.db"]);
@@ -180,13 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn a_key_stands_for_itself_whatever_else_is_called_so() {
+    fn a_key_overrides_short_names() {
         let keys = ["dns#dns", "dns#shared.dns", "a#dns"].map(|text| Key::parse(text).expect("a key"));
         assert_eq!(find("dns#dns", &keys).map(Key::as_str), Ok("dns.default#dns"));
     }
 
     #[test]
-    fn what_may_have_been_meant_is_named() {
+    fn similar_names_are_suggested() {
         for (name, near) in [
             ("dsn#shared.db", &["dns.default#shared.db"][..]),
             ("flies", &["s3.default#shared.files"]),

@@ -107,7 +107,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_promise_is_kept_however_much_of_it_is_secret() {
+    fn a_promised_output_may_be_secret() {
         let plain = Value::from(json!({"a": {"b": ["hidden", 1], "c": 2}}));
         let mut partly = plain.clone();
         if let Value::Map(map) = &mut partly
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_filled_with_the_value_of_its_name() {
+    fn a_secret_is_completed_with_the_value_of_the_same_name() {
         let filled =
             fill(json!({"a": 1, "m": {"x": 1}}).into(), json!({"a": 2, "b": 3, "m": {"y": 2}}).into());
         assert_eq!(filled, json!({"a": 1, "b": 3, "m": {"x": 1, "y": 2}}).into());

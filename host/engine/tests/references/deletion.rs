@@ -29,7 +29,7 @@ async fn is_deleted(beside: &str, creates: bool) -> bool {
 }
 
 #[tokio::test]
-async fn del_10_without_the_policy_delete_nothing_is_called() {
+async fn del_10_without_the_policy_delete_no_driver_is_called() {
     let platform = Platform::with(FULL);
     deploys(&platform, &[&managed(NO_DELETE)]).await;
     assert!(platform.destroy().await.is_success());

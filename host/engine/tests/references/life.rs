@@ -26,7 +26,7 @@ async fn life_03_a_failed_create_is_recorded_and_tried_again() {
 }
 
 #[tokio::test]
-async fn life_06_what_is_observed_is_read_and_never_changed() {
+async fn life_06_an_observed_resource_is_read_and_never_changed() {
     let platform = Platform::with(FULL);
     exists(&platform, "real", json!({"endpoint": "db.example"}));
     let observed = managed("size: 1", "managementPolicies: [Observe]");
@@ -67,7 +67,7 @@ async fn life_07_without_the_policy_update_nothing_is_updated() {
 }
 
 #[tokio::test]
-async fn life_08_nothing_is_filled_in_from_outside_whatever_the_policy() {
+async fn life_08_no_policy_fills_in_observed_values() {
     // With the policy LateInitialize, Crossplane fills in the spec. Purlin never writes to a
     // document.
     for policies in ["[Observe, Create, Update, Delete]", "[Observe, Create, Update, Delete, LateInitialize]"]

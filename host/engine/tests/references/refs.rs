@@ -41,7 +41,7 @@ async fn ref_03_a_reference_that_always_resolves_wins_over_a_literal() {
 }
 
 #[tokio::test]
-async fn ref_04_a_target_that_cannot_be_had_stops_what_refers_to_it_optional_or_not() {
+async fn ref_04_a_failed_target_blocks_even_optional_references() {
     // Purlin reads no targets from an API server, so only the target's driver can fail.
     for policy in ["Required", "Optional"] {
         let platform = Platform::new();
@@ -57,7 +57,7 @@ async fn ref_04_a_target_that_cannot_be_had_stops_what_refers_to_it_optional_or_
 }
 
 #[tokio::test]
-async fn ref_05_what_refers_to_a_missing_target_waits_for_it() {
+async fn ref_05_a_reference_to_a_missing_target_waits() {
     let platform = Platform::new();
     let s = subnet("vpcIdRef: {name: v}");
     let summary = up(&platform, &[&s]).await;
@@ -76,7 +76,7 @@ async fn ref_06_a_missing_target_that_is_optional_is_left_out() {
 const EMPTY: [&str; 3] = ["", "network: null", "network: ''"];
 
 #[tokio::test]
-async fn ref_07_an_empty_output_of_a_target_stops_what_refers_to_it() {
+async fn ref_07_an_empty_output_of_a_target_blocks_references() {
     for empty in EMPTY {
         let platform = Platform::new();
         let kind = subnets("{type: string, x-reference: {type: ec2/vpc, output: network}}");
@@ -108,7 +108,7 @@ async fn ref_08_an_empty_output_that_is_optional_is_left_out() {
 }
 
 #[tokio::test]
-async fn ref_09_a_selector_that_nothing_fits_waits() {
+async fn ref_09_a_selector_without_matches_waits() {
     for field in ["vpcId", "vpcIds"] {
         let platform = Platform::new();
         let s = subnet(&format!("{field}Selector: {{matchLabels: {{tier: shared}}}}"));
@@ -119,7 +119,7 @@ async fn ref_09_a_selector_that_nothing_fits_waits() {
 }
 
 #[tokio::test]
-async fn ref_10_a_selector_that_nothing_fits_and_is_optional_is_left_out() {
+async fn ref_10_an_optional_selector_without_matches_is_left_out() {
     for field in ["vpcId", "vpcIds"] {
         let optional = "{matchLabels: {tier: shared}, policy: {resolution: Optional}}";
         assert_eq!(given(&[], &format!("cidr: x, {field}Selector: {optional}")).await, json!({"cidr": "x"}));
@@ -127,7 +127,7 @@ async fn ref_10_a_selector_that_nothing_fits_and_is_optional_is_left_out() {
 }
 
 #[tokio::test]
-async fn ref_12_a_controller_is_no_filter() {
+async fn ref_12_a_controller_does_not_filter() {
     for controller in ["", ", matchControllerRef: false"] {
         let selector = format!("vpcIdSelector: {{matchLabels: {{tier: shared}}{controller}}}");
         assert_eq!(given(&[&vpc("v", "")], &selector).await, json!({"vpcId": V}));
@@ -144,7 +144,7 @@ async fn ref_14_a_reference_by_name_wins_over_a_selector() {
 }
 
 #[tokio::test]
-async fn ref_15_what_is_deleted_resolves_nothing() {
+async fn ref_15_a_deleted_resource_resolves_no_references() {
     let s = subnet("vpcIdRef: {name: v}");
     let lost = subnet("vpcIdRef: {name: nowhere}");
     for leaves in [false, true] {
@@ -162,7 +162,7 @@ async fn ref_15_what_is_deleted_resolves_nothing() {
 }
 
 #[tokio::test]
-async fn ref_16_where_manifests_cannot_be_read_nothing_is_selected() {
+async fn ref_16_unreadable_manifests_stop_selection() {
     // Purlin selects among the documents, so only a document that cannot be read can fail.
     let platform = Platform::new();
     let s = subnet("vpcIdSelector: {matchLabels: {tier: shared}, policy: {resolution: Optional}}");
@@ -172,7 +172,7 @@ async fn ref_16_where_manifests_cannot_be_read_nothing_is_selected() {
 }
 
 #[tokio::test]
-async fn ref_19_a_selector_follows_what_it_selects_from() {
+async fn ref_19_a_selector_follows_changes_of_its_candidates() {
     let platform = Platform::new();
     let kind = subnets("{type: array, x-reference: {type: ec2/vpc, output: v}}");
     let s = subnet("vpcIdSelector: {matchLabels: {tier: shared}}");
@@ -215,7 +215,7 @@ async fn ref_23_a_reference_into_a_namespace_is_looked_up_there() {
 }
 
 #[tokio::test]
-async fn ref_27_one_empty_value_stops_a_list() {
+async fn ref_27_one_empty_value_blocks_a_list() {
     let kind = subnets("{type: array, x-reference: {type: ec2/vpc, output: network}}");
     let s = subnet("vpcIdSelector: {matchLabels: {tier: shared}}");
     for empty in EMPTY {
@@ -253,7 +253,7 @@ fn ways(summary: &Summary, id: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_reads_an_empty_value_waits_for_it() {
+async fn a_reader_of_an_empty_value_waits() {
     let platform = Platform::with(FULL);
     let host = manifest("Host", "name: h", "forProvider: {subnetIdRef: {name: s}}");
     let parts = [&*subnets(READS_VPC_ID), &vpc("v", ""), &subnet("vpcIdRef: {name: v}"), &host];
@@ -303,7 +303,7 @@ async fn an_output_that_an_update_adds_is_read_in_the_same_run() {
 }
 
 #[tokio::test]
-async fn what_is_recorded_the_other_way_round_waits_as_well() {
+async fn a_reversed_dependency_waits_too() {
     let subnet = |params: &str, beside: &str| {
         manifest("Subnet", "name: s", &format!("forProvider: {{{params}}}, {beside}"))
     };
@@ -325,7 +325,7 @@ async fn what_is_recorded_the_other_way_round_waits_as_well() {
 }
 
 #[tokio::test]
-async fn what_left_the_documents_stays_while_what_is_left_alone_needs_it() {
+async fn a_removed_resource_stays_while_a_resource_left_alone_needs_it() {
     for beside in ["", "managementPolicies: []"] {
         let platform = Platform::new();
         let s = manifest("Subnet", "name: s", &format!("forProvider: {{vpcIdRef: {{name: v}}}}, {beside}"));

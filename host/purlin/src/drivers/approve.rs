@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn a_lock_reads_back() {
         for written in [
             lock(&[]),
             lock(&[
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_version_by_version() {
+    fn changes_are_listed_by_version() {
         let change = |version: &str, removed: &[&str], added: &[&str]| {
             let strings = |lines: &[&str]| lines.iter().map(ToString::to_string).collect::<Vec<_>>();
             ApprovalChange {

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_holds_or_lies_in_what_is_kept() {
+    fn folders_that_overlap_the_operators_files_are_detected() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |path: &str| folder.path().join(path);
         std::fs::create_dir_all(at("app/.purlin")).expect("made");
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_workspace_names_is_kept() {
+    fn files_that_the_workspace_names_are_protected() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |path: &str| folder.path().join(path);
         for made in ["bin", "vault", "drivers"] {
@@ -163,7 +163,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_that_a_driver_may_have_made_leads_nowhere() {
+    fn a_link_that_a_driver_may_have_created_is_not_followed() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |path: &str| folder.path().join(path);
         std::fs::create_dir_all(at("out/real")).expect("made");

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_are_held_against_grants() {
+    fn requests_are_compared_with_grants() {
         for (capability, pattern, verdict) in [
             ("dirs", "/data", Granted::Yes),
             ("dirs", "/data/below", Granted::Yes),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_grant_what_is_asked_for_and_nothing_that_hides_in_it() {
+    fn lines_grant_the_request_and_nothing_hidden_in_it() {
         assert_eq!(lines(Vec::new()), "");
         let text = lines(vec![
             wish("tcp", "db.internal:5432"),

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_up_to_a_minute_and_never_fall_below_a_second() {
+    fn delays_double_up_to_a_minute_and_are_at_least_a_second() {
         let mut schedule = Schedule::new(7);
         let mut waits = Vec::new();
         for _ in 0..12 {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn many_are_read_in_few_passes_and_nothing_grows() {
+    fn many_resources_are_read_in_few_passes() {
         let mut schedule = Schedule::new(3);
         let urns: Vec<Urn> = (0..5_000).map(urn).collect();
         let all: Vec<&Urn> = urns.iter().collect();

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_tell_no_secret() {
+    fn error_output_reveals_no_secret() {
         let said = complaint_of(b"one\n\ntwo\nwrong: hunter2-x\nthree\n", b"hunter2-x\n");
         assert_eq!(said, ": two / wrong: [secret] / three");
         assert_eq!(complaint_of(b"  \n", b"x"), "");

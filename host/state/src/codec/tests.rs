@@ -356,7 +356,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_are_refused_or_read(bytes in vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_are_rejected_or_read(bytes in vec(any::<u8>(), 0..300)) {
         let _ = decode(&bytes, "x", &Keyring::in_memory());
         let source = || Source::new(Reader::new(&bytes), &bytes);
         let _ = v1::read(Reader::new(&bytes), &bytes);
@@ -373,7 +373,7 @@ proptest! {
 
     /// Tests decoding behind the checksum, with bytes that a correct checksum would let through.
     #[test]
-    fn damaged_parts_are_refused_or_read(
+    fn damaged_parts_are_rejected_or_read(
         record in record(),
         hits in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
@@ -428,7 +428,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 }
 
 #[test]
-fn only_what_is_secret_needs_a_key() {
+fn only_secrets_need_a_key() {
     let nowhere = std::path::Path::new("/nowhere");
     let keys = Keyring::open(&crate::KeyProvider::Generate(nowhere.join("key")), &nowhere.join("data-key"));
     let keys = keys.expect("no key yet");
@@ -523,7 +523,7 @@ fn with_a_key_everything_is_sealed() {
 }
 
 #[test]
-fn what_is_sealed_opens_only_as_what_it_is_and_of_what_it_is() {
+fn a_sealed_entry_opens_only_with_its_kind_and_lookup_key() {
     let keys = Keyring::in_memory();
     keys.data().expect("a key");
     let bytes = encode(&plain(), &keys).expect("writes");
@@ -549,7 +549,7 @@ fn what_is_sealed_opens_only_as_what_it_is_and_of_what_it_is() {
 }
 
 #[test]
-fn what_is_secret_is_nowhere_in_clear() {
+fn secrets_are_never_in_plain_text() {
     let keys = Keyring::in_memory();
     let mut record = plain();
     // These values are not marked as secret, but are in secret places.
@@ -567,7 +567,7 @@ fn what_is_secret_is_nowhere_in_clear() {
 }
 
 #[test]
-fn a_newer_record_is_refused_by_name() {
+fn a_newer_record_is_rejected_by_name() {
     let keys = Keyring::in_memory();
     let mut bytes = encode(&plain(), &keys).expect("writes");
     bytes[0] = VERSION + 1;
@@ -616,7 +616,7 @@ fn sentences_of_version_3_are_read_as_data() {
 }
 
 #[test]
-fn depth_has_an_end() {
+fn the_nesting_depth_is_limited() {
     let mut deep = Value::Null;
     for _ in 0..250 {
         deep = Value::List(vec![deep]);

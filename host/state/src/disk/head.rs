@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_noted_reads_back_and_copies_are_told_apart() {
+    fn a_note_reads_back_and_copies_are_detected() {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(read(folder.path()), None);
         let position = Position { generation: 3, id: [7; 16], number: 41, check: 0xdead_beef };

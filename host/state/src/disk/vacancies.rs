@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_vacancy_has_a_file_of_its_own() {
+    fn each_vacancy_has_its_own_file() {
         let of = |namespace: &str, group: &str, bundle: Option<&str>| {
             name(&Vacancy {
                 namespace: namespace.into(),

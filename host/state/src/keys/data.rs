@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sealed_opens_with_its_key_and_context_only() {
+    fn sealed_bytes_open_only_with_their_key_and_context() {
         let owner = Key::generate();
         let key = DataKey::generate(&owner.owner()).expect("made");
         let mut sealed = key.seal(b"here", b"hidden").expect("sealed");

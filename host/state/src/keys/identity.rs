@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sealed_opens_with_its_key_only() {
+    fn sealed_bytes_open_only_with_their_key() {
         let (one, other) = (Key::generate(), Key::generate());
         let mut sealed = one.owner().seal(b"hidden").expect("sealed");
         assert!(!sealed.windows(6).any(|part| part == b"hidden"));

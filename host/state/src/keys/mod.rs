@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_file_is_made_private_and_once() {
+    fn a_key_file_is_private_and_created_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("key");
         let vault = folder.path().join("data-key");
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_made_once() {
+    fn a_key_is_created_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("key");
         let name = KeyProvider::create(&path).expect("made");
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused_without_showing_it() {
+    fn an_invalid_key_is_rejected_without_showing_it() {
         let error = Keyring::open(&KeyProvider::Value("AGE-SECRET-KEY-1NONSENSE".into()), Path::new("none"))
             .expect_err("none");
         assert!(matches!(error, Error::KeyInvalid { .. }));
