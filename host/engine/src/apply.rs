@@ -359,7 +359,7 @@ struct Running {
     schedule: Schedule,
     begun: Vec<bool>,
     /// Steps whose skipping was reported.
-    told: HashSet<u32>,
+    reported: HashSet<u32>,
     summary: Summary,
     tasks: JoinSet<Came>,
     writing: FuturesUnordered<Pin<Box<dyn Future<Output = Written> + Send>>>,
@@ -371,7 +371,7 @@ async fn run(shared: Arc<Shared>) -> Summary {
     let mut running = Running {
         schedule: Schedule::new(operations.iter().map(|operation| &*operation.after)),
         begun: vec![false; operations.len()],
-        told: HashSet::new(),
+        reported: HashSet::new(),
         summary: Summary::default(),
         tasks: JoinSet::new(),
         writing: FuturesUnordered::new(),
@@ -593,7 +593,7 @@ impl Running {
             let because = because.map(|(_, key)| key);
             // Each resource is reported once, and a failed one only as failed.
             let own = shared.plan.operations.get(index as usize).map(|operation| operation.step);
-            if because != Some(&step.key) && own.is_some_and(|own| self.told.insert(own)) {
+            if because != Some(&step.key) && own.is_some_and(|own| self.reported.insert(own)) {
                 self.summary.skipped.push((step.key.clone(), because.cloned()));
             }
         }

@@ -9,7 +9,7 @@ use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::circles::Dependence;
 use crate::error::Error;
-use crate::operate::{emptied, somewhere};
+use crate::operate::{emptied, with_unknown_host};
 use crate::recorded::{Recorded, exists, is_outcome, perhaps_made_by};
 
 /// The changes that remove a resource from the state: its record, its old copies, and its pending
@@ -43,7 +43,7 @@ pub fn forget(snapshot: Snapshot, urn: &Urn, force: bool) -> Result<Vec<Change>,
         let others = recorded.records().filter(|record| record.urn != *urn);
         let loosened = others.filter(|record| depends(record) || lives(record)).map(|record| {
             // A later record with this name need not be the host of this resource.
-            let known = if lives(record) { somewhere(record) } else { Record::clone(record) };
+            let known = if lives(record) { with_unknown_host(record) } else { Record::clone(record) };
             Change::Put(Box::new(without(&known, |other| other == urn)))
         });
         changes.extend(loosened);

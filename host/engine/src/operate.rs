@@ -133,18 +133,18 @@ impl<'a> Task<'a> {
     }
 
     /// Leaves a resource alone. Its record still follows the graph where no call is needed: the
-    /// dependencies, the lifecycle settings, and with `anew` the driver, the digest and the
+    /// dependencies, the lifecycle settings, and with `prepared` the driver, the digest and the
     /// connection. Otherwise the record would name resources that are gone.
-    fn keep(self, anew: Option<&Prepared>) -> Outcome {
+    fn keep(self, prepared: Option<&Prepared>) -> Outcome {
         let (Some(node), Some(record)) = (self.node(), self.current()) else { return Ok(nothing()) };
         self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         let lifecycle = node.lifecycle;
         if !exists(&record) {
-            return Err(self.went());
+            return Err(self.deleted_meanwhile());
         }
         // If the resource was only found, its host is uncertain until the resource matches the
         // documents.
-        let is_as_wanted = !record.external && (anew.is_some() || record.digest != [0; 32]);
+        let is_as_wanted = !record.external && (prepared.is_some() || record.digest != [0; 32]);
         let known = self.at_home(&record, self.deleted_with(node), is_as_wanted);
         let mut kept = Record {
             definition: node.recipe.name.clone(),
@@ -156,9 +156,9 @@ impl<'a> Task<'a> {
             abandoned: false,
             ..known
         };
-        if let Some(anew) = anew {
-            kept.digest = anew.digest;
-            kept.inputs.connection = anew.inputs.connection.clone();
+        if let Some(prepared) = prepared {
+            kept.digest = prepared.digest;
+            kept.inputs.connection = prepared.inputs.connection.clone();
             kept.driver = version(&**self.driver(&node)?);
         }
         if kept == *record {
@@ -175,7 +175,7 @@ impl<'a> Task<'a> {
         if !is_as_wanted {
             return match is_known && record.deleted_with == home {
                 true => record.clone(),
-                false => perhaps_in(record, home.as_slice()),
+                false => with_possible_hosts(record, home.as_slice()),
             };
         }
         // The documents may name another host, but not in the run that deletes the previous host.
@@ -183,20 +183,20 @@ impl<'a> Task<'a> {
             && before != host
             && self.shared.plan.deletes(before)
         {
-            return perhaps_in(record, home.as_slice());
+            return with_possible_hosts(record, home.as_slice());
         }
         if let (false, Some(host)) = (is_known, &home) {
             // The resource cannot live in an object that was created a moment ago. If the state is
             // in doubt, its real host may no longer be known.
             if self.shared.has_made(host) {
                 if !self.shared.plan.doubted {
-                    return perhaps_in(record, home.as_slice());
+                    return with_possible_hosts(record, home.as_slice());
                 }
                 self.shared.note_found(record.urn.clone());
                 return Record { tainted: true, ..record.clone() };
             }
             if self.is_younger(host, record) {
-                return perhaps_in(record, home.as_slice());
+                return with_possible_hosts(record, home.as_slice());
             }
         }
         Record { deleted_with: home, perhaps_deleted_with: Box::default(), ..record.clone() }
@@ -237,13 +237,13 @@ impl<'a> Task<'a> {
         // Whether the resource moved to another host is unknown.
         let known = match before.deleted_with == changed.deleted_with {
             true => before.clone(),
-            false => perhaps_in(before, changed.deleted_with.as_slice()),
+            false => with_possible_hosts(before, changed.deleted_with.as_slice()),
         };
         Record { digest: [0; 32], dependencies, ..known }
     }
 
     /// The resource was deleted together with its host during this run.
-    fn went(self) -> Cause {
+    fn deleted_meanwhile(self) -> Cause {
         Cause::MoreThanPlanned { reasons: vec![Reason::Gone] }
     }
 
@@ -323,7 +323,7 @@ fn deleted_with(graph: &Graph, node: Node<'_>, context: &Context) -> Option<Urn>
 }
 
 /// The record, changed to say that its host is uncertain: the previous host or one of these.
-fn perhaps_in(record: &Record, others: &[Urn]) -> Record {
+fn with_possible_hosts(record: &Record, others: &[Urn]) -> Record {
     let mut all: Vec<Urn> =
         record.deleted_with.iter().chain(&record.perhaps_deleted_with).chain(others).cloned().collect();
     all.sort_unstable();
@@ -332,8 +332,8 @@ fn perhaps_in(record: &Record, others: &[Urn]) -> Record {
 }
 
 /// The record, changed to say that its host is uncertain.
-pub(crate) fn somewhere(record: &Record) -> Record {
-    perhaps_in(record, &[])
+pub(crate) fn with_unknown_host(record: &Record) -> Record {
+    with_possible_hosts(record, &[])
 }
 
 /// The id by which the documents name an existing object, if the driver uses a different one.

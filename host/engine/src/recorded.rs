@@ -10,7 +10,7 @@ use purlin_state::{Change, Intent, Operation, Pool, Record, RecordId, Snapshot, 
 
 use crate::circles::Dependence;
 use crate::error::Error;
-use crate::operate::somewhere;
+use crate::operate::with_unknown_host;
 
 /// Current records by URN, old copies, and pending calls.
 #[derive(Clone, Debug, Default)]
@@ -278,7 +278,7 @@ impl Recorded {
     pub(crate) fn left_behind(&self, host: &RecordId) -> Vec<Change> {
         let guests = self.guests_of(host).into_iter();
         let left = guests.filter(|(guest, lives_there)| *lives_there && exists(guest));
-        left.map(|(guest, _)| Change::Put(Box::new(somewhere(&guest)))).collect()
+        left.map(|(guest, _)| Change::Put(Box::new(with_unknown_host(&guest)))).collect()
     }
 
     /// The number for the next old copy of a URN.

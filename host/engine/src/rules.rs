@@ -37,7 +37,7 @@ pub struct Rules {
     places: Option<Arc<dyn Places>>,
     drivers: Mutex<HashMap<DriverType, Usable>>,
     /// Unusable schemas that were already reported.
-    told: Mutex<HashSet<DriverType>>,
+    reported: Mutex<HashSet<DriverType>>,
 }
 
 /// The digest of a driver, and one of its schemas.
@@ -318,7 +318,7 @@ impl Rules {
 
     fn unusable(&self, driver: &dyn Driver, type_name: &str, asked: &Location, why: &str) -> Vec<Diagnostic> {
         let name = (driver.digest().to_owned(), type_name.to_owned());
-        if !self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(name) {
+        if !self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(name) {
             return Vec::new();
         }
         let message =
@@ -340,8 +340,8 @@ impl purlin_graph::SecretParams for Rules {
 /// The faults without duplicates, in order. A fault in a definition occurs for each of its
 /// resources.
 pub(crate) fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let mut told = HashSet::new();
-    faults.retain(|fault| told.insert((fault.code, fault.location.clone(), fault.message.clone())));
+    let mut reported = HashSet::new();
+    faults.retain(|fault| reported.insert((fault.code, fault.location.clone(), fault.message.clone())));
     faults
 }
 

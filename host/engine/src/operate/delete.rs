@@ -16,8 +16,11 @@ impl Task<'_> {
     /// resource that was to be replaced was kept, or was deleted together with its host.
     pub(super) async fn delete(self, id: &RecordId, call: bool, stays: bool, turn: Turn) -> Outcome {
         let Some(record) = self.recorded(id) else {
-            let went = self.step.action == Action::Delete;
-            return Ok(Done { action: if went { Action::Delete } else { Action::None }, durable: None });
+            let was_planned = self.step.action == Action::Delete;
+            return Ok(Done {
+                action: if was_planned { Action::Delete } else { Action::None },
+                durable: None,
+            });
         };
         let mut changes = gone(&record, stays);
         // An unknown outcome no longer matters once the resource is gone.

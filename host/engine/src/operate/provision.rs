@@ -9,8 +9,8 @@ use purlin_sandbox::CallError;
 use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
 
 use super::call::{patiently, repeatedly};
-use super::read::{look_at, refreshed, tells_all};
-use super::{Done, Outcome, Task, Turn, each_once, named, nothing, share, somewhere};
+use super::read::{look_at, refreshed, reports_all};
+use super::{Done, Outcome, Task, Turn, each_once, named, nothing, share, with_unknown_host};
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
@@ -156,14 +156,14 @@ impl Task<'_> {
         let Some(found) = look_at(driver, &self.call(), look).await? else { return Ok(None) };
         // The host is uncertain until the resource matches the documents.
         let (state, digest) = (found.state.clone(), [0; 32]);
-        let wanted = somewhere(&Record { state, digest, ..made.clone() });
+        let wanted = with_unknown_host(&Record { state, digest, ..made.clone() });
         let mut record = refreshed(&wanted, &found);
         let has_params = made.inputs.params.as_map().is_some_and(|params| !params.is_empty());
-        let is_told = tells_all(&wanted, &found);
+        let reports_inputs = reports_all(&wanted, &found);
         let can_update = driver.manifest().implements.update;
         // The original inputs are unknown, so the resource is updated to the desired ones. If it
         // has a host, that must be certain too.
-        if can_update && (has_params || !is_told) || made.deleted_with.is_some() && !is_told {
+        if can_update && (has_params || !reports_inputs) || made.deleted_with.is_some() && !reports_inputs {
             record.status = Status::Partial(Unfinished::InterruptedCreate);
         }
         // The resource cannot live in an object that was created a moment ago, so its real host is
@@ -220,7 +220,7 @@ impl Task<'_> {
         let call = self.call();
         let Some(record) = self.current() else { return Ok(nothing()) };
         if !exists(&record) {
-            return Err(self.went());
+            return Err(self.deleted_meanwhile());
         }
         let decision = match planned {
             Some(planned) => Decision::Update(planned.clone()),
@@ -259,7 +259,7 @@ impl Task<'_> {
             let inputs = connection::reached(driver.manifest(), record, &inputs.connection)?;
             Some(Record { inputs, ..record.clone() })
         });
-        let is_reached_anew = reached.is_some();
+        let has_new_connection = reached.is_some();
         let record = reached.as_ref().or(record);
         if let Some(record) = record
             && record.digest == digest
@@ -268,7 +268,7 @@ impl Task<'_> {
             && connection::is_same_system(driver.manifest(), record, &inputs.connection)
         {
             let prepared = || Prepared { inputs: record.inputs.clone(), digest, stable: Vec::new() };
-            return Ok(Decision::Keep(is_reached_anew.then(prepared)));
+            return Ok(Decision::Keep(has_new_connection.then(prepared)));
         }
         // These values were unknown when the plan was made.
         let mut misfits = rules.params(graph, node, &inputs.params);
@@ -346,7 +346,7 @@ impl Task<'_> {
             Some(host) => *record.perhaps_deleted_with == [host.clone()] && self.is_younger(host, record),
             None => false,
         };
-        let changed = if is_elsewhere { somewhere(&changed) } else { changed };
+        let changed = if is_elsewhere { with_unknown_host(&changed) } else { changed };
         let rules = &self.shared.plan.rules;
         let certain =
             predict::outputs(rules, driver, &self.step.key, &prepared.inputs, Some(record), &prepared.stable);

@@ -10,7 +10,7 @@ use purlin_sandbox::{CallError, clock};
 use purlin_state::{Change, Record, RecordId, Status};
 
 use super::provision::held;
-use super::{Done, Outcome, Task, named, nothing, record_of, somewhere};
+use super::{Done, Outcome, Task, named, nothing, record_of, with_unknown_host};
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
@@ -68,7 +68,7 @@ impl Task<'_> {
                     named: named(node, &found.state),
                     state: found.state,
                     digest,
-                    ..somewhere(&record)
+                    ..with_unknown_host(&record)
                 })
             }
         };
@@ -104,7 +104,7 @@ impl Task<'_> {
         let mut read = refreshed(&record, &found);
         if self.shared.plan.doubted && read.inputs.values != record.inputs.values {
             // If others changed the resource after it was recorded, they may also have moved it.
-            read = somewhere(&read);
+            read = with_unknown_host(&read);
         }
         let changes = diff::observed(&record, &read.inputs.values, &read.state.outputs);
         let is_drifted = !changes.is_empty() || matches!(read.status, Status::Partial(Unfinished::Drifted));
@@ -170,13 +170,13 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
     // A change that was found earlier and is visible only in the outputs remains until an update
     // repairs it: the record already has these outputs.
     let still_drifted =
-        matches!(record.status, Status::Partial(Unfinished::Drifted)) && !tells_all(record, found);
+        matches!(record.status, Status::Partial(Unfinished::Drifted)) && !reports_all(record, found);
     if found.values.is_some() && matches!(read.status, Status::Partial(_)) && !still_drifted {
         read.status = Status::Ready;
         read.digest = [0; 32];
     }
     // A change of inputs that the driver does not report is visible only in the outputs.
-    if read.state.outputs != record.state.outputs && !tells_all(record, found) {
+    if read.state.outputs != record.state.outputs && !reports_all(record, found) {
         read.status = Status::Partial(Unfinished::Drifted);
         read.digest = [0; 32];
     }
@@ -184,13 +184,14 @@ pub(super) fn refreshed(record: &Record, found: &Observed) -> Record {
 }
 
 /// Whether the driver reported every recorded input.
-pub(super) fn tells_all(record: &Record, found: &Observed) -> bool {
+pub(super) fn reports_all(record: &Record, found: &Observed) -> bool {
     let is_empty = |value: &Value| value.as_map().is_none_or(|map| map.is_empty());
-    let told = found.values.as_ref().and_then(Value::as_map);
+    let reported = found.values.as_ref().and_then(Value::as_map);
     let values = record.inputs.values.as_map();
     is_empty(&record.inputs.secrets)
-        && told
-            .is_some_and(|told| values.is_none_or(|values| values.keys().all(|name| told.contains_key(name))))
+        && reported.is_some_and(|reported| {
+            values.is_none_or(|values| values.keys().all(|name| reported.contains_key(name)))
+        })
 }
 
 /// Reads a resource. An object that the driver cannot find counts as gone.

@@ -7,8 +7,8 @@ use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 
 use super::call::patiently;
 use super::inputs::Attempt;
-use super::read::{refreshed, tells_all};
-use super::{Done, Outcome, Task, nothing, somewhere};
+use super::read::{refreshed, reports_all};
+use super::{Done, Outcome, Task, nothing, with_unknown_host};
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::fate;
@@ -84,10 +84,10 @@ impl Task<'_> {
             || other.is_some();
         let mut record =
             refreshed(&Record { state: found.state.clone(), ..with(made, other.take()) }, &found);
-        let is_as_made = tells_all(made, &found) && record.inputs.values == made.inputs.values;
+        let is_as_made = reports_all(made, &found) && record.inputs.values == made.inputs.values;
         if self.shared.plan.doubted && !is_as_made {
             // The object may have been moved or replaced since.
-            record = somewhere(&record);
+            record = with_unknown_host(&record);
         }
         if implements.update && unsure {
             // It is unknown whether the creation was complete. An update brings the resource to the
@@ -150,7 +150,7 @@ impl Task<'_> {
         // It is unknown whether the first or this call created the object, so the object may live
         // in either of two hosts.
         let may_be_in_two = made.deleted_with.as_ref().is_some_and(|host| self.is_younger(host, &made));
-        let record = if may_be_in_two { somewhere(&record) } else { record };
+        let record = if may_be_in_two { with_unknown_host(&record) } else { record };
         let mut changes = instead_of(there, self, &record);
         changes.push(Change::Settle(intent.id()));
         let durable = self.shared.submit(changes)?;

@@ -12,7 +12,7 @@ use crate::ask::{self, Answer, Ask, Question};
 use crate::diff;
 use crate::evaluate::Known;
 use crate::fate::{self, Case, Fate};
-use crate::operate::{named, record_of, somewhere};
+use crate::operate::{named, record_of, with_unknown_host};
 use crate::plan::{Action, InsteadOf, Prepared, Step, Warning, Work};
 use crate::recorded::{are_one, exists};
 
@@ -309,7 +309,7 @@ impl Planner<'_> {
         let record = record_of(graph, node, self.context, driver, inputs, name);
         // The host is uncertain until the resource matches the documents.
         let record = Record { status: Status::Ready, named: named(node, &state), state, ..record };
-        somewhere(&record)
+        with_unknown_host(&record)
     }
 
     /// Reports an error: a resource that others manage must not become managed just because a line

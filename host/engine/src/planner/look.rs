@@ -82,7 +82,7 @@ impl Planner<'_> {
             self.ignore(node, record, &mut inputs);
         }
         if self.options.offline {
-            let known = is_told(&inputs);
+            let known = is_known_but_connection(&inputs);
             self.offline(node, urn, record, inputs, known);
             return None;
         }
@@ -115,7 +115,7 @@ impl Planner<'_> {
         if ask == Ask::Change
             && let Some(record) = &record
             // The connection may become known later.
-            && is_told(&inputs)
+            && is_known_but_connection(&inputs)
             && record.digest == asked
             && connection::is_same_system(driver.manifest(), record, &inputs.connection)
             && record.status == Status::Ready
@@ -345,10 +345,10 @@ impl Planner<'_> {
 
 /// Whether all inputs are known before provisioning.
 pub(crate) fn is_known(inputs: &Inputs) -> bool {
-    is_told(inputs) && !inputs.connection.has_unknown()
+    is_known_but_connection(inputs) && !inputs.connection.has_unknown()
 }
 
 /// Whether all inputs except the connection are known.
-fn is_told(inputs: &Inputs) -> bool {
+fn is_known_but_connection(inputs: &Inputs) -> bool {
     ![&inputs.values, &inputs.secrets, &inputs.params].into_iter().any(Value::has_unknown)
 }

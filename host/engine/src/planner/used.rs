@@ -61,7 +61,7 @@ pub(super) fn keep(
         stack.extend(record.dependencies.iter().chain(homes).cloned());
         if let Some(key) = urn.key() {
             let message = match users.get(&urn) {
-                Some(users) => format!("it stays until its last user is gone: {}", told(users)),
+                Some(users) => format!("it stays until its last user is gone: {}", list(users)),
                 None => "it stays, because something that others use depends on it".to_owned(),
             };
             warnings.push(Warning { key, message });
@@ -138,7 +138,7 @@ fn refused(key: &Key, what: &str, urn: &Urn, users: &Users) -> Diagnostic {
     }
 }
 
-fn told(users: &[Arc<str>]) -> String {
+fn list(users: &[Arc<str>]) -> String {
     const TOLD: usize = 3;
     let mut all: Vec<&str> = users.iter().take(TOLD).map(|user| &**user).collect();
     let more = users.len().saturating_sub(TOLD);

@@ -92,8 +92,8 @@ pub(crate) fn is_same_system(manifest: &Manifest, record: &Record, current: &Val
 pub(crate) fn reached(manifest: &Manifest, record: &Record, current: &Value) -> Option<Inputs> {
     // Without a schema, it is unknown what identifies the system, so the recorded connection is
     // kept.
-    let is_told = record.urn.key().is_some_and(|key| manifest.schema(key.type_name()).is_some());
-    let changes = is_told && !matches!(current, Value::Null) && record.inputs.connection != *current;
+    let has_schema = record.urn.key().is_some_and(|key| manifest.schema(key.type_name()).is_some());
+    let changes = has_schema && !matches!(current, Value::Null) && record.inputs.connection != *current;
     let reached = || Inputs { connection: current.clone(), ..record.inputs.clone() };
     (changes && is_same_system(manifest, record, current)).then(reached)
 }

@@ -294,7 +294,7 @@ impl Writing {
     fn publish(&self) {
         let Some(position) = self.journal.as_ref().map(Journal::position) else { return };
         let environment = &self.claimed.place.environment;
-        let told = (|| {
+        let published = (|| {
             let known = snapshot::known(&self.shared.read().table, environment, &self.keys)?;
             let listing = match known.installations {
                 0 => None,
@@ -302,10 +302,10 @@ impl Writing {
             };
             let listing = listing.map(|listing| codec::encode_listing(&listing, &self.keys)).transpose()?;
             let known = codec::encode_known(&known, &self.keys)?;
-            let told = (&*known, listing.as_deref());
-            index::publish(self.claimed.root(), &self.claimed.place, position, told)
+            let entry = (&*known, listing.as_deref());
+            index::publish(self.claimed.root(), &self.claimed.place, position, entry)
         })();
-        if let Err(error) = told {
+        if let Err(error) = published {
             tracing::debug!(error = error.with_cause(), "the index of the state could not be told");
         }
     }

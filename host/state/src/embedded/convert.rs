@@ -32,10 +32,10 @@ pub(super) fn convert(
     let Found::Older(format) = root.look()? else { return Ok(None) };
     let table = legacy::read(root.path(), format)?;
     let count = spread(root, key, table, probe)?;
-    Ok(Some(told(root, format, count)))
+    Ok(Some(note(root, format, count)))
 }
 
-fn told(root: &Root, format: u32, count: usize) -> String {
+fn note(root: &Root, format: u32, count: usize) -> String {
     format!(
         "the state in `{}` was converted from format {format} to {FORMAT} ({count} environment{}); the old files are in `stale/` there, and are not needed any more",
         root.path().display(),
