@@ -31,8 +31,8 @@ use crate::standing::Standing;
 use purlin_sandbox::CancelToken;
 
 /// The number of operations that may be in flight at the same time. It bounds memory;
-/// [`ApplyOptions::parallelism`] bounds driver calls. It is far larger, because operations that
-/// wait for the disk together share one sync.
+/// [`ApplyOptions::parallelism`] bounds driver calls. This number is far larger, since operations
+/// that wait for the disk together share one sync.
 const IN_FLIGHT: usize = 512;
 
 /// How long a result waits for the operations after it to request a sync before it requests one

@@ -210,7 +210,7 @@ async fn a_resource_found_late_does_not_depend_on_a_missing_one() {
     let all = documents(&[("a", "v: 1"), ("b", "x: <a.v>")], &[]);
     lose(&platform, "create b", Lost::After);
     platform.up(&all).await;
-    // Nothing settles the call. `a` is not destroyed on its own, and `forget` needs `--force`.
+    // Nothing settles the call. `a` cannot be destroyed on its own, and is forgotten with `force`.
     let options = DestroyOptions { scope: scope(&["a"], &[]), ..DestroyOptions::default() };
     assert!(platform.destroy_plan_with(options).await.is_err());
     let a = platform.record("shared.a").await.expect("recorded").urn;

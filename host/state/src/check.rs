@@ -32,7 +32,7 @@ impl Report {
     }
 }
 
-/// Reports what is wrong with the entries of a table.
+/// Reports the damage in the entries of a table.
 pub(crate) fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut Report) {
     let names = names(table);
     for (key, value) in table.iter() {
@@ -49,14 +49,14 @@ pub(crate) fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut Report
 /// The entries that a repair changed.
 #[derive(Debug, Default)]
 pub(crate) struct Repaired {
-    /// The keys of entries that were taken out.
+    /// The keys of the removed entries.
     pub(crate) removed: Vec<Vec<u8>>,
-    /// Entries that took the place of some of these.
+    /// The entries that replace some of them.
     pub(crate) added: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Takes out the entries that cannot be read, and names them. A deployment whose documents are
-/// missing refers to them no longer.
+/// Removes the entries that cannot be read and reports them. A deployment whose documents are
+/// missing loses the reference to them.
 pub(crate) fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut Report) -> Repaired {
     let names = names(table);
     let mut repaired = Repaired::default();
@@ -84,7 +84,7 @@ pub(crate) fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut R
     repaired
 }
 
-/// Deployments that refer to documents which are missing. Only the documents of the latest ones are
+/// The deployments whose documents are missing. Only the documents of the latest deployments are
 /// kept.
 fn without_documents(table: &Table) -> Vec<(Vec<u8>, DeploymentKey)> {
     let mut latest: BTreeMap<&[u8], Vec<(&[u8], DeploymentKey)>> = BTreeMap::new();
@@ -109,7 +109,7 @@ fn without_documents(table: &Table) -> Vec<(Vec<u8>, DeploymentKey)> {
     found
 }
 
-/// A deployment that no longer refers to its documents, encoded.
+/// A deployment without the reference to its documents, encoded.
 fn without_reference(
     table: &Table,
     key: &[u8],
@@ -126,7 +126,7 @@ fn without_reference(
 /// Environments by their place in keys.
 type Names = BTreeMap<Vec<u8>, Environment>;
 
-/// The environments of the entries of a table, as far as any entry says.
+/// The environments of the entries of a table, as far as any entry names one.
 fn names(table: &Table) -> Names {
     let mut names = Names::new();
     for kind in [Kind::Record, Kind::Deployment, Kind::Intent, Kind::Unmet] {

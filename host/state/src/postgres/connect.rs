@@ -34,7 +34,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
 const PAUSES: Duration = Duration::from_secs(1);
 
-/// The class of SQLSTATE for logins that are rejected.
+/// The SQLSTATE class of rejected logins.
 const INVALID_AUTHORIZATION: &str = "28";
 
 /// A value for a placeholder in a statement, with its type, so that a proxy need not know prepared
@@ -297,10 +297,10 @@ fn of_statement(error: &tokio_postgres::Error) -> Trouble {
         return Trouble::Login(detail);
     }
     if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
-        // A standby takes no writes until it is promoted, which can happen at any moment.
+        // A standby accepts no writes until it is promoted, which can happen at any moment.
         return Trouble::Lost(format!("the server accepts no changes, as a standby does: {detail}"));
     }
-    // The classes: connection, too many of something, the operator's intervention.
+    // The classes of connections, of exhausted resources and of operator intervention.
     let passes = ["08", "53", "57"].iter().any(|class| code.code().starts_with(class))
         || [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code);
     if passes { Trouble::Lost(detail) } else { Trouble::Refused(detail) }

@@ -71,7 +71,7 @@ impl Header {
         (bytes, check)
     }
 
-    /// Reads a header and its checksum. A header of a newer format is returned unchecked.
+    /// Reads a header and its checksum. The format may be a newer one, which the caller rejects.
     pub(super) fn parse(bytes: &[u8]) -> Option<(Self, u32)> {
         let (magic, rest) = bytes.split_first_chunk::<8>()?;
         let (format, rest) = rest.split_first_chunk()?;
