@@ -19,8 +19,9 @@
 //! # }
 //! ```
 //!
-//! [`Purlin::up`] is the whole of a deployment. To show a plan and ask before anything happens, take its steps
-//! one by one: [`Purlin::begin`], [`Session::recover`], [`Session::plan`], [`Session::deploy`].
+//! [`Purlin::up`] runs a whole deployment. To show a plan and ask before anything happens, take the
+//! steps one by one: [`Purlin::begin`], [`Session::recover`], [`Session::plan`],
+//! [`Session::deploy`].
 //!
 //! This crate never prints, reads no environment variable and no home folder, starts no runtime of
 //! its own and installs no global: the [`Builder`] gets everything that it needs. Its futures need

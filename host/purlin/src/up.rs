@@ -1,4 +1,5 @@
-//! One call for a whole deployment: what an earlier run left open is settled, then everything is planned and applied.
+//! A whole deployment in one call: settles the open calls of an earlier run, and then plans and
+//! applies everything.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,24 +13,25 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::{Collected, Documents, Error, Purlin};
 
-/// How [`Purlin::up`] deploys.
+/// The options of [`Purlin::up`].
 #[derive(Clone, Debug, Default)]
 pub struct UpOptions {
-    /// What is planned.
+    /// The options of the plan.
     pub plan: PlanOptions,
-    /// Read every resource before planning, so that changes made elsewhere are found and undone.
+    /// Read every resource before planning, so that changes by others are found and repaired.
     pub refresh: bool,
-    /// The resources whose data may be lost, such as a database that has to be replaced. A plan that loses the data of
-    /// another one is rejected, and the error names it.
+    /// The resources whose data may be lost, for example a database that must be replaced. A plan
+    /// that loses the data of another resource is rejected, and the error names the resource.
     pub may_lose: Vec<Key>,
-    /// Stops the run. Calls in flight finish first, unless they are cut off.
+    /// Stops the run. Calls in flight finish first, unless they are aborted.
     pub cancel: CancelToken,
 }
 
-/// A deployment under way: a stream of its events. The last item is the summary or an error.
+/// A running deployment: a stream of its events. The last item is the summary or an error.
 ///
-/// The run advances only while the stream is polled. Dropping the stream cuts off the calls in flight, and the next
-/// deployment finds out what they did; to stop properly, use [`UpOptions::cancel`].
+/// The run advances only while the stream is polled. Dropping the stream aborts the calls in
+/// flight, and the next deployment finds out their outcome; to stop properly, use
+/// [`UpOptions::cancel`].
 pub struct Up<'a> {
     events: UnboundedReceiver<Event>,
     work: Option<BoxFuture<'a, Result<Done, Error>>>,
@@ -37,7 +39,7 @@ pub struct Up<'a> {
     collected: Vec<Collected>,
 }
 
-/// What a whole deployment came to.
+/// The result of a whole deployment.
 struct Done {
     summary: Summary,
     collected: Vec<Collected>,
@@ -50,8 +52,8 @@ impl From<Summary> for Done {
 }
 
 impl Up<'_> {
-    /// The shared resources of other environments that were deleted, because this deployment was the last one to use
-    /// them. Empty until the stream has ended.
+    /// The shared resources of other environments that were deleted because this deployment was
+    /// their last user. Empty until the stream has ended.
     pub fn collected(&self) -> &[Collected] {
         &self.collected
     }
@@ -80,14 +82,16 @@ impl Stream for Up<'_> {
 }
 
 impl Purlin {
-    /// Makes the environment match the documents, as `purlin up` does: takes its lock, finds out what became of calls
-    /// that an earlier run left open, reads all resources where the state may be out of date, plans, applies, and
-    /// deletes shared resources that are no longer used. Nothing happens until the stream is polled.
+    /// Brings the environment in line with the documents, like `purlin up`: takes its lock, finds
+    /// out the outcome of calls that an earlier run left open, reads all resources if the state may
+    /// be out of date, plans, applies, and deletes shared resources that no longer have users.
+    /// Nothing happens until the stream is polled.
     ///
     /// # Errors
-    /// The stream ends with an error when the documents are wrong ([`Error::is_input`]), when someone else deploys to
-    /// the environment ([`Error::State`]), when the plan loses data that may not be lost, and when the state cannot be
-    /// read or written. A resource that fails is no error: the summary names it.
+    /// The stream ends with an error if the documents are invalid ([`Error::is_input`]), if another
+    /// deployment of the environment is running ([`Error::State`]), if the plan loses data without
+    /// permission, or if the state cannot be read or written. A resource that fails is not an
+    /// error: the summary names it.
     pub fn up<'a>(&'a self, documents: &'a Documents, options: UpOptions) -> Up<'a> {
         let (tell, events) = unbounded_channel();
         let work = Box::pin(self.deploy_all(documents, options, tell));
@@ -109,7 +113,7 @@ impl Purlin {
         }
         if let Some(plan) = session.plan_recovery(context).await? {
             let summary = follow(session.apply(plan, cancel.clone()).await?, &tell).await;
-            // A call that stays undecided concerns its resource alone.
+            // An undecided call affects only its own resource.
             if summary.halted.is_some() || summary.cancelled {
                 return Ok(summary.into());
             }
@@ -134,22 +138,22 @@ impl Purlin {
         Ok(Done { summary, collected })
     }
 
-    /// An id for a deployment that no other deployment has, on any host.
+    /// A unique deployment id across all hosts.
     ///
     /// # Errors
-    /// [`Error::Random`] when the system gives no random numbers.
+    /// [`Error::Random`] if the system provides no random numbers.
     pub fn deployment_id(&self) -> Result<String, Error> {
         let random = getrandom::u32().map_err(|error| Error::Random(error.to_string()))?;
         Ok(format!("{:x}-{random:08x}", (self.clock())()))
     }
 }
 
-/// Passes on all events of a run but the summary.
+/// Forwards all events of a run except the summary.
 async fn follow(mut run: impl Stream<Item = Event> + Unpin, tell: &UnboundedSender<Event>) -> Summary {
     while let Some(event) = run.next().await {
         match event {
             Event::Summary(summary) => return summary,
-            // Whoever no longer listens has dropped the work, too.
+            // A receiver that was dropped has dropped the work too.
             event => drop(tell.send(event)),
         }
     }
