@@ -1,4 +1,4 @@
-//! What every command has at hand.
+//! The data that every command can use.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub(crate) struct App {
     pub(crate) ui: Ui,
     pub(crate) global: Global,
     pub(crate) timings: Timings,
-    /// Name of the command, as others are told who find the state in use.
+    /// The name of the command, which is shown to others who find the state in use.
     pub(crate) command: &'static str,
     /// The current folder.
     pub(crate) folder: PathBuf,

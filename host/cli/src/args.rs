@@ -115,7 +115,7 @@ pub(crate) struct FormatArg {
     pub(crate) format: Format,
 }
 
-/// The heading of such options in help texts.
+/// The heading of these options in help texts.
 const CONTEXT: &str = "Documents and context";
 
 /// Which documents to read.
@@ -161,7 +161,7 @@ pub(crate) struct ValueArgs {
 }
 
 impl ValueArgs {
-    /// What is set. Faults do not show the values, which may be secrets.
+    /// The values of `--set`. Errors do not show the values, which may be secrets.
     pub(crate) fn assignments(&self) -> Result<Vec<Assignment>, Failure> {
         self.set
             .iter()
@@ -176,7 +176,7 @@ pub(crate) struct Assignment {
     pub(crate) value: Assigned,
 }
 
-/// What `--set` gives.
+/// The value of a `--set`.
 pub(crate) enum Assigned {
     Text(String),
     Value(serde_json::Value),
@@ -228,7 +228,7 @@ pub(crate) struct ChangeArgs {
 }
 
 impl ChangeArgs {
-    /// The same, as the host takes it.
+    /// Converts the options to the type that the host takes.
     pub(crate) fn changes(self) -> ContextChanges {
         ContextChanges {
             env_type: self.change_env_type,
@@ -283,7 +283,7 @@ pub(crate) struct ScopeArgs {
 }
 
 impl ScopeArgs {
-    /// The same, as the host takes it.
+    /// Converts the options to the type that the host takes.
     pub(crate) fn scope(&self) -> Scope {
         Scope {
             targets: self.target.clone(),
@@ -320,7 +320,7 @@ pub(crate) struct PlanArgs {
 }
 
 impl PlanArgs {
-    /// The same, as the host takes it.
+    /// Converts the options to the type that the host takes.
     pub(crate) fn options(&self) -> PlanOptions {
         PlanOptions {
             full: self.full,
@@ -365,14 +365,15 @@ pub(crate) struct PlaceArgs {
 }
 
 impl PlaceArgs {
-    /// The same, as documents are read.
+    /// The same options, for reading documents.
     pub(crate) fn documents(&self) -> DocumentArgs {
         DocumentArgs { file: self.file.clone(), context: self.context.clone(), ..DocumentArgs::default() }
     }
 }
 
 impl DocumentArgs {
-    /// The context that the command line says. A bundle that it names has an application of its own.
+    /// The context that the command line sets. A bundle on the command line gets an application of
+    /// its own.
     pub(crate) fn defaults(&self) -> ContextDefaults {
         let mut said = self.context.defaults();
         if let Some(name) = self.bundle.installation() {
@@ -382,12 +383,13 @@ impl DocumentArgs {
         said
     }
 
-    /// Whether they name an environment, or a part of its name.
+    /// Whether the options name an environment, or a part of its name.
     pub(crate) fn names_environment(&self) -> bool {
         self.context.names_environment() || self.bundle.bundle.is_some()
     }
 
-    /// Whether they say anything about the documents of one environment, besides which files they are in.
+    /// Whether any option applies to the documents of a single environment. The options that only
+    /// say which files to read do not count.
     pub(crate) fn is_about_one(&self) -> bool {
         let Self { paths: _, file: _, context, values, changes, bundle, choices } = self;
         let ContextArgs { org, app, env, env_type, namespace } = context;
@@ -400,14 +402,14 @@ impl DocumentArgs {
             || choices.are_given()
     }
 
-    /// Everything named, in order; empty where nothing is.
+    /// All named files and folders, in order; empty if none is named.
     pub(crate) fn named(&self) -> Vec<PathBuf> {
         self.file.iter().chain(&self.paths).cloned().collect()
     }
 }
 
 impl ContextArgs {
-    /// The same, as the host takes it.
+    /// Converts the options to the type that the host takes.
     pub(crate) fn defaults(&self) -> ContextDefaults {
         let text = |text: &Option<String>| text.as_deref().map(Into::into);
         ContextDefaults {
@@ -419,7 +421,7 @@ impl ContextArgs {
         }
     }
 
-    /// Whether it names an environment, or a part of its name.
+    /// Whether the options name an environment, or a part of its name.
     pub(crate) fn names_environment(&self) -> bool {
         self.org.is_some() || self.app.is_some() || self.env.is_some()
     }

@@ -1,4 +1,4 @@
-//! What the command line says of requirements: bundles, parameters and credentials (SPEC §6).
+//! The command line's choices for requirements: bundles, parameters and credentials (SPEC §6).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::text;
 
-/// What such options stand under in help texts.
+/// The heading of these options in help texts.
 const BUNDLES: &str = "Bundles";
 
-/// The name of the text that `--bundle` stands for.
+/// The name of the document that stands for `--bundle`.
 const NAME_OF_TEXT: &str = "--bundle";
 
 /// The bundle to install, if no document requests one.
@@ -70,7 +70,7 @@ pub(crate) struct ChoiceArgs {
     credential_env: Vec<String>,
 }
 
-/// Does not show what is given: it may be secret.
+/// Hides the values, which may be secrets.
 impl std::fmt::Debug for ChoiceArgs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ChoiceArgs").field("with", &self.with).finish_non_exhaustive()
@@ -78,7 +78,7 @@ impl std::fmt::Debug for ChoiceArgs {
 }
 
 impl ChoiceArgs {
-    /// Whether anything is given.
+    /// Whether any option is given.
     pub(crate) fn are_given(&self) -> bool {
         let Self { with, param, credential, params, credentials, param_env, credential_env } = self;
         let texts = [with, param, credential, param_env, credential_env];
@@ -87,7 +87,7 @@ impl ChoiceArgs {
 }
 
 impl BundleArgs {
-    /// The name of the installation; none if no bundle is named.
+    /// The name of the installation; `None` if `--bundle` is not given.
     pub(crate) fn installation(&self) -> Option<&str> {
         let bundle = self.bundle.as_deref()?;
         let repository = bundle.split('@').next().unwrap_or_default();
@@ -96,7 +96,7 @@ impl BundleArgs {
         Some(self.name.as_deref().unwrap_or(default))
     }
 
-    /// The Deployment that asks for the bundle; none where none is named.
+    /// A Deployment document that requires the bundle; `None` if `--bundle` is not given.
     pub(crate) fn deployment(&self) -> Result<Option<Input>, Failure> {
         let (Some(bundle), Some(name)) = (&self.bundle, self.installation()) else { return Ok(None) };
         let _: BundleReference = bundle.parse().map_err(|error| {
@@ -113,8 +113,10 @@ impl BundleArgs {
     }
 }
 
+/// Checks the name of an installation that the command line requests.
+///
 /// # Errors
-/// When an installation that is asked for cannot be called so.
+/// If the name is not allowed.
 pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
     let shown = text::line(name);
     if name.contains('/') {
@@ -131,10 +133,11 @@ pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
 }
 
 impl ChoiceArgs {
-    /// What is said. Options go before variables, and these before files.
+    /// The choices of these options. Options override environment variables, and those override
+    /// files.
     ///
     /// # Errors
-    /// When something is not in the form that it should have, or cannot be read. No value is shown.
+    /// If an option or a file is malformed or cannot be read. The message shows no values.
     pub(crate) fn choices(&self) -> Result<Choices, Failure> {
         let mut answers = Vec::new();
         for (part, files, variables, options) in [
@@ -158,7 +161,7 @@ impl ChoiceArgs {
     }
 }
 
-/// What `--with` says, by requirement.
+/// Parses the `--with` options into a map from requirement to choice.
 fn with(all: &[String]) -> Result<BTreeMap<Arc<str>, Option<Wish>>, Failure> {
     let mut with = BTreeMap::new();
     for written in all {
@@ -182,7 +185,7 @@ fn with(all: &[String]) -> Result<BTreeMap<Arc<str>, Option<Wish>>, Failure> {
     Ok(with)
 }
 
-/// Takes `NAME=REST` apart.
+/// Splits `NAME=REST`.
 fn split<'t>(flag: &str, written: &'t str) -> Result<(&'t str, &'t str), Failure> {
     let like = || format!("write NAME=VALUE, such as `--{flag} blog.title=News`");
     let Some((name, rest)) = written.split_once('=') else {
@@ -221,7 +224,7 @@ fn variable(part: Setting, written: &str) -> Result<(Arc<str>, String), Failure>
     }
 }
 
-/// What a file gives.
+/// Reads the answers from a file.
 fn file_of(part: Setting, file: &Path) -> Result<BTreeMap<Arc<str>, serde_json::Value>, Failure> {
     let value = plain_file(file)
         .map_err(|fault| Failure::Documents { faults: vec![*fault], sources: SourceMap::default() })?;
@@ -234,7 +237,8 @@ fn file_of(part: Setting, file: &Path) -> Result<BTreeMap<Arc<str>, serde_json::
     }
 }
 
-/// Asks a person for what nobody has said of an installation. No answer leaves it unsaid.
+/// Asks the user for a parameter or credential that nothing has set. If the user answers nothing,
+/// it stays unset.
 pub(crate) fn ask(asked: &Unmapped, choices: &mut Choices, app: &App) -> Result<(), Failure> {
     let Unmapped { installation, part, name, description, is_secret } = asked;
     let words = description.as_deref().map(|words| format!(" ({})", text::line(words))).unwrap_or_default();

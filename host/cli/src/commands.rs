@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands, one file per command.
 
 mod apply;
 mod bundle;
@@ -68,18 +68,18 @@ pub(crate) enum Command {
     MarkdownHelp(markdown_help::Args),
 }
 
-/// What stands on standard output of a command.
+/// The format of a command's standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// Text for people, or something that is not ours to define.
+    /// Text for people, or a format that Purlin does not define.
     Text,
     /// One JSON document.
     Json,
-    /// Events, one JSON document a line.
+    /// Events, one JSON document per line.
     Events,
 }
 
-/// What a command writes that was asked for JSON.
+/// The format of a command's output with `--format json`.
 pub(crate) fn json_output(command: &str) -> Output {
     match command {
         "apply" | "up" | "reconcile" | "refresh" | "import" | "impact" | "destroy" | "rollback" => {
@@ -91,7 +91,7 @@ pub(crate) fn json_output(command: &str) -> Output {
 }
 
 impl Command {
-    /// What the command writes, so that errors can be written likewise.
+    /// The format of the command's output. Errors are written in the same format.
     pub(crate) fn output(&self) -> Output {
         let document = |format: Format| if format == Format::Json { Output::Json } else { Output::Text };
         let events = |format: Format| if format == Format::Json { Output::Events } else { Output::Text };
@@ -124,7 +124,7 @@ impl Command {
         }
     }
 
-    /// Its name.
+    /// The name of the command.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Init(_) => "init",
@@ -157,7 +157,7 @@ impl Command {
         }
     }
 
-    /// Does it.
+    /// Runs the command.
     pub(crate) async fn run(self, app: &App) -> Result<Status, Failure> {
         match self {
             Self::Init(args) => init::run(&args, app),

@@ -1,7 +1,7 @@
 //! Answers a shell that completes a command line: keys, environments, deployments, drivers, files.
 //!
-//! Whatever goes wrong, nothing is printed, and there is less to choose from. No driver and no
-//! command is run, and no state is made.
+//! Errors print nothing and only leave fewer candidates. Completion runs no driver and no command,
+//! and creates no state.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,12 +19,12 @@ use crate::args::Cli;
 use crate::failure::Status;
 use crate::{input, surroundings};
 
-/// How long another process may have the state open: nobody waits long for a completion.
+/// How long to wait while another process has the state open. Completion must be fast.
 const WAIT: Duration = Duration::from_millis(50);
 /// How many of the latest deployments are offered.
 const DEPLOYMENTS: usize = 20;
 
-/// Answers, where a shell asks.
+/// Completes if a shell asks for it.
 pub(crate) fn answer() -> Option<ExitCode> {
     if !surroundings::is_completing() {
         return None;
@@ -36,7 +36,7 @@ pub(crate) fn answer() -> Option<ExitCode> {
     Some(if completed.is_ok() { Status::Done } else { Status::Failed }.into())
 }
 
-/// The script with which a shell asks, calling the program as it was called.
+/// The shell's completion script, which calls this program by the path that it was called with.
 pub(crate) fn script(shell: &str) -> Option<String> {
     let program = PathBuf::from(std::env::args_os().next()?);
     let program = match program.components().count() {
@@ -57,7 +57,7 @@ pub(crate) fn script(shell: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&script).trim_start().to_owned())
 }
 
-/// The command line, with what its values may be.
+/// The command line, with completers for its values.
 fn command() -> Command {
     attach(Cli::command(), "")
 }
@@ -71,7 +71,7 @@ fn attach(command: Command, top: &str) -> Command {
     })
 }
 
-/// An argument of the command `top`, or of one below it, with what its value may be.
+/// Adds a completer to an argument of the top-level command `top` or of one of its subcommands.
 fn values(argument: Arg, top: &str) -> Arg {
     let name = argument.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
     let is_env = argument.get_long() == Some("env");
@@ -117,7 +117,7 @@ fn candidates(find: impl Fn(&Scene) -> Vec<String>) -> Vec<CompletionCandidate> 
     found.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// What the command line so far says about documents, environment and state.
+/// The options on the command line so far that select documents, environment and state.
 #[derive(Debug, Default)]
 struct Scene {
     folder: PathBuf,
@@ -129,7 +129,7 @@ struct Scene {
 impl Scene {
     fn read() -> Option<Self> {
         let mut scene = Self { folder: std::env::current_dir().ok()?, ..Self::default() };
-        // The shell's words stand behind `--`; the last of them is under way.
+        // The shell passes the words of the command line after `--`.
         let words = std::env::args_os().skip_while(|word| word != "--").skip(1);
         let mut words = words.map(|word| word.to_string_lossy().into_owned());
         while let Some(word) = words.next() {
@@ -176,9 +176,9 @@ impl Scene {
         loaded.workspace.clone().unwrap_or_else(none)
     }
 
-    /// The orchestrator; `None` if opening its state could run a command or connect to a database.
+    /// The host; `None` if opening its state could run a command or connect to a database.
     fn purlin(&self, workspace: &Workspace) -> Option<Purlin> {
-        // A completion must not wait for the network.
+        // Completion must not wait for the network.
         if workspace.database.is_some() {
             return None;
         }
@@ -200,7 +200,7 @@ impl Scene {
         Some(builder.build())
     }
 
-    /// What is in the state about the environment that the command is about.
+    /// Reads something about the command's environment from the state.
     fn recall<T: Default>(&self, find: impl AsyncFnOnce(&Purlin, &Environment) -> Option<T>) -> T {
         let loaded = self.load();
         let workspace = self.workspace(&loaded);
@@ -217,7 +217,7 @@ impl Scene {
         recalled().unwrap_or_default()
     }
 
-    /// Keys that documents ask for.
+    /// The keys of the resources that the documents request.
     fn asked_for(&self) -> Vec<String> {
         let loaded = self.load();
         let workspace = self.workspace(&loaded);
@@ -232,7 +232,7 @@ impl Scene {
         keys.iter().map(short).collect()
     }
 
-    /// Keys that are recorded.
+    /// The keys of recorded resources.
     fn recorded(&self) -> Vec<String> {
         self.recall(async |purlin, environment| {
             let snapshot = purlin.snapshot(environment).await.ok()?;
@@ -242,7 +242,7 @@ impl Scene {
         })
     }
 
-    /// Ids of environments: recorded ones, and those that the workspace declares.
+    /// The ids of recorded environments and of those that the workspace declares.
     fn environments(&self) -> Vec<String> {
         let known = self.recall(async |purlin, _| {
             let known = purlin.environments().await.ok()?;
@@ -254,7 +254,7 @@ impl Scene {
         known.into_iter().chain(declared).chain(default).collect()
     }
 
-    /// Numbers of the latest deployments.
+    /// The numbers of the latest deployments.
     fn deployments(&self) -> Vec<String> {
         let mut numbers: Vec<String> = self.recall(async |purlin, environment| {
             let history = purlin.history(environment).await.ok()?;
@@ -264,14 +264,14 @@ impl Scene {
         numbers
     }
 
-    /// Names of drivers.
+    /// The names of the drivers.
     fn drivers(&self) -> Vec<String> {
         let workspace = self.workspace(&self.load());
         Purlin::builder().workspace(workspace).build().driver_names()
     }
 }
 
-/// A key as people write it: without its class where that is `default`.
+/// The short form of a key: without its class if that is `default`.
 fn short(key: &Key) -> String {
     key.as_str().replacen(".default#", "#", 1)
 }

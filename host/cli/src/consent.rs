@@ -1,12 +1,12 @@
 //! Consent: no command with effects acts without it (SPEC §9).
 //!
-//! Every command that can change something real takes [`ConsentArgs`] and makes a [`Consent`] of
-//! them before it reads anything. That is the only place that decides whether somebody can be
-//! asked, and whether somebody has to be.
+//! Every command that can change something real takes [`ConsentArgs`] and turns them into a
+//! [`Consent`] before it reads anything. Only this module decides whether the user can be asked,
+//! and whether the user must be asked.
 //!
-//! `--yes` covers what a change of the documents explains. Losing data takes consent of its own:
+//! `--yes` covers the effects of changed documents. Losing data needs separate consent:
 //! `--allow-data-loss`, `lifecycle.allow_data_loss` in the documents, or the name of the
-//! environment, typed in.
+//! environment, typed in by the user.
 
 use purlin_host::model::Key;
 
@@ -26,30 +26,30 @@ pub(crate) struct ConsentArgs {
     pub(crate) allow_data_loss: bool,
 }
 
-/// What a command with effects may do without asking, and whether it can ask.
+/// The consent for a command with effects: given in advance, or to be asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Consent {
     yes: bool,
     data_loss: bool,
 }
 
-/// What became of a question.
+/// The answer to a request for consent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Agreed.
+    /// The user agreed.
     Yes,
-    /// A person said no.
+    /// The user declined.
     No,
-    /// It was not agreed to beforehand, and nobody is to be asked.
+    /// Consent was not given in advance, and the user must not be asked.
     Refused,
 }
 
 impl Consent {
-    /// What was agreed to on the command line. `json` is whether the command writes JSON: then it
+    /// The consent given on the command line. `json` is whether the command writes JSON; it then
     /// never asks, even on a terminal.
     ///
     /// # Errors
-    /// When nothing was agreed to and there is nobody to ask (exit status 2).
+    /// If consent was not given and the user cannot be asked (exit status 2).
     pub(crate) fn new(args: &ConsentArgs, json: bool, app: &App) -> Result<Self, Failure> {
         if args.yes || (!json && app.ui.is_interactive()) {
             return Ok(Self { yes: args.yes, data_loss: args.allow_data_loss });
@@ -65,17 +65,17 @@ impl Consent {
         )))
     }
 
-    /// Whether a person is asked, who has to see then what it is about.
+    /// Whether the user is asked. Then the plan must be shown first.
     pub(crate) fn asks(&self) -> bool {
         !self.yes
     }
 
-    /// Whether a person agrees to a plan that changes something.
+    /// Whether the user agrees to a plan with changes.
     pub(crate) fn agrees(&self, question: &str, app: &App) -> bool {
         self.yes || app.ui.confirm(question)
     }
 
-    /// Whether a person agrees to a plan by which these resources lose their data.
+    /// Whether the user agrees to a plan that loses the data of these resources.
     pub(crate) fn agrees_to_lose(&self, keys: &[Key], question: &str, env: &str, app: &App) -> Answer {
         let agreed = match (self.data_loss, self.yes) {
             (true, _) => self.agrees(question, app),
@@ -94,7 +94,7 @@ impl Consent {
     }
 }
 
-/// The command that shows what another one would do.
+/// The command that shows the effects of another one without applying them.
 fn shows(command: &str) -> &'static str {
     match command {
         "destroy" => "`purlin state list`",

@@ -1,4 +1,4 @@
-//! What happens during a run, for programs: one JSON document a line (SPEC §11).
+//! The events of a run for programs: one JSON document per line (SPEC §11).
 
 use purlin_host::Documents;
 use purlin_host::clock::millis;
@@ -17,7 +17,7 @@ use crate::report::plan::{Change, Tally, is_zero};
 use crate::report::worded::Worded;
 use crate::ui::Ui;
 
-/// Something happened to a resource.
+/// An event of a resource.
 #[derive(Debug, Serialize)]
 struct ResourceEvent<'a> {
     format: u8,
@@ -25,13 +25,13 @@ struct ResourceEvent<'a> {
     key: &'a str,
     action: &'static str,
     phase: &'static str,
-    /// What was done, where that is not the action.
+    /// The action performed, if it differs from the planned one.
     #[serde(skip_serializing_if = "Option::is_none")]
     done: Option<&'static str>,
-    /// Why it waits, each with its message.
+    /// The reasons why the resource waits, each with its message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<Worded<Reason>>,
-    /// What was found, with its message.
+    /// The result of reading the resource, with its message.
     #[serde(flatten)]
     finding: Option<Worded<Finding>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ struct ResourceEvent<'a> {
     error: Option<Fail>,
 }
 
-/// A resource stands in another way than before.
+/// The status of a resource changed.
 #[derive(Debug, Serialize)]
 struct StandsEvent<'a> {
     format: u8,
@@ -57,47 +57,47 @@ struct StandsEvent<'a> {
     status: Stand,
     #[serde(serialize_with = "condition::serialize")]
     conditions: &'a [Condition; 3],
-    /// What is in its way.
+    /// The obstacle that keeps the resource from matching the documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     obstacle: Option<Worded<Obstacle>>,
 }
 
-/// Why a resource failed.
+/// The error of a failed resource.
 #[derive(Debug, Serialize)]
 struct Fail {
     /// A stable short name of the kind of failure.
     code: &'static str,
     message: String,
-    /// What went wrong underneath, where it is known; else the code again.
+    /// The underlying problem if it is known; otherwise the same as `code`.
     kind: &'static str,
     /// The driver that was called.
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<String>,
-    /// How often the driver was called, and for how long.
+    /// The number of calls; `milliseconds` is the time that they took.
     #[serde(skip_serializing_if = "Option::is_none")]
     attempts: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     milliseconds: Option<u64>,
-    /// The server that could not be talked to, or that replied with an error.
+    /// The server that could not be reached, or that replied with an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<Server>,
-    /// Where it was written: definitions, inputs, grants.
+    /// The relevant places in the documents: definitions, inputs, grants.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     places: Vec<Where>,
-    /// What the driver is not granted.
+    /// The grants that the driver lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lacking: Vec<Need>,
-    /// Why it would have to be replaced, which the plan does not say.
+    /// The reasons for a replacement that was not in the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<Worded<Reason>>,
-    /// What to do.
+    /// What the user can do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     help: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     diagnostics: Vec<Fault>,
 }
 
-/// A server, as the host saw it.
+/// A server, as the host observed it.
 #[derive(Debug, Serialize)]
 struct Server {
     address: String,
@@ -110,7 +110,7 @@ struct Server {
     status: Option<u16>,
 }
 
-/// A place that a failure is about.
+/// A place that a failure concerns.
 #[derive(Debug, Serialize)]
 struct Where {
     /// `definition`, `input` or `grant`.
@@ -122,17 +122,17 @@ struct Where {
     place: Option<Place>,
 }
 
-/// Something that a driver is not granted.
+/// A grant that a driver lacks.
 #[derive(Debug, Serialize)]
 struct Need {
     capability: String,
     pattern: String,
-    /// Whether it is granted, and for reading only.
+    /// Whether there is a grant, but it allows only reading.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     read_only: bool,
 }
 
-/// The run is over.
+/// The run has ended.
 #[derive(Debug, Serialize)]
 struct SummaryEvent {
     format: u8,
@@ -141,21 +141,21 @@ struct SummaryEvent {
     done: Tally,
     failed: usize,
     skipped: usize,
-    /// Resources that wait for others that no document declares.
+    /// The number of resources that wait for others that no document declares.
     #[serde(skip_serializing_if = "is_zero")]
     waiting: usize,
-    /// Resources of which it is not known what became of them.
+    /// Resources for which the outcome of a call could not be determined.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unknown: Vec<String>,
-    /// Why nothing was tried, or what is wrong with the records.
+    /// Why the run ended early, or the contradiction in the records.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// Calls of drivers that had effects.
+    /// The number of driver calls with effects.
     calls: usize,
     milliseconds: u64,
 }
 
-/// Writes an event as a line.
+/// Writes an event on one line.
 pub(crate) fn write(event: &Event, documents: Option<&Documents>, ui: &Ui) {
     match event {
         Event::Resource { key, action, phase } => resource(key.as_str(), *action, phase, documents, ui),
@@ -301,7 +301,7 @@ fn call(fail: &mut Fail, failed: &CallFailed) {
     }
 }
 
-/// How a run ended, in a word.
+/// The outcome of a run as one word.
 pub(crate) fn status(summary: &Summary) -> &'static str {
     match (summary.cancelled, summary.is_success()) {
         (true, _) => "cancelled",

@@ -1,7 +1,7 @@
-//! Why a command could not do what it was asked, as people and programs are told.
+//! The reason why a command failed, for people and programs.
 //!
-//! Two kinds: faults in documents, rendered with their lines, and anything else, as `error:` and
-//! `hint:` lines.
+//! There are two kinds: faults in documents, which are shown with their lines, and everything else,
+//! which is shown as `error:` and `hint:` lines.
 
 use std::error::Error as StdError;
 use std::process::ExitCode;
@@ -22,14 +22,14 @@ use crate::report::lacking::All;
 use crate::text;
 use crate::ui::Ui;
 
-/// How the program ends (SPEC §11).
+/// The exit status of the program (SPEC §11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// Done.
+    /// The command succeeded.
     Done = 0,
-    /// Something failed while running.
+    /// The command failed.
     Failed = 1,
-    /// The input or the command line is wrong.
+    /// The input or the command line is invalid.
     Input = 2,
     /// `plan --detailed-exitcode` found changes.
     Changes = 3,
@@ -41,29 +41,29 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// Why a command could not do what it was asked.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The documents are wrong.
+    /// The documents are invalid.
     Documents { faults: Vec<Diagnostic>, sources: SourceMap },
-    /// Drivers are not granted what the inputs make them reach.
+    /// Drivers lack grants for what their inputs make them access.
     Grants { faults: Vec<Diagnostic>, sources: SourceMap, lacking: Vec<(Arc<str>, engine::Lacking)> },
-    /// Something else.
+    /// Any other error.
     Plain { status: Status, message: String, hints: Vec<String> },
 }
 
 impl Failure {
-    /// The input or the command line is wrong.
+    /// The input or the command line is invalid.
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self::Plain { status: Status::Input, message: message.into(), hints: Vec::new() }
     }
 
-    /// Something failed while running.
+    /// The command failed.
     pub(crate) fn run(message: impl Into<String>) -> Self {
         Self::Plain { status: Status::Failed, message: message.into(), hints: Vec::new() }
     }
 
-    /// The same failure, as one of the input.
+    /// The same failure with the exit status for invalid input.
     fn into_input(mut self) -> Self {
         if let Self::Plain { status, .. } = &mut self {
             *status = Status::Input;
@@ -71,12 +71,12 @@ impl Failure {
         self
     }
 
-    /// Something failed while running, with what lies behind it.
+    /// The command failed, with the chain of causes.
     pub(crate) fn caused(message: impl Into<String>, cause: &(dyn StdError + 'static)) -> Self {
         Self::run(chain(message.into(), Some(cause)))
     }
 
-    /// The same, with what to do about it.
+    /// Adds a hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         if let Self::Plain { hints, .. } = &mut self {
@@ -85,7 +85,7 @@ impl Failure {
         self
     }
 
-    /// From the host; `sources` are the texts of the documents that it may be about.
+    /// Converts an error of the host; `sources` are the texts of the documents that it may concern.
     pub(crate) fn host(error: purlin_host::Error, sources: &SourceMap) -> Self {
         match error {
             purlin_host::Error::Documents(faults) => Self::Documents { faults, sources: sources.clone() },
@@ -142,7 +142,7 @@ impl Failure {
         }
     }
 
-    /// The data of these resources would be lost, and that was not allowed.
+    /// The plan would lose the data of these resources without consent.
     fn losses(keys: &[Key]) -> Self {
         let what = match keys.len() {
             1 => "1 resource would lose its data, which needs consent of its own:".to_owned(),
@@ -153,7 +153,7 @@ impl Failure {
             .hint("`lifecycle: {KEY: {allow_data_loss: true}}` in a Deployment allows it for one resource")
     }
 
-    /// From the state.
+    /// Converts an error of the state.
     pub(crate) fn state(error: &state::Error) -> Self {
         let failure = Self::run(chain(error.to_string(), StdError::source(error)));
         match error {
@@ -188,8 +188,8 @@ impl Failure {
         }
     }
 
-    /// Whether others have deployed since the documents were read, and nothing else is wrong: the same command again
-    /// plans with what they made.
+    /// Whether the only fault is that others have deployed since the documents were read. Running
+    /// the same command again then plans with their changes.
     pub(crate) fn is_outdated(&self) -> bool {
         let Self::Documents { faults, .. } = self else { return false };
         let mut errors = faults.iter().filter(|fault| fault.is_error()).peekable();
@@ -204,7 +204,7 @@ impl Failure {
         }
     }
 
-    /// Tells it: to people on standard error, to programs also on standard output.
+    /// Reports the failure: to people on standard error, and to programs also on standard output.
     pub(crate) fn tell(&self, ui: &Ui, output: Output) {
         match self {
             Self::Documents { faults, sources } => {
@@ -242,7 +242,7 @@ impl Failure {
     }
 }
 
-/// Keys, each on a line of its own; of very many, the first.
+/// The keys, each on a line of its own; if there are very many, only the first ones.
 pub(crate) fn keys_as_lines(keys: &[Key]) -> String {
     const SHOWN: usize = 50;
     let mut lines: String =
@@ -258,7 +258,7 @@ fn summary(faults: &[Diagnostic]) -> String {
     format!("{} in the documents; nothing was done", text::count(errors, "error"))
 }
 
-/// A message and what lies behind it, each once.
+/// A message with its causes, without repetition.
 pub(crate) fn chain(mut message: String, mut cause: Option<&(dyn StdError + 'static)>) -> String {
     while let Some(error) = cause {
         let text = match error.downcast_ref::<std::io::Error>() {

@@ -1,21 +1,21 @@
-//! Files that commands write: whole or not at all, and never outside their folder.
+//! Writes files atomically, and never outside their folder.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Writes a file so that nobody ever sees half of it: beside it, then renamed over it.
+/// Writes a file atomically: into a temporary file in the same folder, which then replaces it.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let folder = folder_of(path);
     make(folder).map_err(plain)?;
     replace(path, folder, bytes.as_ref(), true).map_err(plain)
 }
 
-/// The same for what only the user may read, into a folder that is there.
+/// Writes a file that only the user may read, into an existing folder.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, folder_of(path), bytes, false).map_err(plain)
 }
 
-/// Writes a new file, whole or not at all; one that is there is an error and stays as it is.
+/// Writes a new file atomically. An existing file is an error and stays unchanged.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     let folder = folder_of(path);
     let write = || {
@@ -48,12 +48,12 @@ fn is_written(path: &Path, text: &str) -> bool {
     is_file && std::fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes())
 }
 
-/// A command overwrites only what such a command wrote: whether a file may be written, because
-/// nothing is there, or a regular file that is empty or begins as `is_ours` says.
+/// Checks that a command may write a file: that it does not exist, or is a regular file that is
+/// empty or accepted by `is_ours`, so that a command overwrites only its own files.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`] where something else is there; as the system says it where that
-/// cannot be looked at.
+/// [`io::ErrorKind::AlreadyExists`] if something else exists; the error of the system if the file
+/// cannot be checked.
 pub(crate) fn may_replace(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> io::Result<()> {
     const BEGINNING: u64 = 64;
     let taken = || Err(plain(io::ErrorKind::AlreadyExists.into()));
@@ -72,12 +72,13 @@ pub(crate) fn may_replace(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> io::R
     }
 }
 
-/// Makes the folder of a file where there is none.
+/// Creates the folder of a file if it does not exist.
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     make(folder_of(path)).map_err(plain)
 }
 
-/// Makes a folder where there is none. A file in its place is no folder, and not one that exists.
+/// Creates a folder if it does not exist. A file in its place is the error `NotADirectory`, not
+/// `AlreadyExists`.
 fn make(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
@@ -97,7 +98,7 @@ fn replace(path: &Path, folder: &Path, bytes: &[u8], readable: bool) -> io::Resu
     sync_folder(folder)
 }
 
-/// A durable file in a folder, which has no name of its own yet.
+/// A durable temporary file in a folder.
 fn beside(folder: &Path, bytes: &[u8], readable: bool) -> io::Result<tempfile::NamedTempFile> {
     let mut file = tempfile::Builder::new().prefix(".purlin-").tempfile_in(folder)?;
     file.write_all(bytes)?;
@@ -108,8 +109,8 @@ fn beside(folder: &Path, bytes: &[u8], readable: bool) -> io::Result<tempfile::N
     Ok(file)
 }
 
-/// Makes the names in a folder durable, so that a file survives a power cut once the command has ended.
-/// Systems that cannot sync folders do it themselves.
+/// Makes the entries of a folder durable, so that a file survives a power failure after the command
+/// has ended. Systems without this operation do it by themselves.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
         std::fs::File::open(folder)?.sync_all()?;
@@ -117,13 +118,12 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The same failure in plain words, without the names of files that nobody knows and numbers of the
-/// system.
+/// The same error in plain words, without the names of temporary files and without error numbers.
 fn plain(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), reason(&error))
 }
 
-/// Why a file cannot be read or written, as people say it.
+/// Why a file cannot be read or written, for people.
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or folder".to_owned(),
@@ -142,7 +142,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Temporary files are private; what is exported is as readable as any file of the user's.
+/// Temporary files are private; exported files get the usual permissions.
 #[cfg(unix)]
 fn readable_by_umask(file: &std::fs::File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -154,8 +154,8 @@ fn readable_by_umask(_: &std::fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// A name from anywhere as the name of one file: no separators, nothing hidden, nothing that a
-/// system reserves, and not too long.
+/// Turns any name into the name of a single file: no separators, not hidden, not reserved by any
+/// system, and not too long.
 pub(crate) fn safe_name(name: &str) -> String {
     const LONGEST: usize = 120;
     let mut safe: String = name

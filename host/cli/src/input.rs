@@ -23,17 +23,17 @@ use crate::text;
 use crate::ui::{Level, Ui};
 use crate::worker;
 
-/// More than this from standard input is refused before it is all in memory.
+/// The limit for standard input. More is rejected without reading it all into memory.
 const STDIN_LIMIT: u64 = 64 << 20;
 
-/// How long another process may have the state open: long enough for one that only looks.
+/// How long to wait while another process has the state open: long enough if it only reads.
 const WAIT: Duration = Duration::from_millis(300);
 
-/// How long to wait for another deployment that installs what both would share. The person is told whom for, and may
-/// give up sooner.
+/// How long to wait for another deployment that installs a bundle that both would share. Purlin
+/// names that deployment, and the user may stop waiting earlier.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// Documents that were found right, and the texts to show what is wrong with them after all.
+/// Valid documents, and their texts, which later messages show.
 pub(crate) struct Given {
     pub(crate) documents: Documents,
     pub(crate) sources: SourceMap,
@@ -41,13 +41,13 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// The failure that an error of the host about these documents is.
+    /// Converts an error of the host about these documents.
     pub(crate) fn failure(&self, error: purlin_host::Error) -> Failure {
         Failure::host(error, &self.sources)
     }
 }
 
-/// Reads what the command line names, or what lies around.
+/// Reads the documents that the command line names, or those of the current project.
 pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
     let mut inputs = Vec::new();
     let named = args.named();
@@ -73,8 +73,8 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
         return Ok(loaded);
     }
     match nearest {
-        // The workspace's file lies elsewhere: it is read with the rest, so that faults in it are
-        // shown like all others.
+        // The workspace file is in another folder. Read it together with the documents, so that its
+        // faults are shown like all others.
         Some(file) => {
             inputs.push(Input::Path(short(&file, &app.folder)));
             read(&inputs, args, app)
@@ -83,7 +83,7 @@ pub(crate) fn load(args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
     }
 }
 
-/// The files and folders that [`load`] reads, for a watch over them; `purlin.yaml` among them.
+/// The files and folders that [`load`] reads, including `purlin.yaml`, so that they can be watched.
 pub(crate) fn places(args: &DocumentArgs, app: &App) -> Vec<PathBuf> {
     let nearest = surroundings::nearest_workspace(&app.folder);
     let mut places: Vec<PathBuf> = args.named().into_iter().filter(|path| path.as_os_str() != "-").collect();
@@ -95,12 +95,12 @@ pub(crate) fn places(args: &DocumentArgs, app: &App) -> Vec<PathBuf> {
     places
 }
 
-/// The state, for a command that is about all of it: of documents only the workspace's file is read.
+/// The host, for a command on the whole state. Reads no document except the workspace file.
 pub(crate) fn state_of_all(app: &App) -> Result<Purlin, Failure> {
     orchestrator(&workspace_alone(app)?, app)
 }
 
-/// The nearest workspace; no other document is read.
+/// The nearest workspace. Reads no other document.
 pub(crate) fn workspace_alone(app: &App) -> Result<Workspace, Failure> {
     let nearest = surroundings::nearest_workspace(&app.folder);
     let inputs: Vec<Input> = nearest.iter().map(|file| Input::Path(short(file, &app.folder))).collect();
@@ -111,7 +111,7 @@ pub(crate) fn workspace_alone(app: &App) -> Result<Workspace, Failure> {
     Ok(workspace(&loaded, app))
 }
 
-/// Reads documents, and the values over them.
+/// Reads the documents and the values that override theirs.
 fn read(inputs: &[Input], args: &DocumentArgs, app: &App) -> Result<Loaded, Failure> {
     let (values, now) = (&args.values, args.choices.choices()?);
     let assignments = values.assignments()?;
@@ -127,7 +127,7 @@ fn read(inputs: &[Input], args: &DocumentArgs, app: &App) -> Result<Loaded, Fail
     Ok(loaded)
 }
 
-/// Puts documents into the context that the command line, the workspace and they themselves say.
+/// Puts documents into the context set by the command line, the workspace and the documents.
 pub(crate) fn in_context(
     loaded: Loaded,
     args: &DocumentArgs,
@@ -139,8 +139,11 @@ pub(crate) fn in_context(
     Ok(documents)
 }
 
+/// Rejects a folder that is unlikely to be a project, for a command that names no documents in a
+/// folder without a workspace.
+///
 /// # Errors
-/// When a folder without a workspace, in which nothing was named, cannot be meant as a project.
+/// If the folder is unlikely to be a project.
 fn no_project(folder: &Path) -> Result<(), Failure> {
     let shown = text::path(folder);
     let message = match surroundings::project(folder) {
@@ -157,13 +160,14 @@ fn no_project(folder: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// The folder of the workspace's file, else the current one; short where that is the same.
-/// The folder that bundles are looked for in where none is named: the one of the nearest purlin.yaml, else the
-/// current one.
+/// The default folder for bundles: the folder of the nearest purlin.yaml, otherwise the current
+/// one.
 pub(crate) fn default_catalog(app: &App) -> PathBuf {
     default_folder(surroundings::nearest_workspace(&app.folder).as_deref(), app)
 }
 
+/// The folder of the workspace file, otherwise the current one, relative to the current folder if
+/// possible.
 fn default_folder(nearest: Option<&Path>, app: &App) -> PathBuf {
     match nearest.and_then(Path::parent) {
         Some(folder) => short(folder, &app.folder),
@@ -171,7 +175,7 @@ fn default_folder(nearest: Option<&Path>, app: &App) -> PathBuf {
     }
 }
 
-/// A path as people would write it from the current folder.
+/// A path relative to the current folder if it is inside it.
 pub(crate) fn short(path: &Path, from: &Path) -> PathBuf {
     match path.strip_prefix(from) {
         Ok(rest) if rest.as_os_str().is_empty() => ".".into(),
@@ -199,7 +203,7 @@ fn standard_input() -> Result<Input, Failure> {
     }
 }
 
-/// Adds to documents what earlier runs were told beside them.
+/// Adds the choices that earlier runs got from the command line.
 pub(crate) async fn recall(
     loaded: &mut Loaded,
     args: &DocumentArgs,
@@ -215,12 +219,12 @@ pub(crate) async fn recall(
     recalled.and(closed).map_err(|error| Failure::host(error, &loaded.sources))
 }
 
-/// Reads documents and puts them into their context. Warnings are shown.
+/// Reads documents and puts them into their context. Shows warnings.
 pub(crate) async fn given(args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
     settled(load(args, app)?, args, app).await
 }
 
-/// The same, where a person is there to be asked what nobody has said of an installation.
+/// Like [`given`], but asks the user for missing parameters and credentials of installations.
 pub(crate) async fn given_or_asked(args: &DocumentArgs, asks: bool, app: &App) -> Result<Given, Failure> {
     let mut loaded = load(args, app)?;
     if asks && loaded.requires_bundles() && !loaded.has_errors() {
@@ -237,7 +241,7 @@ pub(crate) async fn given_or_asked(args: &DocumentArgs, asks: bool, app: &App) -
     Ok(given)
 }
 
-/// The same for documents that were read already.
+/// Like [`given`], for documents that were already read.
 pub(crate) async fn settled(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
     show(&loaded.diagnostics, &loaded.sources, app);
     let sources = loaded.sources.clone();
@@ -248,7 +252,7 @@ pub(crate) async fn settled(mut loaded: Loaded, args: &DocumentArgs, app: &App) 
     Ok(Given { documents, sources, workspace })
 }
 
-/// Says so where no document asks for anything; to deploy such documents is an error.
+/// Warns if the documents request nothing. Deploying such documents is an error.
 pub(crate) fn warn_of_nothing(given: &Given, app: &App) {
     if given.documents.ask_for_nothing() {
         app.ui.warning("no document asks for anything");
@@ -257,13 +261,13 @@ pub(crate) fn warn_of_nothing(given: &Given, app: &App) {
     }
 }
 
-/// The workspace among the documents; or an empty one, in the folder of the nearest purlin.yaml if
-/// there is one that holds no Workspace, else in the current folder.
+/// The workspace among the documents. If there is none, an empty one in the folder of the nearest
+/// purlin.yaml, or in the current folder if there is no such file either.
 pub(crate) fn workspace(loaded: &Loaded, app: &App) -> Workspace {
     let mut workspace = loaded.workspace.clone().unwrap_or_else(|| {
         let nearest = surroundings::nearest_workspace(&app.folder);
         let folder = nearest.as_deref().and_then(Path::parent).unwrap_or(&app.folder);
-        // A file without a Workspace says nothing of the state; one that cannot be read may say anything.
+        // A file without a Workspace sets no state; a file that cannot be read may set anything.
         let is_of_it = |fault: &Diagnostic| {
             let file = fault.location.as_ref().map(|location| app.folder.join(&*location.file));
             fault.is_error() && fault.code != "no-workspace" && nearest.is_some() && file == nearest
@@ -272,13 +276,13 @@ pub(crate) fn workspace(loaded: &Loaded, app: &App) -> Workspace {
         Workspace { folder: folder.to_owned(), is_state_unknown, ..Workspace::default() }
     });
     if app.global.state.is_some() {
-        // The folder that the command line names takes the place of what the file says.
+        // `--state` overrides the workspace's state.
         workspace.database = None;
     }
     workspace
 }
 
-/// Shows warnings, and with `--verbose` notes.
+/// Shows warnings and, with `--verbose`, notes.
 pub(crate) fn show(remarks: &[Diagnostic], sources: &SourceMap, app: &App) {
     let lowest = if app.ui.level >= Level::Verbose { Severity::Note } else { Severity::Warning };
     let remarks: Vec<Diagnostic> =
@@ -288,12 +292,12 @@ pub(crate) fn show(remarks: &[Diagnostic], sources: &SourceMap, app: &App) {
     }
 }
 
-/// The orchestrator for a workspace. Opens nothing.
+/// The host for a workspace. Opens nothing yet.
 pub(crate) fn orchestrator(workspace: &Workspace, app: &App) -> Result<Purlin, Failure> {
     orchestrator_at(workspace, app.global.state.as_deref(), app)
 }
 
-/// The same, with the embedded state in a folder.
+/// Like [`orchestrator`], with the embedded state in this folder.
 pub(crate) fn orchestrator_at(
     workspace: &Workspace,
     state: Option<&Path>,
@@ -334,7 +338,7 @@ pub(crate) fn orchestrator_at(
     if let Some(probe) = surroundings::crash_points() {
         builder = builder.probe(probe);
     }
-    // A folder with a key of its own was written with that one.
+    // A folder that contains a key was written with that key.
     let has_own_key = state.is_some_and(|folder| folder.join("key").is_file());
     if !has_own_key && let Some(key) = key(workspace)? {
         builder = builder.key(key);
@@ -342,7 +346,7 @@ pub(crate) fn orchestrator_at(
     Ok(builder.build())
 }
 
-/// The key that the workspace names, fetched.
+/// Fetches the key that the workspace names.
 fn key(workspace: &Workspace) -> Result<Option<KeyProvider>, Failure> {
     Ok(Some(match &workspace.key {
         None => return Ok(None),
@@ -386,13 +390,14 @@ fn key_from_command(words: &[String], folder: &Path) -> Result<String, Failure> 
     String::from_utf8(output.stdout).map_err(|_| wrong("printed something that is not UTF-8"))
 }
 
-/// Where a command works that needs no documents but the environment: what the documents say if
-/// they are right, else flags and workspace, else the only environment on record.
+/// The environment of a command that needs no documents otherwise. It comes from the documents if
+/// they are valid, otherwise from the flags and the workspace, otherwise it is the only recorded
+/// environment.
 pub(crate) struct Place {
     pub(crate) purlin: Purlin,
     pub(crate) context: Context,
     pub(crate) workspace: Workspace,
-    /// None where they have faults.
+    /// `None` if the documents have faults.
     pub(crate) documents: Option<Documents>,
 }
 
@@ -402,15 +407,15 @@ impl Place {
     }
 }
 
-/// Finds out where a command works that is about what is recorded.
+/// Finds the environment for a command about recorded resources.
 pub(crate) async fn place(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
     let mut place = place_as_written(args, app).await?;
     as_recorded(&place.purlin, args, &mut place.context).await?;
     Ok(place)
 }
 
-/// The same, for a command that deletes: nothing about the environment is guessed, and what
-/// protects it has to be known.
+/// Like [`place`], for a command that deletes: the environment is never guessed, and its protection
+/// must be known.
 pub(crate) async fn place_to_delete(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
     let loaded = load(args, app)?;
     if let Some(fault) = unknown_environment(&loaded, args, app) {
@@ -431,7 +436,7 @@ pub(crate) async fn place_to_delete(args: &DocumentArgs, app: &App) -> Result<Pl
     Ok(place)
 }
 
-/// Why documents that are wrong do not tell what may be deleted.
+/// The fault if invalid documents leave it unclear what may be deleted.
 fn unknown_environment(loaded: &Loaded, args: &DocumentArgs, app: &App) -> Option<Diagnostic> {
     let of_workspace = |fault: &Diagnostic| {
         let file = fault.location.as_ref().map(|place| Path::new(&*place.file));
@@ -453,7 +458,7 @@ fn unknown_environment(loaded: &Loaded, args: &DocumentArgs, app: &App) -> Optio
     Some(Diagnostic::error("environment-unknown", message).help(help))
 }
 
-/// The same; type and namespace are what documents, flags and workspace say.
+/// Like [`place`], but with the type and the namespace that documents, flags and workspace set.
 pub(crate) async fn place_as_written(args: &DocumentArgs, app: &App) -> Result<Place, Failure> {
     place_of(load(args, app)?, args, app).await
 }
@@ -463,7 +468,7 @@ async fn place_of(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<
     let purlin = orchestrator(&workspace, app)?;
     let sources = loaded.sources.clone();
     let faulty = loaded.has_errors();
-    // Which environment it is must not be guessed from documents that were named and are wrong.
+    // Do not guess the environment if the named documents are invalid.
     if faulty && !args.named().is_empty() {
         return Err(Failure::Documents { faults: loaded.diagnostics, sources });
     }
@@ -503,16 +508,16 @@ async fn place_of(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<
     Ok(Place { purlin, context, workspace, documents })
 }
 
-/// Whether the environment is named where the documents that are wrong have no say.
+/// Whether the environment is set in a way that the faulty documents cannot override.
 fn says_environment(loaded: &Loaded, workspace: &Workspace) -> bool {
     loaded.context.env.is_some() || workspace.defaults.env.is_some()
 }
 
-/// Takes the type and the namespace from the record, where they are not given; where they are,
-/// they have to be those of the record.
+/// Takes the type and the namespace from the record unless they are given. If they are given, they
+/// must equal those of the record.
 async fn as_recorded(purlin: &Purlin, args: &DocumentArgs, context: &mut Context) -> Result<(), Failure> {
     let environment = Environment::of(context);
-    // What cannot be read is told by whoever needs it.
+    // A later step that needs the record reports why it cannot be read.
     let Ok(Some(recorded)) = purlin.recorded_context(&environment).await else { return Ok(()) };
     let given = [
         ("--env-type", "type", &args.context.env_type, &recorded.env.kind, "env-type-changed"),
@@ -533,7 +538,7 @@ async fn as_recorded(purlin: &Purlin, args: &DocumentArgs, context: &mut Context
     Ok(())
 }
 
-/// A context from what was written where the documents themselves are wrong.
+/// The context as far as it is set outside of the faulty documents.
 pub(crate) fn written(
     flags: &ContextDefaults,
     documents: &ContextDefaults,
@@ -553,11 +558,11 @@ pub(crate) fn written(
     }
 }
 
-/// Says what else is on record where an environment has nothing.
+/// Names other recorded environments if this one is empty.
 pub(crate) async fn hint_at_others(place: &Place, app: &App) -> Result<(), Failure> {
     let mut others =
         place.purlin.environments().await.map_err(|error| Failure::host(error, &SourceMap::default()))?;
-    // One that has only a history left is known too.
+    // An environment with nothing but a history is recorded, too.
     others.retain(|environment| *environment != place.environment());
     if !others.is_empty() {
         let names: Vec<String> = others.iter().map(ToString::to_string).collect();

@@ -1,5 +1,5 @@
-//! JSON on its way out: no character in it moves a cursor, and however large a document is, it is
-//! never in memory as text.
+//! Writes JSON. No character in the output can control a terminal, and documents are never in
+//! memory as text, however large they are.
 
 use std::io;
 
@@ -8,12 +8,12 @@ use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
 use crate::text;
 
-/// Writes a document, indented, in many small pieces: the writer should gather them.
+/// Writes an indented document in many small pieces, so the writer should be buffered.
 pub(crate) fn write_indented(out: impl io::Write, document: &impl Serialize) -> io::Result<()> {
     write(out, document, PrettyFormatter::new())
 }
 
-/// A document as one line, with its end.
+/// A document on one line, with a newline at the end.
 pub(crate) fn line(document: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = Vec::with_capacity(256);
     write(&mut line, document, CompactFormatter)?;
@@ -26,7 +26,7 @@ fn write(out: impl io::Write, document: &impl Serialize, formatter: impl Formatt
     Ok(())
 }
 
-/// Spells out what serde_json leaves as it is but a terminal does not.
+/// Escapes characters that serde_json leaves unescaped but that are dangerous for a terminal.
 struct Harmless<F>(F);
 
 impl<F: Formatter> Formatter for Harmless<F> {
@@ -35,7 +35,7 @@ impl<F: Formatter> Formatter for Harmless<F> {
         out: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        // Of what is below DEL, serde_json has spelt out all that is dangerous.
+        // Below DEL, serde_json has already escaped every dangerous character.
         if fragment.bytes().all(|byte| byte < 0x7f) {
             return out.write_all(fragment.as_bytes());
         }

@@ -1,4 +1,4 @@
-//! What drivers and the host log, as lines on standard error between the progress bars.
+//! Shows the log of drivers and the host as lines on standard error, between the progress bars.
 
 use std::fmt::{self, Write as _};
 
@@ -12,7 +12,8 @@ use tracing_subscriber::{EnvFilter, Registry};
 use crate::style::{DIM, ERROR, STRONG, WARNING, paint};
 use crate::text;
 
-/// Begins to show what is logged. `PURLIN_LOG` (a `tracing` filter) says what, else the flags.
+/// Starts to show log events. `PURLIN_LOG`, a `tracing` filter, selects them; otherwise the flags
+/// do.
 pub(crate) fn start(verbose: u8, quiet: bool, bars: MultiProgress) {
     let default = match (quiet, verbose) {
         (true, _) => "error",
@@ -24,7 +25,7 @@ pub(crate) fn start(verbose: u8, quiet: bool, bars: MultiProgress) {
     let filter = std::env::var("PURLIN_LOG").ok().and_then(|filter| EnvFilter::try_new(filter).ok());
     let filter = filter.unwrap_or_else(|| EnvFilter::new(default));
     let subscriber = Registry::default().with(filter).with(Lines { bars });
-    // Fails only where something has begun to log before, which nothing does.
+    // This fails only if a subscriber is already set, which never happens.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
@@ -41,7 +42,7 @@ impl<S: Subscriber> Layer<S> for Lines {
             Level::DEBUG => (DIM, "debug"),
             Level::TRACE => (DIM, "trace"),
         };
-        // What others trace holds what passes between a driver and the world, secrets too.
+        // Traces of other crates contain the traffic of drivers, including secrets.
         if *event.metadata().level() == Level::TRACE && !event.metadata().target().starts_with("purlin") {
             return;
         }
@@ -75,7 +76,7 @@ impl Fields {
         match field.name() {
             "message" => self.message = value,
             "resource" => self.resource = Some(value),
-            // Whose line it is says the resource.
+            // The resource already identifies the line.
             "driver" => {}
             name => {
                 let _ = write!(self.others, "{name}={value} ");

@@ -1,8 +1,8 @@
 //! `purlin`: the command line.
 //!
-//! The only place of the house that prints, reads the environment, or knows a terminal. It reaches
-//! everything else through `purlin-host`. One file a command in `commands/`; what they find is
-//! plain data in `report/`, and `render/` makes something to look at of it.
+//! This crate is the only one that prints, reads environment variables, or knows about terminals.
+//! It reaches everything else through `purlin-host`. Each command has a file in `commands/`; its
+//! results are plain data in `report/`, which `render/` turns into text and pictures.
 
 mod app;
 mod args;

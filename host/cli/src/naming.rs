@@ -1,4 +1,4 @@
-//! What people are told about a name that stands for no resource, or for several.
+//! Errors about a name that matches no resource, or several.
 
 use purlin_host::engine::{Misnamed, Role};
 use purlin_host::model::Key;
@@ -9,7 +9,7 @@ use crate::text;
 /// How many resources are listed.
 const SHOWN: usize = 8;
 
-/// Names that a run was given.
+/// The failure for wrong names given to a run.
 pub(crate) fn failure(names: &[(Role, Misnamed)]) -> Failure {
     let mut messages = Vec::new();
     let mut hints = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn failure(names: &[(Role, Misnamed)]) -> Failure {
     hints.into_iter().fold(Failure::input(messages.join("; ")), Failure::hint)
 }
 
-/// The name of a resource that the documents do not ask for.
+/// The failure for the name of a resource that the documents do not request.
 pub(crate) fn unasked(wrong: &Misnamed) -> Failure {
     let name = text::line(&wrong.name);
     match wrong.fits.is_empty() {
@@ -60,7 +60,7 @@ pub(crate) fn unasked(wrong: &Misnamed) -> Failure {
     }
 }
 
-/// The name of a resource that is not recorded.
+/// The failure for the name of a resource that is not recorded.
 pub(crate) fn unrecorded(wrong: &Misnamed, environment: &str) -> Failure {
     let name = text::line(&wrong.name);
     match wrong.fits.is_empty() {

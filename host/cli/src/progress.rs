@@ -1,5 +1,5 @@
-//! What happens during a run, for people: a bar on a terminal, a line for each finished resource
-//! elsewhere, and at the end what failed and what that blocked.
+//! Shows a run to people: a bar on a terminal, otherwise a line for each finished resource, and at
+//! the end the failures and the resources that they blocked.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -16,16 +16,16 @@ use crate::style::{CREATE, DELETE, DIM, GOOD, UPDATE, WARNING, paint};
 use crate::text;
 use crate::ui::{Level, Ui};
 
-/// Running steps that are named below the bar.
+/// How many running steps are named below the bar.
 const NAMED: usize = 6;
-/// Columns of a cause in the line of what failed.
+/// The maximum width of a cause on the line of a failure.
 const LONGEST_CAUSE: usize = 100;
-/// With no more steps than this, each is told on a terminal too.
+/// With at most this many steps, a terminal also shows a line for each of them.
 const FEW: usize = 40;
-/// How often the caller should [`Progress::draw`].
+/// How often the caller should call [`Progress::draw`].
 pub(crate) const REDRAW: Duration = Duration::from_millis(100);
 
-/// What is known of a run under way.
+/// The progress of a run.
 pub(crate) struct Progress<'a> {
     ui: &'a Ui,
     total: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// For a run of so many steps; a silent one only counts.
+    /// For a run with this many steps. A silent one only counts.
     pub(crate) fn new(ui: &'a Ui, total: usize, silent: bool) -> Self {
         let bar = (!ui.bars.is_hidden() && total > 0 && !silent).then(|| {
             let bar = ui.bars.add(ProgressBar::new(total as u64));
@@ -48,7 +48,7 @@ impl<'a> Progress<'a> {
         Self { ui, total, finished: 0, bar, running: BTreeMap::new(), silent }
     }
 
-    /// The user asked to stop.
+    /// Reports that the user asked to stop.
     pub(crate) fn cancelling(&mut self) {
         self.ui.raw(&format!(
             "{} finishing {}; press Ctrl-C again to cut off at once\n",
@@ -57,7 +57,7 @@ impl<'a> Progress<'a> {
         ));
     }
 
-    /// Something happened.
+    /// Handles an event.
     pub(crate) fn event(&mut self, event: &Event) {
         let Event::Resource { key, action, phase } = event else { return };
         match phase {
@@ -76,12 +76,12 @@ impl<'a> Progress<'a> {
             Phase::Succeeded { took, done } => {
                 self.done(key);
                 let (begun, action) = (*action, done);
-                // To find nothing out is no success, and an old one that need not go is told of as
-                // the one that stays.
+                // A read without a result is not worth a message. A deletion that turns out not to
+                // be necessary is reported with the resource that stays.
                 if matches!(begun, Action::Read | Action::Delete) && *action == Action::None {
                     return;
                 }
-                // What is merely looked at is only told of when something was found.
+                // A read is reported only if it finds something.
                 if *action == Action::Read && self.ui.level < Level::Verbose {
                     return;
                 }
@@ -95,7 +95,7 @@ impl<'a> Progress<'a> {
                 self.done(key);
                 let faults = cause::faults(cause, &|_, _| None);
                 let cause = faults.first().map_or_else(|| cause.to_string(), |fault| fault.message.clone());
-                // All of it is told at the end.
+                // The report at the end shows the complete cause.
                 let cause = text::fit(&text::line(&cause), LONGEST_CAUSE).into_owned();
                 self.tell(
                     &format!(
@@ -123,7 +123,7 @@ impl<'a> Progress<'a> {
         paint(DIM, format!("[{:>digits$}/{}]", self.finished.min(self.total), self.total))
     }
 
-    /// Tells of a resource: always where there is no bar, and what went wrong.
+    /// Shows a line about a resource. With a bar, only errors are shown if there are many steps.
     fn tell(&self, line: &str, wrong: bool) {
         if self.silent {
             return;
@@ -133,7 +133,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Brings the bar up to date. Not done at each event: there may be many thousands a second.
+    /// Updates the bar. Do not call it for each event: there may be many thousands per second.
     pub(crate) fn draw(&self) {
         let Some(bar) = &self.bar else { return };
         bar.set_position(self.finished.min(self.total) as u64);
@@ -152,7 +152,7 @@ impl<'a> Progress<'a> {
         bar.set_message(message);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -161,7 +161,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// What was found about a resource when it was looked at, and where it differs.
+/// The result of reading a resource, with the paths that differ.
 pub(crate) fn observed(key: &Key, finding: Finding, changes: &[Change]) -> String {
     let paths: Vec<String> = changes.iter().map(|change| value::path(&change.path)).collect();
     let paths = if paths.is_empty() { String::new() } else { format!(" ({})", paths.join(", ")) };
@@ -180,7 +180,7 @@ fn present(action: Action) -> &'static str {
     }
 }
 
-/// What was done, in a word.
+/// The past tense of an action.
 pub(crate) fn past(action: Action) -> String {
     match action {
         Action::Create => paint(CREATE, "created"),
@@ -197,7 +197,8 @@ fn named(key: &Key, took: Duration) -> String {
     format!("{} {}", text::line(key.as_str()), paint(DIM, format!("({})", text::duration(took))))
 }
 
-/// How the run went: one line if well, else the causes first, each with what it blocked.
+/// The result of a run: one line if it succeeded, otherwise the causes of failures first, each with
+/// the resources that it blocked.
 pub(crate) fn report(summary: &Summary, look: &Look<'_>) -> String {
     let mut out = String::new();
     if !summary.failed.is_empty() {
@@ -241,17 +242,17 @@ pub(crate) fn report(summary: &Summary, look: &Look<'_>) -> String {
     out
 }
 
-/// What the end of a run is shown with.
+/// The data that the report of a run needs.
 pub(crate) struct Look<'a> {
-    /// The texts of the documents, as far as they are at hand.
+    /// The texts of the documents, as far as they are available.
     pub(crate) sources: &'a SourceMap,
-    /// Where inputs are written.
+    /// Finds where inputs are written.
     pub(crate) locate: Locate<'a>,
-    /// Of the terminal.
+    /// The width of the terminal.
     pub(crate) columns: usize,
 }
 
-/// A fault with the resources that it befell.
+/// Adds to a fault the resources that it affects.
 fn for_keys(mut fault: Diagnostic, keys: &[&Key]) -> Diagnostic {
     const LISTED: usize = 5;
     let mut named: Vec<String> = keys.iter().take(LISTED).map(|key| format!("`{key}`")).collect();
@@ -262,7 +263,7 @@ fn for_keys(mut fault: Diagnostic, keys: &[&Key]) -> Diagnostic {
     fault
 }
 
-/// What failed, each cause once with all that it befell.
+/// The causes of failures without repetition, each with the resources that it affects.
 fn causes<'s>(summary: &'s Summary, locate: Locate<'_>) -> Vec<(Vec<Diagnostic>, Vec<&'s Key>)> {
     let mut causes: Vec<(Vec<Diagnostic>, Vec<&Key>)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -277,7 +278,7 @@ fn causes<'s>(summary: &'s Summary, locate: Locate<'_>) -> Vec<(Vec<Diagnostic>,
     causes
 }
 
-/// Keys named after a title; many are counted.
+/// A title and the keys; of many keys, only the first.
 fn list(out: &mut String, title: &str, keys: &[&Key]) {
     const LISTED: usize = 10;
     if keys.is_empty() {
@@ -292,7 +293,7 @@ fn list(out: &mut String, title: &str, keys: &[&Key]) {
     }
 }
 
-/// What waits, and for what.
+/// The resources that wait, and why.
 fn waiting(out: &mut String, summary: &Summary, columns: usize) {
     const LISTED: usize = 10;
     if summary.waiting.is_empty() {

@@ -1,5 +1,5 @@
-//! Reports as something to look at. Each takes plain data and gives text; none prints, and none
-//! knows where the data came from.
+//! Turns reports into text and pictures. A renderer gets plain data and returns text. It does not
+//! print, and does not know where the data came from.
 
 pub(crate) mod bundle;
 pub(crate) mod check;

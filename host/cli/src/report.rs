@@ -1,7 +1,7 @@
-//! What a command has found, as plain data: the same report becomes text, JSON or a picture.
+//! The results of commands as plain data. The same report becomes text, JSON or a picture.
 //!
-//! The JSON of each is a promise to programs (SPEC §11), with a version in `format`. Secrets are
-//! out of a report before it is serialised; nothing here prints.
+//! The JSON format of each report is stable (SPEC §11), with a version in `format`. Secrets are
+//! removed from a report before it is serialised. Nothing here prints.
 
 pub(crate) mod bundle;
 pub(crate) mod cause;
@@ -23,5 +23,5 @@ pub(crate) mod state;
 pub(crate) mod status;
 pub(crate) mod worded;
 
-/// The version of every JSON document that the program writes.
+/// The version of all JSON documents that the program writes.
 pub(crate) const FORMAT: u8 = 1;

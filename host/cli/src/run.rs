@@ -1,4 +1,4 @@
-//! From the command line to an exit status.
+//! Runs the program, from the command line to the exit status.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -15,13 +15,13 @@ use crate::timings::Timings;
 use crate::ui::{Level, Ui};
 use crate::{complete, usage, worker};
 
-/// Parses the command line, does what it says, and tells how that went.
+/// Parses the command line, runs the command, and reports its result.
 pub(crate) fn main() -> ExitCode {
     memory::keep_little();
     if let Some(status) = worker::answer().or_else(complete::answer) {
         return status;
     }
-    // Errors of the command line itself are coloured before it is parsed.
+    // Set the colours for errors of the command line before parsing it.
     set_color(early_color());
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let parsed = match usage::slip(&words) {
@@ -31,7 +31,8 @@ pub(crate) fn main() -> ExitCode {
             Err(error) => match usage::failure(&error, &words) {
                 Some(wrong) => Err(wrong),
                 None => {
-                    // Nowhere to tell if that fails; help into a closed pipe is no fault.
+                    // An error cannot be reported anywhere, and it is not an error if the reader of
+                    // the help closes the pipe.
                     let _ = error.print();
                     return if error.use_stderr() { Status::Input.into() } else { Status::Done.into() };
                 }
@@ -85,7 +86,7 @@ pub(crate) fn main() -> ExitCode {
     if app.global.timings {
         app.ui.raw(&app.timings.render());
     }
-    // A driver that still computes is not waited for: everything that counts is written down.
+    // Do not wait for a driver that is still running: everything relevant is already recorded.
     runtime.shutdown_background();
     if let Some(error) = app.ui.write_failure() {
         app.ui.error(&format!("cannot write to standard output: {error}"));
@@ -103,7 +104,7 @@ fn set_color(when: When) {
     .write_global();
 }
 
-/// What `--color` says, as far as that can be seen without parsing everything.
+/// The value of `--color`, found without parsing the whole command line.
 fn early_color() -> When {
     let mut arguments = std::env::args_os().skip(1);
     while let Some(argument) = arguments.next() {

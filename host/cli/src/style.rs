@@ -1,35 +1,35 @@
-//! Colours, and what each is for. Text is styled always; the streams it goes to take the colours
-//! out where nobody wants them, so nothing may be said by colour alone.
+//! Colours and their purposes. All text is styled; the output streams remove the colours if they
+//! are not wanted. Therefore, no information may be in the colour alone.
 
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
 
-/// Something new.
+/// A new resource.
 pub(crate) const CREATE: Style = AnsiColor::Green.on_default();
-/// Something that changes.
+/// A change.
 pub(crate) const UPDATE: Style = AnsiColor::Yellow.on_default();
-/// Something that goes, or is wrong.
+/// A deletion, or an error.
 pub(crate) const DELETE: Style = AnsiColor::Red.on_default();
 /// Remarks.
 pub(crate) const DIM: Style = Style::new().dimmed();
-/// Names that matter.
+/// Important names.
 pub(crate) const STRONG: Style = Style::new().bold();
-/// An error's first word.
+/// The label of an error.
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
-/// A warning's first word.
+/// The label of a warning.
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-/// A hint's first word.
+/// The label of a hint.
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default().bold();
-/// All is well.
+/// Success.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 
-/// Something in a style.
+/// A text in a style.
 pub(crate) fn paint(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// How help and usage errors look.
+/// The styles of help texts and usage errors.
 pub(crate) fn clap() -> clap::builder::Styles {
     clap::builder::Styles::styled()
         .header(AnsiColor::Green.on_default().bold())

@@ -1,5 +1,4 @@
-//! What the program finds around itself: environment variables, folders, who runs it. Nothing else
-//! of the house asks for these.
+//! Reads the environment of the program: environment variables, folders, the clock, the user.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,15 +7,15 @@ use std::sync::LazyLock;
 use purlin_host::clock;
 use purlin_host::state::Holder;
 
-/// Files that this program would like to be able to hold open.
+/// The number of open files that this program wants to be allowed.
 #[cfg(unix)]
 const FILES: u64 = 65_536;
 
-/// Name of the workspace's file.
+/// The name of the workspace file.
 pub(crate) const WORKSPACE_FILE: &str = "purlin.yaml";
 
-/// Opens as many files as the system lets this user, within reason: a driver may hold a thousand
-/// handles in a call, and no other call is to suffer for it.
+/// Raises the limit of open files as far as the system allows, up to a reasonable number. A driver
+/// may open a thousand handles in one call, which must not affect other calls.
 pub(crate) fn open_more_files() {
     #[cfg(unix)]
     {
@@ -24,13 +23,13 @@ pub(crate) fn open_more_files() {
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
         let wanted = maximum.unwrap_or(FILES).min(FILES);
         if current.is_some_and(|current| current < wanted) {
-            // As it was is as good as it gets then.
+            // If this fails, the old limit has to do.
             let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
         }
     }
 }
 
-/// Environment variables whose names and values are text.
+/// The environment variables whose names and values are valid text.
 pub(crate) fn variables() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -41,7 +40,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Folder for compiled drivers: the user's cache folder, if there is one.
+/// The folder for compiled drivers, in the user's cache folder if there is one.
 pub(crate) fn cache_folder() -> Option<PathBuf> {
     let absolute = |path: String| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
     let base = variable("XDG_CACHE_HOME")
@@ -50,10 +49,10 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
     Some(base.join("purlin").join("drivers"))
 }
 
-/// The environment variable with which a shell asks for completions.
+/// The environment variable with which a shell requests completions.
 pub(crate) const COMPLETE: &str = "PURLIN_COMPLETE";
 
-/// Whether a shell asks for completions.
+/// Whether a shell requests completions.
 pub(crate) fn is_completing() -> bool {
     std::env::var_os(COMPLETE).is_some_and(|shell| !shell.is_empty() && shell != "0")
 }
@@ -63,28 +62,28 @@ pub(crate) fn secret(name: &str) -> Option<String> {
     variable(name)
 }
 
-/// The nearest `purlin.yaml` from a folder upwards.
+/// The nearest `purlin.yaml` in a folder or its ancestors.
 pub(crate) fn nearest_workspace(from: &Path) -> Option<PathBuf> {
     from.ancestors().map(|folder| folder.join(WORKSPACE_FILE)).find(|file| file.is_file())
 }
 
-/// Milliseconds since 1970. No command begins with a clock that shows an earlier time.
+/// Milliseconds since 1970. Commands do not start if the clock shows an earlier time.
 pub(crate) fn now() -> u64 {
     static CLOCK: LazyLock<Box<dyn Fn() -> u64 + Send + Sync>> = LazyLock::new(|| Box::new(clock::steady()));
     CLOCK()
 }
 
-/// Whether whoever started this program had it ignore that its terminal is closed, as `nohup` does. Where
-/// that cannot be found out it did not.
+/// Whether the parent of this program made it ignore SIGHUP, as `nohup` does. False if this cannot
+/// be determined.
 #[cfg(unix)]
 pub(crate) fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    // The lowest bit is that of the first signal, which is this one.
+    // The lowest bit is that of signal 1, which is SIGHUP.
     ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1))
 }
 
-/// An id for this run, different each time.
+/// A different id for each run.
 pub(crate) fn deployment_id() -> String {
     format!("{:x}-{:x}", now(), std::process::id())
 }
@@ -95,8 +94,8 @@ struct Account {
     home: Option<PathBuf>,
 }
 
-/// The user that the program runs as, as the system's list has it; one without a name there is
-/// called by the number.
+/// The user of the process, from the system's list of users. A user without an entry there is named
+/// after their number.
 #[cfg(unix)]
 fn account() -> Option<Account> {
     let id = rustix::process::getuid().as_raw();
@@ -112,7 +111,7 @@ fn account() -> Option<Account> {
     None
 }
 
-/// The user with an id, in a list such as `/etc/passwd`.
+/// The user with an id in a file such as `/etc/passwd`.
 #[cfg(unix)]
 fn listed(users: &str, id: u32) -> Option<Account> {
     users.lines().find_map(|line| {
@@ -123,23 +122,23 @@ fn listed(users: &str, id: u32) -> Option<Account> {
     })
 }
 
-/// More files than these below a folder without a workspace are more than those of a project.
+/// A folder without a workspace that contains more files than this is unlikely to be a project.
 pub(crate) const MANY: usize = 10_000;
 
-/// Whether a folder without a workspace can be meant as a project.
+/// Whether a folder without a workspace may be a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Project {
-    /// It can.
+    /// It may be one.
     Possible,
-    /// It is somebody's home.
+    /// It is the user's home folder.
     Home,
     /// It belongs to the system.
     System,
-    /// It holds more files than a project does.
+    /// It contains more files than a project would.
     Large,
 }
 
-/// Folders in which everybody's things lie, or the system's.
+/// Folders of the system, or with the files of all users.
 const SYSTEM: &[&str] = &[
     "/Applications",
     "/Library",
@@ -175,10 +174,10 @@ const SYSTEM: &[&str] = &[
     "C:\\Windows",
 ];
 
-/// Folders that no project lies in, however deep.
+/// Folders that contain no project at any depth.
 const NEVER: &[&str] = &["/dev", "/proc", "/sys"];
 
-/// Whether a folder without a workspace can be meant as a project.
+/// Checks whether a folder without a workspace may be a project.
 pub(crate) fn project(folder: &Path) -> Project {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let named = ["HOME", "USERPROFILE"].into_iter().filter_map(variable).map(PathBuf::from);
@@ -197,7 +196,8 @@ pub(crate) fn project(folder: &Path) -> Project {
     }
 }
 
-/// Whether so many files lie in and below a folder, in the folders that documents are looked for in.
+/// Whether a folder contains more files than this, counting only folders that documents are read
+/// from.
 fn holds_more_than(many: usize, folder: &Path) -> bool {
     let (mut files, mut folders) = (0, vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -218,7 +218,7 @@ fn holds_more_than(many: usize, folder: &Path) -> bool {
     false
 }
 
-/// Who does this, as others are told.
+/// The user and process, as shown to others.
 pub(crate) fn holder(command: &str) -> Holder {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
         .ok()
@@ -236,10 +236,10 @@ pub(crate) fn holder(command: &str) -> Holder {
     }
 }
 
-/// For tests of builds for development: kills this very process at a place of its choice.
+/// Crash points, for tests of debug builds: kill this process at a chosen point.
 ///
-/// `PURLIN_CRASH_AT=N` kills at the place number N, counted from 1 in the order in which they are
-/// come to; `PURLIN_CRASH_LOG=FILE` notes each of them.
+/// `PURLIN_CRASH_AT=N` kills it at the point with number N, counted from 1 in the order in which
+/// points are reached. `PURLIN_CRASH_LOG=FILE` logs each point.
 #[cfg(debug_assertions)]
 pub(crate) fn crash_points() -> Option<purlin_host::state::Probe> {
     use std::io::Write as _;
@@ -260,13 +260,13 @@ pub(crate) fn crash_points() -> Option<purlin_host::state::Probe> {
         if Some(number) == at {
             let own = std::process::id().to_string();
             let _ = std::process::Command::new("kill").args(["-9", &own]).status();
-            // The signal may take a moment to come.
+            // The signal may take a moment to arrive.
             std::thread::sleep(std::time::Duration::from_secs(10));
         }
     }))
 }
 
-/// Nothing of the kind in a release.
+/// Release builds have no crash points.
 #[cfg(not(debug_assertions))]
 pub(crate) fn crash_points() -> Option<purlin_host::state::Probe> {
     None

@@ -1,5 +1,5 @@
-//! Text for a terminal: what foreign text may do to it (nothing), how wide it is, and how numbers
-//! and times read. It must not know what the text is about.
+//! Text for a terminal: escaping untrusted text, measuring width, and formatting numbers and times.
+//! This module does not know what the text means.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ fn escape_into(out: &mut String, c: char) {
     }
 }
 
-/// Text from anywhere as one harmless line: control characters are spelt out.
+/// Untrusted text as one safe line: control characters are escaped.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_dangerous) {
         return Cow::Borrowed(text);
@@ -32,7 +32,7 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Text from anywhere as harmless lines: only line ends stay, tabs become blanks.
+/// Untrusted text as safe lines: only line ends stay, and tabs become spaces.
 pub(crate) fn block(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| c != '\n' && is_dangerous(c)) {
         return Cow::Borrowed(text);
@@ -51,18 +51,18 @@ pub(crate) fn block(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A path as people would write it, on one harmless line.
+/// A path without a leading `./`, on one safe line.
 pub(crate) fn path(path: &Path) -> String {
     let path = path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path);
     line(&path.display().to_string()).into_owned()
 }
 
-/// Columns that harmless text takes.
+/// The width of safe text in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text cut to so many columns, with `…` where something is missing.
+/// The text truncated to this width, with `…` in place of the rest.
 pub(crate) fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     if text.len() <= columns || width(text) <= columns {
         return Cow::Borrowed(text);
@@ -80,7 +80,7 @@ pub(crate) fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Breaks text at blanks into lines of at most so many columns; longer words stay whole.
+/// Wraps text at spaces into lines of at most this width; longer words stay whole.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.split('\n') {
@@ -103,7 +103,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Bytes for people.
+/// A number of bytes for people.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => count(usize::try_from(bytes).unwrap_or(0), "byte"),
@@ -112,7 +112,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// A time that a person can read at a glance.
+/// A length of time for people.
 pub(crate) fn duration(time: Duration) -> String {
     let millis = time.as_millis();
     match millis {
@@ -129,7 +129,7 @@ pub(crate) fn duration(time: Duration) -> String {
     }
 }
 
-/// A moment, in milliseconds since 1970, as RFC 3339 in UTC, to the second.
+/// A time in milliseconds since 1970, in the format of RFC 3339 in UTC, to the second.
 pub(crate) fn moment(millis: u64) -> String {
     time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(millis) * 1_000_000)
         .ok()

@@ -1,4 +1,4 @@
-//! Where the time went (`--timings`).
+//! Measures where the time went (`--timings`).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::text;
 
-/// Times of the parts of a run, in the order in which they were done.
+/// The times of the parts of a run, in the order in which they ran.
 #[derive(Debug)]
 pub(crate) struct Timings {
     begun: Instant,
@@ -21,7 +21,7 @@ impl Default for Timings {
 }
 
 impl Timings {
-    /// Notes how long a part took; parts of one name add up.
+    /// Records how long a part took; times of the same part are added.
     pub(crate) fn add(&self, part: &'static str, took: Duration) {
         let mut parts = self.parts.borrow_mut();
         match parts.iter_mut().find(|(name, _)| *name == part) {
@@ -30,7 +30,7 @@ impl Timings {
         }
     }
 
-    /// Times something.
+    /// Measures a function.
     pub(crate) fn time<T>(&self, part: &'static str, work: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
         let result = work();
@@ -38,7 +38,7 @@ impl Timings {
         result
     }
 
-    /// Times something that waits.
+    /// Measures a future.
     pub(crate) async fn wait<T>(&self, part: &'static str, work: impl Future<Output = T>) -> T {
         let begun = Instant::now();
         let result = work.await;
@@ -46,7 +46,7 @@ impl Timings {
         result
     }
 
-    /// Notes a step that a driver took.
+    /// Records the duration of a driver's step.
     pub(crate) fn driver(&self, name: &str, took: Duration) {
         let mut drivers = self.drivers.borrow_mut();
         let entry = drivers.entry(name.to_owned()).or_default();
@@ -54,7 +54,7 @@ impl Timings {
         entry.1 += took;
     }
 
-    /// All of it as text.
+    /// All times as text.
     pub(crate) fn render(&self) -> String {
         let mut out = String::from("Timings\n");
         for (name, took) in self.parts.borrow().iter() {

@@ -1,4 +1,4 @@
-//! The only hands that write: data on standard output, everything else on standard error.
+//! The only module that writes: data to standard output, everything else to standard error.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
@@ -12,29 +12,29 @@ use crate::json;
 use crate::style::{ERROR, HINT, STRONG, WARNING, paint};
 use crate::text;
 
-/// Columns that text is laid out for at least.
+/// The minimum width for which text is laid out.
 const NARROWEST: usize = 40;
-/// Columns of a terminal that does not say how many it has.
+/// The assumed width of a terminal that does not report its width.
 const USUAL: usize = 80;
 
-/// How much is said on standard error.
+/// How much is written to standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
-    /// Only what went wrong.
+    /// Only errors.
     Quiet,
-    /// What people want to know.
+    /// The usual messages.
     Normal,
-    /// And what explains it.
+    /// Explanations as well.
     Verbose,
 }
 
-/// The terminal, or what stands in for it.
+/// The terminal, or its replacement.
 #[derive(Debug)]
 pub(crate) struct Ui {
     pub(crate) level: Level,
-    /// Bars are drawn through this, and lines printed around them.
+    /// Draws progress bars. Lines are printed around them.
     pub(crate) bars: MultiProgress,
-    /// The first failure to write data, other than that nobody reads any more.
+    /// The first failure to write data, except a closed pipe.
     broken: RefCell<Option<io::Error>>,
     closed: Cell<bool>,
 }
@@ -54,22 +54,23 @@ impl Ui {
         }
     }
 
-    /// Whether somebody sits there who can be asked.
+    /// Whether there is a user who can be asked.
     pub(crate) fn is_interactive(&self) -> bool {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Columns of standard output: what COLUMNS says, else the terminal's; none without either.
+    /// The width of standard output: `COLUMNS`, otherwise that of the terminal; `None` without
+    /// either.
     pub(crate) fn columns(&self) -> Option<usize> {
         columns(out_terminal())
     }
 
-    /// Columns of standard error.
+    /// The width of standard error.
     pub(crate) fn error_columns(&self) -> Option<usize> {
         columns(error_terminal())
     }
 
-    /// Lines of the terminal that standard output is; none where it is no terminal.
+    /// The height of the terminal on standard output; `None` if it is not a terminal.
     pub(crate) fn rows(&self) -> Option<usize> {
         let out = io::stdout();
         let size = terminal_size::terminal_size_of(&out);
@@ -77,12 +78,12 @@ impl Ui {
         out.is_terminal().then(|| rows.unwrap_or(24))
     }
 
-    /// Writes data. Once nobody reads any more, nothing is written, and that is no fault.
+    /// Writes data. Once the reader has closed the pipe, nothing is written, which is not an error.
     pub(crate) fn data(&self, text: &str) {
         self.write(|out| anstream::AutoStream::auto(out).write_all(text.as_bytes()));
     }
 
-    /// Writes one JSON document, indented.
+    /// Writes one indented JSON document.
     pub(crate) fn json(&self, document: &impl Serialize) {
         self.write(|out| {
             let mut out = BufWriter::with_capacity(1 << 16, out);
@@ -97,7 +98,8 @@ impl Ui {
         self.write(|mut out| out.write_all(&json::line(document)?));
     }
 
-    /// Plain data always serialises; a failure would be one of ours, and so is not silent either.
+    /// Writes to standard output and remembers the first error. Serialising plain data never fails;
+    /// if it did, that error would be reported as well.
     fn write(&self, write: impl FnOnce(StdoutLock<'static>) -> io::Result<()>) {
         if self.closed.get() {
             return;
@@ -111,29 +113,29 @@ impl Ui {
         }
     }
 
-    /// Why data could not be written, if so.
+    /// Why data could not be written, if that happened.
     pub(crate) fn write_failure(&self) -> Option<io::Error> {
         self.broken.borrow_mut().take()
     }
 
-    /// Writes to standard error as it is. There is nowhere to tell if that fails.
+    /// Writes to standard error as it is. An error cannot be reported anywhere.
     pub(crate) fn raw(&self, text: &str) {
         self.bars.suspend(|| {
             let _ = anstream::AutoStream::auto(io::stderr().lock()).write_all(text.as_bytes());
         });
     }
 
-    /// Says something that people want to know.
+    /// Writes a message unless `--quiet` is given.
     pub(crate) fn say(&self, text: &str) {
         if self.level > Level::Quiet {
             self.raw(&format!("{text}\n"));
         }
     }
 
-    /// A word and what it is about, broken at blanks where the terminal ends.
+    /// Writes a label and a text, wrapped at spaces to the width of the terminal.
     fn remark(&self, style: Style, word: &str, text: &str) {
         let text = format!("{word} {}", text::block(text));
-        // Elsewhere than on a terminal a line is better looked for whole.
+        // Elsewhere, a message stays on one line, so that it can be searched for.
         let lines = match error_terminal() {
             Some(columns) => text::wrap(&text, columns.max(NARROWEST) - 1),
             None => vec![text],
@@ -157,7 +159,7 @@ impl Ui {
         }
     }
 
-    /// `note: …` that is said once and must not be missed, so even where little is to be said.
+    /// `note: …` for a message that appears only once, even with `--quiet`.
     pub(crate) fn note_once(&self, text: &str) {
         self.remark(STRONG, "note:", text);
     }
@@ -172,7 +174,7 @@ impl Ui {
         self.remark(HINT, "hint:", text);
     }
 
-    /// Asks; anything but a yes is a no.
+    /// Asks for confirmation; every answer but yes is a no.
     pub(crate) fn confirm(&self, question: &str) -> bool {
         let answer = self.answer(&format!("{} [y/N]", paint(STRONG, question)));
         matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes")
@@ -183,10 +185,10 @@ impl Ui {
         self.answer(&paint(STRONG, question))
     }
 
-    /// Asks for a text that nobody else should see. What is typed is not shown.
+    /// Asks for a text without showing what the user types.
     ///
     /// # Errors
-    /// When the terminal cannot be told to hide it.
+    /// If the terminal cannot hide the input.
     pub(crate) fn type_in_secretly(&self, question: &str) -> io::Result<String> {
         self.raw(&format!("{} ", paint(STRONG, question)));
         self.bars.suspend(rpassword::read_password)
@@ -208,19 +210,19 @@ fn columns(terminal: Option<usize>) -> Option<usize> {
     Some(set.filter(|columns| *columns > 0).or(terminal)?.max(NARROWEST))
 }
 
-/// Columns of standard output; none where it is no terminal.
+/// The width of standard output; `None` if it is not a terminal.
 fn out_terminal() -> Option<usize> {
     let out = io::stdout();
     told(terminal_size::terminal_size_of(&out), out.is_terminal())
 }
 
-/// Columns of standard error; none where it is no terminal.
+/// The width of standard error; `None` if it is not a terminal.
 fn error_terminal() -> Option<usize> {
     let error = io::stderr();
     told(terminal_size::terminal_size_of(&error), error.is_terminal())
 }
 
-/// A terminal, such as a serial line, may not know how wide it is.
+/// Some terminals, such as serial lines, do not report a width.
 fn told(size: Option<(Width, Height)>, is_terminal: bool) -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0)).or(is_terminal.then_some(USUAL))
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a command line, in our own words: none of the parser's gets out.
+//! Explains errors of the command line in Purlin's own words, without the parser's messages.
 
 mod habits;
 mod line;
@@ -15,8 +15,8 @@ use crate::commands::Output;
 use crate::failure::Failure;
 use crate::text;
 
-/// Why the command line cannot be understood, and how programs are told; none where the parser's
-/// answer is the help or the version that was asked for.
+/// The failure for an invalid command line, and its output format; `None` if the user asked for
+/// help or the version.
 pub(crate) fn failure(error: &clap::Error, words: &[OsString]) -> Option<(Failure, Output)> {
     let line = Line::read(words);
     let asked = matches!(
@@ -31,7 +31,8 @@ pub(crate) fn failure(error: &clap::Error, words: &[OsString]) -> Option<(Failur
     Some((describe(error, &line), line.output()))
 }
 
-/// A slip that the parser takes for something else: `-format` is `-f ormat` to it.
+/// Finds an option that the parser would misinterpret, such as `-format`, which it takes for `-f
+/// ormat`.
 pub(crate) fn slip(words: &[OsString]) -> Option<(Failure, Output)> {
     let line = Line::read(words);
     let word = line.options.iter().find(|word| {

@@ -1,5 +1,5 @@
-//! The process in which strangers' components are read and compiled: this program again, started with
-//! one argument that no person types.
+//! The process that reads and compiles third-party components: this program, started with a special
+//! argument.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::failure::Status;
 /// The only argument of a worker.
 const ARGUMENT: &str = "__compile-component";
 
-/// Where this very program can be started again, even if its file was replaced meanwhile.
+/// The path that starts this same program again, even if its file was replaced in the meantime.
 #[cfg(target_os = "linux")]
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
@@ -26,11 +26,12 @@ fn program() -> PathBuf {
     if Path::new(THIS_PROGRAM).exists() {
         return THIS_PROGRAM.into();
     }
-    // Without it, the worker is looked for by name, and whoever needs it is told.
+    // Without it, the worker is found by name. If that fails, the caller that needs a worker
+    // reports it.
     std::env::current_exe().unwrap_or_else(|_| Path::new("purlin").to_owned())
 }
 
-/// Works, where this process was started for that.
+/// Runs as a worker if this process was started as one.
 pub(crate) fn answer() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next()? != ARGUMENT || arguments.next().is_some() {

@@ -91,13 +91,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Whether it is what documents are read from.
+/// Whether Purlin could read documents from this path.
 fn is_document(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     path.is_dir() || extension.is_some_and(|extension| ["yaml", "yml", "json"].contains(&extension))
 }
 
-/// Why a plan could not be opened.
+/// The failure for a plan that cannot be opened.
 fn unopened(error: purlin_host::Error, path: &str) -> Failure {
     match error {
         purlin_host::Error::State(state::Error::Damaged { .. }) => Failure::input(format!(

@@ -1,5 +1,5 @@
-//! What `up`, `apply`, `destroy` and their like have in common: settling what is pending, showing a
-//! plan, asking, carrying it out.
+//! The steps that `up`, `apply`, `destroy` and similar commands share: settle pending calls, show a
+//! plan, ask for consent, and apply the plan.
 
 pub(super) mod interrupts;
 
@@ -29,12 +29,12 @@ use crate::surroundings;
 use crate::text;
 use crate::ui::Level;
 
-/// The exit status of a program that Ctrl-C ended.
+/// The exit status of a program that Ctrl-C terminated.
 const INTERRUPTED: i32 = 130;
-/// How long calls that were cut off have to end.
+/// How long cancelled calls have to finish.
 const CUT: Duration = Duration::from_secs(3);
 
-/// How a run is shown.
+/// How the output of a run is shown.
 pub(super) struct Shown<'a> {
     json: bool,
     app: &'a App,
@@ -45,7 +45,7 @@ impl<'a> Shown<'a> {
         Self { json, app }
     }
 
-    /// Shows the plan to people. Whoever is asked about it sees it even where little is to be said.
+    /// Shows the plan to people. A user who is asked for consent sees it even with `--quiet`.
     pub(super) fn plan(&self, plan: &Plan, asked: bool) {
         let ui = &self.app.ui;
         if !self.json && (asked || ui.level > Level::Quiet) {
@@ -57,7 +57,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// The end of a run in which there was nothing to do.
+    /// Ends a run that has nothing to do.
     pub(super) fn nothing(&self) {
         if self.json {
             events::write(&Event::Summary(Summary::default()), None, &self.app.ui);
@@ -65,8 +65,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Makes the environment what documents say: finds out what is pending, looks where that is asked
-/// for, plans, asks, and carries it out.
+/// Makes the environment match the documents: settles interrupted calls, refreshes if requested,
+/// plans, asks for consent, and applies the plan.
 pub(super) async fn up(
     purlin: &Purlin,
     documents: &Documents,
@@ -78,16 +78,16 @@ pub(super) async fn up(
 ) -> Result<Status, Failure> {
     let mut early = None;
     if purlin.has_state() {
-        // Faults of the documents are told before anybody waits for the state.
+        // Report faults of the documents before waiting for the state.
         if let Err(error) = app.timings.wait("build graph", purlin.graph(documents)).await {
-            // In another context than that of the record, that is the fault behind the others.
+            // If the context differs from the recorded one, that explains the other faults.
             purlin.check_context(documents).await.map_err(fail)?;
-            // Documents that vanished are the fault behind the others.
+            // If documents are missing since the last deployment, that explains the other faults.
             purlin.check_vanished(documents).await.map_err(fail)?;
             return Err(fail(error));
         }
     } else {
-        // Where nothing was ever deployed the plan comes first, so that wrong input leaves no trace.
+        // Plan before the first deployment opens the state, so that invalid input leaves no trace.
         let plan = app.timings.wait("plan", purlin.plan(documents, options.clone())).await.map_err(fail)?;
         if plan.steps.is_empty() {
             shown.plan(&plan, false);
@@ -121,16 +121,16 @@ pub(super) async fn up(
     carry_out(&session, plan, Some(documents), (consent, question), shown, app).await.map_err(fail)
 }
 
-/// Says why resources are read that nobody asked to read.
+/// Explains why Purlin reads resources although the user did not request a refresh.
 pub(super) fn say_doubt(doubt: Doubt, environment: &Environment, app: &App) {
     app.ui.note(&format!(
         "the state of {environment} may be older than what is real: {doubt}. So all resources are read before they are planned, and looked for by name before they are created; an `up` of everything that succeeds ends that"
     ));
 }
 
-/// Finds out what became of calls that were interrupted. What stays open concerns its resource alone: it
-/// is told, everything else goes on, and the run fails at that resource (SPEC §10). Failed where nothing
-/// may be done any more.
+/// Finds out the outcome of interrupted calls. A call that stays undecided affects only its
+/// resource: Purlin reports it, continues with everything else, and fails the run at that resource
+/// (SPEC §10). Returns `Failed` if the run must not continue.
 pub(super) async fn settle(
     session: &Session<'_>,
     context: &Context,
@@ -150,7 +150,7 @@ pub(super) async fn settle(
     Ok(if summary.halted.is_some() || summary.cancelled { Status::Failed } else { Status::Done })
 }
 
-/// Carries out what only finds out. Its end is not that of the command.
+/// Applies a plan that only reads. Its summary is not the end of the command.
 async fn upkeep(
     session: &Session<'_>,
     plan: Plan,
@@ -165,7 +165,8 @@ async fn upkeep(
     Ok(Status::Failed)
 }
 
-/// Says that there is nothing to do, as nothing is recorded, and where there is something.
+/// Reports that nothing is recorded here, so there is nothing to do, and where resources are
+/// recorded.
 pub(super) async fn nothing_recorded(place: &Place, shown: &Shown<'_>, app: &App) -> Result<Status, Failure> {
     app.ui.say(&format!("Nothing is recorded in {}.", place.environment()));
     input::hint_at_others(place, app).await?;
@@ -173,7 +174,7 @@ pub(super) async fn nothing_recorded(place: &Place, shown: &Shown<'_>, app: &App
     Ok(Status::Done)
 }
 
-/// Shows a plan, asks, and carries it out.
+/// Shows a plan, asks for consent, and applies the plan.
 pub(super) async fn carry_out(
     session: &Session<'_>,
     mut plan: Plan,
@@ -198,13 +199,13 @@ pub(super) async fn carry_out(
             app.ui.say("Nothing was changed.");
             return Ok(Status::Failed);
         }
-        // The library refuses it in words that name each of them.
+        // The host then rejects the plan, and its message names each resource.
         Answer::Refused => {}
     }
     run(session, plan, documents, shown, app).await
 }
 
-/// Carries out a plan that people have seen.
+/// Applies a plan that has already been shown.
 pub(super) async fn run(
     session: &Session<'_>,
     plan: Plan,
@@ -225,8 +226,8 @@ pub(super) async fn run(
     Ok(if summary.is_success() && all_gone { Status::Done } else { Status::Failed })
 }
 
-/// Deletes what was handed over in other environments and nobody uses any more, and says so. Fails where some of it does
-/// not go.
+/// Deletes resources that other environments handed over and that are no longer used, and reports
+/// it. Fails if some of them cannot be deleted.
 pub(super) async fn collect(
     purlin: &Purlin,
     shown: &Shown<'_>,
@@ -236,7 +237,8 @@ pub(super) async fn collect(
     Ok(if say_collected(&collected, shown, app) { Status::Done } else { Status::Failed })
 }
 
-/// Says what was deleted in other environments, as nobody uses it any more; whether all of it is gone.
+/// Reports resources deleted from other environments because they are no longer used. Returns
+/// whether all of them are gone.
 fn say_collected(collected: &[Collected], shown: &Shown<'_>, app: &App) -> bool {
     for Collected { environment, summary, keys } in collected {
         let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", text::line(key.as_str()))).collect();
@@ -253,7 +255,7 @@ fn say_collected(collected: &[Collected], shown: &Shown<'_>, app: &App) -> bool 
     collected.iter().all(|one| one.summary.is_success())
 }
 
-/// Says how a run ended: what failed, what that blocked, and what waits.
+/// Reports how a run ended: failures, the resources that they blocked, and the resources that wait.
 pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &Shown<'_>, app: &App) {
     if shown.json {
         return;
@@ -278,7 +280,7 @@ pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &Show
     }
 }
 
-/// Carries out a plan and tells what happens, to the end.
+/// Applies a plan and reports its events until it ends.
 async fn follow(
     session: &Session<'_>,
     plan: Plan,
@@ -316,7 +318,7 @@ async fn follow(
                     }
                     2 => {
                         cancel.cut();
-                        // Calls end at once now; what does not is left behind.
+                        // Calls end immediately from here on; whatever does not is abandoned.
                         tokio::spawn(async {
                             tokio::time::sleep(CUT).await;
                             std::process::exit(INTERRUPTED);
@@ -370,7 +372,7 @@ async fn drivers(plan: &Plan, session: &Session<'_>) -> Result<HashMap<Key, Stri
     Ok(drivers)
 }
 
-/// Lets go of the state, and tells once of a key that was made.
+/// Closes the state, and reports once if this run created its key.
 pub(super) async fn close(purlin: Purlin, app: &App) -> Result<(), Failure> {
     if let Some(path) = purlin.generated_key() {
         app.ui.note_once(&format!(

@@ -85,10 +85,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let options = args.options();
     let plan = session.plan_destroy(&place.context, options);
     let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
-    // What others use is handed over without a step.
+    // Resources that others use are handed over without a step.
     let is_nothing = plan.steps.is_empty() && plan.warnings.is_empty();
     if is_nothing && args.scope.scope().is_everything() {
-        // One that has only a history left is known, and has nothing to delete.
+        // An environment with nothing but a history is recorded, but has nothing to delete.
         drop(session);
         let status = deploy::collect(&place.purlin, &shown, app).await.map_err(fail)?;
         deploy::nothing_recorded(&place, &shown, app).await?;
@@ -104,8 +104,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let until = args.retry_for.map(|time| Instant::now() + time);
     let mut pause = Duration::from_secs(1);
     loop {
-        // Only what this command tried itself is tried again: not what a person said no to, and not
-        // what Ctrl-C ended.
+        // Retry only what this command attempted: not if the user declined, and not if Ctrl-C ended
+        // it.
         let history = place.purlin.history(&environment).await.map_err(fail)?;
         let own = history.last().filter(|last| last.id == place.context.deployment);
         if status != Status::Failed || own.is_none_or(|own| own.outcome != Outcome::Failed) {
@@ -123,11 +123,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         if deploy::settle(&session, &place.context, &shown, app, &fail).await? == Status::Failed {
             break;
         }
-        // An entry of the history for each attempt.
+        // Each attempt gets its own entry in the history.
         place.context.deployment = surroundings::deployment_id().into();
         let options = args.options();
         let mut plan = session.plan_destroy(&place.context, options).await.map_err(fail)?;
-        // They agreed to the first plan, which had all of it.
+        // The user agreed to the first plan, which included all of these losses.
         let losses = plan.losses_not_allowed();
         plan.allow_losses(&losses);
         status = deploy::run(&session, plan, None, &shown, app).await.map_err(fail)?;

@@ -115,8 +115,8 @@ fn side(deployment: &Deployment) -> Side {
     Side { deployment: Some(deployment.number), id: Some(deployment.id.to_string()) }
 }
 
-/// The documents of a deployment. Both sides are one deployment to their expressions, so that its
-/// id is no difference.
+/// The documents of a deployment. Expressions on both sides see the same deployment id, so that the
+/// id does not show up as a difference.
 async fn of(
     purlin: &Purlin,
     environment: &Environment,

@@ -80,7 +80,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             checks.extend(state(&purlin).await);
             checks.push(cache(purlin.cache_folder()));
             checks.extend(drivers(&purlin).await);
-            // Nothing was written, so nothing can be lost in closing.
+            // Nothing was written, so closing cannot lose anything.
             let _ = purlin.close().await;
         }
         Err(Failure::Plain { message, hints, .. }) => {
@@ -130,7 +130,7 @@ fn terminal(app: &App) -> Check {
     good("terminal", format!("{kind}, {columns}"))
 }
 
-/// The workspace, and the empty one where it cannot be read.
+/// The workspace, or an empty one if it cannot be read.
 fn workspace(args: &Args, app: &App) -> Result<(Check, purlin_host::model::Workspace), Failure> {
     let loaded = input::load(&args.documents, app)?;
     let workspace = input::workspace(&loaded, app);
@@ -155,11 +155,11 @@ fn workspace(args: &Args, app: &App) -> Result<(Check, purlin_host::model::Works
     Ok((check, workspace))
 }
 
-/// How far the clock of this machine may be from that of the database before `doctor` warns. Leases follow the clock
-/// of the database alone; times that people read come from this machine.
+/// How far this machine's clock may differ from the database's before `doctor` warns. Leases use
+/// only the clock of the database; the times that people see come from this machine.
 const CLOCKS_APART: u64 = 2_000;
 
-/// The database that the state is in: its versions, the rights of the user, its settings and its clock.
+/// Checks the database of the state: versions, the user's privileges, settings and clock.
 async fn database(purlin: &Purlin) -> Result<Vec<Check>, purlin_host::Error> {
     let Some(found) = purlin.inspect_database().await? else { return Ok(Vec::new()) };
     let DatabaseReport { server, tables, .. } = &found;
@@ -280,7 +280,7 @@ fn advice(error: &purlin_host::Error) -> &'static str {
     }
 }
 
-/// Whether others can read the state: what is secret in it is encrypted, all else is not.
+/// Warns if other users can write to the folder of the state.
 #[cfg(unix)]
 fn permissions(folder: &Path) -> Option<Check> {
     use std::os::unix::fs::PermissionsExt as _;

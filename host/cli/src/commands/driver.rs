@@ -74,7 +74,7 @@ struct WorkspaceArg {
 }
 
 impl WorkspaceArg {
-    /// The workspace and no other document; none where there is no such file.
+    /// Reads the workspace and no other document; `None` if there is no such file.
     fn read(&self, app: &App) -> Result<Option<(Workspace, SourceMap)>, Failure> {
         let path = match &self.file {
             Some(file) => file.clone(),

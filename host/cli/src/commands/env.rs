@@ -38,7 +38,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
 }
 
-/// A failure of the host that is about no document.
+/// An error of the host that does not concern any document.
 fn failure(error: purlin_host::Error) -> Failure {
     Failure::host(error, &SourceMap::default())
 }

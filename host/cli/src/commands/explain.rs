@@ -43,7 +43,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let given = input::given(&args.documents, app).await?;
     input::warn_of_nothing(&given, app);
     let purlin = input::orchestrator(&given.workspace, app)?;
-    // Why a definition wins can be said of a graph that is wrong elsewhere, too.
+    // Matching can be explained even if the graph has faults elsewhere.
     let graph = match app.timings.wait("build graph", purlin.graph(&given.documents)).await {
         Ok(graph) => Some(graph),
         Err(error) => {
@@ -65,8 +65,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// The resource that a name stands for: one of the graph. Where the graph is wrong, one that the
-/// documents declare, or any key, as it may be why the graph is wrong.
+/// The resource that a name stands for, which must be in the graph. If the graph could not be
+/// built, the resource may also be one that the documents declare, or any key, since it may be the
+/// reason for the fault.
 fn find(name: &str, graph: Option<&Graph>, documents: &Documents) -> Result<Key, Failure> {
     if let Some(graph) = graph {
         let found = engine::find(name, graph.nodes().map(|node| node.key));

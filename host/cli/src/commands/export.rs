@@ -50,7 +50,7 @@ pub(crate) struct Args {
 struct Report {
     format: u8,
     files: Vec<String>,
-    /// Those in which `[secret]` stands for a secret.
+    /// The files in which `[secret]` replaces a secret.
     incomplete: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     warn_of_reading_along(&args.folder, &place.workspace.folder, app);
     let outputs = purlin_host::outputs(&records);
     let mut names = Names::default();
-    // Where each goes, and whether a secret stands in it or in its name.
+    // The destination of each document, and whether the document or its name contains a secret.
     let mut parts: Vec<(PathBuf, &Value, bool)> = Vec::new();
     let mut status = Status::Done;
     for (name, document) in &outputs.workloads {
@@ -89,7 +89,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let in_its_name = manifest.name.is_secret() || manifest.location.is_secret();
         parts.push((path, &manifest.data, in_its_name || manifest.data.has_secret()));
     }
-    // All of it, or nothing.
+    // Check all destinations before writing any file.
     let mut earlier = Earlier::read(&args.folder)?;
     parts.iter().try_for_each(|(path, ..)| earlier.check(path, &args.folder.join(path)))?;
     parts.iter().for_each(|(path, ..)| earlier.add(path));
@@ -140,7 +140,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// What exports wrote into a folder before: a path from there on each line.
+/// The files that earlier exports wrote into a folder: one relative path per line.
 struct Earlier(BTreeSet<String>);
 
 impl Earlier {
@@ -150,7 +150,7 @@ impl Earlier {
         let path = folder.join(Self::FILE);
         match std::fs::read_to_string(&path) {
             Ok(text) => Ok(Self(text.lines().map(str::to_owned).collect())),
-            // Whether there can be such a folder shows when something is written.
+            // If the folder cannot exist, writing reports that.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Ok(Self(BTreeSet::new()))
             }
@@ -159,7 +159,7 @@ impl Earlier {
     }
 
     /// # Errors
-    /// When a file is there that no export wrote.
+    /// If the destination exists and no export wrote it.
     fn check(&self, path: &Path, target: &Path) -> Result<(), Failure> {
         if self.0.contains(&*path.to_string_lossy()) || target.symlink_metadata().is_err() {
             return Ok(());
@@ -186,12 +186,13 @@ impl Earlier {
     }
 }
 
-/// What is exported into the workspace's own folder would be read as documents of it next time.
+/// Warns that Purlin would read exported files in the workspace's own folder as documents next
+/// time.
 fn warn_of_reading_along(folder: &Path, workspace: &Path, app: &App) {
     let absolute = |path: &Path| app.folder.join(path).components().collect::<PathBuf>();
     let inside = std::fs::canonicalize(workspace).ok().and_then(|workspace| {
         let folder = absolute(folder);
-        // The folder itself may not be there yet, but what it lies in is.
+        // The folder may not exist yet, but its parent does.
         let parent = folder.parent()?.canonicalize().ok()?;
         Some(parent.join(folder.file_name()?).strip_prefix(workspace).ok()?.to_owned())
     });
@@ -208,7 +209,7 @@ fn warn_of_reading_along(folder: &Path, workspace: &Path, app: &App) {
     }
 }
 
-/// Manifests without an ending that says what they are become YAML.
+/// Adds `.yaml` to the name of a manifest unless it already ends in an extension of YAML or JSON.
 fn with_ending(name: &str) -> String {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or("");
     if ["yaml", "yml", "json"].iter().any(|known| ending.eq_ignore_ascii_case(known)) {
@@ -218,12 +219,13 @@ fn with_ending(name: &str) -> String {
     }
 }
 
-/// Names that were given out, so that no file overwrites another, not even where case is ignored.
+/// The names in use, so that no file overwrites another, even on file systems that ignore case.
 #[derive(Default)]
 struct Names(HashSet<String>);
 
 impl Names {
-    /// A path in `folder` for a name; where it is taken, with its owner's mark, else a number.
+    /// An unused path in `folder` for a name. If the name is taken, a prefix derived from the owner
+    /// and, if necessary, a number are added.
     fn free(&mut self, folder: impl AsRef<Path>, name: &str, owner: &str) -> PathBuf {
         let name = files::safe_name(name);
         let marked = format!("{owner}-{name}");
@@ -234,7 +236,7 @@ impl Names {
                 return path;
             }
         }
-        // Numbers do not run out before memory does.
+        // Unreachable: the iterator of numbers is infinite.
         folder.as_ref().to_owned()
     }
 }

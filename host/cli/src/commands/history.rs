@@ -85,7 +85,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// The deployment that a person means: by number, id, or `latest`.
+/// Finds a deployment by its number, its id, or `latest`.
 pub(super) fn find<'a>(
     name: &str,
     history: &'a [Deployment],

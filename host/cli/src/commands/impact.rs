@@ -106,7 +106,7 @@ impl FailOn {
 }
 
 impl Args {
-    /// What the command writes.
+    /// The format of the command's output.
     pub(super) fn output(&self) -> Output {
         if self.format == Format::Json { Output::Events } else { Output::Text }
     }
@@ -167,7 +167,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     })
 }
 
-/// Rejects documents that no environment was deployed from: a guard in CI would pass whatever they say.
+/// Rejects documents that no environment was deployed from. Otherwise a check in CI would succeed
+/// whatever they contain.
 pub(super) async fn check_read(purlin: &purlin_host::Purlin, proposal: &Proposal) -> Result<(), Failure> {
     let unread = purlin.unread(proposal).await.map_err(|error| Failure::host(error, &Default::default()))?;
     if unread.is_empty() {
@@ -181,7 +182,7 @@ pub(super) async fn check_read(purlin: &purlin_host::Purlin, proposal: &Proposal
 
 type Planned = (Known, Result<purlin_host::Impact, purlin_host::Error>);
 
-/// Plans all environments, as many at a time as there are processors.
+/// Plans all environments, two per processor at a time.
 fn plans(
     known: Vec<Known>,
     purlin: &Arc<purlin_host::Purlin>,

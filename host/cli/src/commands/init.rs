@@ -39,13 +39,13 @@ enum Platform {
     Kubernetes,
 }
 
-/// Files by path.
+/// File paths with their contents.
 type Files = [(&'static str, &'static str)];
 
-/// A workload does not know which platform it is for.
+/// The application, which is the same for every platform.
 const APPS: &Files = &[("apps/web.yaml", include_str!("init/web.yaml"))];
 
-/// Needs no server.
+/// A platform that needs no server.
 const SMALL: &Files = &[
     (WORKSPACE_FILE, include_str!("init/purlin.yaml")),
     ("platform/dns.yaml", include_str!("init/dns.yaml")),
@@ -70,13 +70,13 @@ const KUBERNETES: &Files = example!(
     "platform/workload.yaml"
 );
 
-/// The application of the example, as its `purlin.yaml` names it.
+/// The name of the example's application in its `purlin.yaml`.
 const EXAMPLE: &str = "{app: shop,";
 
 impl Args {
     /// The files of a new project, for an application of this name.
     fn files(&self, name: &str) -> Vec<(&'static str, String)> {
-        // The state holds what only this machine needs, and the key of its secrets.
+        // The state folder holds data of this machine only, and the key that encrypts its secrets.
         let (platform, ignored) = match self.platform {
             None => (SMALL, "/.purlin/\n"),
             Some(Platform::Kubernetes) => (KUBERNETES, "/.purlin/\n/secrets/\n"),
@@ -86,7 +86,7 @@ impl Args {
         files.map(|(file, text)| (file, own(text))).collect()
     }
 
-    /// What has to be done before the project can be deployed.
+    /// The steps that are necessary before the project can be deployed.
     fn first(&self) -> Option<&'static str> {
         match self.platform? {
             Platform::Kubernetes => Some(
@@ -112,7 +112,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         .files(&name)
         .into_iter()
         .map(|(file, content)| (args.folder.join(file), content))
-        // One's own list of what git passes over is kept.
+        // Keep an existing `.gitignore`.
         .filter(|(path, _)| path.symlink_metadata().is_err() || !path.ends_with(".gitignore"))
         .collect();
     let there: Vec<String> =
@@ -149,7 +149,7 @@ fn folder_name(folder: &Path) -> String {
     real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// A name as an application may have it.
+/// Turns a name into a valid name for an application.
 fn application(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let name: String = name.chars().map(plain).collect();

@@ -39,12 +39,12 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
 }
 
-/// A failure of the host that is about no document.
+/// An error of the host that does not concern any document.
 fn failure(error: purlin_host::Error) -> Failure {
     Failure::host(error, &SourceMap::default())
 }
 
-/// What people call an installation: its namespace and its name.
+/// The id of an installation for people: its namespace and its name.
 fn id(one: &InstallationState) -> String {
     let namespace = &one.listed.share.namespace;
     let name = one.listed.urn.key().map(|key| key.id().to_owned()).unwrap_or_default();

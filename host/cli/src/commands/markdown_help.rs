@@ -1,5 +1,5 @@
-//! `purlin markdown-help`: the reference of the command line, for the book. Hidden, since it is of
-//! use to those who write the book only.
+//! `purlin markdown-help`: the command-line reference for the book. It is hidden, since only the
+//! authors of the book need it.
 
 use clap::{ArgAction, Command, CommandFactory as _};
 
@@ -16,7 +16,7 @@ pub(super) fn run(app: &App) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// The whole reference.
+/// The complete reference.
 fn markdown() -> String {
     let mut root = Cli::command();
     root.build();
@@ -127,7 +127,7 @@ fn option(argument: &clap::Arg) -> String {
     line
 }
 
-/// Help texts set examples by indenting them; Markdown wants a fence.
+/// Turns the indented examples of help texts into fenced blocks of Markdown.
 fn fenced_examples(text: &str) -> String {
     let mut out = String::new();
     let mut fenced = false;

@@ -72,7 +72,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             Json::String(text) => text,
             other => other.to_string(),
         };
-        // What goes to a program is left as it is.
+        // Output for another program must stay unchanged.
         let on_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
         let shown = if on_terminal { text::block(&text).into_owned() } else { text };
         app.ui.data(&format!("{shown}\n"));
@@ -105,8 +105,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(if wrong { Status::Failed } else { Status::Done })
 }
 
-/// The output that a name such as `web.db.host` stands for: the longest part of it that names a
-/// resource, and behind it the way to the value.
+/// The output with a name such as `web.db.host`. The longest prefix that names a resource selects
+/// the resource, and the rest is the path to the value.
 fn single<'a>(
     name: &str,
     outputs: &'a purlin_host::Outputs,
@@ -131,7 +131,7 @@ fn single<'a>(
                     }
                 });
             }
-            // The first is that of the longest name.
+            // Keep the first error, which concerns the longest name.
             Err(error) => {
                 wrong.get_or_insert(error);
             }
@@ -144,7 +144,7 @@ fn single<'a>(
     })
 }
 
-/// What a value holds under a name; the name where it does not.
+/// The element of a value with this name; the name itself as the error if there is none.
 fn field<'a>(value: &'a Value, name: &str) -> Result<&'a Value, String> {
     let found = match value {
         Value::Map(map) => map.get(name),

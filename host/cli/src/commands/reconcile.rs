@@ -28,11 +28,11 @@ use crate::surroundings;
 use crate::text;
 use crate::ui::Level;
 
-/// How long to wait after a fault of the documents, or while somebody else has the state.
+/// How long to wait after a fault in the documents, or while another process uses the state.
 const AGAIN: u64 = 2_000;
-/// The longest sleep: clocks are set.
+/// The longest sleep. It is bounded, since the system clock may be set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3_600);
-/// Columns of a cause in a line.
+/// The maximum width of a cause that is shown on one line.
 const LONGEST_CAUSE: usize = 200;
 
 /// Keep an environment, or all of them, in line with the documents.
@@ -135,7 +135,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if args.watch { watch.go_on(given, texts).await } else { watch.once(&given).await }
 }
 
-/// Shows what is to be done now, and asks.
+/// Shows the changes to be made now, and asks for consent.
 async fn agreed(given: &Given, consent: &Consent, app: &App) -> Result<bool, Failure> {
     let purlin = input::orchestrator(&given.workspace, app)?;
     let keep_removed = !given.workspace.reconcile.delete;
@@ -147,7 +147,7 @@ async fn agreed(given: &Given, consent: &Consent, app: &App) -> Result<bool, Fai
     Ok(consent.agrees("Apply these changes, and repair what others changed?", app))
 }
 
-/// The texts of documents, by which a change is known.
+/// The texts of the documents. Comparing them detects changes.
 fn texts(loaded: &Loaded) -> Vec<(String, String)> {
     loaded.sources().iter().map(|source| (source.name.to_string(), source.text.to_string())).collect()
 }
@@ -157,12 +157,12 @@ struct Watch<'a> {
     app: &'a App,
     keeper: Keeper,
     interrupts: Interrupts,
-    /// Whether somebody asked to stop while a pass was under way. It may have been over by then.
+    /// Whether the user asked to stop during a pass. The pass may have ended by then.
     interrupted: bool,
     told: Told,
 }
 
-/// A pass that is over.
+/// A completed pass.
 struct Passed {
     pass: Pass,
     purlin: Purlin,
@@ -192,7 +192,7 @@ impl Watch<'_> {
         }
         let mut requests = Requests::new();
         loop {
-            // A pass must not put back what newer documents, or a deployment of them, have changed.
+            // A pass must not undo changes of newer documents, or of a deployment of those.
             if changes.are_waiting() {
                 changes.next().await;
                 self.read_again(&mut given, &mut texts).await;
@@ -200,7 +200,7 @@ impl Watch<'_> {
             let next = match self.pass(&given).await {
                 Ok(Passed { pass, purlin, interrupted }) => {
                     self.told.pass(&pass, self.app);
-                    // What it used before may have no user any more.
+                    // Resources that it used before may no longer have any user.
                     let done = &pass.summary.done;
                     if done.delete + done.replace + done.update > 0 {
                         let shown = Shown::new(self.told.json, self.app);
@@ -241,8 +241,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Reads the documents again. Says whether they changed and are right; if they are wrong, the
-    /// earlier ones stay.
+    /// Reads the documents again. Returns whether they changed and are valid; invalid documents do
+    /// not replace the current ones.
     async fn read_again(&mut self, given: &mut Given, texts: &mut Vec<(String, String)>) -> bool {
         let loaded = match input::load(&self.args.documents, self.app) {
             Ok(loaded) => loaded,
@@ -272,7 +272,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Where what others installed changed since the documents were read, looks for it again.
+    /// If installations of other environments changed after the documents were read, resolves the
+    /// requirements again.
     async fn recall_again(&self, failure: &Failure, given: &mut Given, texts: &[(String, String)]) {
         const ABOUT_OTHERS: [&str; 2] = ["gone", "deployed-meanwhile"];
         let Failure::Documents { faults, .. } = failure else { return };
@@ -289,8 +290,8 @@ impl Watch<'_> {
         }
     }
 
-    /// One pass, with the state opened for it alone, so that others can work between two.
-    /// A failure comes with whether it may pass.
+    /// Makes one pass. The state is open only during a pass, so that other processes can work
+    /// between two passes. An error comes with whether a later attempt may succeed.
     async fn pass(&mut self, given: &Given) -> Result<Passed, (Failure, bool)> {
         let purlin = input::orchestrator(&given.workspace, self.app).map_err(|failure| (failure, false))?;
         let cancel = CancelToken::default();
@@ -325,7 +326,8 @@ impl Watch<'_> {
             Err(error) => {
                 let may_pass = passes(&error);
                 let failure = given.failure(error);
-                // The fault is told; a state that does not close tells by itself.
+                // Report the error of the pass. It matters more than one that occurs when the state
+                // is closed.
                 let _ = purlin.close().await;
                 Err((failure, may_pass))
             }
@@ -333,8 +335,8 @@ impl Watch<'_> {
     }
 }
 
-/// Whether a watch goes on after an error: documents are corrected, and others let go of the state. A
-/// state that cannot be read or written ends it.
+/// Whether a watch continues after an error: users correct documents, and other processes release
+/// the state. An unreadable or unwritable state ends the watch.
 fn passes(error: &purlin_host::Error) -> bool {
     use purlin_host::state::Error;
     match error {
@@ -353,7 +355,7 @@ fn passes(error: &purlin_host::Error) -> bool {
     }
 }
 
-/// What was said already: a watch says each thing once.
+/// Messages that were already shown: a watch shows each of them once.
 #[derive(Default)]
 struct Told {
     json: bool,
@@ -361,7 +363,7 @@ struct Told {
     failures: HashMap<Key, String>,
     failure: Option<String>,
     tally: Option<String>,
-    /// Whether anything was said in this pass.
+    /// Whether this pass has shown anything.
     happened: bool,
 }
 
@@ -391,7 +393,7 @@ impl Told {
         }
     }
 
-    /// How everything stands, where that is not as it was.
+    /// Shows the status of all resources if it changed.
     fn pass(&mut self, pass: &Pass, app: &App) {
         self.failure = None;
         let happened = std::mem::take(&mut self.happened);
@@ -448,7 +450,7 @@ impl Told {
     }
 }
 
-/// What happened to a resource, in a line; none where that is of no interest.
+/// One line about an event of a resource; `None` if the event is not interesting.
 fn line(key: &Key, phase: &Phase) -> Option<String> {
     Some(match phase {
         Phase::Observed { finding, changes } => progress::observed(key, *finding, changes),
@@ -465,7 +467,7 @@ fn line(key: &Key, phase: &Phase) -> Option<String> {
     })
 }
 
-/// How everything stands, in a line.
+/// The status of all resources on one line.
 fn tally(pass: &Pass) -> String {
     if pass.is_settled() {
         return paint(GOOD, "every resource is as the documents want it");
@@ -498,7 +500,7 @@ fn tally(pass: &Pass) -> String {
     parts.join(", ")
 }
 
-/// Requests of other programs to look at everything: SIGUSR1.
+/// Requests of other programs to read every resource: SIGUSR1.
 struct Requests {
     #[cfg(unix)]
     signal: Option<tokio::signal::unix::Signal>,

@@ -82,7 +82,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Where a rollback goes that names no deployment.
+/// The target of a rollback that names no deployment.
 fn target<'a>(history: &'a [Deployment], environment: &Environment) -> Result<&'a Deployment, Failure> {
     let Some(latest) = history.last() else {
         return Err(Failure::input(format!("nothing was deployed in {environment}"))

@@ -15,7 +15,7 @@ use crate::report::status::Report;
 use crate::surroundings;
 use crate::ui::Level;
 
-/// How often `--watch` looks.
+/// How often `--watch` updates.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Show the status of each resource: ready, waiting and for what, failed and why.
@@ -51,7 +51,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether it writes a JSON document a line.
+    /// Whether the command runs until it is stopped.
     pub(super) fn watches(&self) -> bool {
         self.watch
     }
@@ -73,7 +73,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         place.purlin.close().await.map_err(fail)?;
         return Ok(Status::Done);
     }
-    // Found once: what the documents have wrong is told once, too.
+    // Find the place once, so that faults of the documents are reported once, too.
     let place = input::place_as_written(&args.place.documents(), app).await?;
     let environment = place.environment();
     let mut screen = Screen::new();
@@ -107,7 +107,7 @@ fn shown(report: &Report, app: &App, rows: Option<usize>) -> String {
     render::status::render(report, look)
 }
 
-/// What stands on the terminal, and is drawn over.
+/// The text on the terminal, which the next update overwrites.
 struct Screen {
     lines: usize,
 }
@@ -119,14 +119,14 @@ impl Screen {
 
     fn show(&mut self, report: &Report, changed: bool, app: &App) {
         let Some(rows) = app.ui.rows() else {
-            // No terminal: each change is told once.
+            // Without a terminal, print only changes.
             if changed {
                 app.ui.data(&format!("{}\n", shown(report, app, None).trim_end()));
             }
             return;
         };
         let text = shown(report, app, Some(rows.saturating_sub(2)));
-        // Up to the first line, then clear to the end of the screen.
+        // Move to the first line, then clear to the end of the screen.
         let up = if self.lines > 0 { format!("\u{1b}[{}A", self.lines) } else { String::new() };
         self.lines = text.lines().count();
         app.ui.data(&format!("{up}\r\u{1b}[J{text}"));

@@ -47,13 +47,13 @@ pub(crate) struct Args {
     pub(super) format: FormatArg,
 }
 
-/// How often a plan is made again because others have deployed meanwhile.
+/// How often to plan again because others deployed in the meantime.
 const MOST_REPEATED: usize = 8;
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
-    // What was agreed to beforehand holds for the next plan, too. Standard input cannot be read again.
+    // Consent on the command line also covers the new plan. Standard input cannot be read twice.
     let may_repeat = !consent.asks() && args.documents.named().iter().all(|path| path.as_os_str() != "-");
     let mut left = MOST_REPEATED;
     loop {

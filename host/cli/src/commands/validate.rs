@@ -76,7 +76,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 Err(other) => return Err(Failure::host(other, &sources)),
             }
         }
-        // It repeats what reading found, and adds what the documents together have wrong.
+        // The result repeats the faults found while reading, and adds those of the documents
+        // together.
         Err(purlin_host::Error::Documents(faults)) => {
             let what = |fault: &Diagnostic| (fault.location.clone(), fault.code, fault.message.clone());
             let known: HashSet<_> = all.iter().filter(|_| faulty).map(what).collect();

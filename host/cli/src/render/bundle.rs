@@ -1,4 +1,4 @@
-//! What a bundle requires, as text.
+//! Renders the requirements of a bundle as text.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,11 @@ use crate::report::bundle::{Explained, One};
 use crate::style::{DIM, STRONG, WARNING, paint};
 use crate::text;
 
-/// Bundles that were not taken, of each installation.
+/// How many rejected candidates are shown for each installation.
 const SHOWN: usize = 5;
 
-/// The installations, the bundle itself first, and what somebody has to say.
+/// The installations, beginning with the bundle itself, and the parameters and credentials that are
+/// not set yet.
 pub(crate) fn explained(report: &Explained, columns: Option<usize>) -> String {
     let mut out = String::new();
     for one in report.installations.iter().rev() {
@@ -29,7 +30,8 @@ pub(crate) fn explained(report: &Explained, columns: Option<usize>) -> String {
     out
 }
 
-/// An installation: its bundle and why, who shares it, what it requires, and what was not chosen.
+/// An installation: its bundle and why, its sharing, its requirements, and the candidates that were
+/// not chosen.
 pub(super) fn installation(out: &mut String, one: &One, columns: Option<usize>) {
     let _ = writeln!(out, "{}  {}", paint(STRONG, text::line(&one.name)), text::line(&one.bundle));
     let mut line = |words: &str| item(out, "  ", "    ", words, columns);

@@ -1,4 +1,5 @@
-//! An examination of a driver, for people: a line a rule, then what is wrong in detail.
+//! Renders the check of a driver for people: one line per rule, followed by details of the
+//! problems.
 
 use std::fmt::Write as _;
 
@@ -9,12 +10,12 @@ use crate::report::check::{Found, Report, Rule};
 use crate::style::{DELETE, DIM, GOOD, HINT, STRONG, UPDATE, paint};
 use crate::text;
 
-/// Columns of the details, however wide the terminal is.
+/// The maximum width of the details, even if the terminal is wider.
 const WIDEST: usize = 100;
-/// Columns of a word before a detail.
+/// The width of the label before a detail.
 const WORD: usize = 9;
 
-/// The whole of it, within so many columns.
+/// The complete result, at most this wide.
 pub(crate) fn render(report: &Report, columns: Option<usize>) -> String {
     let columns = columns.unwrap_or(80).min(WIDEST);
     let mut out = String::new();
@@ -94,7 +95,7 @@ fn detail(out: &mut String, rule: &Rule, found: &Found, columns: usize) {
     }
 }
 
-/// JSON with blanks where lines may break.
+/// JSON with spaces at which lines may be broken.
 fn compact(value: &Value) -> String {
     match value {
         Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! How two sets of documents differ, as text.
+//! Renders the differences between two sets of documents as text.
 
 use crate::report::diff::{Diff, Differing};
 use crate::report::plan::Change;
@@ -7,11 +7,10 @@ use crate::text;
 
 use super::value;
 
-/// Where changes begin.
+/// The column at which changes begin.
 const INDENT: usize = 6;
 
-/// The differences as lines of text; none of them wider than there are columns, where that can be
-/// helped.
+/// The differences as lines of text, no wider than the terminal if possible.
 pub(crate) fn render(diff: &Diff, columns: Option<usize>) -> String {
     let (before, after) = (diff.before.describe(), diff.after.describe());
     let summary = diff.summary;
@@ -41,7 +40,7 @@ fn differing(out: &mut String, one: &Differing, columns: Option<usize>) {
     out.push_str(&format!("  {sign} {}\n", paint(STRONG, text::line(&one.key))));
     for change in &one.changes {
         let path = value::path(&change.path);
-        // A long path has a line of its own.
+        // A long path gets a line of its own.
         let own = columns.is_some_and(|columns| text::width(&path) > columns / 2);
         let used = if own { INDENT + 4 } else { INDENT + text::width(&path) + 2 };
         let room = columns.map_or(usize::MAX / 2, |columns| columns.saturating_sub(used).max(12));
@@ -62,7 +61,7 @@ fn sides(change: &Change, added: bool, room: usize) -> String {
         (before, after) => {
             let before = before.unwrap_or_else(|| "(none)".into());
             let after = after.unwrap_or_else(|| "(removed)".into());
-            // Two masked values look alike, though they differ.
+            // Two masked values look the same although they differ.
             let remark = if before == after { " (changed)" } else { "" };
             let (before, after) =
                 value::pair(&before, &after, room.saturating_sub(text::width(remark)).max(12));

@@ -1,9 +1,9 @@
-//! A graph in Graphviz' language.
+//! Renders a graph in the language of Graphviz.
 
 use crate::report::graph::Graph;
 use crate::text;
 
-/// The graph as a `digraph`, the same text for the same graph.
+/// The graph as a `digraph`. Equal graphs give equal text.
 pub(crate) fn render(graph: &Graph) -> String {
     let mut out = String::from(
         "digraph purlin {\n  rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"Helvetica\"];\n  edge [fontname=\"Helvetica\", fontsize=10];\n",
@@ -31,7 +31,8 @@ pub(crate) fn render(graph: &Graph) -> String {
     out
 }
 
-/// Text between quotes. A backslash would begin an escape of Graphviz' own, such as `\N`.
+/// Escapes text for a quoted string. A backslash would start one of Graphviz' escapes, such as
+/// `\N`.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (index, line) in text.split('\n').enumerate() {

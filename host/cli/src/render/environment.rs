@@ -1,4 +1,4 @@
-//! Environments, as text.
+//! Renders environments as text.
 
 use crate::report::environment::{Details, Entry, Last, User};
 use crate::style::{DIM, STRONG, UPDATE, WARNING, paint};
@@ -6,7 +6,7 @@ use crate::text;
 
 use super::table::{Cell, Table};
 
-/// Environments, one a line.
+/// A table of environments.
 pub(crate) fn table(entries: &[Entry], columns: Option<usize>) -> String {
     let rows = entries.iter().map(|entry| {
         [

@@ -1,4 +1,4 @@
-//! Why a resource is provisioned as it is, as text.
+//! Renders the explanation of how a resource is provisioned as text.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::report::explain::{Candidate, Explanation, Neighbour};
 use crate::style::{CREATE, DIM, STRONG, WARNING, paint};
 use crate::text;
 
-/// Neighbours shown of each kind.
+/// How many neighbours of each kind are shown.
 const SHOWN: usize = 50;
 
 /// The explanation as lines of text.

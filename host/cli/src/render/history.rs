@@ -1,4 +1,4 @@
-//! What was deployed, as text.
+//! Renders deployments as text.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::text;
 use super::plan::sign;
 use super::table::{Cell, Table};
 
-/// Deployments, one a line.
+/// A table of deployments.
 pub(crate) fn table(entries: &[Entry], columns: Option<usize>) -> String {
     let rows = entries.iter().map(|entry| {
         [
@@ -41,7 +41,7 @@ fn style(outcome: &str) -> anstyle::Style {
     }
 }
 
-/// What was done, in words.
+/// The actions of a deployment in words.
 pub(crate) fn done(entry: &Entry) -> String {
     let done = entry.done;
     let parts: Vec<String> = [
@@ -58,7 +58,7 @@ pub(crate) fn done(entry: &Entry) -> String {
     .map(|(number, what)| format!("{number} {what}"))
     .collect();
     match parts.is_empty() {
-        // Steps are written down at the end.
+        // The steps are recorded at the end of a deployment.
         true if entry.outcome == "unfinished" => "not known".to_owned(),
         true => "nothing".to_owned(),
         false => parts.join(", "),

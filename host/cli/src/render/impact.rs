@@ -1,16 +1,16 @@
-//! What changed documents would do to environments, for people: environments to which the same happens
-//! stand together.
+//! Renders the impact of changed documents on environments for people. Environments with the same
+//! changes form a group.
 
 use crate::report::impact::{Effect, Group, Groups, Resource, Summary};
 use crate::style::{CREATE, DELETE, DIM, STRONG, UPDATE, WARNING, paint};
 use crate::text;
 
-/// Environments that are named of a group.
+/// How many environments of a group are named.
 const SHOWN: usize = 10;
-/// Inputs that are named of a resource.
+/// How many inputs of a resource are named.
 const PATHS: usize = 4;
 
-/// For a terminal.
+/// The impact as text for a terminal.
 pub(crate) fn text(groups: &Groups, summary: &Summary, columns: Option<usize>) -> String {
     let mut out = String::new();
     for group in groups.in_order() {
@@ -51,7 +51,7 @@ pub(crate) fn text(groups: &Groups, summary: &Summary, columns: Option<usize>) -
     out
 }
 
-/// For a comment on a pull request.
+/// The impact as a comment on a pull request.
 pub(crate) fn markdown(groups: &Groups, summary: &Summary) -> String {
     let mut out = format!(
         "### Impact on {}\n\n{}\n",
@@ -104,7 +104,7 @@ fn mark(action: &str) -> &'static str {
     }
 }
 
-/// A resource, what happens to it and why.
+/// A resource with its action and the reasons.
 fn described(resource: &Resource) -> String {
     let mut line = format!("{} {}", text::line(&resource.key), resource.action);
     let reasons: Vec<_> = resource.reasons.iter().map(|reason| text::line(&reason.message)).collect();
@@ -128,7 +128,7 @@ fn place(fault: &crate::report::impact::Fault) -> String {
     }
 }
 
-/// The first of some names, and how many more there are.
+/// The first names, and the number of the others.
 fn names(all: &[String], shown: usize) -> String {
     let first = all.iter().take(shown).map(String::as_str).collect::<Vec<_>>().join(", ");
     match all.len().saturating_sub(shown) {
@@ -137,7 +137,7 @@ fn names(all: &[String], shown: usize) -> String {
     }
 }
 
-/// How many environments there are of each kind.
+/// The number of environments per effect.
 fn counts(summary: &Summary) -> String {
     let word = |effect| match effect {
         Effect::Unchanged => "unchanged",
@@ -161,7 +161,7 @@ fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Text that Markdown shows as it is.
+/// Escapes text so that Markdown shows it unchanged.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -173,7 +173,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Text between back-quotes.
+/// Prepares text for a code span in Markdown.
 fn code(text: &str) -> String {
     text.chars().map(|letter| if letter == '`' || letter.is_control() { ' ' } else { letter }).collect()
 }

@@ -1,5 +1,5 @@
-//! A driver that was looked at, for people. What its bytes say comes first; what it says of itself
-//! stands under a title that says so, and can do nothing to the terminal.
+//! Renders the inspection of a driver for people. Facts from the component's bytes come first. The
+//! driver's own statements follow under a separate heading, and cannot control the terminal.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use crate::report::inspect::{Component, Field, Import, Says, Type};
 use crate::style::{DELETE, DIM, GOOD, STRONG, UPDATE, paint};
 use crate::text;
 
-/// Columns for words beside a name, however narrow the terminal is.
+/// The minimum width for the text next to a name, even on a narrow terminal.
 const NARROWEST: usize = 24;
 
-/// The whole of it, within so many columns where there is a terminal.
+/// The complete result, no wider than the terminal if there is one.
 pub(crate) fn render(component: &Component, columns: Option<usize>) -> String {
     let mut out = String::new();
     let title = component.name.as_deref().or(component.file.as_deref()).unwrap_or("a component");
@@ -45,7 +45,7 @@ fn imports(out: &mut String, imports: &[Import], columns: Option<usize>) {
     }
     let width =
         imports.iter().map(|import| text::width(&text::line(&import.name))).max().unwrap_or(0).min(44);
-    // What is not known first, then what could reach outside.
+    // Unknown imports first, then those that access something outside.
     let mut sorted: Vec<&Import> = imports.iter().collect();
     sorted.sort_by_key(|import| (import.offered, import.capability.is_none()));
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width + 4).max(NARROWEST));

@@ -1,11 +1,11 @@
-//! Installations, as text.
+//! Renders installations as text.
 
 use crate::report::installation::Listed;
 use crate::style::UPDATE;
 
 use super::table::{Cell, Table};
 
-/// Installations, one a line.
+/// A table of installations.
 pub(crate) fn table(all: &[Listed], columns: Option<usize>) -> String {
     let rows = all.iter().map(|one| {
         [

@@ -1,9 +1,9 @@
-//! A graph in Mermaid's language, for pages that draw it.
+//! Renders a graph in the language of Mermaid, for pages that draw it.
 
 use crate::report::graph::Graph;
 use crate::text;
 
-/// The graph as a `flowchart`, the same text for the same graph.
+/// The graph as a `flowchart`. Equal graphs give equal text.
 pub(crate) fn render(graph: &Graph) -> String {
     let mut out = String::from("flowchart LR\n");
     let index = graph.index();
@@ -19,7 +19,7 @@ pub(crate) fn render(graph: &Graph) -> String {
     out
 }
 
-/// Whatever means something to Mermaid or HTML, as Mermaid's numeric entities.
+/// Escapes all special characters of Mermaid and HTML as numeric entities of Mermaid.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text::line(text).chars() {

@@ -1,4 +1,5 @@
-//! A plan as text: what is to happen to each resource, why, and in which inputs.
+//! Renders a plan as text: the action for each resource, its reasons, and the changes of its
+//! inputs.
 
 use purlin_host::model::Reason;
 
@@ -9,23 +10,23 @@ use crate::text;
 
 use super::value;
 
-/// How a plan is shown.
+/// Options for showing a plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
-    /// Columns there are; none where text may be as wide as it likes.
+    /// The width of the terminal; `None` if the width is not limited.
     pub(crate) columns: Option<usize>,
-    /// Every change in full.
+    /// Whether every change is shown in full.
     pub(crate) everything: bool,
 }
 
-/// With more resources than this to change, each takes one line.
+/// With more changed resources than this, each takes one line.
 const MANY: usize = 100;
-/// Changes shown of a resource that is new.
+/// How many changes of a new resource are shown.
 const SHOWN_OF_NEW: usize = 6;
-/// Changes shown of a resource that changes.
+/// How many changes of an existing resource are shown.
 const SHOWN_OF_CHANGED: usize = 20;
 
-/// Actions in the order in which they are shown.
+/// The actions in the order in which they are shown.
 const SECTIONS: [(&str, &str); 6] = [
     ("read", "to read"),
     ("adopt", "to adopt"),
@@ -35,7 +36,7 @@ const SECTIONS: [(&str, &str); 6] = [
     ("delete", "to delete"),
 ];
 
-/// The plan as lines of text, each with an end.
+/// The plan as lines of text, each ending in a newline.
 pub(crate) fn render(plan: &Plan, look: Look) -> String {
     let mut out = String::new();
     let brief = plan.summary.changes() > MANY && !look.everything;
@@ -64,7 +65,7 @@ pub(crate) fn render(plan: &Plan, look: Look) -> String {
         let text =
             format!("`{to}` is just like `{from}`, which would be deleted. If it only got another name:");
         remark(&mut out, HINT, "hint:", &text, look);
-        // A command stays on one line, so that it can be copied.
+        // Keep the command on one line, so that it can be copied.
         out.push_str(&format!("  purlin state rename '{from}' '{to}'\n"));
     }
     if !plan.warnings.is_empty() || !plan.suggestions.is_empty() {
@@ -79,7 +80,7 @@ pub(crate) fn render(plan: &Plan, look: Look) -> String {
     out
 }
 
-/// A word, and what it is about, broken at blanks where the terminal ends.
+/// A label and a text, wrapped at spaces to the width of the terminal.
 fn remark(out: &mut String, style: anstyle::Style, word: &str, text: &str, look: Look) {
     let text = format!("{word} {text}");
     let lines = look.columns.map_or_else(|| vec![text.clone()], |columns| text::wrap(&text, columns));
@@ -87,7 +88,7 @@ fn remark(out: &mut String, style: anstyle::Style, word: &str, text: &str, look:
     out.push_str(&format!("{}{}\n", paint(style, word), text.strip_prefix(word).unwrap_or(&text)));
 }
 
-/// Resources that wait for others that no document declares.
+/// The resources that wait for others that no document declares.
 fn waiting(out: &mut String, plan: &Plan, look: Look) {
     let waiting: Vec<&Step> = plan.steps.iter().filter(|step| step.waits).collect();
     if waiting.is_empty() {
@@ -105,7 +106,7 @@ fn waiting(out: &mut String, plan: &Plan, look: Look) {
     out.push('\n');
 }
 
-/// Resources that get another name and stay otherwise.
+/// The resources that get another name but do not change otherwise.
 fn moved(out: &mut String, plan: &Plan) {
     let moved: Vec<(&Step, &String)> =
         plan.steps.iter().filter_map(|step| Some((step, step.moved_from.as_ref()?))).collect();
@@ -163,7 +164,7 @@ fn summary(plan: &Plan) -> String {
     format!("{} {}{losses}.", paint(STRONG, "Plan:"), parts.join(", "))
 }
 
-/// What is said of data that is lost.
+/// The message about lost data.
 fn loss(loss: &Loss) -> String {
     let said = match (&loss.what, loss.unknown) {
         (_, true) => "may lose data: there is no driver to ask".to_owned(),
@@ -173,12 +174,12 @@ fn loss(loss: &Loss) -> String {
     if loss.allowed { format!("{said} (allowed by `allow_data_loss`)") } else { said }
 }
 
-/// The sign and the word of a step, in its colour.
+/// The coloured sign and word of a step.
 fn sign_of(step: &Step) -> String {
     if step.waits { paint(WARNING, "… wait") } else { sign(step.action) }
 }
 
-/// The sign and the word of an action, in its colour.
+/// The coloured sign and word of an action.
 pub(crate) fn sign(action: &str) -> String {
     match action {
         "create" => paint(CREATE, "+ create"),
@@ -191,10 +192,10 @@ pub(crate) fn sign(action: &str) -> String {
     }
 }
 
-/// Where the text beside the sign begins.
+/// The column of the text next to the sign.
 const INDENT: usize = 11;
 
-/// Why a step is taken. That something new does not exist yet goes without saying.
+/// The reasons for a step. That a new resource does not exist yet need not be said.
 fn why(step: &Step, everything: bool) -> String {
     let told = |reason: &&Worded<Reason>| everything || reason.value != Reason::New;
     let reasons = step.reasons.iter().filter(told).map(|reason| reason.message.as_str());
@@ -210,7 +211,7 @@ fn one_line(out: &mut String, step: &Step, look: Look) {
     }
     let room = look.columns.map(|columns| columns.saturating_sub(INDENT + text::width(&key) + 2));
     if let Some(lost) = &step.loss {
-        // Room for that comes before room for reasons.
+        // The loss takes precedence over the reasons if there is little space.
         let rest = if remark.is_empty() { String::new() } else { format!("; {remark}") };
         remark = format!("{}{rest}", if lost.unknown { "may lose data" } else { "loses data" });
     }
@@ -262,7 +263,7 @@ fn in_full(out: &mut String, step: &Step, look: Look) {
 }
 
 fn changes(out: &mut String, step: &Step, limit: usize, look: Look) {
-    // One line more than the limit is shown rather than counted.
+    // If only one change exceeds the limit, show it instead of counting it.
     let shown = if step.changes.len() <= limit.saturating_add(1) { step.changes.len() } else { limit };
     let paths: Vec<String> =
         step.changes.iter().take(shown).map(|change| value::path(&change.path)).collect();
@@ -272,7 +273,7 @@ fn changes(out: &mut String, step: &Step, limit: usize, look: Look) {
     for (change, path) in step.changes.iter().zip(&paths) {
         let padding = column.saturating_sub(text::width(path));
         let used = INDENT + 2 + text::width(path) + 1 + padding + 1;
-        // A long path has a line of its own.
+        // A long path gets a line of its own.
         let long = text::width(path) > widest;
         let used = if long { INDENT + 4 } else { used };
         let room = look.columns.filter(|_| !look.everything);
@@ -287,7 +288,7 @@ fn changes(out: &mut String, step: &Step, limit: usize, look: Look) {
         if text::width(&sides) + 1 + text::width(remark) <= room {
             out.push_str(if remark.is_empty() { "" } else { " " });
         } else if !remark.is_empty() {
-            // Rather a line more than values cut short.
+            // Use another line rather than truncate the values.
             out.push_str(&format!("\n{:used$}", ""));
         }
         out.push_str(remark);
@@ -299,12 +300,12 @@ fn changes(out: &mut String, step: &Step, limit: usize, look: Look) {
     }
 }
 
-/// What a change forces.
+/// The consequence of a change.
 fn remark_of(change: &Change) -> &'static str {
     match (change.replaces, change.is_unknown()) {
         (false, _) => "",
         (true, false) => "(forces replacement)",
-        // What becomes known may turn out to be what it was; then nothing is replaced.
+        // A value that becomes known may turn out to be unchanged; then nothing is replaced.
         (true, true) => "(replaces if it differs)",
     }
 }
@@ -318,7 +319,7 @@ fn sides(change: &Change, action: &str, room: usize) -> String {
         (before, after) => {
             let before = before.unwrap_or_else(|| "(none)".into());
             let after = after.unwrap_or_else(|| "(removed)".into());
-            // Two masked values look alike, though they differ.
+            // Two masked values look the same although they differ.
             let changed = if before == after { " (changed)" } else { "" };
             let (before, after) = value::pair(&before, &after, room.saturating_sub(changed.len()));
             format!("{before} → {after}{changed}")

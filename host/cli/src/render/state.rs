@@ -1,11 +1,11 @@
-//! What is recorded, as a table.
+//! Renders recorded resources as a table.
 
 use crate::report::state::Resource;
 use crate::style::{DELETE, DIM, UPDATE};
 
 use super::table::{Cell, Table};
 
-/// Resources, one a line. Where there is no room for all, what tells least gives way.
+/// A table of resources. If the terminal is narrow, the least important columns shrink first.
 pub(crate) fn table(resources: &[Resource], columns: Option<usize>) -> String {
     let rows = resources.iter().map(|resource| {
         [

@@ -1,5 +1,5 @@
-//! How the resources of an environment stand, for people: a sentence with the numbers, and a tree in
-//! which the resources that are not as wanted say why.
+//! Renders the status of an environment for people: a line with the counts, and a tree in which the
+//! resources that are not ready show why.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -12,25 +12,25 @@ use crate::report::status::{Report, Resource};
 use crate::style::{DELETE, DIM, GOOD, STRONG, UPDATE, WARNING, paint};
 use crate::text;
 
-/// With no more resources than this, all of them are shown.
+/// With at most this many resources, all of them are shown.
 const FEW: usize = 40;
-/// Columns of a line besides the key of a resource.
+/// The width of a line without the key of the resource.
 const ROOM: usize = 44;
 
-/// How it is shown.
+/// Options for showing the status.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
-    /// Columns, where they are limited.
+    /// The width of the terminal, if it is limited.
     pub(crate) columns: Option<usize>,
-    /// Lines, where they are limited.
+    /// The height of the terminal, if it is limited.
     pub(crate) rows: Option<usize>,
     /// Whether every resource is shown, however many there are.
     pub(crate) everything: bool,
-    /// Milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     pub(crate) now: u64,
 }
 
-/// Lines, each with an end.
+/// The status as lines of text, each ending in a newline.
 pub(crate) fn render(report: &Report, look: Look) -> String {
     let mut out = heading(report, look);
     let wrong = wrong(report);
@@ -40,7 +40,8 @@ pub(crate) fn render(report: &Report, look: Look) -> String {
     let nodes = report.resources.iter().enumerate().map(|(at, resource)| Node {
         name: name(resource, look),
         notes: notes(resource),
-        // What is not as wanted comes first, and then workloads, which are what developers know.
+        // Resources that are not ready come first, followed by workloads, which are what developers
+        // know.
         rank: (
             match (wrong[at], resource.key.starts_with("workload.")) {
                 (true, _) => 0,
@@ -69,7 +70,7 @@ pub(crate) fn render(report: &Report, look: Look) -> String {
     cut(out, look)
 }
 
-/// Leaves out the lines that a screen has no room for.
+/// Removes the lines that do not fit on the screen.
 fn cut(out: String, look: Look) -> String {
     let Some(rows) = look.rows.filter(|rows| out.lines().count() > *rows) else { return out };
     let shown = rows.saturating_sub(1);
@@ -104,7 +105,7 @@ fn heading(report: &Report, look: Look) -> String {
     out
 }
 
-/// Which resources are not ready, or lead down to one that is not.
+/// Which resources are not ready, or depend on one that is not.
 fn wrong(report: &Report) -> Vec<bool> {
     let mut wrong: Vec<bool> = report.resources.iter().map(|one| one.status != Stand::Ready).collect();
     let index: HashMap<&str, usize> =
@@ -127,7 +128,7 @@ fn wrong(report: &Report) -> Vec<bool> {
 
 fn name(resource: &Resource, look: Look) -> String {
     let key = resource.key.replacen(".default#", "#", 1);
-    // On a screen that is drawn over, a line that wraps would stay behind.
+    // A wrapped line would leave remains when the screen is redrawn.
     let room =
         look.columns.filter(|_| look.rows.is_some()).map(|columns| columns.saturating_sub(ROOM).max(20));
     let key = text::line(&key);
@@ -140,7 +141,7 @@ fn name(resource: &Resource, look: Look) -> String {
     name
 }
 
-/// Why it is not as wanted; each message once.
+/// Why the resource is not ready, without repeating a message.
 fn notes(resource: &Resource) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for condition in &resource.conditions {
@@ -174,7 +175,7 @@ fn ago(at: u64, now: u64) -> String {
     format!("{} ago", span(now.saturating_sub(at)))
 }
 
-/// A span of time, as roughly as people say it.
+/// A rough length of time, for people.
 fn span(millis: u64) -> String {
     let seconds = Duration::from_millis(millis).as_secs();
     match seconds {

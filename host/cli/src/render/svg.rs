@@ -1,8 +1,8 @@
-//! A graph as a picture: an SVG that needs no other program and stands on its own.
+//! Renders a graph as a self-contained SVG, which needs no other program.
 //!
-//! Dependents stand left of what they depend on. Widths are measured in columns of a monospaced
-//! font, so that text fits its box wherever it is drawn; colours follow the reader's light or dark
-//! scheme over a ground of their own.
+//! Dependents are to the left of their dependencies. Widths are measured in columns of a monospaced
+//! font, so that text fits its box in every viewer. The colours follow the reader's light or dark
+//! scheme, on a background of their own.
 
 mod layout;
 
@@ -12,14 +12,14 @@ use crate::report::graph::{Graph, Node};
 use crate::text;
 use layout::{Layout, Size};
 
-/// Width of a column of text in pixels, a little more than any common monospaced font needs.
+/// The width of one character in pixels, slightly more than common monospaced fonts need.
 const COLUMN: f64 = 7.7;
-/// Columns after which a line of a box is cut.
+/// The number of characters after which a line of a box is truncated.
 const LONGEST: usize = 44;
 const BOX_HEIGHT: f64 = 60.0;
 const MARGIN: f64 = 24.0;
 
-/// Kinds of edges, each with the class that draws it.
+/// The kinds of edges, each with its CSS class.
 const KINDS: [(&str, &str); 8] = [
     ("dependency", "k0"),
     ("reference", "k1"),
@@ -31,8 +31,8 @@ const KINDS: [(&str, &str); 8] = [
     ("depends-on", "k7"),
 ];
 
-/// Everything is named under a class, so that nothing else on a page that takes the picture in is
-/// styled by it.
+/// All rules are inside one class, so that they do not affect the rest of a page that embeds the
+/// picture.
 const STYLE: &str = "
   .purlin-graph { --ground: #ffffff; --ink: #1f2430; --faint: #5c6675; --box: #f5f7fa; --line: #9aa5b4;
     --root: #e3efff; --root-line: #3b78c4; --k0: #5c6675; --k1: #2468b4; --k2: #2b7a3d; --k3: #9a5b00; --k4: #8a3fa8;
@@ -62,7 +62,7 @@ const STYLE: &str = "
   .purlin-graph .tip { fill: var(--c); stroke-dasharray: none }
 ";
 
-/// The graph as an SVG document, the same text for the same graph.
+/// The graph as an SVG document. Equal graphs give equal text.
 pub(crate) fn render(graph: &Graph) -> String {
     let sizes: Vec<Size> = graph.nodes.iter().map(size).collect();
     let index = graph.index();
@@ -162,7 +162,7 @@ fn draw_edge(out: &mut String, points: &[(f64, f64)], kind: &str, title: &str) {
         escape(&text::line(title))
     );
     let (mut from_x, mut from_y) = (*x, *y);
-    // The curve ends where the tip begins.
+    // The curve ends at the base of the arrow tip.
     let last = (end_x - 7.0, *end_y);
     for (to_x, to_y) in rest.iter().copied().chain([last]) {
         let bend = (to_x - from_x) / 2.0;
@@ -197,7 +197,7 @@ fn draw_legend(out: &mut String, legend: &[(&str, &str)], y: f64) {
     }
 }
 
-/// Text inside XML.
+/// Escapes text for XML.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,15 +1,15 @@
-//! Rows of cells under titles, as wide as there are columns for: some columns give way, the others
-//! never do. What is in the cells is none of its business.
+//! Lays out rows of cells under titles within the width of the terminal. Some columns can shrink.
+//! This module does not know what the cells mean.
 
 use anstyle::Style;
 
 use crate::style::paint;
 use crate::text;
 
-/// Blanks between two columns.
+/// The number of spaces between two columns.
 const GAP: usize = 2;
 
-/// One cell: a harmless line, and how it looks.
+/// A cell: an escaped line and its style.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     text: String,
@@ -17,12 +17,12 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// Text from anywhere.
+    /// A cell with arbitrary text, which is escaped.
     pub(crate) fn new(text: &str) -> Self {
         Self { text: text::line(text).into_owned(), style: None }
     }
 
-    /// The same in a style.
+    /// The same cell with a style.
     pub(crate) fn styled(self, style: Style) -> Self {
         Self { style: Some(style), ..self }
     }
@@ -40,18 +40,18 @@ impl From<String> for Cell {
     }
 }
 
-/// A table with as many columns as it has titles.
+/// A table with one column per title.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<const N: usize> {
     pub(crate) titles: [&'static str; N],
     pub(crate) rows: Vec<[Cell; N]>,
-    /// Columns that give way where there is no room for all, in the order in which they do: by
-    /// number, and how wide they are at least. Where that is not enough they are left out.
+    /// The columns that can shrink, in the order in which they do, each by its number and with its
+    /// minimum width. A column that would become narrower than that is left out.
     pub(crate) yields: &'static [(usize, usize)],
 }
 
 impl<const N: usize> Table<N> {
-    /// Lines, each with an end and no blanks before that.
+    /// The lines of the table, each ending in a newline and without trailing spaces.
     pub(crate) fn render(&self, columns: Option<usize>) -> String {
         let widths = self.widths(columns);
         let mut out = String::new();
@@ -67,7 +67,7 @@ impl<const N: usize> Table<N> {
                 let shown = text::fit(&cell.text, width);
                 missing = (width + GAP).saturating_sub(text::width(&shown));
                 match cell.style {
-                    // Paint on nothing would leave blanks at the end of a line.
+                    // Styling an empty cell would leave spaces at the end of the line.
                     Some(style) if !shown.is_empty() => line.push_str(&paint(style, shown)),
                     _ => line.push_str(&shown),
                 }
@@ -78,7 +78,7 @@ impl<const N: usize> Table<N> {
         out
     }
 
-    /// How wide each column is; 0 for one that is left out.
+    /// The width of each column; 0 if it is left out.
     fn widths(&self, columns: Option<usize>) -> [usize; N] {
         let mut widths = self.titles.map(text::width);
         for row in &self.rows {

@@ -1,5 +1,5 @@
-//! A graph as a tree: from the resources without dependents downwards. A branch that several share is
-//! shown in full once and referred to afterwards.
+//! Renders a graph as a tree that begins with the resources without dependents. A branch that
+//! several resources share is shown in full once, and referred to afterwards.
 
 use std::fmt::Write as _;
 
@@ -7,21 +7,21 @@ use crate::report::graph::Graph;
 use crate::style::{DIM, STRONG, paint};
 use crate::text;
 
-/// Below this depth a branch goes on as a tree of its own, further down.
+/// A branch deeper than this continues as a separate tree further down.
 const DEEP: usize = 24;
 
 /// A node of a tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
-    /// Its line, painted.
+    /// Its line, with colours.
     pub(crate) name: String,
-    /// Harmless lines below it, each broken where the terminal ends.
+    /// Escaped lines below it, which are wrapped to the terminal.
     pub(crate) notes: Vec<String>,
-    /// Where it stands among those without dependents.
+    /// Its position among the nodes without dependents.
     pub(crate) rank: (u8, String),
-    /// What it depends on: by index, and a painted remark.
+    /// Its dependencies: their indexes, each with a coloured remark.
     pub(crate) below: Vec<(usize, String)>,
-    /// Whether it is left out. Whatever depends on a shown one is shown.
+    /// Whether it is left out. Every dependent of a visible node must be visible.
     pub(crate) hidden: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn render(graph: &Graph) -> String {
         let recipe = paint(DIM, format!("  {}", text::line(recipe)));
         Node {
             name: format!("{}{recipe}", paint(STRONG, text::line(&node.key))),
-            // Workloads first: they are what developers know.
+            // Workloads come first, since developers know them.
             rank: (u8::from(node.type_name != "workload"), node.key.clone()),
             below: below.iter().map(edge).collect(),
             ..Node::default()
@@ -45,7 +45,7 @@ pub(crate) fn render(graph: &Graph) -> String {
     lines(&nodes.collect::<Vec<_>>(), None)
 }
 
-/// A tree as lines of text, each with an end.
+/// A tree as lines of text, each ending in a newline.
 pub(crate) fn lines(nodes: &[Node], columns: Option<usize>) -> String {
     let mut has_dependents = vec![false; nodes.len()];
     for (node, _) in nodes.iter().flat_map(|node| &node.below) {
@@ -60,7 +60,7 @@ pub(crate) fn lines(nodes: &[Node], columns: Option<usize>) -> String {
         Tree { nodes, columns, shown: vec![false; nodes.len()], later: vec![], out: String::new() };
     while let Some(root) = roots.pop() {
         tree.root(root);
-        // Branches that were cut off come right after the tree that they belong to.
+        // Branches that were cut off follow the tree that they belong to.
         roots.extend(std::mem::take(&mut tree.later).into_iter().rev());
     }
     tree.out

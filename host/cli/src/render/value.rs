@@ -1,16 +1,16 @@
-//! Values and their changes on one line.
+//! Renders values and their changes on one line.
 
 use purlin_host::model::Value;
 
 use crate::failure::Failure;
 use crate::text;
 
-/// What stands in place of a value that only exists after provisioning.
+/// The text for a value that exists only after provisioning.
 const UNKNOWN: &str = "(known after apply)";
 
-/// A value as JSON, secrets masked unless they are asked for.
+/// A value as JSON, with secrets masked unless the user asked to see them.
 pub(crate) fn json(value: &Value, show_secrets: bool) -> serde_json::Value {
-    // What is recorded holds nothing unknown; were it so, the mask would say so.
+    // Recorded values are never unknown. If one were, masking would show that.
     if show_secrets { value.reveal().unwrap_or_else(|_| value.redact()) } else { value.redact() }
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn yaml(json: &serde_json::Value) -> Result<String, Failure> {
     serde_saphyr::to_string(json).map_err(|error| Failure::caused("cannot write YAML", &error))
 }
 
-/// A value as one line of JSON, in which secrets and unknown values stand for themselves.
+/// A value as one line of JSON, with placeholders for secrets and unknown values.
 pub(crate) fn one_line(value: &Value) -> String {
     let mut out = String::new();
     write(&mut out, value);
@@ -57,15 +57,15 @@ fn write(out: &mut String, value: &Value) {
     }
 }
 
-/// Two sides of a change cut to so many columns together. Where both begin alike and are too
-/// long, the beginning is left out, so that the difference can be seen.
+/// Both sides of a change, truncated to a common width. If long values begin with the same text,
+/// most of that is left out, so that the difference is visible.
 pub(crate) fn pair(before: &str, after: &str, columns: usize) -> (String, String) {
     let arrow = 3;
     if text::width(before) + arrow + text::width(after) <= columns {
         return (before.to_owned(), after.to_owned());
     }
     let room = columns.saturating_sub(arrow).max(8);
-    // The shorter side gives what it does not need to the other.
+    // The longer side gets the space that the shorter one does not need.
     let half = room / 2;
     let (left, right) = match (text::width(before), text::width(after)) {
         (short, _) if short <= half => (short, room - short),
@@ -73,7 +73,7 @@ pub(crate) fn pair(before: &str, after: &str, columns: usize) -> (String, String
         _ => (half, room - half),
     };
     let alike = before.chars().zip(after.chars()).take_while(|(a, b)| a == b).count();
-    // Some of what is alike stays, to recognise the place by.
+    // Keep part of the common text for orientation.
     let skip = if alike > left.min(right).saturating_sub(8) { alike.saturating_sub(6) } else { 0 };
     (text::fit(&from(before, skip), left).into_owned(), text::fit(&from(after, skip), right).into_owned())
 }
@@ -85,7 +85,7 @@ fn from(text: &str, skip: usize) -> String {
     std::iter::once('…').chain(text.chars().skip(skip)).collect()
 }
 
-/// A JSON Pointer as a path for people: `/values/a.b/0` is `values['a.b'].0`.
+/// A JSON Pointer as a path for people: `/values/a.b/0` becomes `values['a.b'].0`.
 pub(crate) fn path(pointer: &str) -> String {
     let mut out = String::new();
     for segment in pointer.split('/').skip(1) {

@@ -1,4 +1,4 @@
-//! What a bundle requires, as plain data.
+//! The requirements of a bundle, as plain data.
 
 use purlin_host::model::{Diagnostic, Key};
 use purlin_host::requirements::{Installation, Resolution, Unmapped};
@@ -7,45 +7,45 @@ use serde::Serialize;
 use super::FORMAT;
 use super::diagnostic::{self, Fault};
 
-/// All that has to be there for a bundle.
+/// Everything that a bundle requires.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Explained {
     pub(crate) format: u8,
-    /// In an order in which they can be made, the bundle itself last.
+    /// In an order in which they can be created; the bundle itself is last.
     pub(crate) installations: Vec<One>,
     pub(crate) unmapped: Vec<Asked>,
     pub(crate) diagnostics: Vec<Fault>,
 }
 
-/// An installation that would be made.
+/// An installation that would be created.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct One {
     pub(crate) name: String,
     pub(crate) bundle: String,
     pub(crate) version: String,
     pub(crate) why: Reason,
-    /// Null where it is shared with nobody.
+    /// Null if it is not shared.
     pub(crate) group: Option<String>,
-    /// Whether it is what was asked for.
+    /// Whether the user requested it.
     #[serde(skip)]
     pub(crate) is_root: bool,
-    /// The installation of another environment that it stands for; null where it is made.
+    /// The installation of another environment that it represents; null if it is created.
     pub(crate) uses: Option<Used>,
     pub(crate) lost: Vec<Loser>,
-    /// Installations that are there and are not used.
+    /// Existing installations that are not used.
     pub(crate) passed_over: Vec<PassedOver>,
     pub(crate) requires: Vec<Required>,
     pub(crate) given: Vec<Given>,
 }
 
-/// A reason for programs and for people.
+/// A reason, as a code for programs and a text for people.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Reason {
     pub(crate) code: &'static str,
     pub(crate) text: String,
 }
 
-/// A bundle that was not taken.
+/// A bundle that was not chosen.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Loser {
     pub(crate) bundle: String,
@@ -53,7 +53,7 @@ pub(crate) struct Loser {
     pub(crate) why: Reason,
 }
 
-/// An installation that is used.
+/// An installation of another environment that is used.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Used {
     /// `NAMESPACE/NAME`.
@@ -71,7 +71,7 @@ pub(crate) struct PassedOver {
     pub(crate) why: Reason,
 }
 
-/// A requirement, and what it ends in.
+/// A requirement, and the installation that satisfies it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Required {
     pub(crate) name: String,
@@ -83,11 +83,11 @@ pub(crate) struct Required {
 pub(crate) struct Given {
     pub(crate) part: String,
     pub(crate) name: String,
-    /// The placeholders that it is made from.
+    /// The placeholders in its value.
     pub(crate) reads: Vec<String>,
 }
 
-/// What somebody has to say.
+/// A parameter or credential that the user must set.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Asked {
     pub(crate) installation: String,
@@ -119,7 +119,7 @@ impl Explained {
     }
 }
 
-/// The installation that a resource is.
+/// The installation that a resource represents.
 pub(crate) fn of_key(key: &Key, resolution: &Resolution) -> Option<One> {
     let all = &resolution.installations;
     let is_it = |one: &&Installation| key.type_name() == "installation" && *key.id() == *one.name;

@@ -1,5 +1,5 @@
-//! Why a resource failed, in words: what was tried, how often and for how long, where it was asked
-//! for, and what to do about it.
+//! Explains in words why a resource failed: the action, the number and duration of attempts, the
+//! place in the documents, and what to do.
 
 use purlin_host::engine::{CallFailed, Cause, Defined, PatchFault, PatchProblem, WorkloadError};
 use purlin_host::model::driver::Failure;
@@ -10,11 +10,12 @@ use purlin_host::sandbox::CallError;
 
 use crate::text;
 
-/// Where inputs are written, by the definition's place and a pointer into `{values, secrets, params, connection}`.
+/// Finds where an input is written, from the definition's place and a pointer into `{values,
+/// secrets, params, connection}`.
 pub(crate) type Locate<'a> = &'a dyn Fn(&Location, &str) -> Option<Spot>;
 
-/// What went wrong underneath, where the host saw it: `connection-refused` where `code` says
-/// `retry-after`. The code itself where it did not.
+/// The underlying problem if the host observed it, such as `connection-refused` where `code` is
+/// `retry-after`. Otherwise the code itself.
 pub(crate) fn kind(cause: &Cause) -> &'static str {
     match cause {
         Cause::Call(failed) => match connection(failed) {
@@ -30,8 +31,8 @@ fn is_denied(error: &CallError) -> bool {
     matches!(error, CallError::Failure(Failure::Denied { .. }))
 }
 
-/// A trouble on the way to a server that explains the failure. Of what a driver says about the
-/// inputs or its grants it is none.
+/// The connection problem that explains the failure. It cannot explain what a driver reports about
+/// its inputs or its grants.
 fn connection(failed: &CallFailed) -> Option<&Trouble> {
     let explains = matches!(
         &failed.error,
@@ -47,7 +48,7 @@ fn connection(failed: &CallFailed) -> Option<&Trouble> {
     failed.trouble.as_ref().filter(|trouble| explains && trouble.problem.is_connection())
 }
 
-/// The definition that a failed resource is provisioned by, where it is known.
+/// The definition that provisions a failed resource, if it is known.
 pub(crate) fn definition(cause: &Cause) -> Option<&Defined> {
     match cause {
         Cause::Call(failed) => failed.definition.as_ref(),
@@ -56,7 +57,7 @@ pub(crate) fn definition(cause: &Cause) -> Option<&Defined> {
     }
 }
 
-/// A cause as faults, each with its place; most causes are one.
+/// A cause as faults, each with its place. Most causes are a single fault.
 pub(crate) fn faults(cause: &Cause, locate: Locate<'_>) -> Vec<Diagnostic> {
     match cause {
         Cause::Inputs(faults) => faults.clone(),
@@ -175,7 +176,7 @@ fn call(failed: &CallFailed, kind: &'static str, locate: Locate<'_>) -> Vec<Diag
     vec![put(fault, at(failed.input.as_deref().unwrap_or_default()))]
 }
 
-/// A server that could not be talked to.
+/// The fault for a server that could not be reached.
 fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diagnostic {
     let server = &trouble.server;
     let message = match &trouble.problem {
@@ -194,7 +195,7 @@ fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diag
     if let Some(request) = &trouble.request {
         fault = fault.fact(format!("{} {}", request.method, request.url));
     }
-    // What the driver says of a server that it waited for is this again, in other words.
+    // While it waits for a server, the driver reports the same problem in other words.
     match &failed.error {
         CallError::Failure(Failure::RetryAfter { .. }) => {}
         CallError::Failure(Failure::Undecided(_)) => fault = fault.fact(UNDECIDED),
@@ -224,10 +225,11 @@ fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diag
     })
 }
 
-/// What it means that the driver does not know whether its request was carried out.
+/// The explanation of a failure for which the driver does not know whether its request was
+/// executed.
 const UNDECIDED: &str = "the request may have been carried out; Purlin finds out in the next run, before it calls the driver again";
 
-/// What the driver reports, or what ended it.
+/// The fault that the driver reports, or that ended the driver.
 fn reported(failed: &CallFailed, kind: &'static str) -> Diagnostic {
     let message = match &failed.error {
         CallError::Failure(

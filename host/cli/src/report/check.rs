@@ -1,9 +1,9 @@
-//! An examination of a driver as JSON.
+//! The check of a driver as JSON.
 
 use purlin_host::conformance::{CasesFrom, Finding, Left, Outcome};
 use serde::Serialize;
 
-/// The whole of it.
+/// The complete result.
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) format: u8,
@@ -11,15 +11,15 @@ pub(crate) struct Report {
     pub(crate) version: String,
     pub(crate) digest: String,
     pub(crate) cases: Cases,
-    /// What it was granted.
+    /// The grants of the driver.
     pub(crate) grants: Vec<String>,
     pub(crate) ok: bool,
-    /// Whether somebody stopped it.
+    /// Whether the user stopped the check.
     pub(crate) stopped: bool,
     pub(crate) rules: Vec<Rule>,
-    /// What was made and could not be deleted.
+    /// Objects that were created and could not be deleted.
     pub(crate) left: Vec<Rest>,
-    /// What an earlier examination had left, and this one deleted.
+    /// Objects of an earlier check that this one deleted.
     pub(crate) cleared: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Rule {
     pub(crate) title: &'static str,
     /// `ok`, `advice`, `failed` or `skipped`.
     pub(crate) status: &'static str,
-    /// How often it was put to the test.
+    /// How many cases exercised the rule.
     tried: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) skipped: Vec<String>,
@@ -84,7 +84,7 @@ impl From<purlin_host::conformance::Report> for Report {
 }
 
 impl Cases {
-    /// In a few words.
+    /// A short description of the cases.
     pub(crate) fn phrase(&self) -> String {
         match self.from {
             "file" => format!("{} of check.yaml", crate::text::count(self.names.len(), "case")),

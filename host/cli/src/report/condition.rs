@@ -1,4 +1,4 @@
-//! Moments and conditions of a resource (SPEC §7), with times as in all JSON of Purlin.
+//! Times and conditions of a resource (SPEC §7), in the time format of all JSON of Purlin.
 
 use purlin_host::model::{Condition, ConditionReason, ConditionStatus, ConditionType};
 use serde::{Serialize, Serializer};
@@ -17,7 +17,7 @@ struct Dated<'a> {
     since: Option<String>,
 }
 
-/// Writes conditions with the moment since which each has its status.
+/// Writes conditions, each with the time since which it has had its status.
 pub(crate) fn serialize<S: Serializer>(conditions: &[Condition; 3], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(conditions.iter().map(|condition| Dated {
         kind: condition.kind,
@@ -28,7 +28,7 @@ pub(crate) fn serialize<S: Serializer>(conditions: &[Condition; 3], to: S) -> Re
     }))
 }
 
-/// Writes milliseconds since 1970 as a moment.
+/// Writes milliseconds since 1970 as a time.
 pub(crate) fn moment<S: Serializer>(millis: &u64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&text::moment(*millis))
 }

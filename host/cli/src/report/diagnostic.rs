@@ -1,9 +1,9 @@
-//! Faults in documents as plain data.
+//! Faults in documents, as plain data.
 
 use purlin_host::model::{Diagnostic, Location, Severity};
 use serde::Serialize;
 
-/// A fault or remark about a document.
+/// A fault, warning or note about a document.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Fault {
     pub(crate) severity: &'static str,
@@ -20,7 +20,7 @@ pub(crate) struct Fault {
     pub(crate) help: Option<String>,
 }
 
-/// A place in a document; line and column count from 1, and are left out where they are not known.
+/// A place in a document. Line and column count from 1, and are left out if unknown.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Place {
     pub(crate) file: String,
@@ -30,7 +30,7 @@ pub(crate) struct Place {
     pub(crate) column: Option<u32>,
 }
 
-/// Another place that matters.
+/// Another place that is relevant.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Related {
     #[serde(flatten)]
@@ -38,7 +38,7 @@ pub(crate) struct Related {
     pub(crate) message: String,
 }
 
-/// A place as plain data.
+/// Converts a place.
 pub(crate) fn place(location: &Location) -> Place {
     let known = location.line > 0;
     Place {
@@ -48,7 +48,7 @@ pub(crate) fn place(location: &Location) -> Place {
     }
 }
 
-/// Faults as plain data, in the order given.
+/// Converts faults, in the given order.
 pub(crate) fn faults(diagnostics: &[Diagnostic]) -> Vec<Fault> {
     let fault = |diagnostic: &Diagnostic| Fault {
         severity: match diagnostic.severity {

@@ -1,4 +1,4 @@
-//! How two sets of documents differ, as plain data.
+//! The differences between two sets of documents, as plain data.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::FORMAT;
 use super::plan::Change;
 
-/// How two sets of documents differ in what they ask for.
+/// The differences between the resources that two sets of documents request.
 #[derive(Debug, Serialize)]
 pub(crate) struct Diff {
     pub(crate) format: u8,
@@ -22,7 +22,7 @@ pub(crate) struct Diff {
 /// One of the two sets of documents.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Side {
-    /// The deployment that they are of; null for the documents of now.
+    /// The deployment of the documents; null for the current documents.
     pub(crate) deployment: Option<u64>,
     pub(crate) id: Option<String>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Differing {
     pub(crate) changes: Vec<Change>,
 }
 
-/// How many differ how.
+/// The number of resources per kind of difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Tally {
     pub(crate) added: usize,
@@ -66,7 +66,7 @@ impl Diff {
 }
 
 impl Side {
-    /// In words.
+    /// The counts in words.
     pub(crate) fn describe(&self) -> String {
         match self.deployment {
             Some(number) => format!("deployment {number}"),

@@ -1,4 +1,4 @@
-//! Environments, declared and recorded, as plain data.
+//! Declared and recorded environments, as plain data.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,14 +14,14 @@ use super::state::{Holder, Resource};
 use crate::input::Place;
 use crate::text;
 
-/// Environments.
+/// A list of environments.
 #[derive(Debug, Serialize)]
 pub(crate) struct List {
     pub(crate) format: u8,
     pub(crate) environments: Vec<Entry>,
 }
 
-/// One environment, as a document of its own.
+/// One environment as a separate document.
 #[derive(Debug, Serialize)]
 pub(crate) struct Line {
     pub(crate) format: u8,
@@ -35,26 +35,26 @@ pub(crate) struct Entry {
     pub(crate) org: String,
     pub(crate) app: String,
     pub(crate) env: String,
-    /// As recorded, else as declared; none where neither says.
+    /// The recorded type, otherwise the declared one; null if there is neither.
     #[serde(rename = "type")]
     pub(crate) kind: Option<String>,
     pub(crate) namespace: Option<String>,
-    /// Whether the workspace declares it.
+    /// Whether the workspace declares the environment.
     pub(crate) declared: bool,
     pub(crate) protected: bool,
     pub(crate) resources: usize,
-    /// How many resources are not as the documents want them, by status.
+    /// The number of resources that do not match the documents, by status.
     pub(crate) unready: BTreeMap<Stand, usize>,
     pub(crate) closed: Option<Holder>,
-    /// Whose deployment is running in it.
+    /// The process that is deploying it.
     pub(crate) in_use: Option<User>,
     pub(crate) last: Option<Last>,
-    /// Whether the workspace declares others; for people.
+    /// Whether the workspace declares any environment; for people.
     #[serde(skip)]
     pub(crate) others_declared: bool,
 }
 
-/// Whose deployment is running.
+/// The process that is deploying an environment.
 #[derive(Debug, Serialize)]
 pub(crate) struct User {
     pub(crate) user: String,
@@ -77,7 +77,7 @@ pub(crate) struct Last {
     pub(crate) outcome: &'static str,
 }
 
-/// One environment.
+/// One environment, with the version of the format.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown {
     pub(crate) format: u8,
@@ -93,11 +93,11 @@ pub(crate) struct Details {
     pub(crate) types: Vec<Type>,
 }
 
-/// What `${values.NAME}` reads.
+/// A value of `${values.NAME}`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Value {
     pub(crate) name: String,
-    /// With its placeholders as they are written; null where it is hidden.
+    /// The value with its placeholders as written; null if it is hidden.
     pub(crate) value: Json,
     /// `deployment`, `environment`, `file` or `option`.
     pub(crate) origin: &'static str,
@@ -115,7 +115,7 @@ pub(crate) struct Type {
 }
 
 impl Entry {
-    /// What is declared and recorded about an environment.
+    /// The declared and recorded data of an environment.
     pub(crate) async fn of(
         environment: &Environment,
         known: Option<&Known>,
@@ -124,7 +124,7 @@ impl Entry {
         let declared = place.workspace.environments.get(&environment.env);
         let (last, held) = match known {
             Some(known) => (place.purlin.last_deployed_of(known).await?, known.held.clone()),
-            // Somebody may have closed it before the first deployment.
+            // The environment may have been closed before its first deployment.
             None => (None, place.purlin.snapshot(environment).await?.held),
         };
         let recorded = last.map(|last| last.context()).transpose()?;
@@ -154,7 +154,7 @@ impl Entry {
 }
 
 impl Entry {
-    /// What is not as the documents want it, in words; none where everything is.
+    /// In words, what does not match the documents; `None` if everything matches.
     pub(crate) fn status(&self) -> Option<String> {
         let unready: Vec<String> = self
             .unready
@@ -196,7 +196,8 @@ impl Last {
     }
 }
 
-/// The values of documents, by name. Those of the command line are hidden unless they are asked for.
+/// The values of the documents, by name. Values from the command line are hidden unless the user
+/// asked to see them.
 pub(crate) fn values(documents: &Documents, show_secrets: bool) -> Vec<Value> {
     let mut values: Vec<Value> = documents
         .deployment()
@@ -219,7 +220,7 @@ pub(crate) fn values(documents: &Documents, show_secrets: bool) -> Vec<Value> {
     values
 }
 
-/// A template with its placeholders as they are written.
+/// A template with its placeholders as written.
 fn as_written(template: &Template) -> Json {
     match template {
         Template::Constant(value) => value.redact(),
@@ -238,7 +239,7 @@ fn as_written(template: &Template) -> Json {
     }
 }
 
-/// How many resources of each type there are, in which status.
+/// The number of resources per type and status.
 pub(crate) fn types(snapshot: &Snapshot) -> Vec<Type> {
     let mut types: BTreeMap<String, BTreeMap<&'static str, usize>> = BTreeMap::new();
     for resource in Resource::all(snapshot) {

@@ -1,4 +1,4 @@
-//! Why a resource is provisioned as it is, as plain data.
+//! The explanation of how a resource is provisioned, as plain data.
 
 use purlin_host::graph::{self, Graph, NodeId};
 use purlin_host::model::Criterion;
@@ -8,14 +8,14 @@ use serde::Serialize;
 use super::graph::Origin;
 use super::{FORMAT, bundle};
 
-/// The answer to "why?".
+/// The explanation.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Explanation {
     pub(crate) format: u8,
     pub(crate) key: String,
-    /// Null where the graph could not be built.
+    /// Null if the graph could not be built.
     pub(crate) in_graph: Option<bool>,
-    /// Of an installation: its bundle, and why that one.
+    /// For an installation: its bundle, and why it was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) installation: Option<bundle::One>,
     pub(crate) winner: Option<Candidate>,
@@ -57,7 +57,7 @@ pub(crate) struct Neighbour {
     pub(crate) reasons: Vec<Reason>,
 }
 
-/// Why there is an edge.
+/// A reason for an edge.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Reason {
     pub(crate) kind: &'static str,
@@ -67,7 +67,7 @@ pub(crate) struct Reason {
     pub(crate) at: Option<String>,
 }
 
-/// A criterion as documents write it.
+/// A criterion in the notation of documents.
 fn criterion(criterion: &Criterion) -> String {
     let fields = [
         ("env_type", &criterion.env_type),
@@ -96,7 +96,7 @@ fn candidate(candidate: &graph::Candidate) -> Candidate {
 }
 
 impl Explanation {
-    /// From what the host says; without a graph only about definitions.
+    /// Converts an explanation of the host. Without a graph, it covers only definitions.
     pub(crate) fn new(
         explanation: &graph::Explanation,
         graph: Option<&Graph>,

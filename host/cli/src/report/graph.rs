@@ -7,16 +7,16 @@ use serde::Serialize;
 
 use super::FORMAT;
 
-/// A graph: nodes by key, edges by their ends, and the order by levels.
+/// A graph: nodes by key, edges by the keys of their ends, and the order in levels.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Graph {
     pub(crate) format: u8,
     pub(crate) nodes: Vec<Node>,
     pub(crate) edges: Vec<Edge>,
-    /// Dependencies that do not order (`blocking: false`).
+    /// Dependencies without an order (`blocking: false`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) beside: Vec<Beside>,
-    /// Levels: every resource stands after all it depends on.
+    /// The levels: each resource comes after all its dependencies.
     pub(crate) order: Vec<Vec<String>>,
 }
 
@@ -29,39 +29,39 @@ pub(crate) struct Node {
     pub(crate) class: String,
     pub(crate) id: String,
     pub(crate) urn: String,
-    /// None for the built-in echo.
+    /// Null for the built-in echo.
     pub(crate) definition: Option<String>,
     /// The bundle of an installation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bundle: Option<String>,
     pub(crate) driver: String,
     pub(crate) implicit: bool,
-    /// What brought it into the graph.
+    /// Why it is in the graph.
     pub(crate) origin: Vec<Origin>,
 }
 
 impl Node {
-    /// What it is made from, in a word: its definition, its bundle, else its driver.
+    /// The name of its recipe: its definition, its bundle, or otherwise its driver.
     pub(crate) fn recipe(&self) -> &str {
         self.definition.as_deref().or(self.bundle.as_deref()).unwrap_or(&self.driver)
     }
 }
 
-/// What brought a resource into the graph.
+/// A reason why a resource is in the graph.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(crate) enum Origin {
-    /// It is always there.
+    /// Purlin adds it to every graph.
     Implicit,
-    /// A developer asks for it; `workload` is null for shared resources.
+    /// A developer declares it; `workload` is null for shared resources.
     Declared { workload: Option<String>, at: String },
-    /// A manifest is it.
+    /// A manifest declares it.
     Manifest { at: String },
-    /// Somebody asks for the installation.
+    /// The installation was requested.
     Installed { at: String },
     /// The bundle of an installation requires it.
     Required { by: String, at: String },
-    /// It comes along with another.
+    /// A recipe co-provisions it.
     CoProvision { by: String, at: String },
     /// A placeholder reads it.
     Reference { from: String, placeholder: String, at: String },
@@ -92,7 +92,7 @@ impl Origin {
         }
     }
 
-    /// In words.
+    /// The reason in words.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Implicit => "always there (implicit)".to_owned(),
@@ -117,7 +117,7 @@ pub(crate) struct Edge {
     pub(crate) kinds: Vec<String>,
 }
 
-/// `from` is ready only when `to` is, too.
+/// `from` is ready only when `to` is ready, too.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Beside {
     pub(crate) from: String,
@@ -125,8 +125,8 @@ pub(crate) struct Beside {
 }
 
 impl Graph {
-    /// A graph of the host. Implicit resources that nothing refers to are left out unless `all`, and so
-    /// are the edges in `implied`.
+    /// Converts a graph of the host. Unless `all` is set, it leaves out implicit resources that
+    /// nothing refers to, and the edges in `implied`.
     pub(crate) fn new(
         graph: &purlin_host::graph::Graph,
         all: bool,
@@ -167,12 +167,12 @@ impl Graph {
         Self { format: FORMAT, nodes, edges, beside, order }
     }
 
-    /// Index of each node by key.
+    /// The index of each node, by key.
     pub(crate) fn index(&self) -> HashMap<&str, usize> {
         self.nodes.iter().enumerate().map(|(index, node)| (node.key.as_str(), index)).collect()
     }
 
-    /// For each node its dependencies, as (node, edge), in the order of the edges.
+    /// The dependencies of each node as (node, edge), in the order of the edges.
     pub(crate) fn dependencies(&self) -> Vec<Vec<(usize, usize)>> {
         let index = self.index();
         let mut below = vec![Vec::new(); self.nodes.len()];
@@ -189,7 +189,7 @@ impl Graph {
 pub(crate) mod fixture {
     use super::*;
 
-    /// A graph from edges `(from, to, kinds)`, with levels.
+    /// A graph with levels, from edges `(from, to, kinds)`.
     pub(crate) fn graph(keys: &[&str], edges: &[(&str, &str, &[&str])]) -> Graph {
         let nodes: Vec<Node> = keys
             .iter()
@@ -240,7 +240,7 @@ pub(crate) mod fixture {
         Graph { format: FORMAT, nodes, edges, beside: Vec::new(), order }
     }
 
-    /// The graph of two workloads that share things.
+    /// The graph of two workloads that share resources.
     pub(crate) fn shop() -> Graph {
         graph(
             &[

@@ -1,5 +1,5 @@
-//! What was deployed, as plain data. The documents of then are never shown, nor their digest: they
-//! may hold secrets, and a weak one could be guessed from it.
+//! Deployments as plain data. The documents of a deployment are never shown, since they may contain
+//! secrets. Their digest is not shown either, since a weak secret could be guessed from it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use crate::text;
 
-/// The history of an environment, the newest first.
+/// The history of an environment, with the newest deployment first.
 #[derive(Debug, Serialize)]
 pub(crate) struct History {
     pub(crate) format: u8,
     pub(crate) deployments: Vec<Entry>,
 }
 
-/// One deployment with its steps.
+/// One deployment, with the version of the format.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown {
     pub(crate) format: u8,
@@ -33,18 +33,18 @@ pub(crate) struct Entry {
     pub(crate) pid: u32,
     pub(crate) started: String,
     pub(crate) ended: Option<String>,
-    /// `succeeded`, `failed`, `cancelled`, or `unfinished` where it was ended by force.
+    /// `succeeded`, `failed`, `cancelled`, or `unfinished` if its process was killed.
     pub(crate) outcome: &'static str,
-    /// The first deployment that was made from the same documents, this one perhaps; none where
-    /// there were no documents.
+    /// The first deployment with the same documents, possibly this one; null if it had no
+    /// documents.
     pub(crate) documents: Option<u64>,
-    /// For a rollback: the deployment whose documents it took.
+    /// For a rollback: the deployment whose documents it used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rollback_of: Option<u64>,
     pub(crate) done: Done,
-    /// Steps that failed.
+    /// The number of failed steps.
     pub(crate) failed: usize,
-    /// How long it took, in milliseconds; for people.
+    /// Its duration in milliseconds; for people.
     #[serde(skip)]
     pub(crate) took: Option<u64>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Details {
     pub(crate) steps: Vec<Step>,
 }
 
-/// What was done to a resource. A replacement has two: the new one, and the end of the old one.
+/// A step. A replacement consists of two: creating the new resource, and deleting the old one.
 #[derive(Debug, Serialize)]
 pub(crate) struct Step {
     pub(crate) urn: String,
@@ -66,7 +66,7 @@ pub(crate) struct Step {
     pub(crate) succeeded: bool,
 }
 
-/// How many resources met which fate.
+/// The number of resources per action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Done {
     pub(crate) create: usize,
@@ -77,7 +77,7 @@ pub(crate) struct Done {
     pub(crate) adopt: usize,
 }
 
-/// The word for how a deployment ended.
+/// The word for the outcome of a deployment.
 pub(crate) fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Unfinished => "unfinished",
@@ -97,7 +97,7 @@ impl Done {
         let replaced = of("replace");
         done.create = of("create").len();
         done.update = of("update").len();
-        // The end of the old one is part of its replacement.
+        // The deletion of the old resource is part of its replacement.
         done.delete = of("delete").difference(&replaced).count();
         done.read = of("read").len();
         done.adopt = of("adopt").len();
@@ -106,7 +106,7 @@ impl Done {
     }
 }
 
-/// Which deployment was the first to be made from which documents.
+/// The first deployment of each set of documents.
 pub(crate) struct Firsts<'a>(HashMap<&'a [u8; 32], u64>);
 
 impl<'a> Firsts<'a> {

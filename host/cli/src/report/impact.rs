@@ -1,4 +1,4 @@
-//! What changed documents would do to environments, as plain data.
+//! The impact of changed documents on environments, as plain data.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::FORMAT;
 use super::worded::Worded;
 
-/// What happens to an environment: the most severe of what happens to its resources.
+/// The effect on an environment: the most severe one on any of its resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Effect {
@@ -31,27 +31,28 @@ pub(crate) struct Environment {
     app: String,
     env: String,
     pub(crate) effect: Effect,
-    /// Whether the data of a resource goes with it.
+    /// Whether a resource loses its data.
     pub(crate) loses_data: bool,
     pub(crate) resources: Vec<Resource>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) faults: Vec<Fault>,
 }
 
-/// A resource that is affected.
+/// An affected resource.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Resource {
     pub(crate) key: String,
     pub(crate) action: &'static str,
     pub(crate) reasons: Vec<Worded<Reason>>,
-    /// The inputs that change, as JSON Pointers. Values are left out: they may differ between environments.
+    /// The changed inputs, as JSON Pointers. Values are left out, since they may differ between
+    /// environments.
     pub(crate) paths: Vec<String>,
-    /// What goes with it, if any data does.
+    /// The data that the resource loses, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loses: Option<String>,
 }
 
-/// Why a deployment would be rejected.
+/// A fault for which a deployment would be rejected.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Fault {
     pub(crate) code: &'static str,
@@ -61,7 +62,7 @@ pub(crate) struct Fault {
 }
 
 impl Environment {
-    /// From what the host reports.
+    /// Converts the impact that the host reports.
     pub(crate) fn new(environment: &state::Environment, impact: Impact) -> Self {
         let (mut resources, mut faults) = (Vec::new(), Vec::new());
         let effect = match impact {
@@ -121,7 +122,7 @@ impl Resource {
         }
     }
 
-    /// What happens to it, but for which one it is.
+    /// Everything that happens to the resource, without its key. Environments are grouped by this.
     fn sort(&self) -> String {
         let reasons: Vec<&str> = self.reasons.iter().map(|reason| &*reason.message).collect();
         format!("{}\n{}\n{}\n{:?}", self.action, reasons.join("\n"), self.paths.join("\n"), self.loses)
@@ -135,7 +136,7 @@ impl Fault {
     }
 }
 
-/// How many environments are affected, and how.
+/// The number of environments per effect.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
     format: u8,
@@ -148,7 +149,7 @@ pub(crate) struct Summary {
     pub(crate) delete: usize,
     pub(crate) rejected: usize,
     pub(crate) unknown: usize,
-    /// Of those, how many lose data.
+    /// The number of these that lose data.
     pub(crate) loses_data: usize,
 }
 
@@ -185,7 +186,7 @@ impl Summary {
         } += 1;
     }
 
-    /// The counts that are not zero, in words.
+    /// The effects that occur, with their counts.
     pub(crate) fn parts(&self) -> Vec<(Effect, usize)> {
         let all = [
             (Effect::Unchanged, self.unchanged),
@@ -200,18 +201,18 @@ impl Summary {
     }
 }
 
-/// Environments to which the same happens.
+/// Environments with the same changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) effect: Effect,
     pub(crate) loses_data: bool,
     pub(crate) resources: Vec<Resource>,
     pub(crate) faults: Vec<Fault>,
-    /// Their names, sorted.
+    /// The names of the environments, sorted.
     pub(crate) environments: Vec<String>,
 }
 
-/// Environments by what happens to them.
+/// Environments grouped by their changes.
 #[derive(Debug, Default)]
 pub(crate) struct Groups(BTreeMap<(Effect, bool, String), Group>);
 
@@ -232,7 +233,7 @@ impl Groups {
         group.environments.push(name);
     }
 
-    /// The most severe first; of those that lose data or not, those that do; then the larger.
+    /// The groups: the most severe effect first, then those that lose data, then the largest.
     pub(crate) fn in_order(&self) -> Vec<Group> {
         let mut groups: Vec<Group> = self.0.values().cloned().collect();
         groups.iter_mut().for_each(|group| group.environments.sort_unstable());

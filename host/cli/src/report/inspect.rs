@@ -1,11 +1,11 @@
-//! A driver that was looked at, as plain data. What it says of itself stands under `says`.
+//! The inspection of a driver, as plain data. The driver's own statements are in `says`.
 
 use purlin_host::model::driver::{Implements, Manifest};
 use purlin_host::{Granted, Inspection};
 use serde::Serialize;
 use serde_json::Value;
 
-/// References in a schema are followed so far.
+/// The maximum number of references in a schema that are followed.
 const DEEPEST: usize = 8;
 
 #[derive(Debug, Serialize)]
@@ -17,30 +17,30 @@ pub(crate) struct Report {
 /// One component.
 #[derive(Debug, Serialize)]
 pub(crate) struct Component {
-    /// The name that it has in the workspace.
+    /// The name of the driver in the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    /// Its file; not there for one that came with purlin.
+    /// The component's file; absent for a built-in driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) file: Option<String>,
-    /// Bytes.
+    /// The size in bytes.
     pub(crate) size: u64,
-    /// `sha256:` and 64 hex digits.
+    /// `sha256:` and 64 hexadecimal digits.
     pub(crate) digest: String,
-    /// The version of the contract that it was made for; none where it is no driver.
+    /// The version of the contract that the component implements; null if it is not a driver.
     pub(crate) contract: Option<String>,
     pub(crate) imports: Vec<Import>,
     pub(crate) exports: Vec<String>,
     /// Why it cannot be a driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unfit: Option<String>,
-    /// What it says of itself.
+    /// The manifest of the driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) says: Option<Says>,
-    /// Why it did not say what it is.
+    /// Why the driver did not return a manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) silent: Option<String>,
-    /// Lines of `purlin.yaml` that would grant what it asks for.
+    /// The lines of `purlin.yaml` that would grant the capabilities that the driver requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) grants: Option<String>,
 }
@@ -48,11 +48,11 @@ pub(crate) struct Component {
 #[derive(Debug, Serialize)]
 pub(crate) struct Import {
     pub(crate) name: String,
-    /// What it is; none for what is not known.
+    /// The purpose of the import; null if the import is unknown.
     pub(crate) purpose: Option<&'static str>,
-    /// The capability without which it reaches nothing outside.
+    /// The capability that the import needs to access anything outside of the sandbox.
     pub(crate) capability: Option<&'static str>,
-    /// Whether drivers get it.
+    /// Whether the sandbox provides the import.
     pub(crate) offered: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Type {
 /// An input or an output.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Field {
-    /// Such as `values.size` of an input, or `host` of an output.
+    /// For example `values.size` of an input, or `host` of an output.
     pub(crate) path: String,
     pub(crate) required: bool,
     pub(crate) secret: bool,
@@ -92,7 +92,7 @@ pub(crate) struct Wish {
     pub(crate) granted: &'static str,
 }
 
-/// A component as plain data.
+/// Converts an inspection.
 pub(crate) fn component(inspection: &Inspection) -> Component {
     let interfaces = &inspection.interfaces;
     let import = |import: &purlin_host::sandbox::Import| Import {
@@ -166,7 +166,7 @@ fn implements(implements: Implements) -> Vec<&'static str> {
     all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
 }
 
-/// Inputs of a schema of `{values, secrets, params, connection}`.
+/// The inputs in a schema of `{values, secrets, params, connection}`.
 fn inputs(schema: &Value) -> Vec<Field> {
     let parts = ["values", "secrets", "params", "connection"];
     let part = |part: &&str| {
@@ -176,7 +176,7 @@ fn inputs(schema: &Value) -> Vec<Field> {
     parts.iter().filter_map(part).flatten().collect()
 }
 
-/// Fields of an object's schema; references lead within `root`.
+/// The fields in the schema of an object; references are resolved within `root`.
 fn fields(root: &Value, schema: &Value, prefix: &str, secret: bool) -> Vec<Field> {
     let Some(schema) = resolve(root, schema) else { return Vec::new() };
     let required: Vec<&str> = schema
@@ -198,7 +198,7 @@ fn fields(root: &Value, schema: &Value, prefix: &str, secret: bool) -> Vec<Field
         .collect()
 }
 
-/// A schema behind its references within the document; none where they lead nowhere.
+/// Follows a schema's references within the document; `None` if one leads nowhere.
 fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
     for _ in 0..DEEPEST {
         match schema.get("$ref").and_then(Value::as_str) {

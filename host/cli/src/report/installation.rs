@@ -4,14 +4,14 @@ use purlin_host::InstallationState;
 use purlin_host::model::User;
 use serde::Serialize;
 
-/// All of them.
+/// A list of installations.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct List {
     pub(crate) format: u8,
     pub(crate) installations: Vec<Listed>,
 }
 
-/// One of them.
+/// An installation.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Listed {
     /// `NAMESPACE/NAME`.
@@ -21,11 +21,11 @@ pub(crate) struct Listed {
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) bundle: Option<String>,
-    /// Null where it is shared with nobody.
+    /// Null if it is not shared.
     pub(crate) group: Option<String>,
-    /// Whether a person set the group.
+    /// Whether a user set the group with a command.
     pub(crate) set_by_hand: bool,
-    /// The interface that its bundle says to implement.
+    /// The interface that its bundle declares.
     pub(crate) interface: Option<String>,
     pub(crate) outputs: Vec<String>,
     pub(crate) ready: bool,
@@ -36,11 +36,11 @@ pub(crate) struct Listed {
     pub(crate) users: Vec<Using>,
 }
 
-/// Who uses it.
+/// A user of an installation.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Using {
     pub(crate) urn: String,
-    /// The versions that will do; null where any will.
+    /// The accepted versions; null if any version is accepted.
     pub(crate) version: Option<String>,
     pub(crate) outputs: Vec<String>,
 }

@@ -1,4 +1,5 @@
-//! All grants that a run lacked, once, as the lines of `purlin.yaml` that grant them.
+//! Collects all grants that a run lacked, without repetition, as the lines of `purlin.yaml` that
+//! grant them.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +10,12 @@ use purlin_host::model::grants::Need;
 use crate::text;
 use crate::ui::Ui;
 
-/// Grants that drivers lack, by driver.
+/// The grants that drivers lack, by driver.
 #[derive(Default)]
 pub(crate) struct All<'a>(BTreeMap<&'a str, (&'a Lacking, Vec<Need>)>);
 
 impl<'a> All<'a> {
-    /// What the causes of a run lacked.
+    /// The grants missing according to the causes of failures.
     pub(crate) fn of(causes: impl Iterator<Item = &'a Cause>) -> Self {
         let mut all = Self::default();
         for cause in causes {
@@ -27,7 +28,7 @@ impl<'a> All<'a> {
         all
     }
 
-    /// More of them.
+    /// Adds missing grants of a driver.
     pub(crate) fn add(&mut self, driver: &'a str, lacking: &'a Lacking) {
         let (_, needs) = self.0.entry(driver).or_insert_with(|| (lacking, Vec::new()));
         for need in &lacking.needs {
@@ -37,7 +38,7 @@ impl<'a> All<'a> {
         }
     }
 
-    /// Tells how to grant them; nothing where none is lacking.
+    /// Shows how to grant them; shows nothing if no grant is missing.
     pub(crate) fn hint(&self, ui: &Ui) {
         let lines = self.lines();
         if lines.is_empty() {
@@ -54,7 +55,7 @@ impl<'a> All<'a> {
         ui.raw(&text::block(&lines));
     }
 
-    /// Not indented, so that they can be pasted.
+    /// The lines, not indented, so that they can be pasted.
     fn lines(&self) -> String {
         let mut out = String::new();
         for (index, (driver, (lacking, needs))) in self.0.iter().enumerate() {
@@ -64,7 +65,7 @@ impl<'a> All<'a> {
                     out.push_str("spec:\n");
                     lines.as_str()
                 }
-                // One `drivers:` for all of them.
+                // All drivers share one `drivers:` key.
                 _ => lines.split_once('\n').map_or("", |(_, rest)| rest),
             };
             for line in lines.lines() {

@@ -7,27 +7,27 @@ use serde::{Serialize, Serializer};
 use super::FORMAT;
 use super::worded::Worded;
 
-/// What is to happen, in order.
+/// A plan, in order.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Plan {
     pub(crate) format: u8,
     pub(crate) steps: Vec<Step>,
     pub(crate) summary: Tally,
-    /// Advice of drivers, and what is left undecided.
+    /// Advice of drivers, and undecided calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<Warning>,
     /// Resources that seem to have been renamed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) suggestions: Vec<Suggestion>,
-    /// What was found before the plan was made, where it is not as recorded.
+    /// Differences from the record that were found before the plan was made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) observed: Vec<Observed>,
-    /// Newer versions of what is installed.
+    /// Newer versions of installed bundles.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) offers: Vec<Offer>,
 }
 
-/// A newer version of what an installation is made from.
+/// A newer version of an installation's bundle.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Offer {
     installation: String,
@@ -36,7 +36,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// From what the host reports.
+    /// Converts an offer of the host.
     pub(crate) fn new(offer: &requirements::Offer) -> Self {
         let requirements::Offer { installation, installed, newer } = offer;
         Self {
@@ -47,7 +47,7 @@ impl Offer {
     }
 }
 
-/// What was found about a resource when it was looked at.
+/// The result of reading a resource.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Observed {
     key: String,
@@ -57,30 +57,30 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    /// From what the host reports.
+    /// Converts a result of the host.
     pub(crate) fn new(key: &Key, finding: Finding, changes: &[engine::Change]) -> Self {
         let changes = changes.iter().map(Change::new).collect();
         Self { key: key.to_string(), finding: finding.into(), changes }
     }
 }
 
-/// What is to be deleted and is just like what is to be made.
+/// A resource to be deleted that equals one to be created.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Suggestion {
     pub(crate) from: String,
     pub(crate) to: String,
 }
 
-/// What happens to one resource.
+/// The planned action for one resource.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Step {
     pub(crate) key: String,
     pub(crate) urn: String,
     pub(crate) action: &'static str,
-    /// The name that it was recorded under before.
+    /// Its previous name in the record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) moved_from: Option<String>,
-    /// Whether the old one goes before the new one is made.
+    /// Whether the old resource is deleted before the new one is created.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) delete_before_replace: bool,
     /// Whether it waits for a resource that no document declares.
@@ -89,23 +89,23 @@ pub(crate) struct Step {
     /// Whether its data is lost, or may be.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) loses_data: bool,
-    /// What is lost; the fields above say it for programs.
+    /// The data that is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loss: Option<Loss>,
     pub(crate) reasons: Vec<Worded<Reason>>,
     pub(crate) changes: Vec<Change>,
 }
 
-/// Data that goes with a resource.
+/// Data that is lost with a resource.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Loss {
-    /// In the words of the driver, where it has any.
+    /// The driver's description of the data, if it gives one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) what: Option<String>,
-    /// Whether there is a driver to say.
+    /// Whether this is unknown, since there is no driver to ask.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) unknown: bool,
-    /// Whether documents allow it.
+    /// Whether the documents allow the loss.
     pub(crate) allowed: bool,
 }
 
@@ -120,10 +120,10 @@ impl Loss {
     }
 }
 
-/// One place that changes.
+/// One changed input.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
-    /// JSON Pointer into `{values, secrets, params, account}`.
+    /// A JSON Pointer into `{values, secrets, params, account}`.
     pub(crate) path: String,
     pub(crate) before: Option<Value>,
     pub(crate) after: Option<Value>,
@@ -137,7 +137,7 @@ pub(crate) struct Warning {
     pub(crate) message: String,
 }
 
-/// How many resources meet which fate.
+/// The number of resources per action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Tally {
     pub(crate) create: usize,
@@ -149,13 +149,13 @@ pub(crate) struct Tally {
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) adopt: usize,
     pub(crate) none: usize,
-    /// Resources that wait for others that no document declares.
+    /// The number of resources that wait for others that no document declares.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) waiting: usize,
-    /// Resources that only get another name.
+    /// The number of resources that only get another name.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) moved: usize,
-    /// Of those to delete or replace: the ones that lose data.
+    /// How many of the resources to delete or replace lose data.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) loses_data: usize,
 }
@@ -171,12 +171,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Plan {
-    /// A plan of the host.
+    /// Converts a plan of the host.
     pub(crate) fn new(plan: &engine::Plan) -> Self {
         Self::of(plan, |_| true)
     }
 
-    /// The same without the resources of which there is nothing to say.
+    /// Like [`Plan::new`], without resources that neither change nor wait.
     pub(crate) fn of_changes(plan: &engine::Plan) -> Self {
         Self::of(plan, |step| step.action != engine::Action::None || step.waits || step.moved_from.is_some())
     }
@@ -236,13 +236,13 @@ impl From<engine::Tally> for Tally {
 }
 
 impl Tally {
-    /// What a plan comes to.
+    /// Counts the actions of a plan.
     pub(crate) fn of(plan: &engine::Plan) -> Self {
         let moved = plan.steps.iter().filter(|step| step.moved_from.is_some()).count();
         Self { moved, ..plan.summary().into() }
     }
 
-    /// Whether anything is to change.
+    /// The number of resources with changes.
     pub(crate) fn changes(self) -> usize {
         self.create + self.update + self.replace + self.delete + self.read + self.adopt + self.moved
     }
@@ -267,7 +267,7 @@ impl Change {
     }
 }
 
-/// JSON of one side: null where there is nothing or nothing known, secrets masked.
+/// One side of a change as JSON: null if there is no value or it is unknown, with secrets masked.
 fn side(value: Option<&Value>) -> serde_json::Value {
     match value {
         None | Some(Value::Unknown(_)) => serde_json::Value::Null,

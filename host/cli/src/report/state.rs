@@ -1,4 +1,4 @@
-//! What is recorded, as plain data.
+//! Recorded resources, as plain data.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::worded::Worded;
 use super::{FORMAT, condition};
 use crate::{render, text};
 
-/// Resources on record.
+/// A list of recorded resources.
 #[derive(Debug, Serialize)]
 pub(crate) struct List {
     pub(crate) format: u8,
@@ -26,12 +26,12 @@ pub(crate) struct List {
 pub(crate) struct Resource {
     pub(crate) urn: String,
     pub(crate) key: String,
-    /// The number of an old copy that waits to be deleted.
+    /// The number of an old copy that has yet to be deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) copy: Option<u32>,
-    /// `ready`, `partial`, `absent`; `pending` where it is not known whether it was made.
+    /// `ready`, `partial`, `absent`, or `pending` if it is unknown whether it was created.
     pub(crate) status: &'static str,
-    /// Of `external`, `tainted` and `protected` what holds.
+    /// Which of `external`, `tainted` and `protected` apply.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) marks: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,18 +41,18 @@ pub(crate) struct Resource {
     pub(crate) dependencies: Vec<String>,
 }
 
-/// A call whose outcome is not known.
+/// A call with an unknown outcome.
 #[derive(Debug, Serialize)]
 pub(crate) struct Pending {
     /// `create`, `update` or `delete`.
     pub(crate) operation: &'static str,
     pub(crate) since: String,
-    /// What the driver said it was making.
+    /// The provider id that the driver reported while creating the resource.
     pub(crate) checkpoint: Option<String>,
     pub(crate) idempotency_key: String,
 }
 
-/// Everything about one resource.
+/// One resource, with the version of the format.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown {
     pub(crate) format: u8,
@@ -65,7 +65,7 @@ pub(crate) struct Details {
     urn: String,
     key: String,
     status: &'static str,
-    /// Why, where the status is `partial`.
+    /// The reason for the status `partial`.
     #[serde(flatten)]
     unfinished: Option<Worded<Unfinished>>,
     #[serde(serialize_with = "condition::serialize")]
@@ -77,16 +77,16 @@ pub(crate) struct Details {
     definition: Option<String>,
     name: String,
     provider_id: String,
-    /// As the documents say.
+    /// Whether the documents protect it.
     protect: bool,
-    /// By hand, whatever documents say.
+    /// Whether a user protected it with a command, regardless of the documents.
     pinned: bool,
     retain: bool,
     external: bool,
     tainted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted_with: Option<String>,
-    /// Those that it is perhaps deleted with, where that is not known.
+    /// The resources with which it may be deleted, if that is not known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     perhaps_deleted_with: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ pub(crate) struct Details {
     manifests: Vec<Manifest>,
     dependencies: Vec<String>,
     dependents: Vec<String>,
-    /// Old copies that were replaced and wait to be deleted.
+    /// Old copies that were replaced and have yet to be deleted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     copies: Vec<Copy>,
 }
@@ -133,7 +133,7 @@ struct Copy {
     pending: Option<Pending>,
 }
 
-/// What was done to a record by hand.
+/// A manual change of a record.
 #[derive(Debug, Serialize)]
 pub(crate) struct Edited {
     pub(crate) format: u8,
@@ -146,30 +146,30 @@ pub(crate) struct Edited {
     /// The new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) to: Option<Named>,
-    /// Who refers to it, of a resource that got another name.
+    /// For a renamed resource: the resources that refer to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dependents: Option<Vec<String>>,
-    /// What stays and nobody looks after any more.
+    /// Objects that still exist but are no longer managed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) left: Option<Vec<Left>>,
 }
 
-/// A resource by both its names.
+/// The URN and the key of a resource.
 #[derive(Debug, Serialize)]
 pub(crate) struct Named {
     pub(crate) urn: String,
     pub(crate) key: String,
 }
 
-/// Something real that no record is of any more.
+/// An existing object without a record.
 #[derive(Debug, Serialize)]
 pub(crate) struct Left {
     pub(crate) driver: String,
-    /// None where it is not known whether there is anything.
+    /// Null if it is unknown whether there is an object.
     pub(crate) provider_id: Option<String>,
 }
 
-/// An environment that is closed to deployments, or not.
+/// An environment, and whether it is closed to deployments.
 #[derive(Debug, Serialize)]
 pub(crate) struct Held {
     pub(crate) format: u8,
@@ -179,13 +179,13 @@ pub(crate) struct Held {
     pub(crate) changed: bool,
 }
 
-/// What `state export` wrote or `state import` read.
+/// The environment that `state export` wrote or `state import` read.
 #[derive(Debug, Serialize)]
 pub(crate) struct Transfer {
     format: u8,
     file: String,
     environment: Place,
-    /// How many.
+    /// The number of resources.
     resources: usize,
 }
 
@@ -196,7 +196,7 @@ impl Transfer {
     }
 }
 
-/// An environment.
+/// The name of an environment.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub(crate) struct Place {
     pub(crate) org: String,
@@ -204,7 +204,7 @@ pub(crate) struct Place {
     pub(crate) env: String,
 }
 
-/// Who closed an environment.
+/// The user who closed an environment.
 #[derive(Debug, Serialize)]
 pub(crate) struct Holder {
     pub(crate) user: String,
@@ -240,7 +240,7 @@ impl Named {
     }
 }
 
-/// The key of a URN; the URN itself for what is none of ours.
+/// The key of a URN; the URN itself if it is not a URN of Purlin.
 pub(crate) fn key(urn: &Urn) -> String {
     urn.key().map_or_else(|| urn.to_string(), |key| key.to_string())
 }
@@ -285,7 +285,7 @@ fn pending(snapshot: &Snapshot, id: &RecordId, show_secrets: bool) -> Option<Pen
     Some(Pending::new(intent, show_secrets))
 }
 
-/// What is to be made and has no record yet.
+/// Resources that are about to be created and have no record yet.
 pub(crate) fn unborn(snapshot: &Snapshot) -> impl Iterator<Item = (&Intent, &Record)> {
     snapshot.pending.iter().filter_map(|intent| {
         let Operation::Create(record) = &intent.operation else { return None };
@@ -310,7 +310,7 @@ impl Resource {
         }
     }
 
-    /// Every resource of an environment, sorted by URN, old copies behind the current one.
+    /// Every resource of an environment, sorted by URN, with old copies after the current one.
     pub(crate) fn all(snapshot: &Snapshot) -> Vec<Self> {
         let mut all: Vec<Self> = snapshot.records.iter().map(|record| Self::new(record, snapshot)).collect();
         all.extend(unborn(snapshot).map(|(intent, record)| Self {
@@ -325,7 +325,8 @@ impl Resource {
 }
 
 impl Details {
-    /// What is recorded under a URN, or about to be; secrets in clear where they are asked for.
+    /// The resource with this URN, recorded or about to be created. Secrets are shown if
+    /// `show_secrets` is set.
     pub(crate) fn new(urn: &Urn, snapshot: &Snapshot, show_secrets: bool) -> Option<Self> {
         let current = RecordId::current(urn.clone());
         let of = |record: &&Arc<Record>| record.urn == *urn;
@@ -335,7 +336,7 @@ impl Details {
             Some(record) => (record, false),
             None => match unborn(snapshot).find(|(_, record)| record.urn == *urn) {
                 Some((_, record)) => (record, true),
-                // An old copy may outlive the resource.
+                // An old copy may exist longer than the resource itself.
                 None => (&**snapshot.records.iter().find(of)?, false),
             },
         };
@@ -410,7 +411,7 @@ impl Details {
 }
 
 impl Left {
-    /// Everything real under a URN, as far as it is known: what is retained or external included.
+    /// All known objects of a URN, including retained and external ones.
     pub(crate) fn all(urn: &Urn, snapshot: &Snapshot) -> Vec<Self> {
         let there = |record: &&Arc<Record>| record.urn == *urn && record.status != Status::Absent;
         let mut left: Vec<Self> = snapshot
@@ -419,7 +420,7 @@ impl Left {
             .filter(there)
             .map(|record| Self { driver: driver(record), provider_id: Some(record.state.id.to_string()) })
             .collect();
-        // A creation under way may have made something, beside what it was to replace.
+        // A pending creation may have created an object in addition to the one that it replaces.
         left.extend(snapshot.pending.iter().filter_map(|intent| match &intent.operation {
             Operation::Create(record) if record.urn == *urn => Some(Self {
                 driver: driver(record),
@@ -432,7 +433,7 @@ impl Left {
 }
 
 impl Edited {
-    /// An edit of a record that stays where it is.
+    /// A change of a record that keeps its name.
     pub(crate) fn new(edit: &'static str, urn: &Urn, changed: bool) -> Self {
         Self {
             format: FORMAT,

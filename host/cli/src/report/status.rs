@@ -1,4 +1,4 @@
-//! How the resources of an environment stand, as plain data (SPEC §7).
+//! The status of the resources of an environment, as plain data (SPEC §7).
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::state::Place;
 use super::worded::Worded;
 use super::{FORMAT, condition};
 
-/// How an environment stands.
+/// The status of an environment.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub(crate) struct Report {
     pub(crate) format: u8,
     pub(crate) environment: Place,
-    /// The latest deployment; none where the history is empty.
+    /// The latest deployment; null if the history is empty.
     pub(crate) deployment: Option<Latest>,
-    /// How many resources stand in which way; only those that occur.
+    /// The number of resources per status that occurs.
     pub(crate) summary: BTreeMap<Stand, usize>,
     pub(crate) resources: Vec<Resource>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Latest {
     pub(crate) number: u64,
     pub(crate) outcome: &'static str,
     pub(crate) user: String,
-    /// When it ended or, where it did not, began: milliseconds since 1970.
+    /// When it ended or, if it did not end, when it began: milliseconds since 1970.
     #[serde(serialize_with = "condition::moment")]
     pub(crate) at: u64,
 }
@@ -39,14 +39,14 @@ pub(crate) struct Latest {
 pub(crate) struct Resource {
     pub(crate) key: String,
     pub(crate) urn: String,
-    /// The worst of its conditions, in a word.
+    /// A summary of its conditions.
     pub(crate) status: Stand,
     #[serde(serialize_with = "condition::serialize")]
     pub(crate) conditions: [Condition; 3],
-    /// What is in its way.
+    /// The obstacle that keeps it from matching the documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) obstacle: Option<Worded<Obstacle>>,
-    /// Keys of its direct dependencies.
+    /// The keys of its direct dependencies.
     pub(crate) dependencies: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) driver: Option<String>,
@@ -95,7 +95,8 @@ impl Report {
     }
 }
 
-/// The resources that one that was never made waits for directly: all that is known of its dependencies.
+/// The resources that a resource without a record waits for directly. Nothing else is known about
+/// its dependencies.
 fn awaited(obstacle: &Obstacle) -> Vec<String> {
     let (Obstacle::Waits { waits } | Obstacle::Beside { waits }) = obstacle else { return Vec::new() };
     let first = |wait: &purlin_host::model::Wait| match (wait.through.first(), &wait.what) {

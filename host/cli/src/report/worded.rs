@@ -1,16 +1,17 @@
-//! A value of the host as its code and data, with the sentence that people read.
+//! A value of the host as code and data, with a sentence for people.
 
 use std::fmt::Display;
 
 use serde::Serialize;
 
-/// A reason, a finding or an obstacle: `{"reason": "definition-changed", "before": …, "now": …, "message": …}`.
+/// A reason, a finding or an obstacle: `{"reason": "definition-changed", "before": …, "now": …,
+/// "message": …}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Worded<T> {
-    /// What code decides with.
+    /// The value for programs.
     #[serde(flatten)]
     pub(crate) value: T,
-    /// What people read.
+    /// The sentence for people.
     pub(crate) message: String,
 }
 

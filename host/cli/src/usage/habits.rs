@@ -1,17 +1,17 @@
-//! What people type who come from another tool, and what it is called here. The only place that
-//! knows other tools' words.
+//! Options and commands of other tools, with their equivalents in Purlin. No other module knows the
+//! words of other tools.
 
 use super::line::Line;
 
 /// An option of another tool.
 struct Habit {
-    /// As it is written there, without dashes.
+    /// Its names there, without dashes.
     words: &'static [&'static str],
-    /// The option that does it here, without dashes; none where it is no option.
+    /// The equivalent option of Purlin, without dashes; empty if there is none.
     option: &'static str,
-    /// What to do where the command has that option, or where it is none.
+    /// The hint if the command has that option, or if there is no equivalent option.
     hint: &'static str,
-    /// What to do where the command does not have it.
+    /// The hint if the command does not have the option.
     otherwise: &'static str,
 }
 
@@ -229,15 +229,15 @@ const OPTIONS: &[Habit] = &[
     },
 ];
 
-/// What to do instead of an option of another tool. `word` is what was written, with its value.
+/// The hint for an option of another tool. `word` is the option as written, with its value.
 pub(super) fn option(name: &str, word: &str, line: &Line) -> Option<String> {
     let bare = name.trim_start_matches('-');
-    // `-o json` is glued to its value where that is short: `-ojson`.
+    // A short option may be joined with its value: `-ojson` is `-o json`.
     let glued = (!name.starts_with("--") && bare.len() > 1).then(|| bare.get(..1)).flatten();
     let known = |bare: &str| {
         let fits = |habit: &&Habit| habit.words.contains(&bare);
         let has = |habit: &&Habit| !habit.option.is_empty() && line.long(habit.option);
-        // Of several, the one that this command can do.
+        // If several entries match, prefer one whose option this command has.
         let mut fitting = OPTIONS.iter().filter(fits);
         let first = fitting.clone().next();
         fitting.find(has).or(first)
@@ -247,8 +247,7 @@ pub(super) fn option(name: &str, word: &str, line: &Line) -> Option<String> {
     Some(if own { habit.hint } else { habit.otherwise }.to_owned())
 }
 
-/// Commands of other tools: the word, and what to do instead. Those below another command are
-/// written with it.
+/// Commands of other tools, each with a hint. A subcommand is written with its parent.
 const COMMANDS: &[(&[&str], &str)] = &[
     (&["output", "outs"], "`purlin outputs` shows what a deployment came to"),
     (&["preview", "dry-run", "changes"], "`purlin plan` shows what `purlin up` would change"),
@@ -321,7 +320,7 @@ const ENVIRONMENTS: &str = "`--env ID` of every command names the environment";
 const ENVIRONMENTS_LISTED: &str =
     "`--env ID` of every command names the environment; `purlin env list` lists them";
 
-/// What to do instead of a command of another tool.
+/// The hint for a command of another tool.
 pub(super) fn command(above: &[String], word: &str, line: &Line) -> Option<String> {
     let written = above.iter().map(String::as_str).chain([word]).collect::<Vec<_>>().join(" ");
     let (_, hint) = COMMANDS.iter().find(|(words, _)| words.contains(&written.as_str()))?;

@@ -1,5 +1,5 @@
-//! A command line that the parser refused, as far as it can be understood: which command it is
-//! for, and which options that command has.
+//! A command line that the parser rejected, interpreted as far as possible: its command, and the
+//! options of that command.
 
 use std::ffi::OsString;
 
@@ -12,11 +12,11 @@ use crate::commands::{self, Output};
 pub(super) struct Line {
     /// The commands on it, from the outermost.
     pub(super) commands: Vec<String>,
-    /// What begins with a dash, as written.
+    /// The words that begin with a dash, as written.
     pub(super) options: Vec<String>,
     json: bool,
     root: Command,
-    /// The innermost command, with the options of all commands.
+    /// The innermost command, with the global options.
     command: Command,
 }
 
@@ -52,13 +52,13 @@ impl Line {
         Self { commands, options, json, root, command }
     }
 
-    /// `purlin state list`.
+    /// The command as called, such as `purlin state list`.
     pub(super) fn called(&self) -> String {
         let words = ["purlin"].into_iter().chain(self.commands.iter().map(String::as_str));
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// What programs are told on standard output: JSON where that was asked for.
+    /// The format of standard output: JSON if the user asked for it.
     pub(super) fn output(&self) -> Output {
         match (self.json, self.commands.first()) {
             (false, _) | (_, None) => Output::Text,
@@ -76,12 +76,12 @@ impl Line {
         longs(&self.command)
     }
 
-    /// Whether there is such a command, below no other.
+    /// Whether there is a top-level command of this name.
     pub(super) fn has_command(&self, name: &str) -> bool {
         self.root.find_subcommand(name).is_some_and(|sub| !sub.is_hide_set())
     }
 
-    /// The commands that may stand here.
+    /// The subcommands that are possible here.
     pub(super) fn subcommands(&self) -> Vec<String> {
         self.command
             .get_subcommands()
@@ -90,7 +90,7 @@ impl Line {
             .collect()
     }
 
-    /// A command that has the long option, where only one has it.
+    /// The command that has this long option, if exactly one does.
     pub(super) fn elsewhere(&self, name: &str) -> Option<String> {
         let mut having = self.root.get_subcommands().filter(|sub| longs(sub).iter().any(|long| long == name));
         match (having.next(), having.next()) {
@@ -99,8 +99,8 @@ impl Line {
         }
     }
 
-    /// The option on the command line that the parser named by what it stumbled over: the `-a` of
-    /// `-auto-approve`.
+    /// The option on the command line that contains the part that the parser complained about, such
+    /// as `-auto-approve` for `-a`.
     pub(super) fn as_written(&self, stumbled: &str) -> String {
         let letter = stumbled.strip_prefix('-').filter(|rest| rest.chars().count() == 1);
         let Some(letter) = letter else { return stumbled.to_owned() };
@@ -112,14 +112,14 @@ impl Line {
             .unwrap_or_else(|| stumbled.into())
     }
 
-    /// How the command is used.
+    /// The usage of the command.
     pub(super) fn usage(&self) -> String {
         let usage = self.command.clone().disable_colored_help(true).render_usage().to_string();
         let usage = usage.trim_start_matches("Usage:").split_whitespace().collect::<Vec<_>>().join(" ");
         format!("use it as `{usage}`")
     }
 
-    /// Where the help is.
+    /// The hint at the command's help.
     pub(super) fn help(&self) -> String {
         match self.command.has_subcommands() {
             true => format!("`{} --help` lists commands and options", self.called()),
@@ -132,7 +132,7 @@ fn longs(command: &Command) -> Vec<String> {
     command.get_arguments().filter_map(|own| own.get_long().map(str::to_owned)).collect()
 }
 
-/// The argument that an option of a command is.
+/// The argument of a command that an option stands for.
 fn argument<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
     let flag = |own: &&Arg| !matches!(own.get_action(), ArgAction::Help | ArgAction::Version);
     match name.strip_prefix("--") {

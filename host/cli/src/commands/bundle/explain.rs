@@ -73,7 +73,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let path = Path::new(&args.bundle);
     let own = path.exists().then_some(path);
     let mut paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
-    // What lies in a folder that is read anyway is not read twice.
+    // Bundles in a folder of the catalog are read only once.
     let is_within = |path: &Path| {
         let whole = path.canonicalize();
         whole.is_ok_and(|whole| folders.iter().any(|f| f.canonicalize().is_ok_and(|f| whole.starts_with(f))))
@@ -114,7 +114,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// The one bundle of a file or folder.
+/// The only bundle of a file or folder.
 fn alone(path: &Path) -> Result<Bundle, Failure> {
     let Bundles { bundles: mut all, diagnostics, sources } = bundles(&[path]);
     if diagnostics.iter().any(Diagnostic::is_error) {
@@ -131,7 +131,7 @@ fn alone(path: &Path) -> Result<Bundle, Failure> {
     }
 }
 
-/// The bundle that a reference names: its highest release where it names no version.
+/// The bundle that a reference names; its highest release if the reference names no version.
 async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, Failure> {
     let asked: BundleReference = reference.parse().map_err(|_| {
         Failure::input(format!("`{reference}` is neither a file nor the name of a bundle"))

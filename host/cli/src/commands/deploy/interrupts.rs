@@ -3,7 +3,7 @@
 #[cfg(unix)]
 use crate::surroundings;
 
-/// Ctrl-C, and on Unix a request to terminate or a terminal that was closed.
+/// Ctrl-C and, on Unix, SIGTERM and the hangup of the terminal.
 pub(crate) struct Interrupts {
     #[cfg(unix)]
     terminate: Option<tokio::signal::unix::Signal>,
@@ -20,12 +20,12 @@ impl Interrupts {
         Self {
             terminate: signal(SignalKind::terminate()).ok(),
             interrupt: signal(SignalKind::interrupt()).ok(),
-            // `nohup` has it ignored, and then it stays so.
+            // `nohup` makes the program ignore SIGHUP, and this must not change that.
             hangup: if surroundings::ignores_hangup() { None } else { signal(SignalKind::hangup()).ok() },
         }
     }
 
-    /// The next one; never, where signals cannot be had.
+    /// Waits for the next one; forever if signals are not available.
     #[cfg(unix)]
     pub(crate) async fn next(&mut self) {
         async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {

@@ -52,13 +52,13 @@ pub(crate) struct Args {
 struct Report {
     format: u8,
     name: String,
-    /// The workspace's file.
+    /// The path of the workspace file.
     workspace: String,
     source: String,
     versions: Vec<String>,
-    /// Lines of `purlin.yaml` that would grant what it asks for.
+    /// The lines of `purlin.yaml` that would grant the capabilities that the driver requests.
     grants: Option<String>,
-    /// The lock, if there is one and it was written.
+    /// The path of the lock file, if there is one and it was written.
     lock: Option<String>,
 }
 
@@ -111,7 +111,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         .map_err(|error| Failure::caused(format!("cannot write `{}`", text::path(&path)), &error))?;
     let lock = approve(&name, &path, app).await?;
     compile(&name, &path, app).await?;
-    // The lines are for the name that it has here.
+    // The lines use the name that the driver has in this workspace.
     let grants = inspections.into_iter().next().and_then(|mut one| {
         one.name = Some(name.clone());
         component(&one).grants
@@ -141,7 +141,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// Looks at all components that there are, each of which has to be a driver.
+/// Inspects all components, each of which must be a driver.
 async fn look(source: &Path, workspace: &Workspace, app: &App) -> Result<Vec<Inspection>, Failure> {
     let purlin = input::orchestrator(&Workspace { key: None, ..workspace.clone() }, app)?;
     let mut inspections = Vec::new();
@@ -173,7 +173,8 @@ fn components(source: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// The file as it is to be: read again, so that it is known to say just what it should.
+/// The new text of the file. It is parsed again to make sure that it adds exactly this driver and
+/// nothing else.
 fn edited(path: &Path, name: &str, source: &str) -> Result<String, Failure> {
     let by_hand = || {
         Failure::input(format!("`{}` is written in a way that no line can be added to", text::path(path)))
@@ -203,7 +204,7 @@ fn edited(path: &Path, name: &str, source: &str) -> Result<String, Failure> {
     if just_this && drivers.is_empty() { Ok(edited) } else { Err(by_hand()) }
 }
 
-/// Approves the driver where there is a lock. Says which file was written.
+/// Approves the driver if there is a lock file. Returns the file that was written.
 async fn approve(name: &str, path: &Path, app: &App) -> Result<Option<String>, Failure> {
     let loaded = documents::load(&[Input::Path(path.to_owned())]);
     let Some(workspace) = loaded.workspace.filter(|workspace| workspace.lock.is_some()) else {
@@ -217,7 +218,7 @@ async fn approve(name: &str, path: &Path, app: &App) -> Result<Option<String>, F
     Ok(Some(text::path(&approval.path)))
 }
 
-/// Compiles it for later, so that the first deployment does not have to.
+/// Compiles the driver into the cache, so that the first deployment does not have to.
 async fn compile(name: &str, path: &Path, app: &App) -> Result<(), Failure> {
     let loaded = documents::load(&[Input::Path(path.to_owned())]);
     let Some(workspace) = loaded.workspace else { return Ok(()) };
@@ -226,7 +227,8 @@ async fn compile(name: &str, path: &Path, app: &App) -> Result<(), Failure> {
     compiled.map(drop).map_err(|error| Failure::host(error, &loaded.sources))
 }
 
-/// A path from the workspace's folder, with a dot in front, so that nobody takes it for a reference.
+/// A path relative to the workspace's folder. It begins with a dot, so that it cannot be mistaken
+/// for a reference.
 fn relative(path: &Path, folder: &Path) -> String {
     let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let (path, folder) = (absolute(path), absolute(folder));

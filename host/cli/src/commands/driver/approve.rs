@@ -46,9 +46,9 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Report {
     format: u8,
-    /// The lock's file.
+    /// The path of the lock file.
     lock: String,
-    /// Whether it was written.
+    /// Whether the file was written.
     written: bool,
     /// Whether everything was approved before.
     approved: bool,
@@ -70,13 +70,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         )
         .hint("`--file FILE` names one"));
     };
-    // No key is needed to look.
+    // Inspecting drivers needs no key.
     let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
     let approval = app.timings.wait("ask drivers", purlin.approval(&args.names)).await;
     let approval = approval.map_err(|error| Failure::host(error, &sources))?;
     let approved = approval.is_approved();
     let path = text::path(&approval.path);
-    // Without a driver to approve there is no reason to begin with locks.
+    // Without a driver to approve, do not create a lock file.
     let written = !args.check && !approval.changes.is_empty();
     if written {
         files::write(&approval.path, &approval.text)

@@ -93,7 +93,7 @@ async fn build(args: &Args, app: &App) -> Result<(PathBuf, Inspection), Failure>
     Ok((output, inspection))
 }
 
-/// Puts a component where it is to go. A core module is made one first.
+/// Writes a component to its destination. Converts a core module to a component first.
 fn place(from: &Path, bytes: Vec<u8>, to: &Path) -> Result<(), Failure> {
     let component = match bytes.get(4..8) {
         Some([1, 0, 0, 0]) => purlin_component::componentize(&bytes).map_err(|error| {
@@ -134,7 +134,7 @@ fn shown(path: &Path) -> String {
     format!("`{}`", path.display())
 }
 
-/// Runs a tool in a folder; what it prints goes to standard error.
+/// Runs a tool in a folder. Its output goes to standard error.
 fn tool(command: &mut Command, folder: &Path, install: &str) -> Result<(), Failure> {
     command.current_dir(folder).stdin(Stdio::null()).stdout(std::io::stderr());
     let name = command.get_program().to_string_lossy().into_owned();
@@ -145,7 +145,7 @@ fn tool(command: &mut Command, folder: &Path, install: &str) -> Result<(), Failu
     Err(Failure::run(format!("`{name}` failed ({status})")))
 }
 
-/// A tool that cannot be run: what to install.
+/// The failure for a tool that cannot be run, with what to install.
 fn missing(name: &str, error: &std::io::Error, install: &str) -> Failure {
     if error.kind() == std::io::ErrorKind::NotFound {
         Failure::input(format!("`{name}` is not installed")).hint(install.to_owned())

@@ -19,7 +19,7 @@ use crate::report::check::Report;
 use crate::style::{STRONG, paint};
 use crate::{input, render, text};
 
-/// How often `--watch` looks whether something changed.
+/// How often `--watch` checks for changes.
 const LOOK: Duration = Duration::from_millis(300);
 
 /// Test a driver against the contract.
@@ -88,7 +88,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 stop.request();
                 app.ui.say("deleting what was made; a second Ctrl-C leaves it");
             }
-            // A second one does not wait for that.
+            // A second Ctrl-C does not wait for the cleanup.
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -106,7 +106,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
 }
 
-/// A driver is a file where it looks like one, or where nobody knows the name.
+/// A driver is a file if it looks like a path, or if the workspace has no driver of that name and
+/// the file exists.
 fn examined(driver: &str, purlin: &Purlin) -> Examined {
     let path = Path::new(driver);
     let is_file = driver.ends_with(".wasm") || driver.starts_with(['.', '/']);
@@ -116,7 +117,7 @@ fn examined(driver: &str, purlin: &Purlin) -> Examined {
     }
 }
 
-/// What is examined, and where its cases are.
+/// The driver to check, and the file with its test cases.
 struct Scene {
     purlin: Purlin,
     examined: Examined,
@@ -131,7 +132,7 @@ async fn scene(args: &Args, driver: &str, app: &App) -> Result<Scene, Failure> {
         None => (Workspace { folder: app.folder.clone(), ..Workspace::default() }, SourceMap::default()),
     };
     let folder = workspace.folder.clone();
-    // No key is needed: nothing is recorded.
+    // Nothing is recorded, so no key is needed.
     let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
     let examined = examined(driver, &purlin);
     let component = purlin.examined_file(&examined).await.map_err(|error| Failure::host(error, &sources))?;
@@ -186,7 +187,7 @@ fn read(file: &Path) -> Result<(DriverCases, SourceMap), Failure> {
     }
 }
 
-/// Again and again, until somebody ends it.
+/// Checks again whenever a file changes, until the user stops it.
 async fn watch(
     args: &Args,
     driver: &str,
@@ -204,7 +205,7 @@ async fn watch(
         };
         let now: Vec<Option<SystemTime>> = files.iter().map(|file| changed(file.as_deref())).collect();
         if before.as_ref() != Some(&now) {
-            // A file that is being written is left in peace until it is done.
+            // Wait until a file that is still being written is complete.
             tokio::time::sleep(LOOK).await;
             let settled: Vec<Option<SystemTime>> =
                 files.iter().map(|file| changed(file.as_deref())).collect();

@@ -45,7 +45,7 @@ pub(crate) struct Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let is_file = args.driver.ends_with(".wasm") || args.driver.starts_with(['.', '/']);
-    // A file can be looked at whatever the workspace is like.
+    // A file can be inspected even if the workspace is invalid.
     let (workspace, sources) = match args.workspace.read(app) {
         Ok(Some(found)) => found,
         Err(failure) if !is_file => return Err(failure),
@@ -53,7 +53,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             (Workspace { folder: app.folder.clone(), ..Workspace::default() }, Default::default())
         }
     };
-    // No key is needed to look.
+    // Inspecting drivers needs no key.
     let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
     let looked = app.timings.wait("look at the driver", look(args, is_file, &purlin)).await;
     let inspections = looked.map_err(|error| Failure::host(error, &sources))?;

@@ -30,13 +30,13 @@ struct Report {
 struct Driver {
     name: String,
     aliases: Vec<String>,
-    /// `built-in`, or the file, folder or reference it comes from.
+    /// `built-in`, or the file, folder or reference of the driver.
     origin: String,
     versions: Vec<Version>,
-    /// Whether the lock approves what is used of it; not there for one that came with purlin.
+    /// Whether the lock file approves the components in use; absent for built-in drivers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pinned: Option<bool>,
-    /// Components beside those that are used, which the lock does not approve.
+    /// Components next to those in use that the lock file does not approve.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     passed_over: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,7 +101,7 @@ fn table(drivers: &[Driver], columns: Option<usize>) -> String {
     lines(&table)
 }
 
-/// What the lock says of a driver.
+/// The driver's status in the lock file.
 fn lock(driver: &Driver) -> String {
     match (driver.pinned, driver.passed_over.as_slice()) {
         (None, _) => String::new(),
@@ -111,11 +111,11 @@ fn lock(driver: &Driver) -> String {
     }
 }
 
-/// A table as lines without blanks at their ends.
+/// A table as lines without trailing spaces.
 fn lines(table: &Table) -> String {
     let mut out = String::new();
     for line in table.to_string().lines() {
-        // Every cell is padded, the first one too.
+        // Every cell is padded, including the first.
         let line = line.strip_prefix(' ').unwrap_or(line);
         out.push_str(line.trim_end());
         out.push('\n');

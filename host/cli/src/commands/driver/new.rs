@@ -119,7 +119,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// All files of a project: the kit's, with the driver's own name in them, and what it needs of ours.
+/// All files of a project: those of the kit, with the driver's own name in them, and the SDK.
 fn files_of(language: Language, kit: &Kit, name: &Name) -> Vec<(String, Cow<'static, str>)> {
     let mut files = Vec::new();
     for (path, content) in kit.common.iter().chain(kit.files) {
@@ -156,7 +156,7 @@ impl Name {
         }
     }
 
-    /// The name that a folder gives, as well as it can.
+    /// A valid name derived from the name of a folder.
     fn of(folder: &Path) -> Self {
         let last = folder.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase());
         let mut name = String::new();
@@ -173,12 +173,12 @@ impl Name {
         Self { org: "acme".to_owned(), name }
     }
 
-    /// The file that a build makes.
+    /// The file that a build creates.
     fn file(&self) -> String {
         format!("{}.wasm", self.name)
     }
 
-    /// The text of a kit's file for a driver of this name.
+    /// The text of a kit's file, adapted to a driver of this name.
     fn put_into(&self, content: &str, kit: &Kit) -> String {
         let (driver, file) = (format!("acme/{}", kit.stands_for), format!("{}.wasm", kit.stands_for));
         let mut text = content.replace(&driver, &self.to_string()).replace(&file, &self.file());
@@ -197,7 +197,8 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// Letters, digits and single dashes, beginning with a letter: fit for every language's packages.
+/// Whether a word has only letters, digits and single dashes and begins with a letter. Such a word
+/// is a valid package name in every language.
 fn is_word(word: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     word.len() <= 40

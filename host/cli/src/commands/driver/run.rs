@@ -102,13 +102,14 @@ enum Function {
 }
 
 impl Function {
-    /// The name that a person gives it.
+    /// The name of the function on the command line.
     fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }
 
-/// Rejects options that the function does not take: a call without them may do more than was meant.
+/// Rejects options that the function does not take. Ignoring them could make the call do more than
+/// the user intended.
 fn reject_options(args: &Args) -> Result<(), Failure> {
     let given = [
         ("a request", args.request.is_some()),
@@ -183,7 +184,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// The request with what the options say.
+/// The request, with the parts that the options replace.
 fn request(args: &Args, driver: &Driver) -> Result<Request, Failure> {
     let text = match args.request.as_deref() {
         None => "{}".to_owned(),
@@ -222,11 +223,11 @@ fn request(args: &Args, driver: &Driver) -> Result<Request, Failure> {
     Request::read(&document, driver.manifest())
 }
 
-/// The call, with its progress said as it comes.
+/// Calls the driver and shows its progress as it arrives.
 async fn watched(args: &Args, driver: &Driver, request: &Request, app: &App) -> Result<Value, CallError> {
     let (sender, mut heard) = mpsc::unbounded_channel::<Progress>();
     let progress: ProgressSink = Arc::new(move |progress| {
-        // Nobody listens any more once the call is over.
+        // The receiver is gone once the call is over.
         let _ = sender.send(progress);
     });
     let say = |progress: Progress| {
@@ -303,7 +304,7 @@ async fn call(
     })
 }
 
-/// Remembers the id of a checkpoint.
+/// Keeps the provider id of a checkpoint.
 #[derive(Default)]
 struct Kept(Mutex<Option<Label>>);
 

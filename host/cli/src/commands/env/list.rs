@@ -16,7 +16,7 @@ use crate::report::FORMAT;
 use crate::report::environment::{Entry, Line, List};
 use crate::ui::Level;
 
-/// Environments that are read at the same time.
+/// How many environments are read concurrently.
 const AT_ONCE: usize = 16;
 
 /// List declared and recorded environments.
@@ -133,7 +133,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let recorded: BTreeMap<Environment, Known> =
         recorded.into_iter().map(|known| (known.environment.clone(), known)).collect();
     let here = place.environment();
-    // One that nothing was deployed in yet is of the organisation and application at hand.
+    // An environment without deployments belongs to the current organisation and application.
     let declared = place.workspace.environments.keys();
     let declared = declared.map(|env| Environment { env: env.clone(), ..here.clone() });
     let all: BTreeSet<Environment> = recorded.keys().cloned().chain(declared).collect();

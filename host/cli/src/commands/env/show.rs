@@ -46,7 +46,8 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let mut documents = args.place.documents();
-    // Documents may say another environment, which is no conflict: this is only about looking.
+    // An environment on the command line may differ from the documents' own, since this command
+    // only reads.
     if let Some(name) = &args.environment {
         documents.context.env = None;
         documents.context.env_type = None;
@@ -72,7 +73,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let snapshot = place.purlin.snapshot(&environment).await.map_err(failure)?;
     let last = place.purlin.last_deployed(&environment).await.map_err(failure)?;
     let given: Option<Documents> = match &last {
-        // What was right then may be wrong by now; then there is nothing to show.
+        // Documents that were valid then may be invalid now; in that case there is nothing to show.
         Some(last) => last.documents(&last.deployment.id).ok(),
         None => {
             documents.context.env = Some(environment.env.to_string());

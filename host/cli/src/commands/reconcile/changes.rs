@@ -1,4 +1,4 @@
-//! Changes of the files that documents are read from.
+//! Watches the files of the documents for changes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,38 +8,39 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// How long nothing may change before the files are read: editors write in several steps.
+/// How long there must be no change before the files are read, since editors write in several
+/// steps.
 const QUIET: Duration = Duration::from_millis(200);
-/// How long changes may go on.
+/// How long to wait for a series of changes to end.
 const LONGEST: Duration = Duration::from_secs(2);
-/// How often files are read where the system cannot watch them.
+/// How often files are read if the system cannot watch them.
 const POLL: Duration = Duration::from_secs(5);
-/// More folders than these are not watched, but read again and again.
+/// With more folders than this, Purlin reads files at intervals instead of watching the folders.
 const MOST: usize = 4_096;
 
-/// Tells of changes.
+/// Reports changes of files.
 pub(super) struct Changes {
     roots: Vec<PathBuf>,
-    /// None where the system cannot watch.
+    /// `None` if the system cannot watch the folders.
     watcher: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
     events: mpsc::Receiver<()>,
-    /// Whether something changed that [`Self::next`] has not returned for: it may have been dropped in the
-    /// middle.
+    /// Whether there was a change for which [`Self::next`] has not returned yet. The future may
+    /// have been dropped before it completed.
     pending: bool,
-    /// When the files are read next where the system cannot watch them.
+    /// When the files are read next if the system cannot watch them.
     poll: Instant,
 }
 
 impl Changes {
-    /// Watches files and folders. What cannot be watched is read every few seconds; the reason is for
-    /// people.
+    /// Watches files and folders. If the system cannot watch them, they are read every few seconds;
+    /// the second value then says why, for people.
     pub(super) fn of(roots: Vec<PathBuf>) -> (Self, Option<String>) {
         let (sender, events) = mpsc::channel(1);
         let told = move |event: notify::Result<notify::Event>| {
             let counts = event.as_ref().map_or(true, |event| !event.kind.is_access());
             if counts {
-                // One that waits says all there is to say.
+                // One waiting message is enough.
                 let _ = sender.try_send(());
             }
         };
@@ -48,7 +49,7 @@ impl Changes {
             Err(error) => (None, Some(error.to_string())),
         };
         let (watched, poll) = (BTreeSet::new(), Instant::now() + POLL);
-        // What changed between the first look at the files and this one is read, too.
+        // Also report changes made after the documents were first read and before this.
         let mut changes = Self { roots, watcher, watched, events, pending: true, poll };
         if why.is_none() {
             why = changes.follow().err();
@@ -56,11 +57,11 @@ impl Changes {
         (changes, why)
     }
 
-    /// Watches folders that are new as well.
+    /// Watches all folders, including new ones.
     fn follow(&mut self) -> Result<(), String> {
         let mut folders = BTreeSet::new();
         for root in &self.roots {
-            // A file is replaced by most editors, which only its folder tells.
+            // Most editors replace a file, and only its folder gets an event for that.
             let folder = if root.is_dir() { Some(root.as_path()) } else { root.parent() };
             let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             folders.insert(folder.to_owned());
@@ -75,7 +76,8 @@ impl Changes {
             for gone in self.watched.difference(&folders) {
                 let _ = watcher.unwatch(gone);
             }
-            // All of them: one that was replaced has the same path as the one that is watched.
+            // Watch all of them again: a folder that was replaced has the same path as the one
+            // being watched.
             folders.iter().try_for_each(|folder| {
                 watcher.watch(folder, RecursiveMode::NonRecursive).map_err(|error| error.to_string())
             })
@@ -87,14 +89,14 @@ impl Changes {
         result
     }
 
-    /// Whether something may have changed that [`Self::next`] has not returned for.
+    /// Whether there may have been a change for which [`Self::next`] has not returned yet.
     pub(super) fn are_waiting(&mut self) -> bool {
         self.pending |= self.events.try_recv().is_ok();
         self.pending
     }
 
-    /// Returns once something may have changed, and then nothing for a moment. A change is not lost where
-    /// this is dropped before.
+    /// Returns once a change may have occurred and no further one follows for a moment. Dropping
+    /// the future loses no change.
     pub(super) async fn next(&mut self) {
         if self.watcher.is_none() {
             tokio::time::sleep_until(self.poll).await;
@@ -114,14 +116,14 @@ impl Changes {
                 _ => break,
             }
         }
-        // A folder that cannot be watched from now on is read every few seconds.
+        // If a folder can no longer be watched, the files are read every few seconds from now on.
         let _ = self.follow();
         self.pending = false;
     }
 }
 
-/// The folders that documents are looked for in, also those behind links. `seen` has where each really
-/// is, so that links in a circle end.
+/// Adds the folders that documents are read from, including those behind links. `seen` contains
+/// their real paths, so that circular links end.
 fn below(folder: &Path, seen: &mut BTreeSet<PathBuf>, found: &mut BTreeSet<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

@@ -21,7 +21,7 @@ use crate::style::{DELETE, DIM, GOOD, WARNING, paint};
 use crate::ui::Level;
 use crate::{input, surroundings, text};
 
-/// How often to look for environments whose turn has come.
+/// How often to look for environments that are due.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Status, Failure> {
@@ -79,7 +79,7 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
     Ok(if unsettled + busy + failed == 0 { Status::Done } else { Status::Failed })
 }
 
-/// This host, at work.
+/// This host and its current turns.
 struct Host {
     fleet: Fleet,
     most: usize,
@@ -89,7 +89,8 @@ struct Host {
 }
 
 impl Host {
-    /// Takes turns until none is left, or until somebody asks to stop: then calls in flight are finished.
+    /// Takes turns until there are none left, or until the user asks to stop; calls in progress are
+    /// then completed.
     async fn work(&mut self, watch: bool, app: &App) -> Result<(), Failure> {
         let mut interrupts = Interrupts::new();
         let mut requests = super::Requests::new();
@@ -139,7 +140,7 @@ impl Host {
     }
 }
 
-/// What is said of the turns. In a watch, what did not change since is said once.
+/// The messages about turns. A watch repeats a message only if the status changed.
 struct Told {
     json: bool,
     watch: bool,
@@ -225,7 +226,7 @@ impl Told {
             TurnEnd::Busy(error) => Some(paint(WARNING, text::line(&error.to_string()))),
             TurnEnd::Failed(error) => Some(paint(DELETE, text::line(&error.to_string()))),
         };
-        // Times are no news.
+        // Only a change of the status, or an action, is worth a message.
         let is_news = match &stands {
             None => self.last.remove(environment).is_some() || !happened.is_empty(),
             Some(stands) => {

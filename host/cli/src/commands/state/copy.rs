@@ -149,7 +149,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(if failed > 0 { Status::Failed } else { Status::Done })
 }
 
-/// Whether a failure is about one environment, so that others can be copied.
+/// Whether an error affects one environment only, so that the others can still be copied.
 fn is_of_one(error: &purlin_host::Error) -> bool {
     use state::Error::{Damaged, Exists, Locked, Lost, Moved};
     matches!(
@@ -192,7 +192,7 @@ fn show(environment: &Environment, entry: &Entry, app: &App) {
     }
 }
 
-/// The state that a path names.
+/// The state at a path.
 fn at(path: &Path, is_from: bool, app: &App) -> Result<Purlin, Failure> {
     let file = match path.is_dir() {
         true => path.join(WORKSPACE_FILE),
@@ -217,8 +217,8 @@ fn at(path: &Path, is_from: bool, app: &App) -> Result<Purlin, Failure> {
         ))
         .hint("name a folder with a purlin.yaml, or the folder of a state, such as `.purlin`"));
     }
-    // A new folder gets a key of its own, so that it can be read without the project. In others, the key is in the
-    // folder, or is the one that the project names.
+    // A new folder gets its own key, so that it can be read without the project. For an existing
+    // one, the key is in the folder, or it is the key that the project names.
     let Workspace { folder, key, .. } = input::workspace_alone(app)?;
     let key = key.filter(|_| path.join("format").is_file() && !path.join("key").is_file());
     input::orchestrator_at(&Workspace { folder, key, ..Workspace::default() }, Some(path), app)

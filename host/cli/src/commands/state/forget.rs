@@ -91,7 +91,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// Who is recorded to depend on a resource.
+/// The keys of the resources that depend on a resource, according to the record.
 fn dependents(urn: &Urn, snapshot: &Snapshot) -> Vec<String> {
     let records = snapshot.records.iter();
     let depends = records.filter(|record| record.urn != *urn && record.dependencies.contains(urn));

@@ -41,7 +41,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// What the command line names, if that is not the environment of the file.
+    /// The part of the environment's name on the command line that differs from the file.
     fn other(&self, environment: &state::Environment) -> Option<String> {
         let context = &self.place.context;
         let named = [

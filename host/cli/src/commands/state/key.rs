@@ -123,7 +123,7 @@ async fn show(args: &ShowArgs, app: &App) -> Result<Status, Failure> {
     let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
     let purlin = input::orchestrator(&workspace, app)?;
     let mut recipient = None;
-    // Looking must not make a state where there is none.
+    // Showing the key must not create a state.
     if purlin.has_state() {
         recipient = purlin.recipient().await.map_err(subject::failure)?;
     }
@@ -188,7 +188,7 @@ async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// A key from a file, which others must not be able to read.
+/// Reads a key from a file, and rejects it if other users can read it.
 fn read(path: &Path) -> Result<String, Failure> {
     let name = text::path(path);
     #[cfg(unix)]

@@ -51,7 +51,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Err(Failure::run(format!("{environment} is closed already, by {holder}"))
             .hint("`purlin state unlock` opens it"));
     }
-    // Who was interrupted may repeat it.
+    // An interrupted command can be repeated.
     let changed = held.is_none();
     if changed {
         place.purlin.hold(&environment, Some(args.reason.trim())).await.map_err(subject::failure)?;

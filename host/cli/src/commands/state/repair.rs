@@ -42,24 +42,24 @@ pub(super) struct Args {
 #[derive(Debug, Serialize)]
 struct Report {
     format: u8,
-    /// Whether nothing is wrong, or was.
+    /// Whether nothing was wrong.
     whole: bool,
-    /// Whether something was put right.
+    /// Whether the state was damaged and could be repaired.
     repaired: bool,
     findings: Vec<String>,
     lost: Vec<String>,
-    /// Where the old files lie.
+    /// The paths of the copies of the old files.
     moved: Vec<String>,
-    /// How many resources are recorded, in all environments.
+    /// The number of recorded resources in all environments.
     records: usize,
-    /// The format of the state, where it is still to be converted.
+    /// The format of the state if it has yet to be converted.
     #[serde(skip_serializing_if = "Option::is_none")]
     older: Option<u32>,
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    // What the documents say is of no interest, and whether they are right: the state may be what
-    // keeps anybody from finding out.
+    // Ignore faults of the documents: a damaged state may be the reason why the user cannot correct
+    // them.
     let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
     let purlin = input::orchestrator(&workspace, app)?;
     let place = place(&purlin, &workspace, app);
@@ -69,7 +69,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let found = purlin.verify_state(!args.check).await.map_err(subject::failure)?;
     let mut contradictions = Vec::new();
-    // Who opens the state of an earlier version converts it, and a check writes nothing.
+    // Opening a state of an earlier version converts it, but a check must not write anything.
     let mut left = !args.check || found.findings.is_empty() && found.older.is_none();
     if left {
         (contradictions, left) = contradicting(&purlin, !args.check).await;
@@ -94,7 +94,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(if good { Status::Done } else { Status::Failed })
 }
 
-/// Where the state is: its folder, or the address of its database.
+/// The place of the state: its folder, or the address of its database.
 fn place(purlin: &Purlin, workspace: &Workspace, app: &App) -> String {
     match workspace.database.is_some() {
         true => text::line(&purlin.state_place()).into_owned(),
@@ -102,8 +102,8 @@ fn place(purlin: &Purlin, workspace: &Workspace, app: &App) -> String {
     }
 }
 
-/// What records say against each other, and whether anything of that is left once it was mended,
-/// where it is to be.
+/// Finds contradictions between records, and repairs them if `mend` is set. Returns the
+/// contradictions, and whether any are left.
 async fn contradicting(purlin: &Purlin, mend: bool) -> (Vec<String>, bool) {
     let say = |error: purlin_host::Error| chain(error.to_string(), std::error::Error::source(&error));
     let environments = match purlin.environments().await {

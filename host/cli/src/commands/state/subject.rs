@@ -1,4 +1,4 @@
-//! Which resource a command is about, and what is recorded about it.
+//! The resource that a command applies to, and its record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,18 +14,18 @@ use crate::input::{self, Place};
 use crate::naming;
 use crate::report;
 
-/// A resource that is on record, or about to be.
+/// A resource that is recorded or about to be created.
 pub(super) struct Subject {
     pub(super) place: Place,
     pub(super) urn: Urn,
-    /// Where it is: that of the URN, which may be another than the documents'.
+    /// The environment of the resource's URN, which may differ from that of the documents.
     pub(super) environment: Environment,
     /// Everything in that environment.
     pub(super) snapshot: Snapshot,
 }
 
 impl Subject {
-    /// What other names count from.
+    /// The context for parsing other names.
     pub(super) fn context(&self) -> Context {
         let mut context = self.place.context.clone();
         context.org = self.environment.org.clone();
@@ -35,9 +35,9 @@ impl Subject {
     }
 }
 
-/// A failure of the host that is about no document.
+/// An error of the host that does not concern any document.
 pub(super) fn failure(error: purlin_host::Error) -> Failure {
-    // Within an environment a key says it as well as a URN does, and is short.
+    // Within an environment, a key is as precise as a URN, and shorter.
     match &error {
         purlin_host::Error::Engine(engine::Error::Unknown(urn)) => {
             Failure::input(format!("`{}` is not recorded", report::state::key(urn)))
@@ -61,7 +61,7 @@ pub(super) fn failure(error: purlin_host::Error) -> Failure {
     }
 }
 
-/// Finds a resource by its key, a short name that only it has, or its URN.
+/// Finds a resource by its key, a unique short name, or its URN.
 pub(super) async fn find(name: &str, place: &PlaceArgs, app: &App) -> Result<Subject, Failure> {
     let place = input::place(&place.documents(), app).await?;
     let given = if name.starts_with("urn:") { Some(urn(name, &place.context)?) } else { None };
@@ -84,7 +84,7 @@ pub(super) async fn find(name: &str, place: &PlaceArgs, app: &App) -> Result<Sub
     Ok(Subject { place, urn, environment, snapshot })
 }
 
-/// The URN that a person means.
+/// The URN of a key or URN that the user gave.
 pub(super) fn urn(name: &str, context: &Context) -> Result<Urn, Failure> {
     if name.starts_with("urn:") {
         return Urn::parse(name).map_err(|_| {

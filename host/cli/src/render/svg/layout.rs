@@ -1,19 +1,19 @@
-//! Where boxes and curves go: layers from left to right, few crossings, neighbours level with each
-//! other. It knows sizes and numbers, not resources.
+//! Computes the positions of boxes and curves: layers from left to right, few crossings, neighbours
+//! at similar heights. It knows sizes and numbers, but no resources.
 
-/// Width and height in pixels.
+/// A width and a height in pixels.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Size {
     pub(super) width: f64,
     pub(super) height: f64,
 }
 
-/// Where everything is.
+/// The position of everything.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
-    /// Upper left corner of each node.
+    /// The upper left corner of each node.
     pub(super) nodes: Vec<(f64, f64)>,
-    /// The points that each edge goes through, in the order of the edges.
+    /// The points that each edge passes through, in the order of the edges.
     pub(super) edges: Vec<Vec<(f64, f64)>>,
     pub(super) width: f64,
     pub(super) height: f64,
@@ -21,21 +21,22 @@ pub(super) struct Layout {
 
 const COLUMN_GAP: f64 = 72.0;
 const ROW_GAP: f64 = 16.0;
-/// Room that an edge takes on its way past a layer.
+/// The height that an edge takes where it passes a layer.
 const LANE: f64 = 6.0;
-/// More bends than this are not worth the time: long edges then go straight.
+/// The maximum number of bends. With more, the layout would take too long, so long edges are
+/// straight.
 const MOST_BENDS: usize = 20_000;
 const SWEEPS: usize = 12;
 
-/// Something with a place in a layer: a node, or a bend of a long edge.
+/// Something with a position in a layer: a node, or a bend of a long edge.
 struct Item {
     height: f64,
     left: Vec<usize>,
     right: Vec<usize>,
 }
 
-/// Places nodes and edges `(from, to)`, which go from left to right. `order` names each node after
-/// all whose edges lead to it.
+/// Places nodes and edges `(from, to)`, which go from left to right. `order` contains each node
+/// after all nodes with edges to it.
 pub(super) fn layout(sizes: &[Size], edges: &[(usize, usize)], order: &[usize]) -> Layout {
     if sizes.is_empty() {
         return Layout::default();
@@ -71,7 +72,7 @@ pub(super) fn layout(sizes: &[Size], edges: &[(usize, usize)], order: &[usize]) 
     place(sizes, &layer, &columns, &chains, &middle)
 }
 
-/// Each node's layer: one right of the rightmost that leads to it.
+/// The layer of each node: one to the right of the rightmost node with an edge to it.
 fn layers(nodes: usize, edges: &[(usize, usize)], order: &[usize]) -> Vec<usize> {
     let mut below = vec![Vec::new(); nodes];
     for (from, to) in edges {
@@ -86,7 +87,8 @@ fn layers(nodes: usize, edges: &[(usize, usize)], order: &[usize]) -> Vec<usize>
     layer
 }
 
-/// Orders each column by the middle of its neighbours, to and fro, and keeps the best.
+/// Orders each column by the mean position of its neighbours, in sweeps in both directions, and
+/// keeps the best result.
 fn uncross(columns: &mut Vec<Vec<usize>>, items: &[Item]) {
     let mut rank = vec![0usize; items.len()];
     let number = |columns: &[Vec<usize>], rank: &mut [usize]| {
@@ -128,7 +130,7 @@ fn uncross(columns: &mut Vec<Vec<usize>>, items: &[Item]) {
     *columns = best.1;
 }
 
-/// How many pairs of edges cross, by counting inversions.
+/// The number of crossing pairs of edges, found by counting inversions.
 fn crossings(columns: &[Vec<usize>], items: &[Item], rank: &[usize]) -> usize {
     let mut total = 0;
     for column in columns {
@@ -164,8 +166,8 @@ fn inversions(list: &mut Vec<usize>) -> usize {
     total
 }
 
-/// The middle of each item: as near to the mean of its neighbours as the order of its column and
-/// the gaps allow.
+/// The vertical middle of each item: as close to the mean of its neighbours as the order of its
+/// column and the gaps allow.
 fn heights(columns: &[Vec<usize>], items: &[Item]) -> Vec<f64> {
     let gap = |a: usize, b: usize| {
         let gap = if items[a].height <= LANE && items[b].height <= LANE { LANE } else { ROW_GAP };
@@ -180,7 +182,7 @@ fn heights(columns: &[Vec<usize>], items: &[Item]) -> Vec<f64> {
             }
             middle[*item] = y;
         }
-        // Columns begin centred on one another.
+        // Initially, all columns are centred on one another.
         column.iter().for_each(|item| middle[*item] -= y / 2.0);
     }
     for sweep in 0..SWEEPS {
@@ -202,12 +204,12 @@ fn heights(columns: &[Vec<usize>], items: &[Item]) -> Vec<f64> {
     middle
 }
 
-/// Gives a column the heights that differ least from those wanted (in squares) while each item
-/// keeps its distance: pooling of neighbours that stand too close.
+/// Gives the items of a column the heights with the least squared difference from the wanted ones
+/// that keep the gaps, by pooling neighbours that are too close.
 fn spread(column: &[usize], wanted: &[f64], middle: &mut [f64], gap: impl Fn(usize, usize) -> f64) {
     let mut offset = 0.0;
     let mut offsets = Vec::with_capacity(column.len());
-    // Pools as (sum of wanted places less offsets, members).
+    // Each pool is the sum of its wanted heights minus offsets, and the number of its members.
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for (position, item) in column.iter().enumerate() {
         if let Some(before) = position.checked_sub(1) {
@@ -272,7 +274,8 @@ fn place(
                 if position == 0 {
                     let right = left + sizes.get(*item).map_or(widest, |size| size.width);
                     points.push((right, y + starts[number]));
-                    // Out of its column an edge keeps its height, so as not to cross a wider box.
+                    // An edge stays at its height until it has left the column, so that it does not
+                    // cross a wider box.
                     if right + 1.0 < left + widest {
                         points.push((left + widest, y + starts[number]));
                     }
@@ -288,8 +291,8 @@ fn place(
     Layout { nodes, edges, width: (x - COLUMN_GAP).max(0.0), height: bottom - top }
 }
 
-/// How far from the middle of a box's side each edge touches it: in the order of the other ends,
-/// so that edges do not cross right at the box.
+/// Where on the side of its box each edge ends, relative to the middle: in the order of the other
+/// ends, so that edges do not cross at the box.
 fn ports(
     chains: &[Vec<usize>],
     sizes: &[Size],

@@ -1,7 +1,7 @@
-//! A driver more in the text of a `purlin.yaml`, with every other line left as it is.
+//! Adds a driver to the text of a `purlin.yaml` and leaves every other line unchanged.
 
-/// The text with one driver more, or none where its layout is one that lines cannot be put into.
-/// The caller has to read the result: only that tells whether it says what it should.
+/// The text with one more driver, or `None` if the layout does not allow lines to be inserted. The
+/// caller must parse the result to check that it has the intended content.
 pub(super) fn with_driver(text: &str, name: &str, source: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     let mut out: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
@@ -18,7 +18,7 @@ pub(super) fn with_driver(text: &str, name: &str, source: &str) -> Option<String
         Some(at) => {
             let end = self::block(&lines, at, child);
             let indent = child_indent(&lines, at, end).unwrap_or(child + 2);
-            // After the last line of the block that says something.
+            // Insert after the last line of the block that has content.
             let last = (at..end).rev().find(|line| lines.get(*line).is_some_and(|line| says(line)))?;
             out.splice(last + 1..last + 1, entry(indent));
         }
@@ -31,7 +31,7 @@ pub(super) fn with_driver(text: &str, name: &str, source: &str) -> Option<String
     Some(out.join("\n") + "\n")
 }
 
-/// A new workspace with one driver.
+/// The text of a new workspace with one driver.
 pub(super) fn workspace(name: &str, source: &str) -> String {
     format!(
         "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    {name}:\n      source: {}\n",
@@ -39,14 +39,14 @@ pub(super) fn workspace(name: &str, source: &str) -> String {
     )
 }
 
-/// Indentation and name of a line `NAME:` that begins a block and has nothing else.
+/// The indentation and name of a line `NAME:` that starts a block and has no other content.
 fn key(line: &str) -> Option<(usize, &str)> {
     let bare = line.trim_start_matches(' ');
     let name = bare.split(" #").next().unwrap_or(bare).trim_end().strip_suffix(':')?;
     Some((line.len() - bare.len(), name))
 }
 
-/// Whether a line is more than blank or a comment.
+/// Whether a line has content: neither blank nor only a comment.
 fn says(line: &str) -> bool {
     let bare = line.trim();
     !bare.is_empty() && !bare.starts_with('#')
@@ -56,7 +56,7 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// The line after the block that a line begins.
+/// The index of the line after the block that starts at a line.
 fn block(lines: &[&str], begin: usize, outer: usize) -> usize {
     let rest = lines.iter().enumerate().skip(begin + 1);
     let mut after = rest.filter(|(_, line)| says(line) && indent(line) <= outer);
@@ -67,7 +67,7 @@ fn child_indent(lines: &[&str], begin: usize, end: usize) -> Option<usize> {
     lines.get(begin + 1..end)?.iter().find(|line| says(line)).map(|line| indent(line))
 }
 
-/// A path as YAML reads it back, in quotes where it has to be.
+/// A path as a YAML scalar, quoted if necessary.
 fn scalar(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '-' | '_');
     if text.starts_with(['.', '/']) && text.chars().all(plain) {

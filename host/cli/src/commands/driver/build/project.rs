@@ -1,4 +1,4 @@
-//! What a folder holds, and which tools build it.
+//! Detects the kind of project in a folder, and runs the tools that build it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(super) struct Project {
     kind: Kind,
 }
 
-/// Which tools build it.
+/// The tools that build the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Cargo,
@@ -37,7 +37,8 @@ enum Kind {
     Python,
 }
 
-/// The file that tells each kind. A driver in C may have other tools' files about; make is last.
+/// The file that identifies each kind. A project in C may contain files of other tools, so
+/// `Makefile` comes last.
 const SIGNS: [(&str, Kind); 7] = [
     ("Cargo.toml", Kind::Cargo),
     ("go.mod", Kind::Go),
@@ -49,7 +50,7 @@ const SIGNS: [(&str, Kind); 7] = [
 ];
 
 impl Project {
-    /// What is in a folder.
+    /// Detects the project in a folder.
     pub(super) fn find(folder: &Path) -> Result<Self, Failure> {
         match SIGNS.iter().find(|(file, _)| folder.join(file).is_file()) {
             Some((_, kind)) => Ok(Self { folder: folder.to_owned(), kind: *kind }),
@@ -62,7 +63,7 @@ impl Project {
         }
     }
 
-    /// What it is, for people.
+    /// A description of the project for people.
     pub(super) fn what(&self) -> &'static str {
         match self.kind {
             Kind::Cargo => "a Rust crate by cargo",
@@ -73,14 +74,14 @@ impl Project {
         }
     }
 
-    /// Builds it, and says where the component is.
+    /// Builds the project and returns the path of the component.
     pub(super) fn build(&self, target: &str, output: Option<&Path>) -> Result<PathBuf, Failure> {
         match self.kind {
             Kind::Cargo => self.cargo(target, output),
             Kind::Go => self.go(output),
             Kind::Make => {
                 let mut make = Command::new("make");
-                // The Makefile calls purlin for what only purlin does.
+                // The Makefile calls purlin for the steps that only purlin can do.
                 make.arg(assignment("PURLIN", std::env::current_exe().ok()));
                 self.by_itself(&mut make, MAKE, output)
             }
@@ -98,12 +99,12 @@ impl Project {
         }
     }
 
-    /// Whether npm did not install yet, or installed before the project or its SDK asked for other
-    /// packages.
+    /// Whether packages must be installed: they never were, or the project or its SDK changed its
+    /// dependencies afterwards.
     fn wants_packages(&self) -> bool {
         let written =
             |file: &str| self.folder.join(file).metadata().and_then(|metadata| metadata.modified()).ok();
-        // npm writes this list whenever it installs; other programs do not.
+        // npm writes this file on every installation; other package managers do not.
         let Some(installed) = written("node_modules/.package-lock.json") else {
             return !self.folder.join("node_modules").is_dir();
         };
@@ -123,7 +124,7 @@ impl Project {
                 true => failure,
             });
         }
-        // The last artifact is the project's own: what it needs is built before.
+        // The last artifact is the project's own, since its dependencies are built before it.
         let messages = String::from_utf8_lossy(&done.stdout);
         let modules = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let mut modules = modules.filter_map(|message| {
@@ -158,7 +159,7 @@ impl Project {
         self.built(output)
     }
 
-    /// Builds it for trying out an edit, where that is faster than [`Self::build`].
+    /// Builds an edited project to try it, if there is a faster way than [`Self::build`].
     pub(super) async fn edit(
         &self,
         output: Option<&Path>,
@@ -173,7 +174,7 @@ impl Project {
         Ok(built.map(|inspection| (plain(output), inspection)))
     }
 
-    /// Runs a tool that puts the component into the folder.
+    /// Runs a tool that writes the component into the folder.
     fn by_itself(
         &self,
         command: &mut Command,
@@ -194,7 +195,7 @@ impl Project {
         self.place(&module, "", Some(output.unwrap_or(&module)))
     }
 
-    /// The component that the folder's own workspace names, if it is just one.
+    /// The component that the folder's workspace names, if it names exactly one.
     fn named(&self) -> Option<PathBuf> {
         let file = self.folder.join(WORKSPACE_FILE);
         let workspace = documents::load(&[Input::Path(file)]).workspace?;
@@ -207,7 +208,7 @@ impl Project {
         sources.next().filter(|_| sources.next().is_none())
     }
 
-    /// The folder's component that was written last.
+    /// The most recently written component in the folder.
     fn newest(&self) -> Option<PathBuf> {
         let files = std::fs::read_dir(&self.folder).ok()?.flatten().map(|file| file.path());
         let components = files.filter(|file| file.extension().is_some_and(|ending| ending == "wasm"));
@@ -224,12 +225,12 @@ impl Project {
     }
 }
 
-/// `note.wasm` for `./note.wasm`.
+/// Shows `./note.wasm` as `note.wasm`.
 fn plain(path: PathBuf) -> PathBuf {
     path.strip_prefix(".").map(Path::to_owned).unwrap_or(path)
 }
 
-/// Whether the Rust of a folder can build for a target; yes where nobody knows.
+/// Whether the Rust toolchain of a folder has a target; true if this cannot be determined.
 fn has_target(target: &str, folder: &Path) -> bool {
     let asked = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", target])

@@ -1,18 +1,20 @@
-//! The kits: the worked drivers of this repository, as they lie in `examples/drivers`.
+//! The starting kits: the example drivers in `examples/drivers`, embedded as they are.
 
 use super::{Language, Template};
 
 /// A project in one language.
 pub(super) struct Kit {
-    /// What has to be installed, for people.
+    /// The tools that must be installed, for people.
     pub(super) needs: &'static str,
-    /// What a driver of the template has in every language.
+    /// The files that a driver of this template has in every language.
     pub(super) common: &'static [(&'static str, &'static str)],
-    /// Its own files.
+    /// The files of this language.
     pub(super) files: &'static [(&'static str, &'static str)],
-    /// What the last part of the driver's name is in these files: `acme/note` stands for the name.
+    /// The last part of the driver's name in these files: `acme/note` is the placeholder for the
+    /// real name.
     pub(super) stands_for: &'static str,
-    /// More words that stand for the driver's name, and what takes their place; `NAME` is its last part.
+    /// Other words that contain the driver's name, with their replacements, in which `NAME` is the
+    /// last part of the real name.
     pub(super) words: &'static [(&'static str, &'static str)],
 }
 
@@ -183,7 +185,8 @@ mod tests {
     use super::{Language, Template, kit};
     use crate::commands::driver::new::sdk;
 
-    /// Files of ours that git knows in a folder; links lead to what other lists have.
+    /// The files in a folder that git tracks, without links: those lead to files that other lists
+    /// contain.
     fn known(folder: &str) -> Option<BTreeSet<String>> {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
         let listed = Command::new("git").args(["ls-files", "-s", folder]).current_dir(root).output().ok()?;
@@ -204,7 +207,7 @@ mod tests {
                 eprintln!("SKIPPED: this is no checkout of git");
                 return;
             };
-            // Which versions a project takes is settled when it is first built.
+            // The first build of a project determines the versions of its dependencies.
             known.remove("Cargo.lock");
             let given: BTreeSet<String> =
                 kit(language, template).files.iter().map(|(file, _)| (*file).to_owned()).collect();
@@ -217,13 +220,13 @@ mod tests {
             ("sdk/python", sdk::of(Language::Python)),
         ] {
             let mut known = known(sdk).expect("a checkout");
-            // Their own tests and how to run them.
+            // Leave out the SDK's own tests and the files that run them.
             known.retain(|file| {
                 let test = file.contains("_test.") || file.contains(".test.") || file.starts_with("tests/");
                 !test && file != "Makefile" && file != ".gitignore"
             });
             let given = files.iter().filter_map(|(file, _)| file.strip_prefix("purlin/"));
-            // Links to files that several SDKs have.
+            // Leave out links to files that several SDKs share.
             let given = given.filter(|file| !file.contains("wit/deps/") || known.contains(*file));
             assert_eq!(given.map(str::to_owned).collect::<BTreeSet<_>>(), known, "{sdk}");
         }

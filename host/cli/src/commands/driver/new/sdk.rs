@@ -1,4 +1,4 @@
-//! What a project needs of ours, as files of its own: it then depends on no registry, and on no
+//! The SDK as files of the new project. The project therefore depends on no registry and no
 //! checkout of this repository.
 
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use super::kits::{folder, repository};
 
 type Files = Vec<(String, Cow<'static, str>)>;
 
-/// The SDK of a language, whatever the project does with it.
+/// The files of the SDK for a language, including parts that the project does not use.
 pub(super) fn of(language: Language) -> Files {
     match language {
         Language::Rust => rust(),
@@ -19,7 +19,7 @@ pub(super) fn of(language: Language) -> Files {
     }
 }
 
-/// The contract, in a folder of the project.
+/// The WIT files of the contract, in a folder of the project.
 fn wit(folder: &str) -> Files {
     purlin_component::WIT
         .iter()
@@ -56,12 +56,12 @@ const HTTP: &[(&str, &str)] = folder! {
     "src/response.rs", "src/tests.rs", "src/url.rs", "src/wasi.rs"
 };
 
-/// The crates `purlin-sdk`, with its macros, and `purlin-sdk-http`, outside of our workspace.
+/// The crates `purlin-sdk`, with its macros, and `purlin-sdk-http`, detached from this workspace.
 pub(super) fn rust() -> Files {
     let workspace = repository!("Cargo.toml");
     let manifest = alone(repository!("sdk/rust/Cargo.toml"), workspace).replace("sdk/rust-derive", "derive");
     let derive = alone(repository!("sdk/rust-derive/Cargo.toml"), workspace);
-    // The folders of both are inside the folder of `purlin-sdk`.
+    // The folders of the other crates are inside the folder of `purlin-sdk`.
     let http = repository!("sdk/http/Cargo.toml")
         .replace("purlin-sdk.workspace = true", "purlin-sdk = { path = \"..\" }");
     let mut files = vec![
@@ -82,7 +82,7 @@ const C: &[(&str, &str)] = folder! {
     "purlin.c", "purlin.h", "rest.c", "rest.h", "sha256.c", "sha256.h", "text.c", "text.h"
 };
 
-/// What a driver in C includes.
+/// The headers and sources for a driver in C.
 pub(super) fn c() -> Files {
     inside("purlin", C)
 }
@@ -99,7 +99,7 @@ pub(super) fn go() -> Files {
     inside("purlin", GO)
 }
 
-/// The parts of WASI's packages that requests of drivers in JavaScript and Python use.
+/// The parts of the WASI packages that drivers in JavaScript and Python need for HTTP requests.
 const WASI: &[(&str, &str)] = folder! { "sdk/wit": "clocks.wit", "http.wit", "io.wit" };
 
 const JS: &[(&str, &str)] = folder! {
@@ -145,8 +145,8 @@ fn inside(folder: &str, files: &'static [(&'static str, &'static str)]) -> Files
     files.iter().map(|(file, text)| (format!("{folder}/{file}"), Cow::Borrowed(*text))).collect()
 }
 
-/// A manifest that takes nothing from a workspace: each `KEY.workspace = true` is what the
-/// workspace says of the key. Lints are the workspace's own affair.
+/// A manifest that inherits nothing from a workspace: each `KEY.workspace = true` is replaced by
+/// the workspace's line for that key. Lints are left out.
 fn alone(manifest: &str, workspace: &str) -> String {
     let mut text = String::new();
     for line in manifest.lines().filter(|line| *line != "workspace = true" && *line != "[lints]") {
@@ -159,7 +159,7 @@ fn alone(manifest: &str, workspace: &str) -> String {
         }
         text.push('\n');
     }
-    // One blank line is enough where a table was.
+    // Removing a table leaves a second blank line.
     text.replace("\n\n\n", "\n\n")
 }
 
@@ -167,7 +167,7 @@ fn alone(manifest: &str, workspace: &str) -> String {
 mod tests {
     use std::path::Path;
 
-    /// How many files there are in a folder and below.
+    /// The number of files in a folder and its subfolders.
     fn sources(folder: &Path) -> usize {
         let entries = std::fs::read_dir(folder).expect("the SDK").flatten().map(|entry| entry.path());
         entries.map(|path| if path.is_dir() { sources(&path) } else { 1 }).sum()

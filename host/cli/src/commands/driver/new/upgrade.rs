@@ -1,8 +1,8 @@
-//! `purlin driver new --upgrade`: replaces the SDK of a project, and nothing else of it.
+//! `purlin driver new --upgrade`: replaces the SDK of a project and changes nothing else in it.
 //!
-//! The SDK is the folder `purlin/`. A list in it says which files `purlin driver new` wrote there, with
-//! their digests: a project without the list is not ours, and a file that differs from it has changes of
-//! the author, which nothing overwrites.
+//! The SDK is the folder `purlin/`. A list in it names the files that `purlin driver new` wrote
+//! there, with their digests. A project without the list was not created by Purlin, and a file that
+//! differs from the list contains the author's changes, which the upgrade never overwrites.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,24 +18,24 @@ use crate::app::App;
 use crate::failure::{Failure, Status};
 use crate::{files, text};
 
-/// The list, in the project's folder.
+/// The path of the list in the project's folder.
 const LIST: &str = "purlin/sdk.json";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What the SDK of a project was when it was written.
+/// The SDK of a project at the time when it was written.
 #[derive(Debug, Serialize, Deserialize)]
 struct List {
-    /// The version of purlin that wrote it.
+    /// The version of purlin that wrote the SDK.
     purlin: String,
     language: Language,
-    /// SHA-256 of each file, by its path in the project.
+    /// The SHA-256 digest of each file, by its path in the project.
     files: BTreeMap<String, String>,
 }
 
 /// A file of a project, with its text.
 type File = (String, Cow<'static, str>);
 
-/// The list of an SDK.
+/// The list of an SDK's files.
 pub(super) fn list(language: Language, sdk: &[File]) -> File {
     let files = sdk.iter().map(|(path, text)| (path.clone(), digest(text.as_bytes()))).collect();
     let list = List { purlin: VERSION.to_owned(), language, files };
@@ -106,7 +106,7 @@ impl List {
     }
 }
 
-/// Whether a path leads into the folder of the SDK.
+/// Whether a path is inside the folder of the SDK.
 fn is_inside(path: &str) -> bool {
     let path = Path::new(path);
     path.starts_with("purlin")
@@ -114,17 +114,17 @@ fn is_inside(path: &str) -> bool {
         && path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// What an upgrade does.
+/// The changes of an upgrade.
 #[derive(Debug, Default)]
 struct Plan<'a> {
     write: Vec<&'a File>,
     remove: Vec<&'a str>,
-    /// Files with changes of the author.
+    /// Files that the author changed.
     changed: Vec<&'a str>,
 }
 
 impl<'a> Plan<'a> {
-    /// Files that are as the new SDK has them are left alone, so that an interrupted upgrade goes on.
+    /// Skips files that already match the new SDK, so that an interrupted upgrade can continue.
     fn new(folder: &Path, old: &'a List, new: &'a [File]) -> Result<Self, Failure> {
         let mut plan = Self::default();
         for file in new {

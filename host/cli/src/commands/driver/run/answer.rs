@@ -1,4 +1,5 @@
-//! What a driver answers, as JSON. Secrets stand apart, and masked unless they are asked for.
+//! The answers of a driver as JSON. Secrets are separate from the rest, and masked unless the user
+//! asked to see them.
 
 use purlin_host::model::Value;
 use purlin_host::model::driver::{Checked, Failure, Impact, InvalidInput, Manifest, Observed, ResourceState};
@@ -37,7 +38,7 @@ pub(super) fn checked(checked: &Checked, show: bool) -> Json {
     })
 }
 
-/// A state, apart as drivers give it: outputs, and secret outputs.
+/// The state as JSON, with outputs and secret outputs separate, as drivers return them.
 pub(super) fn state(state: &ResourceState, show: bool) -> Json {
     let all_secret = matches!(state.outputs, Value::Secret(_));
     let (mut outputs, mut secrets) = (Map::new(), Map::new());
@@ -50,13 +51,13 @@ pub(super) fn state(state: &ResourceState, show: bool) -> Json {
     let mut json = json!({"id": state.id.shown(show), "outputs": outputs});
     if let Some(json) = json.as_object_mut() {
         if all_secret && !show {
-            // Their names, too: a secret stands in one.
+            // Hide the names of the outputs too, since the whole map is secret.
             json.insert("secrets".to_owned(), state.outputs.redact());
         } else if !secrets.is_empty() {
             json.insert("secrets".to_owned(), secrets.into());
         }
         if !state.cookie.is_empty() {
-            // What a driver keeps may be secret, and is of no use in part.
+            // A cookie may be secret, and a masked part of it is useless.
             let cookie = data_encoding::BASE64.encode(&state.cookie);
             json.insert("cookie".to_owned(), if show { cookie.into() } else { "".into() });
         }
@@ -93,7 +94,7 @@ pub(super) fn impact(impact: &Impact) -> Json {
     })
 }
 
-/// Why there is no answer.
+/// The failure of a call as JSON.
 pub(super) fn failure(error: &CallError, show: bool) -> Json {
     let CallError::Failure(failure) = error else {
         return json!({"failure": {"kind": "host", "message": error.to_string()}});
@@ -123,7 +124,7 @@ fn faults(faults: &[InvalidInput]) -> Vec<Json> {
     faults.iter().map(|fault| json!({"pointer": fault.pointer, "message": fault.message})).collect()
 }
 
-/// A value; what is unknown is null.
+/// A value as JSON; unknown values become null.
 fn value(value: &Value, show: bool) -> Json {
     if show { value.reveal_marked(&mut |_, _| {}) } else { value.redact() }
 }

@@ -1,4 +1,4 @@
-//! What a driver is asked by hand, read from JSON.
+//! The requests of `purlin driver run`, parsed from JSON.
 
 use purlin_host::engine;
 use purlin_host::model::driver::{Inputs, Manifest, ResourceState, Subject};
@@ -14,18 +14,20 @@ pub(super) struct Request {
     /// The idempotency key.
     pub(super) key: String,
     pub(super) inputs: Inputs,
-    /// Inputs that it was made with; those that it is to have where nothing else is said.
+    /// The inputs that the resource was created with; if the request does not give them, the same
+    /// as `inputs`.
     pub(super) before: Inputs,
     pub(super) previous: Option<Inputs>,
     pub(super) name: Option<String>,
     pub(super) id: Option<String>,
     pub(super) state: ResourceState,
-    /// Whether there was a state in the request.
+    /// Whether the request contains a state.
     pub(super) recorded: bool,
     document: Json,
 }
 
-/// Entries that a request may have. The last three are of answers, which are requests too.
+/// The fields that a request may have. The last three occur in answers, which can be used as
+/// requests too.
 const ENTRIES: [&str; 12] = [
     "key",
     "context",
@@ -41,14 +43,14 @@ const ENTRIES: [&str; 12] = [
     "failure",
 ];
 
-/// Text as JSON.
+/// Parses text as JSON.
 pub(super) fn json(what: &str, text: &str) -> Result<Json, Failure> {
     serde_json::from_str(text).map_err(|error| {
         Failure::input(format!("`{what}` is not JSON: {error}")).hint("a request is one JSON object")
     })
 }
 
-/// An object in an object, made if need be.
+/// The object at a field of an object, created if it does not exist.
 pub(super) fn entry<'a>(
     document: &'a mut Json,
     name: &str,
@@ -110,7 +112,7 @@ impl Request {
         [values, secrets, params, connection].iter().any(|part| part.has_unknown())
     }
 
-    /// What the next request needs of this one.
+    /// The parts of this request that the next request needs.
     pub(super) fn again(&self, show_secrets: bool) -> Map<String, Json> {
         let mut again = Map::new();
         for name in ["key", "context", "inputs"] {
@@ -126,13 +128,13 @@ impl Request {
     }
 }
 
-/// The state with the outputs secret that the driver's schema says are, as in a deployment.
+/// Marks the outputs that the driver's schema declares secret, as a deployment does.
 pub(super) fn sealed(manifest: &Manifest, key: &Key, state: ResourceState) -> ResourceState {
     let outputs = engine::seal_outputs(manifest, key.type_name(), state.outputs);
     ResourceState { outputs, ..state }
 }
 
-/// Inputs of which nothing was said.
+/// Empty inputs.
 fn nothing() -> Inputs {
     Inputs {
         values: Value::map(),
@@ -201,7 +203,7 @@ fn inputs(what: &str, said: &Json) -> Result<Inputs, Failure> {
     Ok(inputs)
 }
 
-/// Makes a place unknown. Says whether there is such a place.
+/// Marks a place as unknown. Returns whether there is such a place.
 fn mark_unknown(inputs: &mut Inputs, pointer: &str) -> bool {
     let mut steps = pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
     let mut place = match steps.next().as_deref() {
