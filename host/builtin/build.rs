@@ -1,13 +1,13 @@
-//! Embeds the drivers that `cargo xtask drivers` built: those of the folder named by
-//! `PURLIN_DRIVERS_DIR`, each with its code compiled ahead of time where that is there. `PURLIN_DRIVERS` chooses
-//! some of them, such as `echo,template`.
+//! Embeds the drivers that `cargo xtask drivers` built in the folder `PURLIN_DRIVERS_DIR`, each
+//! with its precompiled code if there is any. `PURLIN_DRIVERS` selects some of them, such as
+//! `echo,template`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use std::{env, fs};
 
-/// File, name, and the names that other tools gave the same thing.
+/// The file, the name, and the names that other tools use for the same driver.
 const DRIVERS: &[(&str, &str, &[&str])] = &[
     ("echo", "purlin/echo", &["humanitec/echo"]),
     ("template", "purlin/template", &["humanitec/template"]),
@@ -34,14 +34,14 @@ fn main() {
     for (file, name, aliases) in DRIVERS.iter().filter(|(file, ..)| is_chosen(file)) {
         let wasm = folder.join(format!("{file}.wasm"));
         let code = folder.join(format!("{file}.cwasm"));
-        // A path that is not there makes cargo look again at every build, until it is.
+        // If the path does not exist, cargo runs this script in every build until it does.
         println!("cargo::rerun-if-changed={}", wasm.display());
         println!("cargo::rerun-if-changed={}", code.display());
         if !wasm.is_file() {
             missing.push(wasm.display().to_string());
             continue;
         }
-        // Code older than the component was compiled from another one.
+        // Ignore code older than the component: it was compiled from an earlier one.
         let code = match (changed(&wasm), changed(&code)) {
             (Some(wasm), Some(at)) if at >= wasm => format!("Some(include_bytes!({:?}))", absolute(&code)),
             _ => "None".to_owned(),

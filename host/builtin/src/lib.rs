@@ -1,18 +1,18 @@
-//! The drivers that come with Purlin, embedded.
+//! The built-in drivers, embedded in the program.
 //!
-//! This crate holds bytes and their names. It knows nothing of how they are run.
+//! This crate contains bytes and their names. It does not know how drivers run.
 
 /// A driver that is part of the program.
 #[derive(Clone, Copy)]
 pub struct Builtin {
-    /// Its name, such as `purlin/echo`.
+    /// The name, such as `purlin/echo`.
     pub name: &'static str,
-    /// Other names by which documents call it (SPEC §8).
+    /// Other names that documents may use for it (SPEC §8).
     pub aliases: &'static [&'static str],
     /// The component.
     pub wasm: &'static [u8],
-    /// The same, compiled ahead of time for this kind of machine: what
-    /// `purlin_sandbox::precompile` returned at build time, unchanged.
+    /// The component compiled ahead of time for this kind of machine: the unchanged result of
+    /// `purlin_sandbox::precompile` at build time.
     pub precompiled: Option<&'static [u8]>,
 }
 
@@ -29,12 +29,12 @@ impl std::fmt::Debug for Builtin {
 
 include!(concat!(env!("OUT_DIR"), "/drivers.rs"));
 
-/// All of them.
+/// All built-in drivers.
 pub fn drivers() -> &'static [Builtin] {
     DRIVERS
 }
 
-/// The one with this name or alias.
+/// The driver with this name or alias.
 pub fn driver(name: &str) -> Option<&'static Builtin> {
     DRIVERS.iter().find(|driver| driver.name == name || driver.aliases.contains(&name))
 }

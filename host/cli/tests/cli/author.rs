@@ -1,5 +1,6 @@
-//! What authors of drivers use: a project to begin with, a build, a call by hand, a name in the
-//! workspace. Every language's own project is built and tried in `tests/systems`.
+//! Tests of the commands for driver authors: creating a project, building it, calling a driver,
+//! adding it to the workspace. The projects for each language are built and checked in
+//! `tests/systems`.
 
 use data_encoding::HEXLOWER;
 use serde_json::json;
@@ -7,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::project::{Project, Ran};
 
-/// The component of a built-in driver, in a file of its own.
+/// The component of a built-in driver, for a file.
 fn component(driver: &str) -> Vec<u8> {
     let folder = std::path::PathBuf::from(std::env::var_os("PURLIN_DRIVERS_DIR").unwrap_or_default());
     let path = folder.join(format!("{driver}.wasm"));
@@ -37,7 +38,7 @@ fn a_project_begins_with_the_name_it_is_given() {
         assert!(!text.contains("acme/note") && !text.contains("note.wasm"), "{file}: {text}");
     }
 
-    // Nothing that is there is overwritten, and then nothing is written at all.
+    // If a file exists, nothing is overwritten, and no other file is written either.
     std::fs::remove_file(project.path().join("kit/app.yaml")).expect("removed");
     let again = project.run(&["driver", "new", "kit", "--lang", "rust"]).status(2);
     says(&again, &["there already; nothing was written"]);
@@ -63,7 +64,7 @@ fn an_upgrade_replaces_the_sdk_and_nothing_else() {
     let write = |file: &str, text: &str| std::fs::write(path(file), text).expect("written");
     let (list, code) = (read("purlin/sdk.json"), read("purlin/http.js"));
 
-    // What an older version wrote, and what the author did since.
+    // An older version wrote some files, and the author changed others.
     let digest = |text: &str| HEXLOWER.encode(&Sha256::digest(text));
     write("purlin/http.js", "older");
     write("purlin/sdk.json", &list.replace(&digest(&code), &digest("older")));
@@ -130,7 +131,7 @@ fn a_driver_is_called_by_hand() {
     );
     assert_eq!(std::fs::read(project.path().join("out/a.txt")).expect("there"), b"a-secret-content");
 
-    // What one call answers is the request of the next.
+    // The answer of one call is the request of the next.
     project.write("made.json", &made.out);
     let found = by_hand(&["read", "made.json"]).status(0).json();
     assert_eq!((&found["found"], &found["values"]["path"]), (&json!(true), &json!("/out/a.txt")));
@@ -144,7 +145,7 @@ fn a_driver_is_called_by_hand() {
     project.write("unknown.json", unknown.to_string());
     assert_eq!(by_hand(&["check", "unknown.json"]).status(0).json()["values"]["path"], "[unknown]");
 
-    // Beside the workspace it has no grants.
+    // Without the workspace, the driver has no grants.
     std::fs::rename(project.path().join("purlin.yaml"), project.path().join("other.yaml")).expect("moved");
     let denied =
         by_hand(&["create", "--values", r#"{"path": "/out/a.txt", "content": "x"}"#]).status(1).json();
@@ -169,13 +170,13 @@ fn what_is_secret_is_hidden_when_a_driver_is_called_by_hand() {
         crate::project::ran(command)
     };
 
-    // By the driver's schema.
+    // The driver's schema declares this output secret.
     let drawn = by_hand(&["random.wasm", "create", "--values", r#"{"kind": "password", "length": 24}"#]);
     let drawn = drawn.status(0).json();
     assert_eq!(drawn["state"]["secrets"]["value"], "[secret]", "{drawn:#}");
     assert!(drawn["state"]["outputs"].get("value").is_none(), "{drawn:#}");
 
-    // In an id, in the names of manifests, in the name of an output.
+    // The secret is in an id, in the names of manifests, and in the name of an output.
     let values = json!({
         "attack": "answer", "id": "id-{secret}", "outputs": r#"{"at-{secret}": 1}"#,
         "manifests": [{"name": "{secret}", "location": "{secret}", "data": "{}"}],
@@ -203,7 +204,7 @@ fn what_is_secret_is_hidden_when_a_driver_is_called_by_hand() {
     ]);
     assert_eq!(reported.status(0).json()["checkpoint"], "[secret]");
 
-    // Variables that are granted: short ones count where they stand alone.
+    // Granted variables are secret. Short values are masked only as whole texts.
     let seen = by_hand(&["guests.wasm", "create", "--values", r#"{"do": "look-around"}"#]).status(0).json();
     assert_eq!(seen["state"]["secrets"]["env"], json!({"TOKEN": "[secret]", "MODE": "[secret]"}), "{seen:#}");
     let echoed = r#"{"a": "with a-secret-token", "b": "sslmode=require", "c": "require"}"#;
@@ -244,7 +245,7 @@ fn a_request_that_is_wrong_is_told() {
         &project.run(&["driver", "run", "none.wasm", "describe"]).status(2),
         &["`none.wasm` cannot be read"],
     );
-    // Without its id, a deletion could mean something else.
+    // Ignoring the id could make a deletion do something else.
     for (words, said) in [
         (&["delete", "--id", "a"][..], &["`delete` does not take `--id`", "pass what `create`"][..]),
         (&["create", "--id", "a"], &["`create` does not take `--id`", "only `read` takes an id"]),
@@ -263,14 +264,14 @@ fn a_driver_is_added_to_the_workspace() {
     says(&ran, &["acme/file 0.1.0", "`purlin.yaml` names it", "dirs"]);
     let listed = project.run(&["driver", "list"]).status(0);
     assert!(listed.out.contains("acme/file"), "{}", listed.out);
-    // It was compiled then and there.
+    // The driver was compiled immediately.
     let mut add = project.command(&["driver", "add", "drivers/random.wasm", "--name", "acme/cold"]);
     add.env("XDG_CACHE_HOME", project.path().join("cache"));
     crate::project::ran(add).status(0);
     let compiled = std::fs::read_dir(project.path().join("cache/purlin/drivers")).expect("a cache").count();
     assert_eq!(compiled, 1);
 
-    // Every other line stays as it is, comments too.
+    // Every other line stays unchanged, including comments.
     let before = "# ours\napiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  parallelism: 3 # few\n  drivers:\n    acme/file: {source: drivers/file.wasm} # a file\n# end\n";
     project.write("purlin.yaml", before);
     let added =
@@ -287,7 +288,7 @@ fn a_driver_is_added_to_the_workspace() {
     project.write("text.wasm", "apiVersion: v1");
     says(&project.run(&["driver", "add", "text.wasm"]).status(2), &["`text.wasm`"]);
 
-    // A file that is written in one line says what to write by hand, and stays.
+    // A file written on one line stays unchanged, and the message shows the line to add.
     let flow = "{apiVersion: purlin.dev/v1, kind: Workspace, spec: {parallelism: 3}}\n";
     project.write("purlin.yaml", flow);
     let ran = project.run(&["driver", "add", "drivers/file.wasm", "--name", "acme/file"]).status(2);

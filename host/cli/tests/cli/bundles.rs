@@ -1,4 +1,4 @@
-//! `purlin bundle explain` as people and programs meet it.
+//! Tests of bundles through the command line.
 
 use crate::project::{Project, Ran};
 
@@ -187,7 +187,7 @@ fn what_a_deployment_requires_is_made_and_deleted_in_the_right_order() {
     assert_eq!(made(&destroyed.err), back, "{}", destroyed.err);
 }
 
-/// What a bundle without a driver makes from a secret of what it requires is secret, too.
+/// A bundle without a driver derives a secret value from a secret output of its requirement.
 #[test]
 fn what_is_made_from_a_secret_output_is_secret() {
     let wraps = "---
@@ -307,7 +307,7 @@ spec:
     - {name: db, bundle: {reference: acme/mysql, version: 1.x}}
 ";
 
-/// What a folder of bundles asks for itself.
+/// A Deployment in a folder of bundles.
 const BESIDE: &str = "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {app: shop, env: prod}\n";
 
 const BLOG: [&str; 6] = ["up", "--yes", "--bundle", "acme/blog", "--namespace", "dev"];
@@ -343,21 +343,21 @@ fn what_is_said_of_a_bundle_is_remembered_and_kept_secret() {
     let blog = resources["installation.default#blog"].clone();
     assert_eq!(blog, serde_json::json!({"title": "News", "url": "http://blog/db.db.local"}));
     assert_eq!(resources["installation.default#blog/db"]["size"], 20);
-    // Nobody has to say it again.
+    // The answers are remembered.
     let again = project.run(&BLOG).status(0);
     assert!(again.err.contains("Nothing to change"), "{}", again.err);
-    // What is said last counts, for as long as nothing else is said.
+    // The last answer applies until there is another one.
     project.run(&and(&BLOG, &["--param", "blog/db.size:=30"])).status(0);
     project.run(&and(&BLOG, &["--param", "title=Late"])).status(0);
     assert_eq!(outputs(&project)["resources"]["installation.default#blog/db"]["size"], 30);
-    // A rollback takes the answers of then.
+    // A rollback uses the answers of its deployment.
     project
         .run(&["rollback", "1", "--yes", "--app", "blog", "--env", "dev", "-f", "catalog/all.yaml"])
         .status(0);
     let resources = &outputs(&project)["resources"];
     assert_eq!(resources["installation.default#blog/db"]["size"], 20);
     assert_eq!(resources["installation.default#blog"]["title"], "News");
-    // The secret stands nowhere.
+    // The secret appears nowhere.
     let shown = format!("{}{}{}{}", first.out, first.err, again.out, again.err);
     assert!(!shown.contains("correct-horse"), "{shown}");
     let secret = b"correct-horse";
@@ -376,7 +376,7 @@ fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 fn a_bundle_that_was_named_stays_until_that_is_taken_back() {
     let project = catalog();
     let answers = ["--param", "title=News", "--param", "db.size=1", "--credential", "blog/db.root=x"];
-    // The requirement is named in full here: `db.size` sets nothing.
+    // This requirement must be named in full: `db.size` sets nothing.
     project.run(&and(&BLOG, &answers)).status(2);
     let with = ["--param", "title=News", "--with", "db=acme/mysql:v2.0.0"];
     project.run(&and(&BLOG, &with)).status(0);
@@ -413,7 +413,7 @@ fn what_is_installed_stays_as_it_is_and_newer_versions_are_offered() {
     assert_eq!(outputs(&project)["resources"]["installation.default#blog/db"]["host"], "db.new.local");
     let done = project.run(&BLOG).status(0);
     assert!(!done.err.contains("stays at"), "{}", done.err);
-    // Where everything is destroyed, nothing is remembered.
+    // Destroying everything also deletes the answers.
     project.run(&["destroy", "--yes", "--app", "blog", "--env", "dev", "catalog/all.yaml"]).status(0);
     assert!(project.run(&BLOG).status(2).err.contains("error[unmapped]"));
 }
@@ -453,7 +453,7 @@ fn each_bundle_that_is_installed_has_an_environment_of_its_own() {
     }
     let known = project.run(&["env", "list", "-f", "catalog/all.yaml", "--format", "json"]).out;
     assert!(known.contains("\"one\"") && known.contains("\"two\""), "{known}");
-    // Whoever forgets it is told what would go.
+    // Without `--bundle`, the message says what would be deleted.
     let forgotten = project.run(&["up", "--yes", "--app", "one", "catalog/all.yaml"]).status(2);
     assert!(forgotten.err.contains("--accept-missing=--bundle"), "{}", forgotten.err);
     project.run(&["destroy", "--yes", "--app", "one", "catalog/all.yaml"]).status(0);
@@ -474,7 +474,7 @@ fn whoever_sits_at_a_terminal_is_asked_for_what_nobody_has_said() {
     );
     assert!(asked.out.contains("The parameter `title` of `blog`:"), "{}", asked.out);
     assert!(!asked.out.contains("correct-horse"), "{}", asked.out);
-    // Nor is it asked for again.
+    // The user is not asked again.
     let again = project.run(&["up", "--yes", "--bundle", "acme/blog"]).status(0);
     assert!(again.err.contains("Nothing to change"), "{}", again.err);
 }
@@ -562,7 +562,8 @@ spec:
     b: {type: database, params: {size: big}}
 ";
 
-/// The network is in the graph only because a requirement reads it, and requires a router in turn.
+/// Only a requirement reads the network, which brings it into the graph. The network itself
+/// requires a router.
 #[test]
 fn what_definitions_require_is_installed_for_their_resources() {
     let project = Project::with(&[("all.yaml", REQUIRING)]);
@@ -575,7 +576,7 @@ fn what_definitions_require_is_installed_for_their_resources() {
     assert_eq!(of("installation.default#main/router")["name"], "router-north");
     let up = project.run(&["up", "--yes"]).status(0);
     assert!(up.err.contains("Nothing to change"), "{}", up.err);
-    // What is not required any more goes, behind what required it.
+    // Resources that are no longer required are deleted, after the ones that required them.
     project.write("all.yaml", REQUIRING.replace("    b: {type: database, params: {size: big}}\n", ""));
     let up = project.run(&["up", "--yes"]).status(0);
     let deleted = |key: &str| up.err.find(&format!("deleted {key}"));
@@ -612,7 +613,8 @@ fn what_is_wrong_with_requirements_of_definitions_is_told_before_anything_runs()
     insta::assert_snapshot!(told);
 }
 
-/// The router is required by a resource that only the server's requirement brings into the graph.
+/// A resource requires the router, but only the server's requirement brings this resource into the
+/// graph.
 #[test]
 fn a_person_can_say_what_definitions_leave_open() {
     let documents = REQUIRING
@@ -634,7 +636,7 @@ fn a_person_can_say_what_definitions_leave_open() {
     assert!(wrong.contains("unknown-answer") && wrong.contains("shared.a/server.size"), "{wrong}");
 }
 
-/// What is required for a workload's own resource is shared like everything else.
+/// A requirement of the resource of a workload can be shared like any other.
 #[test]
 fn what_a_definition_requires_for_a_workload_is_shared_with_other_applications() {
     let documents = "apiVersion: purlin.dev/v1
@@ -677,8 +679,9 @@ resources: {db: {type: database}}
     of("one", &["destroy", "--yes"]).status(0);
 }
 
-/// A promoted output of a bundle with a driver is an output like those of the driver: in `purlin outputs`, for other
-/// applications, and never older than the requirement's outputs that it reads.
+/// A promoted output of a bundle with a driver is like an output of the driver. It appears in
+/// `purlin outputs`, other applications can use it, and it is never older than the outputs of the
+/// requirement that it reads.
 #[test]
 fn outputs_of_requirements_are_promoted_beside_those_of_a_driver() {
     let documents = |host: &str| {
@@ -748,8 +751,9 @@ spec:
     assert_eq!(site("two"), "media tcp://b.local:80/${x}");
 }
 
-/// Promoted outputs of bundles with drivers, two levels deep: with a parameter of the bundle that promotes them, as a
-/// map, and with what a Deployment reads by the name of the installation.
+/// Promoted outputs of bundles with drivers, two levels deep: one with a parameter of the bundle
+/// that promotes it, one that is a map, and one that a Deployment reads by the name of the
+/// installation.
 const PROMOTED: &str = "apiVersion: purlin.dev/v1
 kind: Bundle
 metadata: {name: acme/server, version: 1.0.0}
@@ -818,7 +822,7 @@ fn a_deployment_reads_promoted_outputs() {
         serde_json::json!({"url": url("a.local"), "z": "x", "n": "top in development"})
     );
     assert!(project.run(&["up", "--yes"]).status(0).err.contains("Nothing to change"));
-    // In the same run in which the server changes.
+    // They change in the same run as the server.
     project.write("all.yaml", PROMOTED.replace("host: a.local", "host: b.local"));
     let up = project.run(&["up", "--yes"]).status(0);
     assert!(up.err.contains("2 updated"), "{}", up.err);
@@ -830,7 +834,8 @@ fn a_deployment_reads_promoted_outputs() {
     project.run(&["destroy", "--yes"]).status(0);
 }
 
-/// Each of forty bundles promotes twice what the next one promotes: computed anew for each reader, that would not end.
+/// Each of forty bundles promotes the output of the next one twice. Computing it again for each
+/// reader would not end.
 #[test]
 fn outputs_that_are_promoted_twice_at_each_level_are_computed_once() {
     const LEVELS: usize = 40;

@@ -1,8 +1,8 @@
-//! Completions, as bash asks for them.
+//! Tests of shell completion, with the requests that bash makes.
 
 use crate::project::{Project, ran};
 
-/// What bash is offered for the last of the words.
+/// The candidates that bash gets for the last word.
 fn offered(project: &Project, words: &[&str]) -> Vec<String> {
     let mut arguments = vec!["--", "purlin"];
     arguments.extend(words);

@@ -1,9 +1,10 @@
-//! No command with effects acts without consent (SPEC §9).
+//! Tests that no command with effects acts without consent (SPEC §9).
 
 use crate::project::{Project, ran};
 use crate::terminal::typed;
 
-/// Every command that can change something real, with what it takes to get that far.
+/// All commands that can change something real, with the arguments that they need to ask for
+/// consent.
 const WITH_EFFECTS: [&[&str]; 5] = [
     &["up"],
     &["apply", "kept.plan"],
@@ -70,7 +71,7 @@ fn on_a_terminal_anything_but_a_yes_is_a_no() {
     let Some(done) = typed(&project, &["up"], "y\n") else { return };
     done.status(0);
     assert!(!project.recorded().is_empty());
-    // JSON is for programs, which read no questions.
+    // With JSON output, a program reads the output, and it cannot answer questions.
     let Some(json) = typed(&project, &["destroy", "--format", "json"], "y\n") else { return };
     json.status(2);
     assert!(!project.recorded().is_empty());

@@ -1,5 +1,5 @@
-//! A folder of manifests that others wrote, as a whole: each of its references is an edge or is
-//! reported, and the folder is applied and deleted in the order of its references (SPEC §7).
+//! Tests with a folder of real manifests: each of their references becomes an edge or is reported,
+//! and the folder is applied and deleted in the order of the references (SPEC §7).
 
 mod scan;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::project::Project;
 use scan::{Manifest, Meant, Outcomes, Place, Texts};
 
-/// All kinds are provisioned by a driver that returns what references read.
+/// A driver for all kinds, which returns the values that references read.
 const PLATFORM: &str = "\
 apiVersion: purlin.dev/v1
 kind: Definition
@@ -24,7 +24,7 @@ spec:
   criteria: [{}]
 ";
 
-/// The files of the corpus, if it is there.
+/// The files of the corpus, if it exists.
 fn corpus() -> Option<Texts> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/manifests/provider-aws");
     if folder.is_dir() {
@@ -34,8 +34,7 @@ fn corpus() -> Option<Texts> {
     None
 }
 
-/// The corpus without manifests that repeat others, and without files with a reference that can mean
-/// several of them.
+/// The corpus without duplicate manifests, and without files with ambiguous references.
 fn clear() -> Option<Texts> {
     let mut texts = corpus()?;
     leave_out_repeated(&mut texts);
@@ -43,7 +42,7 @@ fn clear() -> Option<Texts> {
     Some(texts)
 }
 
-/// Leaves out the manifests that repeat others. All others stay where they are.
+/// Removes duplicate manifests. All other manifests keep their lines.
 fn leave_out_repeated(texts: &mut Texts) {
     for repeated in scan::repeated(&scan::manifests(texts)) {
         let text = texts.get_mut(&repeated.file).expect("a file");
@@ -54,7 +53,7 @@ fn leave_out_repeated(texts: &mut Texts) {
     }
 }
 
-/// Leaves out the files with a reference that can mean several manifests.
+/// Removes the files with ambiguous references.
 fn leave_out_ambiguous(texts: &mut Texts) {
     for (file, _) in scan::outcomes(&scan::manifests(texts)).ambiguous {
         texts.remove(&file);
@@ -74,7 +73,7 @@ fn project(texts: &Texts) -> Project {
     project
 }
 
-/// Where `purlin validate` reports a code, with the severity of the code.
+/// The places at which `purlin validate` reports a code, with their severity.
 fn reported(texts: &Texts, code: &str) -> Vec<(String, Place)> {
     let ran = project(texts).run(&["validate", "--format", "json"]);
     let report = ran.json();
@@ -100,7 +99,7 @@ fn all_are(severity: &str, places: impl IntoIterator<Item = Place>) -> Vec<(Stri
     places
 }
 
-/// The numbers of manifests by the keys that they have in a graph.
+/// The numbers of manifests, by their keys in a graph.
 fn numbers(graph: &Value, manifests: &[Manifest]) -> BTreeMap<String, usize> {
     let declared: BTreeMap<Place, usize> = (0..)
         .zip(manifests)
@@ -154,7 +153,7 @@ fn each_reference_is_an_edge_or_is_reported() {
     assert_eq!(of_kind("depends-on"), scan::providers(&manifests));
 }
 
-/// A manifest of its own for each of these.
+/// Declares a manifest for each of these targets.
 fn declared(meant: &BTreeSet<Meant>) -> String {
     let metadata = (0..).zip(meant).map(|(number, meant)| match meant {
         Meant::Named(name) => serde_json::json!({"name": name.name, "namespace": name.namespace}),
@@ -165,22 +164,22 @@ fn declared(meant: &BTreeSet<Meant>) -> String {
     metadata.map(document).collect()
 }
 
-/// The events of a run that ends with this status.
+/// Runs a command that must end with this status, and returns its events.
 fn run(project: &Project, command: &str, status: i32) -> Vec<Value> {
     project.run(&[command, "--yes", "--format", "json"]).status(status).events()
 }
 
-/// The keys that events of a phase are about, in their order.
+/// The keys of the events of a phase, in order.
 fn keys<'a>(events: &'a [Value], phase: &str) -> Vec<&'a str> {
     let of_phase = events.iter().filter(|event| event["phase"] == phase);
     of_phase.filter_map(|event| event["key"].as_str()).collect()
 }
 
-/// Holds that the first of each pair comes first. Returns how many pairs there are of which both are
-/// in the events.
+/// Asserts that the first key of each pair comes before the second. Returns the number of pairs
+/// whose keys both have events.
 ///
-/// `succeeded` says that the result is durable, for which the call of the next resource does not wait.
-/// So each phase is compared with itself.
+/// The event `succeeded` means that the result is durable, and the call for the next resource does
+/// not wait for that. Therefore, each phase is compared only with itself.
 fn in_order(events: &[Value], pairs: impl Iterator<Item = (String, String)>) -> usize {
     let at = |key: &str, phase: &str| {
         events.iter().position(|event| event["key"] == key && event["phase"] == phase)
@@ -212,7 +211,7 @@ fn the_whole_is_applied_as_far_as_it_can_be_and_deleted_in_order() {
     let named: BTreeMap<usize, &String> = numbers.iter().map(|(key, number)| (*number, key)).collect();
     let pair = |(from, to): &(usize, usize)| (named[from].clone(), named[to].clone());
 
-    // Everything but what a missing target keeps from it.
+    // The first run applies everything that does not wait for a missing target.
     let first = run(&project, "up", 1);
     let rest: BTreeSet<usize> = (0..manifests.len()).filter(|number| !waiting.contains(number)).collect();
     assert_eq!(numbered(keys(&first, "waiting")), waiting);
@@ -220,7 +219,7 @@ fn the_whole_is_applied_as_far_as_it_can_be_and_deleted_in_order() {
     assert_eq!((waiting.len(), rest.len()), (8, 140));
     in_order(&first, needs.iter().map(pair).map(|(from, to)| (to, from)));
 
-    // Once the targets are there, the others.
+    // Once the targets exist, the second run applies the rest.
     let late = declared(&missing.into_iter().map(|(.., meant)| meant).collect());
     project.write("late.yaml", &late);
     let second = run(&project, "up", 0);
@@ -235,7 +234,7 @@ fn the_whole_is_applied_as_far_as_it_can_be_and_deleted_in_order() {
     let third = run(&project, "up", 0);
     assert_eq!(third.last().expect("a summary")["calls"], 0);
 
-    // Dependents go first, whatever the documents say by then.
+    // Dependents are deleted first, even though the documents are empty by now.
     for name in texts.keys() {
         project.write(&format!("aws/{name}"), "# empty\n");
     }

@@ -1,11 +1,11 @@
-//! Ended in the middle: by Ctrl-C, and by force.
+//! Tests of runs that are interrupted by Ctrl-C or killed.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::time::{Duration, Instant};
 
 use crate::project::{Project, adversarial};
 
-/// Many resources, some of them slow.
+/// A project with many resources, some of them slow.
 fn slow() -> Project {
     let project = adversarial("{do: sleep, ms: 400}", "{time: 20s}");
     let shared: String =
@@ -45,7 +45,7 @@ fn ctrl_c_finishes_what_has_begun_and_a_second_one_cuts_off() {
     let project = slow();
     let mut child = project.start(&["up", "--yes", "--parallelism", "2", "--format", "json"]);
     let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
-    // Wait until a slow call is under way.
+    // Wait until a slow call is in progress.
     let begun = lines
         .by_ref()
         .map(|line| line.expect("a line"))
@@ -60,7 +60,7 @@ fn ctrl_c_finishes_what_has_begun_and_a_second_one_cuts_off() {
     assert!(last["skipped"].as_u64().is_some_and(|skipped| skipped > 0));
     project.run(&["state", "list"]).status(0);
 
-    // The adversary of this one does not end by itself.
+    // The driver in this project does not end by itself.
     let project = adversarial("{do: sleep, ms: 30000}", "{time: 60s}");
     let begun = Instant::now();
     let mut child = project.start(&["up", "--yes", "--format", "json"]);

@@ -1,5 +1,5 @@
-//! What is real is not what is recorded: drift, what is gone, what exists already, what others
-//! manage.
+//! Tests of differences between the record and reality: drift, missing objects, existing objects,
+//! and objects that others manage.
 
 use crate::world::{World, reads, thing};
 
@@ -8,7 +8,7 @@ fn drift_is_found_shown_and_repaired() {
     let world =
         World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
     world.meddle("a", "meddled");
-    // Nobody looks unless asked.
+    // Nothing is read unless requested.
     world.run(&["plan", "--detailed-exitcode"]).status(0);
     let plan = world.run(&["plan", "--refresh", "--detailed-exitcode"]).status(3);
     assert!(
@@ -23,7 +23,7 @@ fn drift_is_found_shown_and_repaired() {
         json["observed"][0]["changes"][0],
         serde_json::json!({"path": "/values/value", "before": "v", "after": "meddled", "unknown": false, "secret": false, "replaces": false})
     );
-    // That only looked.
+    // That only read.
     world.run(&["plan", "--detailed-exitcode"]).status(0);
 
     let events = world.run(&["refresh", "--format", "json"]).status(0).events();
@@ -58,12 +58,12 @@ fn what_is_gone_comes_back() {
     assert_ne!(world.id("a"), old);
     assert_eq!(world.real()["b"].0, world.id("a"));
     world.run(&["plan", "--refresh", "--detailed-exitcode"]).status(0);
-    // What is gone already can be deleted.
+    // A resource that no longer exists can be deleted.
     std::fs::remove_file(world.file("b")).expect("removed");
     world.run(&["destroy", "--yes"]).status(0);
 }
 
-/// A state that was brought back from a copy is older than what is real.
+/// A state restored from a copy may be older than reality.
 #[test]
 fn a_restored_state_is_compared_with_what_is_real() {
     let world =
@@ -79,7 +79,8 @@ fn a_restored_state_is_compared_with_what_is_real() {
     std::fs::remove_dir_all(&state).expect("removed");
     copied(&copy, &state);
     let says = "the state of dev of default/shop may be older than what is real: its files are a copy";
-    // What the drivers report is not what the copy says. Without looking, `a` would be changed again.
+    // The drivers report values that differ from the copy. Without reading, `a` would be changed
+    // again.
     for _ in 0..2 {
         let plan = world.run(&["plan", "--detailed-exitcode"]);
         assert!(plan.err.contains(says), "{}", plan.err);
@@ -92,7 +93,7 @@ fn a_restored_state_is_compared_with_what_is_real() {
     assert!(!plan.err.contains("may be older"), "{}", plan.err);
 }
 
-/// A world in which a thing exists that nobody recorded; its id.
+/// A world with an existing thing that is not recorded, and the id of that thing.
 fn found() -> (World, String) {
     let world = World::deployed("a: {type: thing, params: {value: real}}", "");
     let id = world.id("a");
@@ -115,7 +116,7 @@ fn what_exists_is_imported_and_then_changed() {
     assert_ne!(missing.status, 0);
     assert_eq!(world.id("a"), id);
 
-    // By the documents, in one run with everything else.
+    // Import through the documents, in the same run as everything else.
     let (world, id) = found();
     let wish = format!("thing#shared.a: {{import: {id}}}");
     world.write("a: {type: thing, params: {value: wanted}}", &wish);
@@ -133,7 +134,7 @@ fn an_import_stays_recorded_though_the_change_after_it_fails() {
     let (world, id) = found();
     let wish = format!("thing#shared.a: {{import: {id}}}");
     world.write("a: {type: thing, params: {value: wanted}}", &wish);
-    // Where the driver would write, a folder stands.
+    // A folder is in the place of the file that the driver wants to write.
     let obstacle = world.path().join("data/making").join(&id);
     std::fs::create_dir(&obstacle).expect("made");
     let events = world.run(&["up", "--yes", "--format", "json"]).status(1).events();
@@ -155,13 +156,13 @@ fn what_others_manage_is_only_looked_at() {
     world.meddle("a", "theirs");
     world.run(&["up", "--yes", "--refresh"]).status(0);
     assert_eq!(world.real()["a"].0, "theirs");
-    // Ours again, once a document says so.
+    // Purlin manages it again once a document imports it.
     world.write("a: {type: thing, params: {value: ours}}", "");
     world.run(&["up", "--yes"]).status(2);
     world.write("a: {type: thing, params: {value: ours}}", &format!("thing#shared.a: {{import: {id}}}"));
     world.up();
     assert_eq!((world.id("a"), world.effects()), (id.clone(), (1, 1, 0)));
-    // And what is only looked at is not deleted with the rest.
+    // An observed resource is not deleted with the rest.
     world.write("a: {type: thing, params: {value: ours}}", &format!("thing#shared.a: {{observe: {id}}}"));
     world.up();
     world.run(&["destroy", "--yes"]).status(0);

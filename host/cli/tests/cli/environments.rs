@@ -1,4 +1,4 @@
-//! The context that is recorded, environments that are declared, and the values that go with them.
+//! Tests of recorded contexts, declared environments, and their values.
 
 use crate::project::{Project, Ran};
 
@@ -33,12 +33,12 @@ spec:
     main: {type: db}
 ";
 
-/// Without declared environments.
+/// A project without declared environments.
 fn shop() -> Project {
     Project::with(&[("platform.yaml", PLATFORM), ("shop.yaml", SHOP)])
 }
 
-/// With them.
+/// A project with declared environments.
 fn declared(environments: &str) -> Project {
     let project = shop();
     project.write(
@@ -57,7 +57,7 @@ fn said(project: &Project, ran: &Ran) -> String {
     ran.err.replace(&project.path().display().to_string(), "PROJECT")
 }
 
-/// The inputs of the database on record.
+/// The recorded inputs of the database.
 #[track_caller]
 fn inputs(project: &Project, context: &[&str]) -> serde_json::Value {
     let arguments = [&["state", "show", "db#shared.main", "--format", "json"], context].concat();
@@ -104,7 +104,7 @@ fn a_meant_change_of_the_type_is_recorded() {
     up(&project, &["--env", "x", "--env-type", "production", "--change-env-type"]);
     assert_eq!(inputs(&project, &["--env", "x"])["host"], "prod.example.com");
     up(&project, &["--env", "x", "--env-type", "production"]);
-    // To go back is a change again.
+    // Changing it back is a change, too.
     assert!(refused(&project, &["rollback", "1", "--yes", "--env", "x"]).contains("env-type-changed"));
     project.run(&["rollback", "1", "--yes", "--env", "x", "--change-env-type"]).status(0);
     assert_eq!(inputs(&project, &["--env", "x"])["host"], "dev.example.com");
@@ -113,7 +113,7 @@ fn a_meant_change_of_the_type_is_recorded() {
 #[test]
 fn a_change_without_any_other_is_recorded_too() {
     let project = shop();
-    // Nothing reads the type here.
+    // Nothing reads the type in this platform.
     project.edit("platform.yaml", "criteria: [{env_type: development}]", "criteria: [{}]");
     up(&project, &["--env-type", "one"]);
     refused(&project, &["up", "--yes", "--env-type", "two"]);
@@ -150,7 +150,7 @@ fn what_is_destroyed_may_come_back_as_anything() {
     up(&project, &["--env-type", "production"]);
     let text = refused(&project, &["destroy", "--yes", "--env-type", "development"]);
     assert!(text.contains("env-type-changed") && text.contains("`production`"), "{text}");
-    // It needs no type: the record has one.
+    // The type need not be given: the record contains it.
     project.run(&["destroy", "--yes"]).status(0);
     up(&project, &["--env-type", "development"]);
 }
@@ -195,7 +195,7 @@ fn nothing_goes_in_a_protected_environment() {
         text.contains("purlin.yaml:6:") && text.contains("`db.default#shared.main` would be deleted"),
         "{text}"
     );
-    // The others are not.
+    // The other environments are not protected.
     up(&project, &[]);
     project.edit("purlin.yaml", "protect: true", "protect: false");
     up(&project, &["--env", "prod"]);
@@ -213,9 +213,9 @@ fn the_later_value_counts() {
     assert_eq!((&found["host"], &found["size"]), (&"prod.two.test".into(), &2.into()));
     up(&project, &[&["--env", "prod", "--set", "size=3", "--set", "domain=set.test"], &files[..]].concat());
     let found = inputs(&project, &["--env", "prod"]);
-    // A number stays one.
+    // A number stays a number.
     assert_eq!((&found["host"], &found["size"]), (&"prod.set.test".into(), &3.into()));
-    // The values of then come back with their documents.
+    // The earlier values come back with their documents.
     project.run(&["rollback", "1", "--yes", "--env", "prod"]).status(0);
     let found = inputs(&project, &["--env", "prod"]);
     assert_eq!((&found["host"], &found["size"]), (&"prod.two.test".into(), &2.into()));
@@ -302,7 +302,7 @@ fn environments_are_listed_and_shown() {
     assert!(text.contains("[hidden]") && text.contains("production") && text.contains("db"), "{text}");
     let text = project.run(&["env", "show", "prod", "--show-secrets"]).status(0).out;
     assert!(text.contains('9') && !text.contains("[hidden]"), "{text}");
-    // One that nothing was deployed in has the values of the documents.
+    // An environment without deployments has the values of the documents.
     let text = project.run(&["env", "show", "stage"]).status(0).out;
     assert!(text.contains("example.com") && text.contains("never"), "{text}");
     let wrong = project.run(&["env", "show", "prdo"]).status(2).err;

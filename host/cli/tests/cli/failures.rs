@@ -1,5 +1,5 @@
-//! Failures while applying, on real sockets and folders: the place, the cause, how often it was
-//! tried, and what to do; and no success that is none.
+//! Tests of failures while applying, with real sockets and folders: the messages contain the place,
+//! the cause, the number of attempts, and what to do. A failure is never reported as success.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::project::{Project, Ran};
 
-/// A server that answers every connection in one way until the test is over.
+/// A server that answers every connection in the same way until the test ends.
 fn server(answer: impl Fn(&mut std::net::TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -25,7 +25,7 @@ fn server(answer: impl Fn(&mut std::net::TcpStream) + Send + 'static) -> SocketA
     address
 }
 
-/// An address at which nothing listens as long as this test runs.
+/// An address on which nothing listens while this test runs.
 fn reserved() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], purlin_systems::free_port()))
 }
@@ -40,7 +40,7 @@ fn status(line: &str) -> String {
     format!("HTTP/1.1 {line}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}")
 }
 
-/// A bucket made by `purlin/http`, and a copy that depends on it.
+/// A bucket created by `purlin/http`, and a copy that depends on it.
 fn bucket(base_url: &str, grants: &str) -> Project {
     Project::with(&[
         (
@@ -75,7 +75,7 @@ fn golden(text: &str, port: u16) -> String {
     let mut out = String::new();
     for line in text.lines() {
         let line = line.replace(&format!(":{port}"), ":PORT");
-        // `(12 ms)` and `in 7 s` differ from run to run.
+        // Times such as `(12 ms)` and `in 7 s` differ from run to run.
         let mut words: Vec<&str> = Vec::new();
         for word in line.split(' ') {
             words.push(word);
@@ -109,7 +109,7 @@ fn golden(text: &str, port: u16) -> String {
     out
 }
 
-/// What is told at the end of the run.
+/// The report at the end of the run.
 fn end(ran: &Ran, port: u16) -> String {
     let text = golden(&ran.err, port);
     let at = text.find("\nerror[").unwrap_or_else(|| panic!("{text}"));
@@ -225,7 +225,7 @@ fn all_grants_that_are_lacking_are_listed_before_anything_runs() {
     let ran = project.run(&["up", "--yes"]).status(2);
     assert!(!project.has_state());
     insta::assert_snapshot!(ran.err);
-    // The lines that are told grant it.
+    // The suggested lines grant the access.
     let lines = ran.err.split("are granted already:\n").nth(1).expect("lines");
     let spec = lines.replace("spec:\n", "spec:\n  defaults: {app: shop, env: dev}\n");
     assert_ne!(spec, lines);
@@ -253,7 +253,7 @@ fn a_folder_that_is_granted_for_reading_only() {
     project.run(&["up", "--yes"]).status(0);
 }
 
-/// A workload whose definition changes its document.
+/// A workload whose definition patches its document.
 fn patched(driver: &str, inputs: &str) -> Project {
     Project::with(&[
         (
@@ -289,7 +289,7 @@ fn operations_for_a_workload_that_do_not_apply_fail_the_deployment() {
     );
     let ran = project.run(&["up", "--yes"]).status(1);
     insta::assert_snapshot!(end(&ran, 0));
-    // It is no success the second time either, and nothing takes the state for one.
+    // The second run fails as well, and commands that read the state do not treat it as success.
     project.run(&["up", "--yes"]).status(1);
     let outputs = project.run(&["outputs"]).status(1);
     assert!(outputs.err.contains("`replace` at `/spec/containers/man/image`"), "{}", outputs.err);
@@ -313,7 +313,7 @@ fn a_template_that_renders_no_yaml_is_found_in_the_plan() {
     assert!(ran.err.contains("thing.yaml:13:11"), "{}", ran.err);
     let says = ": it renders `name: a: b: c`, which is not valid YAML (`: ` in a text without quotes)";
     assert!(ran.err.contains(says), "{}", ran.err);
-    // A secret is not shown, nor what was made of it.
+    // Neither a secret nor a value derived from it is shown.
     project.edit(
         "thing.yaml",
         "      templates:",
@@ -366,7 +366,7 @@ fn an_invalid_input_reads_the_same_in_a_run_and_in_a_plan() {
         let lines = text.lines().skip_while(|line| !line.starts_with("error[invalid-inputs]"));
         lines.take_while(|line| !line.contains("= note: ")).collect::<Vec<_>>().join("\n")
     };
-    // The number is drawn while the plan is carried out, and known to the next plan.
+    // The number is drawn while the plan is applied, and the next plan knows it.
     let events = project.run(&["up", "--yes", "--format", "json"]).status(1).events();
     let error = &events.iter().find(|event| event["phase"] == "failed").expect("a failure")["error"];
     let again = project.run(&["plan", "--format", "json"]).status(2).json();
@@ -379,7 +379,7 @@ fn an_invalid_input_reads_the_same_in_a_run_and_in_a_plan() {
     assert_eq!(block(&ran.err), block(&planned.err), "{}\n{}", ran.err, planned.err);
 }
 
-/// A service with one thing. It answers requests to create it only if `creates`.
+/// A service with one thing. It answers requests to create it only if `creates` is set.
 fn things(address: SocketAddr, creates: bool) -> (std::sync::mpsc::Receiver<()>, Closed) {
     let listener = TcpListener::bind(address).expect("the port is reserved");
     let (asked, creation) = std::sync::mpsc::channel();
@@ -408,7 +408,7 @@ fn things(address: SocketAddr, creates: bool) -> (std::sync::mpsc::Receiver<()>,
     (creation, Closed { address, closed, serving: Some(serving) })
 }
 
-/// Closes a service when it is dropped.
+/// Closes a service when dropped.
 struct Closed {
     address: SocketAddr,
     closed: std::sync::Arc<std::sync::atomic::AtomicBool>,
@@ -445,7 +445,7 @@ fn a_server_that_is_down_keeps_only_its_own_resource_undecided() {
         "deploy.yaml",
         "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {files: {type: bucket}, copy: {type: copy}, other: {type: other}}\n  lifecycle: {other#shared.other: {depends_on: []}}\n",
     );
-    // Killed while the server takes its time to create the bucket.
+    // Killed while the server is slowly creating the bucket.
     let mut child = project.start(&["up", "--yes", "--target", "bucket#shared.files"]);
     creation.recv_timeout(Duration::from_secs(600)).expect("a request");
     child.kill().expect("killed");

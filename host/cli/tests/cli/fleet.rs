@@ -1,4 +1,4 @@
-//! All environments of a state kept at once (`purlin reconcile --all`).
+//! Tests of reconciling all environments of a state (`purlin reconcile --all`).
 
 use crate::project::Project;
 
@@ -48,7 +48,7 @@ fn note(project: &Project, env: &str) -> String {
 #[test]
 fn each_environment_is_kept_as_it_was_deployed() {
     let project = fleet();
-    // The documents of now do not count, and neither does what they would need.
+    // The current documents do not matter, and neither do the resources that they would need.
     project.write("app.yaml", APP.replace("note", "other"));
     std::fs::remove_file(project.path().join("out/dev.txt")).expect("removed");
     let done = project.run(&["reconcile", "--all", "--yes"]).status(0);
@@ -67,7 +67,7 @@ fn changed_documents_reach_all_of_them() {
     assert_eq!((summary["environments"].as_u64(), summary["settled"].as_u64()), (Some(2), Some(2)));
     assert!(turns.iter().all(|turn| turn["done"]["update"] == 1), "{turns:?}");
     assert_eq!((note(&project, "dev").as_str(), note(&project, "prod").as_str()), ("hello!", "good day!"));
-    // Now they are those that were deployed last.
+    // These are now the documents of the last deployment.
     let again = project.run(&["reconcile", "--all", "--yes", "--format", "json"]).status(0);
     assert_eq!(again.events().len(), 1, "nothing happened");
     let _ = project.run(&["rollback", "--yes", "--env", "dev"]).status(0);
@@ -106,7 +106,7 @@ fn one_that_fails_or_is_closed_does_not_hold_up_the_others() {
     assert!(done.err.contains("prod of default/shop") && done.err.contains("a move"), "{}", done.err);
     assert!(done.err.contains("1 as the documents want them, 1 in use by others"), "{}", done.err);
     let _ = project.run(&["state", "unlock", "--env", "prod"]).status(0);
-    // A folder in the place of the file.
+    // A folder is in the place of the file.
     std::fs::remove_file(project.path().join("out/dev.txt")).expect("removed");
     std::fs::create_dir(project.path().join("out/dev.txt")).expect("made");
     let done = project.run(&["reconcile", "--all", "--yes"]).status(1);
@@ -115,7 +115,7 @@ fn one_that_fails_or_is_closed_does_not_hold_up_the_others() {
         "{}",
         done.err
     );
-    // Options about one environment make no sense.
+    // Options about a single environment are rejected.
     for option in [["--env", "dev"], ["--set", "a=b"]] {
         let refused = project.run(&[&["reconcile", "--all", "--yes"][..], &option].concat()).status(2);
         assert!(refused.err.contains("as it was deployed"), "{}", refused.err);

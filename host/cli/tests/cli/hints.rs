@@ -1,5 +1,5 @@
-//! What people are told who type what another tool calls it, or nearly the right thing: golden
-//! texts of what stands on standard error, with the exit status.
+//! Snapshots of standard error and the exit status for users who type the words of another tool, or
+//! make a small mistake.
 
 use std::fmt::Write as _;
 
@@ -30,7 +30,7 @@ fn shop() -> Project {
     Project::with(&[("app.yaml", DOCUMENTS)])
 }
 
-/// A session: each command line, its status where that is not 0, and what is on standard error.
+/// A session: each command line with its status unless that is 0, and its standard error.
 fn session(project: &Project, lines: &[&[&str]]) -> String {
     let mut told = String::new();
     for words in lines {
@@ -300,7 +300,7 @@ fn files_and_keys_that_cannot_be_used() {
             &["init", "blocked/new"],
         ],
     );
-    // What a plan was sealed with, where it came that far.
+    // A sealed plan leaves the key of the state behind.
     let _ = std::fs::remove_dir_all(project.path().join(".purlin"));
     std::fs::remove_dir_all(project.path().join("workspace")).expect("removed");
     project.run(&["up", "--yes"]).status(0);
@@ -348,7 +348,7 @@ fn folders_that_are_no_projects_are_not_read() {
     let refused = at_home(&["up", "--yes"]).status(2);
     insta::assert_snapshot!(refused.err.replace(&home.path().display().to_string(), "HOME"));
     assert!(!home.has_state());
-    // What is named is read, and so is a home folder that is made a project.
+    // Named documents are read, and so is a home folder with a workspace file.
     at_home(&["graph", "app.yaml"]).status(0);
     home.write("purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {}\n");
     at_home(&["graph"]).status(0);

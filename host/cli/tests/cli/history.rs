@@ -1,8 +1,9 @@
-//! Looking back, comparing, and going back.
+//! Tests of the history, of comparing deployments, and of rollbacks.
 
 use crate::project::{Project, ran};
 
-/// A project that was deployed three times: 5 created, the password longer, a workload more.
+/// A project with three deployments: five resources created, then a longer password, then one more
+/// workload.
 fn thrice() -> Project {
     let project = Project::new();
     project.run(&["up", "--yes"]).status(0);
@@ -17,7 +18,7 @@ fn thrice() -> Project {
 #[test]
 fn a_history_tells_what_was_done_the_newest_first() {
     let project = thrice();
-    // Nothing changes, so nothing is written down.
+    // Nothing changes, so nothing is recorded.
     project.run(&["up", "--yes"]).status(0);
     let json = project.run(&["history", "--format", "json"]).status(0).json();
     assert_eq!(json["format"], 1);
@@ -79,7 +80,7 @@ fn deployments_are_compared_by_what_their_documents_ask_for() {
     );
     assert!(text.contains("  - workload.default#modules.api\n"), "{text}");
 
-    // Two that differ in a secret differ, and none of the two is shown.
+    // Deployments that differ in a secret differ, and neither secret is shown.
     project.edit("platform/postgres.yaml", "${resources.password.outputs.value}", "hunter2-of-now");
     let text = project.run(&["diff"]).status(0).out;
     assert!(text.contains("secrets.password: [secret] → [secret] (changed)"), "{text}");
@@ -114,7 +115,7 @@ fn a_rollback_deploys_the_documents_of_then() {
     assert_eq!(project.run(&["diff", "1", "latest"]).status(0).out.lines().count(), 1);
     assert!(project.run(&["rollback", "1", "--yes"]).status(0).err.contains("Nothing to change"));
 
-    // Also from documents that are wrong, and from nothing at all.
+    // This also works if the documents are invalid or missing.
     project.write("apps/web.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: [}\n");
     project.run(&["up", "--yes"]).status(2);
     let back = project.run(&["rollback", "3", "--yes"]).status(0);
@@ -164,7 +165,7 @@ fn a_history_shows_no_secret_of_the_documents() {
             assert!(!said.out.contains("hunter2") && !said.err.contains("hunter2"), "{all:?}");
         }
     }
-    // At rest neither.
+    // It does not appear in files either.
     let grep = std::process::Command::new("grep")
         .args(["-rq", "hunter2", ".purlin"])
         .current_dir(project.path())

@@ -1,5 +1,5 @@
-//! What changed definitions would do to all environments (`purlin impact`), held against planning each of
-//! them alone.
+//! Tests of the impact of changed definitions on all environments (`purlin impact`), compared with
+//! a plan of each environment.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,8 @@ spec:
     keys: {file: ./keys}
 ";
 
-/// A definition of a type by `purlin/file`, whose path replaces and whose content does not.
+/// A definition of a type with `purlin/file`. Changing the path replaces the resource; changing the
+/// content does not.
 fn file(id: &str, path: &str, content: &str, criteria: &str) -> String {
     format!(
         "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: {id}}}\nspec:\n  type: {}\n  driver: \
@@ -39,7 +40,7 @@ fn deployment(types: &[&str]) -> String {
     json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"shared": shared}}).to_string()
 }
 
-/// Four environments, of which each has the types that stand beside it.
+/// Four environments with their resource types.
 const FLEET: [(&str, &[&str]); 4] =
     [("dev", &["db"]), ("stage", &["db", "cache"]), ("prod", &["db", "cache"]), ("prod2", &["queue"])];
 
@@ -63,7 +64,7 @@ fn before() -> String {
     ["db", "cache", "queue"].map(|id| file(id, "", "one", "{}")).concat()
 }
 
-/// Each environment that is affected, with the action on each of its resources.
+/// The affected environments, each with the actions on its resources.
 fn impact(project: &Project, arguments: &[&str]) -> (BTreeMap<String, BTreeMap<String, String>>, Value) {
     let ran = project.run(&[&["impact", "platform", "--format", "json"][..], arguments].concat()).status(0);
     let mut events = ran.events();
@@ -76,7 +77,7 @@ fn impact(project: &Project, arguments: &[&str]) -> (BTreeMap<String, BTreeMap<S
     (events.iter().map(|event| (text(event, "env"), resources(event))).collect(), summary)
 }
 
-/// The same from a plan of each environment alone.
+/// The same result, computed from a plan of each environment.
 fn alone(project: &Project) -> BTreeMap<String, BTreeMap<String, String>> {
     let plan = |env: &str| -> BTreeMap<String, String> {
         let app = format!("apps/{env}.yaml");
@@ -96,14 +97,15 @@ fn it_says_what_planning_each_environment_alone_says() {
     let project = fleet(&before());
     let cases = [
         before(),
-        // In place, and by another one.
+        // An update, and replacements.
         before().replace("content: 'one'", "content: 'two'"),
         file("db", "-2", "one", "{}") + &file("cache", "", "two", "{}") + &file("queue", "", "one", "{}"),
-        // A definition that wins in some of them, one that matches nothing, and one that is gone.
+        // A definition that wins in some of the environments, one that matches nothing, and one
+        // that is removed.
         before() + &file("db-prod", "", "big", "{env_type: production}"),
         before() + &file("dns-new", "", "x", "{}") + &file("db-other", "", "x", "{app_id: other}"),
         before() + &file("cache-stage", "-s", "one", "{env_id: stage}"),
-        // Only its place and comments changed.
+        // Only comments and the position changed.
         format!("# The platform.\n---\n{}", before()),
     ];
     for (number, platform) in cases.iter().enumerate() {
@@ -115,7 +117,7 @@ fn it_says_what_planning_each_environment_alone_says() {
         assert_eq!(summary["environments"], 4);
         assert_eq!(summary["unchanged"], 4 - affected.len(), "case {number}: {summary}");
     }
-    // In a file of its own, and away with its file.
+    // In a separate file, and then without that file.
     project.write("platform/all.yaml", before());
     project.write("platform/more.yaml", file("db-prod", "-x", "one", "{env_type: production}"));
     assert_eq!(impact(&project, &[]).0, alone(&project));
@@ -126,7 +128,7 @@ fn it_says_what_planning_each_environment_alone_says() {
 #[test]
 fn what_a_deployment_would_do_anyway_is_left_out() {
     let project = fleet(&before());
-    // Changed since, and not deployed: the next deployment replaces it whatever the platform says.
+    // Marked but not deployed: the next deployment replaces it regardless of the platform.
     let _ = project.run(&["state", "taint", "--env", "dev", "shared.db"]).status(0);
     project.write("platform/all.yaml", before() + &file("cache-stage", "", "two", "{env_id: stage}"));
     let (affected, _) = impact(&project, &[]);
@@ -152,7 +154,7 @@ fn secrets_of_stores_are_taken_to_be_as_they_were() {
         project.write(&format!("apps/{env}.yaml"), deployment(types));
         up(&project, env);
     }
-    // Whoever may not read the store can still tell.
+    // The impact can be computed without access to the secret store.
     std::fs::remove_file(project.path().join("keys/token")).expect("removed");
     project.write("platform/all.yaml", secret("token") + &rest.replace("'one'", "'two'"));
     let (affected, _) = impact(&project, &[]);
@@ -185,7 +187,7 @@ fn people_see_groups_and_scripts_a_status() {
     let markdown = ran(&["--format", "markdown"]).status(0).out;
     assert!(markdown.starts_with("### Impact on 4 environments\n\nReplace 4\n"), "{markdown}");
 
-    // What would be rejected is told with its environment, and the others go on.
+    // A rejected environment is reported, and the others are still planned.
     project.write("platform/all.yaml", before().replace("'one'", "'${values.size}'"));
     let text = ran(&["--fail-on", "rejected"]).status(3).out;
     assert!(text.contains("4 environments: rejected 4") && text.contains("size"), "{text}");
@@ -193,7 +195,8 @@ fn people_see_groups_and_scripts_a_status() {
     assert!(ran(&["-"]).status(2).err.contains("has no place among the recorded documents"));
 }
 
-/// A Deployment and the Score file that it names may be named alone, whatever the environment was deployed from.
+/// A Deployment and the Score file that it names may be named separately, whatever the environment
+/// was deployed from.
 #[test]
 fn a_score_file_and_its_deployment_are_named_apart() {
     let deployment =
@@ -223,7 +226,8 @@ fn a_score_file_and_its_deployment_are_named_apart() {
     }
 }
 
-/// Documents that no environment was deployed from say nothing, and a guard in CI has to hear it.
+/// If no environment was deployed from the documents, nothing can be said about them, and a check
+/// in CI must not succeed.
 #[test]
 fn paths_that_no_environment_reads_are_rejected() {
     let project = Project::with(&[
@@ -244,7 +248,7 @@ fn paths_that_no_environment_reads_are_rejected() {
             "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec: {type: note, driver: purlin/echo, criteria: [{}]}\n",
         ),
     ]);
-    // As long as nothing is deployed there is nothing to know.
+    // Without deployments, there is nothing to report.
     let _ = project.run(&["impact", "other"]).status(0);
     let _ = project.run(&["up", "--yes", "app", "platform"]).status(0);
     for command in [&["impact"][..], &["reconcile", "--all", "--yes"]] {

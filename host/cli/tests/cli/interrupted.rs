@@ -1,4 +1,4 @@
-//! Runs that were killed, and what the commands after them do about it.
+//! Tests of runs that were killed, and of the commands that follow.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -17,12 +17,12 @@ fn shared() -> String {
 
 const WAITS: &str = "thing#shared.m: {depends_on: [note#shared.n]}";
 
-/// How many notes there are.
+/// The number of notes.
 fn notes(world: &World) -> usize {
     std::fs::read_dir(world.path().join("data/blind")).map_or(0, Iterator::count)
 }
 
-/// Killed when the note was made and nobody had written it down.
+/// A world whose run was killed after it created the note and before it recorded that.
 fn undecided() -> World {
     let before = World::new(&shared(), WAITS);
     before.interrupted(&["up", "--yes", "--parallelism", "1"], "after create", |world| {
@@ -50,7 +50,8 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn a_plan_after_a_kill_looks_and_writes_nothing() {
     let world = undecided();
     assert_eq!(notes(&world), 1, "it was made");
-    // The first opening after a kill puts the files in order; from there on a plan leaves them alone.
+    // The first command after a kill repairs the files of the state. From then on, a plan does not
+    // change them.
     let before = world.run(&["state", "list", "--format", "json"]).status(0);
     assert!(before.out.contains("\"create pending\"") || before.out.contains("pending"), "{}", before.out);
     let state = files(&world.path().join(".purlin"));
@@ -86,16 +87,17 @@ fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
     assert!(said.err.contains(&format!("= note: for `{NOTE}`\n")), "{}", said.err);
     assert!(said.err.contains(&thing("m")), "{}", said.err);
     assert!(!said.err.contains("unchanged note"), "{}", said.err);
-    // The rest was done, the note not a second time, and what waits for it not at all.
+    // Everything else was applied. The note was not created again, and the resource that waits for
+    // it was not created.
     assert_eq!(world.real().keys().collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(notes(&world), 1);
     let events = world.run(&["up", "--yes", "--format", "json"]).status(1).events();
     let failed = events.iter().find(|event| event["phase"] == "failed").expect("a failure");
     assert_eq!((&failed["key"], &failed["error"]["code"]), (&NOTE.into(), &"undecided".into()));
-    // Its driver cannot look at it, so that nobody can take it over.
+    // The driver cannot read the note, so it cannot be imported.
     let refused = world.run(&["import", "--yes", NOTE, "x"]).status(2);
     assert!(refused.err.contains("has no `read`"), "{}", refused.err);
-    // What takes its place is said, and does.
+    // The message names the command to use instead, and that command works.
     let command = format!("`purlin state settle '{NOTE}' --made 'x'` records that it exists");
     assert!(
         refused.err.split_whitespace().collect::<Vec<_>>().join(" ").contains(&command),
@@ -115,7 +117,7 @@ fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
 #[test]
 fn somebody_who_looked_settles_what_nobody_can_find_out() {
     let world = undecided();
-    // What is open concerns its resource alone, also where everything goes.
+    // An undecided call affects only its resource, even when everything is deleted.
     world.run(&["up", "--yes"]).status(1);
     let refused = world.run(&["state", "settle", "thing#shared.a", "--not-made"]).status(2);
     assert!(refused.err.contains("no call on `thing.default#shared.a` is open"), "{}", refused.err);
@@ -164,7 +166,7 @@ fn forgetting_by_force_loosens_what_depends_on_it() {
     let forgot = world.run(&["state", "forget", "thing#shared.a", "--yes", "--force"]).status(0);
     assert!(forgot.err.contains("thing.default#shared.b depended on it"), "{}", forgot.err);
     world.run(&["state", "repair", "--check"]).status(0);
-    // It is created again, and what depends on it reads the new one.
+    // It is created again, and its dependents read the new one.
     world.run(&["up", "--yes"]).status(0);
     world.run(&["plan", "--detailed-exitcode"]).status(0);
 }
@@ -225,7 +227,7 @@ fn one(value: &str) -> String {
     format!("a: {{type: thing, params: {{value: {value}}}}}\nb: {{type: thing, params: {{value: {value}}}}}")
 }
 
-/// The latest deployment, as JSON.
+/// The latest deployment as JSON.
 fn latest(world: &World) -> serde_json::Value {
     world.run(&["history", "--format", "json"]).status(0).json()["deployments"][0].clone()
 }
@@ -237,7 +239,7 @@ fn a_rollback_goes_on_to_where_it_went() {
         world.write(&one(value), "");
         world.up();
     }
-    // Killed in the middle: the history says that it is under way.
+    // Killed in the middle: the history shows that the rollback is unfinished.
     let killed = world.interrupted(&["rollback", "--yes", "--parallelism", "1"], "after update", |world| {
         world.real().values().any(|thing| thing.0 == "two")
     });
@@ -251,7 +253,7 @@ fn a_rollback_goes_on_to_where_it_went() {
     assert!(killed.real().values().all(|thing| thing.0 == "two"), "{:?}", killed.real());
     assert_eq!(latest(&killed)["outcome"], "succeeded");
 
-    // The same after a failure, as often as it fails.
+    // The same holds after a failure, however often it fails.
     let things = world.path().join("data/things");
     let aside = world.path().join("aside");
     std::fs::rename(&things, &aside).expect("moved");
@@ -268,7 +270,7 @@ fn a_rollback_goes_on_to_where_it_went() {
     std::fs::rename(&aside, &things).expect("moved");
     world.run(&["rollback", "--yes"]).status(0);
     assert!(world.real().values().all(|thing| thing.0 == "two"), "{:?}", world.real());
-    // It has succeeded, so that the next one goes back from it.
+    // It succeeded, so the next rollback starts from it.
     let said = world.run(&["rollback", "--yes"]).status(0);
     assert!(said.err.contains("deploying the documents of deployment 3 "), "{}", said.err);
 }
@@ -281,7 +283,7 @@ fn a_rollback_that_was_killed_when_all_was_done_ends_with_the_next() {
     let killed = world.interrupted(&["rollback", "--yes", "--parallelism", "1"], "after update", |world| {
         world.real().values().all(|thing| thing.0 == "one")
     });
-    // The state learns what became of the last call before the rollback is repeated.
+    // The state records the outcome of the last call before the rollback is repeated.
     killed.run(&["refresh"]).status(0);
     killed.run(&["rollback", "--yes"]).status(0);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What programs read (SPEC §11), field for field.
+//! Tests of the JSON output (SPEC §11), field by field.
 
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ fn events_outputs_and_records() {
         .json();
     assert_eq!(one["resource"]["key"], record["key"]);
 
-    // The secret itself is nowhere but where it was asked for.
+    // The secret appears only in output for which it was requested.
     for arguments in [
         &["outputs"][..],
         &["plan", "-vvv"],
@@ -202,6 +202,6 @@ fn a_resource_that_fails() {
     assert_eq!(events.last().expect("a summary")["status"], "failed");
     assert_eq!(events.last().expect("a summary")["failed"], 1);
     assert!(!ran.out.contains("correct-horse") && !ran.err.contains("correct-horse"));
-    // What does not depend on it was made.
+    // Resources that do not depend on it were created.
     assert!(project.recorded().contains(&"dns.default#shared.two".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! From nothing to provisioned to changed to nothing.
+//! Tests of the whole life of a project: created, changed, destroyed.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn a_deployment_from_its_beginning_to_its_end() {
     assert!(first.err.contains(&format!("{CREATED} created.")), "{}", first.err);
     assert!(first.err.contains("back it up"), "a new key is told of");
 
-    // The second time nothing is changed and no driver called.
+    // The second run changes nothing and calls no driver.
     let second = project.run(&["up", "--yes", "--format", "json"]).status(0).events();
     assert_eq!(second.len(), 1);
     assert_eq!((&second[0]["event"], &second[0]["calls"]), (&"summary".into(), &0.into()));
@@ -22,7 +22,7 @@ fn a_deployment_from_its_beginning_to_its_end() {
     assert!(project.run(&["up", "--yes"]).status(0).err.contains("Nothing to change"));
     project.run(&["plan", "--detailed-exitcode"]).status(0);
 
-    // One input edited: that resource and those that read it.
+    // One input changes: this updates the resource and those that read it.
     project.edit("platform/postgres.yaml", "length: 24", "length: 30");
     let plan = project.run(&["plan", "--detailed-exitcode"]).status(3);
     assert!(plan.out.contains("values.length: 24 → 30"), "{}", plan.out);
@@ -41,7 +41,7 @@ fn a_deployment_from_its_beginning_to_its_end() {
         ]
     );
 
-    // A workload removed: what only it needed goes with it.
+    // A workload is removed: the resources that only it needed are deleted.
     let score = std::fs::read_to_string(project.path().join("apps/web.yaml")).expect("read");
     project.write("apps/api.yaml", score.replace("name: web", "name: api"));
     project.run(&["up", "--yes"]).status(0);
@@ -119,7 +119,7 @@ fn init_overwrites_nothing() {
     );
 }
 
-/// The platform of the example is written as it is there, for another application.
+/// The platform of the example is written unchanged except for the name of the application.
 #[test]
 fn init_writes_a_platform_for_kubernetes() {
     let project = Project::empty();
@@ -146,7 +146,7 @@ fn init_writes_a_platform_for_kubernetes() {
     assert_eq!(workspace, of_example.replace("app: shop", "app: store"));
     assert!(workspace.contains("app: store"), "{workspace}");
     assert!(read(&project.path().join("store/.gitignore")).contains("/secrets/"));
-    // The same workload as for any platform.
+    // The workload is the same for every platform.
     project.run(&["init", "small"]).status(0);
     let app = |project_name: &str| read(&project.path().join(project_name).join("apps/web.yaml"));
     assert_eq!(app("store"), app("small"));
@@ -173,8 +173,8 @@ fn what_is_exported_stays_in_its_folder() {
     assert!(warned.err.contains("will be read as documents next time"), "{}", warned.err);
 }
 
-/// A file that is there already, and documents that import or observe it by a path that is not written
-/// as the driver writes it.
+/// A file exists, and the documents import or observe it by a path that differs in notation from
+/// the driver's.
 #[test]
 fn an_import_is_known_again_however_its_id_is_written() {
     for (wish, content) in [("import", "Open all week."), ("observe", "Closed on Mondays.")] {

@@ -1,4 +1,5 @@
-//! What becomes of resources when documents change: replacing, protecting, keeping, failing.
+//! Tests of changed documents and their effect on resources: replacing, protecting, keeping,
+//! failing.
 
 use crate::world::{World, reads, thing};
 
@@ -40,7 +41,8 @@ fn what_is_updated_follows_between_the_new_and_the_old() {
 
 #[test]
 fn where_the_old_one_goes_first_only_those_who_must_go_with_it() {
-    // `mid` cannot be changed in place, `leaf` hangs on it; `soft` can be, and `later` only waits.
+    // `mid` cannot be updated, and `leaf` depends on it; `soft` can be updated, and `later` only
+    // waits.
     let with = |fixed: &str| {
         format!(
             "root: {{type: thing, params: {{value: v, fixed: {fixed}, first: true}}}}\n\
@@ -105,7 +107,7 @@ fn what_is_protected_stops_the_run_before_anything_is_called() {
     let events = world.run(&["up", "--yes", "--format", "json"]).status(2).events();
     assert_eq!((events.len(), &events[0]["error"]["diagnostics"][0]["code"]), (1, &"protected".into()));
     assert_eq!(world.effects(), (2, 0, 0));
-    // The edit that ends the protection cannot use that.
+    // An edit that removes the protection cannot make use of that at the same time.
     world.write(&with("two"), "");
     world.run(&["up", "--yes"]).status(2);
     world.write(&with("one"), "");
@@ -132,7 +134,7 @@ fn all_that_is_protected_is_named_at_once() {
         }
     }
     assert_eq!(world.effects(), (3, 0, 0));
-    // Lifted by a deployment that still asks for them.
+    // A deployment that still contains the resources removes their protection.
     world.write(all, "");
     world.up();
     world.run(&["destroy", "--yes"]).status(0);
@@ -210,7 +212,7 @@ fn half_a_resource_is_recorded_and_finished_by_the_next_run() {
     let event = failed.iter().find(|event| event["phase"] == "failed").expect("a failure");
     assert_eq!(event["error"]["code"], "partial");
     assert_eq!(world.listed("odd.default#shared.a")["status"], "partial");
-    // Even where nothing changed, it is finished: by an update.
+    // The next run finishes it with an update, even if nothing changed.
     let plan = world.plan(&[]);
     let step = plan["steps"].as_array().expect("steps").iter().find(|step| step["action"] == "update");
     assert_eq!(step.expect("an update")["reasons"][0]["reason"], "failed", "{plan}");
@@ -262,7 +264,7 @@ fn what_cannot_be_deleted_keeps_what_it_depends_on_and_nothing_else() {
          u2: {type: thing, params: {value: \"${resources['thing.default#shared.u1'].outputs.value}\"}}",
         "thing#shared.stuck: {depends_on: [thing#shared.dep]}",
     );
-    // A folder cannot be deleted like a file.
+    // The driver cannot delete a folder in the place of a file.
     let file = world.file("stuck");
     std::fs::remove_file(&file).expect("removed");
     std::fs::create_dir(&file).expect("made");
@@ -324,6 +326,6 @@ fn two_that_claim_one_past_are_refused() {
     assert_eq!(plan["summary"]["moved"], 1, "{plan}");
     assert_eq!(world.done(&["up", "--yes"], 0), ["create b"]);
     assert_eq!(world.effects(), (2, 0, 0));
-    // A second time there is nothing left to move.
+    // The second plan has nothing left to move.
     world.run(&["plan", "--detailed-exitcode"]).status(0);
 }

@@ -1,5 +1,5 @@
-//! Drivers of others: looked at before they are used, approved, and refused where they are not what
-//! was approved.
+//! Tests of third-party drivers: inspected, approved, and rejected if they differ from what was
+//! approved.
 
 use crate::project::{Project, Ran, adversary};
 
@@ -13,7 +13,7 @@ fn workspace(grants: &str) -> String {
 
 const FOLDER: &str = "{dirs: [{host: ./data, guest: /data, mode: rw}]}";
 
-/// A project that uses the adversary, which lies in a folder of its own.
+/// A project with the test driver in a separate folder.
 fn project() -> Project {
     let project = Project::with(&[
         ("purlin.yaml", &workspace(FOLDER)),
@@ -31,7 +31,7 @@ fn guests() -> Vec<u8> {
     std::fs::read(adversary()).expect("the adversary")
 }
 
-/// The same driver, built again: a custom section more.
+/// The same driver with an additional custom section, as after another build.
 fn rebuilt() -> Vec<u8> {
     let mut bytes = guests();
     bytes.extend_from_slice(b"\0\x06\x05again");
@@ -53,13 +53,13 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Everything that would use a driver refuses, and says this.
+/// Asserts that every command that would use a driver fails with this message.
 #[track_caller]
 fn refused(project: &Project, words: &[&str]) {
     for command in
         [&["plan"][..], &["up", "--yes"], &["up", "--yes", "--full"], &["refresh"], &["destroy", "--yes"]]
     {
-        // Where nothing is recorded there is nothing to look at or to delete.
+        // Without records, there is nothing to read or delete.
         if matches!(command[0], "refresh" | "destroy") && !project.has_state() {
             continue;
         }
@@ -93,21 +93,21 @@ fn a_driver_is_looked_at_before_it_is_used() {
         assert!(text.contains(words), "`{words}` in\n{text}");
     }
     assert!(!text.contains("What would grant that"), "{text}");
-    // A file needs no workspace, and nothing is granted to it.
+    // A file needs no workspace, and has no grants.
     let elsewhere = Project::empty();
     elsewhere.write("guests.wasm", guests());
     let text = elsewhere.run(&["driver", "inspect", "guests.wasm"]).status(0).out;
     assert!(text.contains("dirs /data  not granted"), "{text}");
-    // What it proposes is what can be copied.
+    // The suggested lines can be copied into the workspace.
     let block = &text[text.find("drivers:\n").expect("lines to copy")..];
     elsewhere.write("purlin.yaml", format!("apiVersion: purlin.dev/v1\nkind: Workspace\n{block}"));
     elsewhere.run(&["validate"]).status(0);
     let text = elsewhere.run(&["driver", "inspect", "purlin-test/guests"]).status(0).out;
     assert!(text.contains("dirs /data  granted"), "{text}");
-    // Its bytes alone say nothing of what it says.
+    // With `--static`, the driver's own statements are not shown.
     let text = elsewhere.run(&["driver", "inspect", "--static", "./guests.wasm"]).status(0).out;
     assert!(!text.contains("Does whatever") && text.contains("wasi:filesystem/types@"), "{text}");
-    // Built-in ones are no exception.
+    // Built-in drivers can be inspected, too.
     let text = elsewhere.run(&["driver", "inspect", "humanitec/echo"]).status(0).out;
     assert!(text.contains("came with purlin") && text.contains("It asks for nothing."), "{text}");
     assert!(!elsewhere.has_state() && !project.has_state());
@@ -163,7 +163,7 @@ fn a_driver_says_nothing_to_the_terminal() {
     let project = Project::empty();
     let words = b"Does whatever its inputs ask for.";
     let mut escape = *b"\x1b[2J\x1b[31m\xe2\x80\xae\x9b reads well, no fear";
-    // Text has to be UTF-8, so C1 stands as two bytes.
+    // Text must be UTF-8, in which C1 control characters take two bytes.
     escape[12] = b'\x07';
     let mut dangerous = escape.to_vec();
     dangerous.resize(words.len(), b'!');
@@ -182,7 +182,7 @@ fn what_was_approved_runs() {
     let pinned = |list: &serde_json::Value, name: &str| {
         list["drivers"].as_array().expect("drivers").iter().find(|one| one["name"] == name).expect("it")["pinned"].clone()
     };
-    // Without a lock everything is as if there were none.
+    // Without a lock file, drivers run unapproved.
     assert_eq!(pinned(&list(), NAME), false);
     assert!(pinned(&list(), "purlin/echo").is_null());
     let check = project.run(&["driver", "approve", "--check"]).status(1);
@@ -221,7 +221,7 @@ fn another_build_is_refused_before_it_is_asked_anything() {
     approve(&project);
     project.run(&["up", "--yes"]).status(0);
     let before = project.recorded();
-    // Not even whether it is a component is asked of what was not approved.
+    // An unapproved file is not even parsed.
     for bytes in [rebuilt(), b"anything".to_vec()] {
         project.write("drivers/guests.wasm", bytes);
         refused(
@@ -239,7 +239,7 @@ fn another_build_is_refused_before_it_is_asked_anything() {
     assert_eq!(project.recorded(), before);
     let list = project.run(&["driver", "list"]).status(1).out;
     assert!(list.contains("not pinned"), "{list}");
-    // What needs no driver goes on.
+    // Commands that need no driver still work.
     project.run(&["graph"]).status(0);
     project.run(&["plan", "--offline"]).status(0);
 
@@ -278,7 +278,7 @@ fn more_than_was_approved_is_refused_and_less_is_not() {
     project.write("purlin.yaml", workspace(FOLDER));
     project.run(&["up", "--yes", "--full"]).status(0);
 
-    // A lock that says less than the driver asks for, or could use.
+    // The lock approves less than the driver requests or could use.
     project.edit("purlin.lock", "          - \"dirs /data\"\n", "          - \"dirs /else\"\n");
     refused(&project, &["it asks for more: `dirs /data`"]);
     let said = approve(&project);
@@ -291,7 +291,8 @@ fn more_than_was_approved_is_refused_and_less_is_not() {
     approve(&project);
     project.edit("purlin.lock", "acme/guests:", "acme/others:");
     refused(&project, &["purlin.lock does not approve it", "without an entry for it"]);
-    // One driver is approved without a word on the others; all together, what nobody uses goes.
+    // Approving one driver leaves the other entries unchanged. Approving all removes unused
+    // entries.
     project.run(&["driver", "approve", NAME]).status(0);
     let lock = || std::fs::read_to_string(project.path().join("purlin.lock")).expect("there");
     assert!(lock().contains("acme/others:") && lock().contains("acme/guests:"), "{}", lock());
@@ -329,7 +330,7 @@ fn a_lock_with_a_fault_approves_nothing() {
             let ran = project.run(command).status(2);
             assert!(ran.err.contains(words) && ran.err.contains("purlin.lock"), "{command:?}: {}", ran.err);
         }
-        // These do without documents, and not without approval.
+        // These commands work without documents, but not without approval.
         for command in [&["destroy", "--yes"][..], &["refresh"]] {
             let ran = project.run(command).status(2);
             assert!(ran.err.contains("purlin.lock"), "{command:?}: {}", ran.err);
@@ -364,7 +365,7 @@ fn a_new_version_in_a_folder_waits_for_approval() {
     );
     assert!(driver["passed_over"][0].as_str().expect("a file").ends_with("newer.wasm"), "{driver}");
     project.run(&["driver", "approve", "--check"]).status(1);
-    // Nothing approved is left.
+    // The approved component no longer exists.
     std::fs::remove_file(project.path().join("drivers/guests.wasm")).expect("removed");
     refused(&project, &["has another digest"]);
     let said = approve(&project);
@@ -389,7 +390,7 @@ fn approving_what_is_not_there_is_wrong() {
     let ran = project.run(&["driver", "approve"]).status(2);
     assert!(ran.err.contains("core WebAssembly module"), "{}", ran.err);
     assert!(!project.path().join("purlin.lock").exists());
-    // With nothing of others there is nothing to approve.
+    // Without third-party drivers, there is nothing to approve.
     let plain = Project::new();
     let ran = plain.run(&["driver", "approve"]).status(0);
     assert!(

@@ -1,4 +1,5 @@
-//! How it looks: colour, width, closed pipes, and what drivers try to do to a terminal.
+//! Tests of the appearance: colour, width, closed pipes, and attempts of drivers to control the
+//! terminal.
 
 use std::process::Stdio;
 

@@ -1,11 +1,11 @@
-//! Data is not lost before somebody agreed to that, besides to the rest (SPEC §9).
+//! Tests that no data is lost without separate consent (SPEC §9).
 
 use serde_json::Value;
 
 use crate::terminal::typed;
 use crate::world::{World, thing};
 
-/// A definition of what holds data, made by the driver whose effects can be counted.
+/// A definition of a resource that holds data, with the driver that counts effects.
 const STORE: &str = "
 apiVersion: purlin.dev/v1
 kind: Definition
@@ -35,7 +35,8 @@ fn world() -> World {
     world
 }
 
-/// The command is refused, names the resource, and calls nothing, also not for other resources.
+/// Asserts that the command is rejected, names the resource, and calls no driver, not even for
+/// other resources.
 #[track_caller]
 fn refuses(world: &World, arguments: &[&str]) {
     let before = world.effects();
@@ -70,17 +71,17 @@ fn what_changed_definitions_would_lose_is_told() {
 #[test]
 fn a_yes_alone_deletes_and_replaces_nothing_that_holds_data() {
     let world = world();
-    // Replaced, and something else changed beside.
+    // The resource is replaced, and another one changes.
     world.write(&with("two", "b"), "");
     refuses(&world, &["up", "--yes"]);
     world.run(&["plan", "--out", "kept.plan"]).status(0);
     refuses(&world, &["apply", "--yes", "kept.plan"]);
     refuses(&world, &["destroy", "--yes"]);
     refuses(&world, &["destroy", "--yes", "--target", KEY]);
-    // Gone from the documents.
+    // The resource is removed from the documents.
     world.write("beside: {type: thing, params: {value: a}}", "");
     refuses(&world, &["up", "--yes"]);
-    // What does not touch it needs no more than before.
+    // A change that does not affect it needs no additional consent.
     let done = world.done(&["up", "--yes", "--keep-removed"], 0);
     assert!(done.is_empty(), "{done:?}");
     assert_eq!(world.done(&["destroy", "--yes", "--target", &thing("beside")], 0), ["delete beside"]);
@@ -95,11 +96,11 @@ fn with_consent_of_its_own_it_goes() {
     let done = world.done(&["apply", "--yes", "--allow-data-loss", "kept.plan"], 0);
     assert_eq!(done.iter().filter(|line| line.ends_with(" db")).count(), 2, "{done:?}");
     assert_eq!(world.real()["db"], ("v".into(), "two".into()));
-    // Back to what was before is another replacement.
+    // Changing it back is another replacement.
     refuses(&world, &["rollback", "--yes", "1"]);
     world.run(&["rollback", "--yes", "--allow-data-loss", "1"]).status(0);
     assert_eq!(world.real()["db"], ("v".into(), "one".into()));
-    // The consent to lose data does not do without the other one.
+    // `--allow-data-loss` does not replace `--yes`.
     let refused = world.run(&["destroy", "--allow-data-loss"]).status(2);
     assert!(
         refused.err.starts_with("error: there is no terminal to ask for confirmation"),
@@ -124,7 +125,7 @@ fn a_plan_tells_losses_apart() {
     let text = world.run(&["plan"]).status(0).out;
     assert!(text.contains("loses data: what was entered into it\n"), "{text}");
     assert!(text.ends_with("Plan: 1 to replace, 2 unchanged; 1 loses data.\n"), "{text}");
-    // A change in place loses nothing.
+    // An update loses nothing.
     world.write(
         "db: {type: store, params: {value: w, fixed: one}}\nbeside: {type: thing, params: {value: a}}",
         "",
@@ -141,11 +142,12 @@ fn documents_allow_it_also_after_the_resource_left_them() {
     world.write(&with("two", "a"), allowed);
     world.run(&["up", "--yes"]).status(0);
     assert_eq!(world.real()["db"], ("v".into(), "two".into()));
-    // Withdrawn, and deployed: from then on it is asked for again.
+    // The permission is removed and deployed: from then on, consent is necessary again.
     world.write(&with("two", "a"), "");
     assert!(world.done(&["up", "--yes"], 0).is_empty());
     refuses(&world, &["destroy", "--yes"]);
-    // The newest deployment that had it decides, although there is a newer one without it.
+    // The newest deployment that contained the resource decides, although there is a newer one
+    // without it.
     world.write(&with("two", "c"), allowed);
     world.run(&["up", "--yes"]).status(0);
     world.write("beside: {type: thing, params: {value: d}}", "");
@@ -177,10 +179,10 @@ fn on_a_terminal_the_name_of_the_environment_is_typed_in() {
         assert!(refused.out.contains("Nothing was changed."), "{}", refused.out);
         assert_eq!(world.effects(), (2, 0, 0));
     }
-    // A yes beforehand is an answer, and not to this question.
+    // With `--yes`, the question is not asked, and the loss is rejected.
     let Some(refused) = typed(world.project(), &["destroy", "--yes"], "dev\n") else { return };
     refused.status(2);
-    // What was agreed to beforehand is asked about as anything else.
+    // With `--allow-data-loss` only, the usual question is asked.
     let Some(refused) = typed(world.project(), &["destroy", "--allow-data-loss"], "dev\n") else { return };
     let refused = refused.status(1);
     assert!(refused.out.contains("[y/N]"), "{}", refused.out);

@@ -1,4 +1,4 @@
-//! The program as people and programs meet it: run as a process, in a folder of its own.
+//! Tests of the whole program, as a process in a folder of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 mod author;

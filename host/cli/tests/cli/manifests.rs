@@ -1,4 +1,4 @@
-//! Folders of managed resources that refer to one another (SPEC §7).
+//! Tests of folders with managed resources that refer to one another (SPEC §7).
 
 use crate::project::Project;
 
@@ -123,9 +123,9 @@ fn what_waits_says_for_what_to_the_end() {
     assert!(up.err.contains("2 waiting"), "{}", up.err);
     let valid = project.run(&["validate"]).status(0);
     assert!(valid.err.contains("no document declares ec2/vpc `nett`"), "{}{}", valid.out, valid.err);
-    // Of `{name: nett}` the name alone is underlined.
+    // Of `{name: nett}`, only the name is underlined.
     assert!(valid.err.lines().any(|line| line.trim_matches([' ', '|']) == "^^^^"), "{}", valid.err);
-    // Nothing that was provisioned goes when what it refers to goes missing.
+    // A provisioned resource is not deleted when its target disappears.
     project.write("b.yaml", SUBNET);
     project.run(&["up", "--yes"]).status(0);
     project.write("b.yaml", SUBNET.replace("name: net", "name: gone"));
@@ -165,12 +165,12 @@ fn a_definition_reads_whole_manifests() {
         of("ec2/vpc.default#net")["object"]["spec"],
         serde_json::json!({"forProvider": {"cidrBlock": "10.0.0.0/16"}})
     );
-    // What Purlin adds by itself is not provisioned by a definition of everything.
+    // A definition of all types does not provision Purlin's implicit resources.
     let listed = project.run(&["state", "list", "--format", "json"]).status(0).json();
     assert_eq!(listed["resources"].as_array().map(Vec::len), Some(4), "{listed}");
     let explained = project.run(&["explain", "base-env#base-env"]);
     assert!(explained.out.contains("Purlin adds this resource by itself"), "{}", explained.out);
-    // A mistake is told before anything runs.
+    // A mistake is reported before anything runs.
     project.write("platform.yaml", any.replace("${manifest.kind}", "${manifest.knid}"));
     let ran = project.run(&["plan"]).status(2);
     assert!(ran.err.contains("has no `knid`") && ran.err.contains("`kind`"), "{}", ran.err);

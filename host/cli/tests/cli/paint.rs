@@ -1,8 +1,8 @@
-//! What drivers say never acts on a terminal, whichever verb shows it.
+//! Tests that output of drivers cannot control the terminal, whichever command shows it.
 
 use crate::project::{Project, Ran, adversary};
 
-/// Whether a text would do something to a terminal, or to the order in which it is read.
+/// The first character that would control a terminal or change the reading order.
 fn acts(text: &str) -> Option<char> {
     text.chars().find(|c| {
         (c.is_control() && !matches!(c, '\n' | '\t'))
@@ -98,7 +98,7 @@ fn what_a_driver_made_is_shown_still_by_every_verb() {
             "{verb:?}: {}",
             ran.err
         );
-        // In JSON, too: what reads it may print it.
+        // This also holds for JSON, since its reader may print it.
         if !matches!(verb, ["graph", "--format", ..] | ["export", ..] | ["state", "protect", ..]) {
             let json = [verb, &["--format", "json"]].concat();
             is_still(&json, &project.run(&json));

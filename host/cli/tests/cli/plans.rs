@@ -1,4 +1,4 @@
-//! Plans in files, and what plans say of what is not known yet and of what is secret.
+//! Tests of saved plans, and of unknown and secret values in plans.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ fn a_plan_in_a_file_is_carried_out_as_it_was_seen_and_once() {
     assert!(said.err.contains("hint: `purlin apply up.plan` does just this"), "{}", said.err);
     let events = world.run(&["apply", "--yes", "up.plan", "--format", "json"]).status(0).events();
     assert_eq!(crate::world::told(&events, "succeeded"), ["create code", "create reader"]);
-    // Drawn once: what is recorded is what the other one was given.
+    // The password was drawn once: the recorded value is the one that the reader got.
     let outputs = world.run(&["outputs", "--show-secrets", "--format", "json"]).status(0).json();
     let drawn = outputs["resources"]["password.default#shared.code"]["value"].as_str().expect("a text");
     assert_eq!(world.real()["reader"].0, format!("is {drawn}"));
@@ -46,7 +46,8 @@ fn a_plan_keeps_its_secrets_to_itself() {
         assert_eq!(mode & 0o077, 0, "nobody else may read it");
     }
 
-    // One byte changed, cut short, of another state, or something else: refused, and nothing done.
+    // A file with one changed byte, a truncated file, a plan of another state, and another file are
+    // rejected without effect.
     let mut changed = bytes.clone();
     let middle = changed.len() / 2;
     changed[middle] ^= 1;
@@ -89,7 +90,7 @@ fn documents_may_ask_for_nothing_but_what_the_plan_says() {
         assert!(!lines.is_empty() && once == lines, "each deviation once: {}", refused.err);
         assert_eq!(world.effects(), (1, 0, 0));
     }
-    // Without documents it is the plan's own that count.
+    // Without documents on the command line, the plan's own documents are used.
     assert_eq!(world.done(&["apply", "--yes", "change.plan"], 0), ["update a"]);
     assert_eq!(world.real()["a"].0, "two");
 }
@@ -125,7 +126,7 @@ fn what_is_not_known_yet_is_marked_and_is_no_null() {
     world.up();
     assert_eq!(world.real()["b"].0, world.id("a"));
 
-    // What would replace, were it to differ, says so.
+    // A change that would replace the resource only if the value differs says so.
     let with = |fixed: &str| {
         format!(
             "a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}\nb: {{type: thing, params: {{value: w, fixed: {}}}}}",
@@ -136,7 +137,7 @@ fn what_is_not_known_yet_is_marked_and_is_no_null() {
     world.write(&with("two"), "");
     let plan = world.run(&["plan"]).status(0).out;
     assert!(plan.contains("values.fixed: \"v\" → (known after apply) (replaces if it differs)"), "{plan}");
-    // It did not.
+    // The value did not differ.
     assert_eq!(world.done(&["up", "--yes"], 0).iter().filter(|line| line.ends_with(" b")).count(), 0);
     assert_eq!(world.effects(), (3, 0, 1));
 }
@@ -203,12 +204,13 @@ fn a_plan_reads_the_same_without_colour() {
     assert_eq!(crate::project::ran(command).status(0).out, plain);
 }
 
-/// Text without its colours.
+/// Text without colours.
 fn anstream_free(text: &str) -> String {
     regex::Regex::new("\u{1b}\\[[0-9;]*m").expect("a pattern").replace_all(text, "").into_owned()
 }
 
-/// Two kept, and one of each: created (one of them reads the other), changed, replaced, deleted.
+/// A world with two unchanged resources, and one of each other kind: created (two, one of which
+/// reads the other), updated, replaced, deleted.
 fn all_kinds() -> World {
     let things = |names: &[(&str, &str)]| -> String {
         names
@@ -232,7 +234,8 @@ fn all_kinds() -> World {
         &things(&[
             kept,
             ("changed", "value: two"),
-            // Made before the old one goes, it could not be told from that one by its name alone.
+            // Its name alone does not distinguish the new one from the old one, which still exists
+            // at that time.
             ("fixed", "value: v, fixed: one"),
             ("first", "value: v, fixed: two, first: true"),
             ("made", "value: v"),
@@ -244,7 +247,7 @@ fn all_kinds() -> World {
     world
 }
 
-/// What is real without the ids that differ from run to run.
+/// The real objects without the ids that differ from run to run.
 fn kinds(world: &World) -> Vec<(String, String)> {
     let id = world.real().contains_key("made").then(|| world.id("made"));
     let value = |value: String| if Some(&value) == id.as_ref() { "the id".to_owned() } else { value };
@@ -279,7 +282,7 @@ fn a_plan_that_was_killed_anywhere_goes_on_to_its_end() {
             went_on += 1;
         }
         assert_eq!(kinds(&world), expected, "{number}");
-        // What was killed in a call may not have noted it.
+        // A call that was killed may not have counted its effect.
         let (made, _, deleted) = world.effects();
         assert!(made <= effects.0 && deleted <= effects.2, "{number}: nothing twice");
         world.run(&["plan", "--detailed-exitcode"]).status(0);
@@ -311,9 +314,9 @@ fn a_plan_goes_on_only_from_where_its_own_run_left() {
         assert!(refused.err.contains("the plan is stale"), "{meddler:?}: {}", refused.err);
         assert_eq!(world.effects(), effects, "{meddler:?}");
     }
-    // Who only looked has changed nothing.
+    // Reading changes nothing.
     killed.run(&["refresh"]).status(0);
-    // Documents may still ask for nothing else.
+    // The documents must still match the plan.
     let world = killed.copy();
     world.write("kept: {type: thing, params: {value: v}}\nmade: {type: thing, params: {value: other}}", "");
     let refused = world.run(&["apply", "--yes", "up.plan", "-f", "."]).status(2);

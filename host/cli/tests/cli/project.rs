@@ -1,4 +1,4 @@
-//! A folder with documents in it, and the program run there.
+//! A folder with documents, in which tests run the program.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -6,12 +6,12 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A project that is gone after the test.
+/// A project, deleted at the end of the test.
 pub(crate) struct Project {
     folder: TempDir,
 }
 
-/// How a run of the program ended.
+/// The result of a run.
 pub(crate) struct Ran {
     pub(crate) status: i32,
     pub(crate) out: String,
@@ -19,7 +19,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// The same, which ended as expected.
+    /// Asserts the exit status.
     #[track_caller]
     pub(crate) fn status(self, status: i32) -> Self {
         assert_eq!(self.status, status, "stdout:\n{}\nstderr:\n{}", self.out, self.err);
@@ -32,7 +32,7 @@ impl Ran {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}:\n{}\n{}", self.out, self.err))
     }
 
-    /// The JSON documents on standard output, one a line.
+    /// The JSON documents on standard output, one per line.
     #[track_caller]
     pub(crate) fn events(&self) -> Vec<Value> {
         self.out
@@ -43,12 +43,12 @@ impl Ran {
 }
 
 impl Project {
-    /// An empty one.
+    /// An empty project.
     pub(crate) fn empty() -> Self {
         Self { folder: TempDir::new().expect("a folder") }
     }
 
-    /// With these files.
+    /// A project with these files.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let project = Self::empty();
         for (name, text) in files {
@@ -57,7 +57,7 @@ impl Project {
         project
     }
 
-    /// What `purlin init` writes.
+    /// The project that `purlin init` writes.
     pub(crate) fn new() -> Self {
         let project = Self::empty();
         project.run(&["init", "--app", "shop"]).status(0);
@@ -90,7 +90,7 @@ impl Project {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("USER", "ada")
-            // Compiled drivers are shared by all tests.
+            // All tests share the cache of compiled drivers.
             .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
             .stdin(Stdio::null());
         command
@@ -110,7 +110,7 @@ impl Project {
         self.path().join(".purlin").exists()
     }
 
-    /// Keys on record.
+    /// The recorded keys.
     pub(crate) fn recorded(&self) -> Vec<String> {
         let listed = self.run(&["state", "list", "--format", "json"]).status(0).json();
         let resources = listed["resources"].as_array().expect("resources").clone();
@@ -122,7 +122,7 @@ pub(crate) fn ran(mut command: Command) -> Ran {
     finished(command.output().expect("run"))
 }
 
-/// How a run that was started ended.
+/// Waits for a process and returns its result.
 pub(crate) fn ran_with(child: Child) -> Ran {
     finished(child.wait_with_output().expect("run"))
 }
@@ -135,7 +135,7 @@ fn finished(output: Output) -> Ran {
     }
 }
 
-/// The tests' adversary, a driver that does whatever its inputs say.
+/// A test driver that does whatever its inputs say, good or bad.
 pub(crate) fn adversary() -> PathBuf {
     let folder = std::env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
     let path = folder.join("guests.wasm");
@@ -143,7 +143,7 @@ pub(crate) fn adversary() -> PathBuf {
     path
 }
 
-/// A workspace with the adversary under its own name, and a definition of `thing` that uses it.
+/// A workspace with this test driver, and a definition of `thing` that uses it.
 pub(crate) fn adversarial(values: &str, limits: &str) -> Project {
     Project::with(&[
         (

@@ -1,4 +1,4 @@
-//! An environment is kept as its documents want it.
+//! Tests of `purlin reconcile`, which keeps an environment in line with its documents.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::terminal::typed;
 use crate::world::{World, thing};
 
-/// How long something may take on a busy machine.
+/// How long an operation may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn settings(world: &World, lines: &str) {
@@ -35,7 +35,7 @@ fn drift_is_repaired_or_reported_as_the_workspace_says() {
     assert_eq!((world.real()["a"].0.as_str(), world.real()["b"].0.as_str()), ("v", "meddled"));
     let status = world.run(&["status", "--format", "json"]).status(0).json();
     assert_eq!(status["summary"], serde_json::json!({"drifted": 1, "ready": 2}));
-    // A second look finds nothing new, and forgets nothing.
+    // Another pass finds nothing new and forgets nothing.
     world.run(&["reconcile", "--yes"]).status(1);
     settings(&world, "{}");
     world.run(&["reconcile", "--yes"]).status(0);
@@ -72,14 +72,14 @@ fn a_new_resource_that_is_not_visible_yet_is_not_made_again() {
     std::fs::write(&file, kept).expect("written");
     world.run(&["reconcile", "--yes"]).status(0);
     assert_eq!(world.effects(), (1, 0, 0));
-    // Once that time is over, it counts as gone.
+    // After that time, it counts as deleted.
     std::fs::remove_file(&file).expect("removed");
     settings(&world, "{rules: [{resources: 'thing#shared.a', grace: 0s}], grace: 1h}");
     world.run(&["reconcile", "--yes"]).status(0);
     assert_eq!(world.effects(), (2, 0, 0));
 }
 
-/// A driver that tells all inputs leaves no other mark than what it told.
+/// A driver that returns all inputs leaves no other trace of drift than these.
 #[test]
 fn drift_that_a_driver_tells_whole_is_reported_too() {
     let project = crate::project::Project::with(&[
@@ -104,7 +104,7 @@ fn drift_that_a_driver_tells_whole_is_reported_too() {
         assert_eq!(status["summary"], serde_json::json!({"drifted": 1, "ready": 1}));
     }
     assert_eq!(std::fs::read_to_string(&note).expect("read"), "meddled");
-    // Whoever changed it changes it back: then nothing is left to be said.
+    // Once the change is undone, there is nothing left to report.
     std::fs::write(&note, "wanted").expect("written");
     project.run(&["reconcile", "--yes"]).status(0);
     let status = project.run(&["status", "--format", "json"]).status(0).json();
@@ -160,7 +160,7 @@ fn data_is_not_lost_without_a_word_of_its_own() {
     assert!(!world.real().contains_key("a"));
 }
 
-/// A watch under way, and the events that it tells.
+/// A running watch and its events.
 struct Watching {
     child: Child,
     lines: mpsc::Receiver<Value>,
@@ -235,7 +235,7 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
     settings(&world, "{interval: 1s, grace: 0s}");
     let watching = Watching::start(&world);
     watching.until_done("create", "a");
-    // Others work between two passes: whoever finds the state in use tries again.
+    // Other commands run between two passes. A command that finds the state in use tries again.
     let id = loop {
         let ran = world.run(&["state", "list", "--format", "json"]);
         if ran.status == 0 {
@@ -251,7 +251,7 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
     std::fs::write(&file, real.to_string()).expect("written");
     watching.until_done("update", "a");
 
-    // A mistake changes nothing, is told once, and what was right stays in force.
+    // A mistake changes nothing, is reported once, and the last valid documents stay in force.
     world.project().write("more.yaml", "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shard: {}}\n");
     let told = watching.until("the mistake", |event| event["event"] == "error");
     assert!(
@@ -265,13 +265,13 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
     world.write("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
     watching.until_done("create", "b");
     watching.end();
-    // All that it did over the same documents is one entry.
+    // All changes for the same documents are one entry of the history.
     let history = world.run(&["history", "--format", "json"]).status(0).json();
     assert_eq!(history["deployments"].as_array().map(Vec::len), Some(2), "{history}");
     world.run(&["plan", "--refresh", "--detailed-exitcode"]).status(0);
 }
 
-/// Also where the interval is about as long as the watch waits for files to come to rest.
+/// This also holds if the interval is about as long as the delay after a change.
 #[test]
 #[cfg(unix)]
 fn no_change_of_a_document_is_lost() {
@@ -284,7 +284,7 @@ fn no_change_of_a_document_is_lost() {
         world.write(&format!("a: {{type: thing, params: {{value: v{round}}}}}"), "");
         watching.until_done("update", "a");
     }
-    // A pass never applies documents that a deployment has left behind.
+    // A pass never applies documents older than the last deployment.
     for round in 0..4 {
         world.write(
             &format!(
@@ -295,7 +295,7 @@ fn no_change_of_a_document_is_lost() {
         watching.until_done("create", "b");
         world.write(&format!("a: {{type: thing, params: {{value: w{round}}}}}"), "");
         loop {
-            // Others work between two passes.
+            // Other commands run between two passes.
             let ran = world.run(&["up", "--yes"]);
             if ran.status == 0 {
                 break;
@@ -321,14 +321,14 @@ fn what_the_documents_pause_counts_and_not_what_they_paused_before() {
     world.meddle("a", "meddled");
     world.run(&["reconcile", "--yes"]).status(0);
     assert_eq!(world.real()["a"].0, "meddled");
-    // The pause ends: it is read and repaired at once.
+    // The pause ends: the resource is read and repaired at once.
     world.write("a: {type: thing, params: {value: v}}", "");
     let copy = world.copy();
     copy.run(&["up", "--yes", "--refresh"]).status(0);
     assert_eq!(copy.real()["a"].0, "v");
     world.run(&["reconcile", "--yes"]).status(0);
     assert_eq!(world.real()["a"].0, "v");
-    // And the other way round.
+    // The opposite case: a pause begins.
     world.meddle("a", "meddled");
     world.write("a: {type: thing, params: {value: v}}", paused);
     let ran = world.run(&["plan", "--refresh"]).status(0);
@@ -340,7 +340,7 @@ fn what_the_documents_pause_counts_and_not_what_they_paused_before() {
     );
 }
 
-/// A folder that was moved, or a disk that is not mounted.
+/// For example, the folder was moved, or a disk is not mounted.
 #[test]
 #[cfg(unix)]
 fn a_watch_ends_where_its_state_is_gone() {
@@ -350,7 +350,7 @@ fn a_watch_ends_where_its_state_is_gone() {
     watching.until_done("create", "a");
     watching.until("a summary", |event| event["event"] == "summary");
     let (state, away) = (world.path().join(".purlin"), world.path().join("away"));
-    // Between two passes.
+    // Rename the folder between two passes.
     while std::fs::rename(&state, &away).is_err() {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -366,7 +366,7 @@ fn a_watch_ends_where_its_state_is_gone() {
 fn a_failure_is_tried_again_and_a_request_reads_at_once() {
     let world = World::new("a: {type: thing, params: {value: v}}", "");
     settings(&world, "{grace: 0s}");
-    // Its driver finds a file where a folder has to be.
+    // The driver finds a file in the place of its folder.
     let things = world.path().join("data/things");
     std::fs::write(&things, "").expect("written");
     let watching = Watching::start(&world);
@@ -377,7 +377,7 @@ fn a_failure_is_tried_again_and_a_request_reads_at_once() {
     for file in std::fs::read_dir(&things).expect("read") {
         std::fs::remove_file(file.expect("an entry").path()).expect("removed");
     }
-    // The interval is ten minutes.
+    // The interval is ten minutes, so only the signal can cause this.
     watching.signal("-USR1");
     watching.until_done("create", "a");
     watching.end();
@@ -391,7 +391,7 @@ fn standard_input_cannot_be_watched() {
     assert!(!world.project().has_state());
 }
 
-/// The deployment before failed, which is not what this command tried.
+/// The previous deployment failed, but it was not part of this command.
 #[test]
 fn what_a_person_said_no_to_is_not_tried_again() {
     let world = World::new("a: {type: thing, params: {value: v}}\nb: {type: odd, params: {do: explode}}", "");
@@ -405,7 +405,7 @@ fn what_a_person_said_no_to_is_not_tried_again() {
 #[test]
 fn what_a_provider_refuses_is_tried_again_for_a_while() {
     let world = World::deployed("a: {type: thing, params: {value: v}}", "");
-    // Its driver cannot delete a file that is a folder with something in it.
+    // The driver cannot delete the file, since a folder with contents is in its place.
     let file = world.file("a");
     let kept = std::fs::read(&file).expect("read");
     std::fs::remove_file(&file).expect("removed");

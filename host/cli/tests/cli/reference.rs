@@ -1,4 +1,4 @@
-//! The reference of the command line in the book is what the program says of itself.
+//! Tests that the command-line reference in the book matches the program.
 
 use std::path::Path;
 

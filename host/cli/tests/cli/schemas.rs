@@ -1,5 +1,5 @@
-//! Schemas hold: params by their resource type, inputs by their driver, outputs by what was
-//! promised, and what they call secret is secret. Each fault has the place of the value.
+//! Tests of schemas: a resource type validates params and outputs, a driver validates inputs, and
+//! values declared secret are secret. Each fault has the place of the value.
 
 use crate::project::Project;
 
@@ -51,7 +51,7 @@ fn project(params: &str) -> Project {
     Project::with(&[("platform/types.yaml", TYPES), ("platform/dns.yaml", DNS), ("app.yaml", &app(params))])
 }
 
-/// What `validate`, `plan` and `up` say, which is the same.
+/// The message of `validate`, `plan` and `up`, which is the same.
 #[track_caller]
 fn refused(project: &Project) -> String {
     let said = project.run(&["validate"]).status(2).err;
@@ -71,7 +71,7 @@ fn params_are_held_by_their_type() {
     insta::assert_snapshot!(refused(&project(
         "    params:\n      ttl: 30\n      kind: pubilc\n      tokn: x\n      tags: {short: ok, long: too-long}\n"
     )));
-    // The same without drivers.
+    // The same holds without drivers.
     let project = project("    params: {ttl: \"60\"}\n");
     insta::assert_snapshot!(
         "params_are_held_without_drivers",
@@ -81,7 +81,7 @@ fn params_are_held_by_their_type() {
     project.edit("app.yaml", "\"60\"", "60");
     project.run(&["validate"]).status(0);
     project.run(&["up", "--yes"]).status(0);
-    // What exists is held as well.
+    // Existing resources are validated as well.
     project.edit("app.yaml", "ttl: 60", "ttl: 59");
     let said = project.run(&["up", "--yes"]).status(2).err;
     assert!(said.contains("`ttl` is 59; `dns` allows 60 or more"), "{said}");
@@ -150,7 +150,7 @@ fn what_a_type_calls_secret_is_secret() {
             assert!(!ran.err.contains("hunter2"), "{command:?}\n{}", ran.err);
         }
     }
-    // A fault does not repeat it.
+    // A fault does not repeat the secret.
     project.edit("app.yaml", "hunter2-hunter2", "hunter2");
     let said = project.run(&["plan"]).status(2).err;
     assert!(said.contains("`token` has 7 characters; `dns` allows 8 or more"), "{said}");
@@ -163,7 +163,7 @@ fn outputs_are_what_the_type_promises() {
     let ran = project.run(&["up", "--yes"]).status(1);
     let words = "the output `port` is `80`, a string; `dns` promises a whole number";
     assert!(ran.err.contains(words), "{}", ran.err);
-    // It exists, and is not forgotten.
+    // The resource exists and stays recorded.
     assert!(project.recorded().iter().any(|key| key.starts_with("dns")));
     project.edit("platform/dns.yaml", "port: \"80\"", "port: 80");
     project.run(&["up", "--yes"]).status(0);
@@ -225,7 +225,7 @@ fn definitions_that_nobody_uses_are_checked_by_themselves() {
     let said = project.run(&["validate"]).status(2).err;
     assert!(said.contains("unused.yaml:7:53") && said.contains("has no input `contents`"), "{said}");
     project.run(&["validate", "--offline"]).status(0);
-    // Nothing of it is deployed here.
+    // Nothing of this type is deployed here.
     project.run(&["plan"]).status(0);
 }
 

@@ -1,4 +1,4 @@
-//! Runs about some resources only.
+//! Tests of runs for selected resources only.
 
 use crate::world::{World, reads, thing};
 

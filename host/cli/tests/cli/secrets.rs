@@ -1,5 +1,5 @@
-//! Secrets that definitions only name: every kind of store, what goes wrong, and that no secret
-//! comes out anywhere.
+//! Tests of secrets that definitions refer to by name: every kind of store, all errors, and that no
+//! secret appears anywhere.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::project::{Project, Ran, adversary, ran};
 
-/// What the adversary keeps under a name.
+/// The value that the test driver stored under a name.
 fn kept(name: &str, version: &str) -> String {
     format!("kept-shop-{name}-{version}")
 }
@@ -103,7 +103,7 @@ const REFS: &str = "{folder: {store: folder, ref: db/password}, link: {store: fo
       vault: {store: vault, ref: db, version: '7'}, open: {store: vault, ref: open},
       talk: {store: vault, ref: talk}, deep: {a: [{store: vault, ref: deep}, {value: written-here}]}}";
 
-/// A secret of each, and what else must not be seen.
+/// All secrets, and other text that must not appear.
 fn needles() -> Vec<String> {
     let words = [
         "in-a-folder",
@@ -137,7 +137,7 @@ fn every_kind_of_store_gives_its_secrets() {
         "deep": {"a": [kept("deep", "latest"), "written-here"]},
     });
     assert_eq!(outputs, &expected);
-    // Nothing changed, and then one of them did.
+    // First nothing changes, and then one of the secrets does.
     run(&project, &["plan", "--detailed-exitcode"]).status(0);
     project.write("kept/db/password", "another-word\n");
     let plan = run(&project, &["plan", "--detailed-exitcode"]).status(3);
@@ -148,7 +148,7 @@ fn every_kind_of_store_gives_its_secrets() {
     );
 }
 
-/// Everything in files below a folder, but for what tests wrote there.
+/// The contents of all files in a folder, except those that tests wrote there.
 fn written(folder: &Path, into: &mut Vec<(String, Vec<u8>)>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -194,7 +194,7 @@ fn no_secret_comes_out_anywhere() {
         let ran = run(&project, arguments).status(*status);
         said.push((arguments.join(" "), format!("{}\n{}", ran.out, ran.err).into_bytes()));
     }
-    // A driver that talks about its secret, and one that fails with it on its lips.
+    // One driver logs its secret, and another one includes it in an error.
     define(&project, "acme/guests", "{password: {store: vault, ref: db, version: '7'}}");
     for (word, status, masked) in [("say", 0, "log [secret]"), ("panic", 1, "I give up on [secret]")] {
         project.edit(
@@ -216,7 +216,7 @@ fn no_secret_comes_out_anywhere() {
     }
 }
 
-/// What planning with one reference comes to: the message and the help.
+/// The message and the help of a plan that fails because of one reference.
 #[track_caller]
 fn refused(project: &Project, refs: &str) -> (String, Option<String>) {
     define(project, "purlin/echo", &format!("{{p: {refs}}}"));
@@ -224,7 +224,7 @@ fn refused(project: &Project, refs: &str) -> (String, Option<String>) {
     let report = ran.json();
     let faults = report["error"]["diagnostics"].as_array().expect("faults").clone();
     assert_eq!(faults.len(), 1, "{report:#}");
-    // The place of the reference, or of the definition where only reading it tells.
+    // The place of the reference, or of the definition if the error occurs while reading.
     assert_eq!(faults[0]["file"], "login.yaml", "{report:#}");
     assert!(matches!(faults[0]["line"].as_u64(), Some(3 | 9)), "{report:#}");
     assert!(!project.has_state(), "no state is written");
@@ -324,7 +324,7 @@ fn a_command_gets_the_environment_and_nothing_else() {
 #[test]
 fn who_may_have_secrets_is_told_without_reading_any() {
     let project = project("{p: {store: folder, ref: no-such-secret}}");
-    // A name is no reason to complain before it is read.
+    // `validate` does not report a missing secret, since it does not read it.
     run(&project, &["validate"]).status(0);
     define(&project, "acme/guests", "{p: {store: folder, ref: no-such-secret}}");
     for command in [&["validate"][..], &["plan"], &["up", "--yes"]] {
@@ -337,10 +337,10 @@ fn who_may_have_secrets_is_told_without_reading_any() {
             assert!(ran.err.contains(part), "{part}: {}", ran.err);
         }
     }
-    // The driver's other names count.
+    // Grants also apply to the driver's other names.
     define(&project, "humanitec/echo", "{p: {store: env, ref: DB}}");
     run(&project, &["plan"]).status(0);
-    // To look at, no store is needed.
+    // Without calling drivers, no store is necessary.
     define(&project, "purlin/echo", "{p: {store: anywhere, ref: x}}");
     run(&project, &["graph"]).status(0);
     let plan: Value = run(&project, &["plan", "--offline", "--format", "json"]).status(0).json();

@@ -1,4 +1,4 @@
-//! Installations that several deployments share, as people meet them.
+//! Tests of installations that several deployments share.
 
 use std::collections::BTreeSet;
 use std::process::Child;
@@ -75,7 +75,7 @@ fn two_applications_share_what_was_made_first_and_it_goes_with_the_last() {
     let outputs: serde_json::Value = serde_json::from_str(&project.run(&read).status(0).out).expect("JSON");
     let of = |key: &str, name: &str| outputs["resources"][key][name].clone();
     assert_eq!(of("installation.default#two", "url"), "http://db-1");
-    // What is secret there is secret here.
+    // A secret of the other environment stays secret in this one.
     assert_eq!(of("installation.default#two/db", "login"), "[secret]");
     assert_eq!(
         listed(&project),
@@ -95,10 +95,10 @@ fn two_applications_share_what_was_made_first_and_it_goes_with_the_last() {
     let handed_over = destroy(&project, "one", "dev", &["--orphan-shared"]).status(0);
     assert!(handed_over.err.contains("it stays until its last user is gone"), "{}", handed_over.err);
     assert_eq!(listed(&project), [one("dev/one/db", 1, true), one("dev/two", 0, false)]);
-    // Once more it stays, and that is told.
+    // Destroying again reports that it stays.
     let again = destroy(&project, "one", "dev", &[]).status(0);
     assert!(again.err.contains("it stays until its last user is gone"), "{}", again.err);
-    // Others may still come.
+    // New users may still join.
     blog(&project, "three", "dev", &[]).status(0);
     let gone = destroy(&project, "two", "dev", &[]).status(0);
     assert!(!gone.err.contains("last user"), "{}", gone.err);
@@ -112,7 +112,8 @@ fn two_applications_share_what_was_made_first_and_it_goes_with_the_last() {
     assert_eq!(listed(&project), []);
 }
 
-/// ACT-02, ACT-04 and ACT-05 of the cases: what a change of one application does to what it shares.
+/// ACT-02, ACT-04 and ACT-05 of the test cases: the effect of a change of one application on what
+/// it shares.
 #[test]
 fn only_who_made_it_changes_what_is_shared() {
     let project = with_workspace(project());
@@ -122,12 +123,12 @@ fn only_who_made_it_changes_what_is_shared() {
     project.write("all.yaml", &again);
     let user = blog(&project, "two", "dev", &[]).status(0);
     assert!(user.err.contains("1 updated") && !user.err.contains("two/db"), "ACT-02: {}", user.err);
-    // The value of a credential of the owner, and nothing else.
+    // Only the value of a credential of the owner changes.
     let owner = blog(&project, "one", "dev", &["--credential", "one/db.root=swordfish"]).status(0);
     assert!(owner.err.contains("installation.default#one/db"), "ACT-05: {}", owner.err);
     assert!(!owner.err.contains("swordfish"), "{}", owner.err);
     blog(&project, "one", "dev", &[]).status(0);
-    // Who uses it reads what is recorded there now.
+    // A user reads the recorded outputs again.
     let user = blog(&project, "two", "dev", &[]).status(0);
     assert!(user.err.contains("updated"), "{}", user.err);
     let settled = blog(&project, "two", "dev", &[]).status(0);
@@ -169,7 +170,7 @@ fn namespaces_are_kept_apart_and_the_global_one_is_for_all() {
     project.run(&global).status(0);
     blog(&project, "three", "stage", &[]).status(0);
     assert!(listed(&project).contains(&one("/everywhere", 1, false)), "{:?}", listed(&project));
-    // A person may decide otherwise.
+    // The command line overrides this choice.
     let with = ["--with", "db=/everywhere"];
     let moved = blog(&project, "two", "qa", &with);
     assert_eq!(moved.status, 0, "{}", moved.err);
@@ -187,7 +188,7 @@ fn who_may_share_can_be_changed() {
     blog(&project, "one", "dev", &[]).status(0);
     let said = project.run(&["installations", "share", "dev/one/db", "--nobody"]).status(0);
     assert!(said.err.contains("no longer shared with new users"), "{}", said.err);
-    // It holds whatever documents say.
+    // The setting overrides the documents.
     blog(&project, "one", "dev", &[]).status(0);
     blog(&project, "two", "dev", &[]).status(0);
     let table = project.run(&["installations", "list"]).status(0).out;
@@ -209,13 +210,13 @@ fn what_changes_there_is_seen_here_and_what_breaks_here_is_refused_there() {
     let plan =
         project.run(&["plan", "--bundle", "acme/blog", "--name", "two", "--namespace", "dev"]).status(0);
     assert!(plan.out.contains("db-7"), "{}\n{}", plan.out, plan.err);
-    // A version that the other one cannot do with.
+    // The other user does not accept this version.
     let newer = BUNDLES.split("---").next().expect("a bundle").replace("1.0.0", "2.0.0");
     project.write("newer.yaml", newer);
     let refused = blog(&project, "one", "dev", &["--with", "db=acme/mysql:v2.0.0"]).status(2);
     assert!(refused.err.contains("error[breaks-user]"), "{}", refused.err);
     assert!(refused.err.contains("default::two::shared::installation.default::two/db"), "{}", refused.err);
-    // Nothing of it may be replaced or forgotten while it is used, either.
+    // While it is used, it cannot be replaced or forgotten either.
     let replaced = blog(&project, "one", "dev", &["--replace", "installation#one/db"]).status(2);
     assert!(replaced.err.contains("would be replaced"), "{}", replaced.err);
     let key = "urn:purlin:dev/default::one::shared::installation.default::one/db";
@@ -240,20 +241,20 @@ fn a_plan_that_was_saved_uses_only_what_is_still_there() {
     blog(&project, "one", "dev", &[]).status(0);
     project.run(&["apply", "two.plan", "--yes"]).status(0);
     assert!(listed(&project).contains(&one("dev/one/db", 1, false)), "{:?}", listed(&project));
-    // To go back is to go on with it.
+    // A rollback keeps using it.
     blog(&project, "two", "dev", &["--set", "x=1"]);
     let back = project.run(&["rollback", "1", "--yes", "--app", "two", "--env", "dev"]);
     assert_eq!(back.status, 0, "{}", back.err);
     assert!(listed(&project).contains(&one("dev/one/db", 1, false)), "{:?}", listed(&project));
 }
 
-/// A first deployment of an application that requires a database.
+/// Starts the first deployment of an application that requires a database.
 fn start(project: &Project, name: &str, namespace: &str) -> Child {
     let all = ["up", "--yes", "--bundle", "acme/blog", "--name", name, "--namespace", namespace];
     project.start(&[&all[..], &["--app", name, "--env", "dev"]].concat())
 }
 
-/// Deploys again what was refused because somebody else was at work, or killed.
+/// Repeats a deployment that was rejected because another one was running, or that was killed.
 fn settle(project: &Project, name: &str, namespace: &str, mut ran: Ran) -> Ran {
     while ran.status == 1 && ran.err.contains("is locked by") || ran.status == -1 {
         ran = ran_with(start(project, name, namespace));
@@ -266,8 +267,8 @@ fn databases(project: &Project) -> Vec<(String, usize, bool)> {
     listed(project).into_iter().filter(|(id, ..)| id.ends_with("/db")).collect()
 }
 
-/// Neither finds what the other is making, so the second waits. Which one that is, and whether they meet at all, is
-/// left to the machine: it comes to the same.
+/// Neither deployment finds what the other one is creating, so the second one waits. The timing
+/// decides which one that is and whether they meet at all, but the result is the same.
 #[test]
 fn first_deployments_at_the_same_moment_share_one_installation() {
     let mut repeated = 0;
@@ -282,7 +283,7 @@ fn first_deployments_at_the_same_moment_share_one_installation() {
         let databases = databases(&project);
         assert_eq!(databases.len(), 1, "round {round}: {databases:?}");
         assert_eq!(databases[0].1, names.len() - 1, "round {round}: {databases:?}");
-        // What waited for each other is no environment, and leaves nothing.
+        // The wait leaves no environment and no files behind.
         let known = project.run(&["env", "list", "--format", "json"]).status(0).json();
         assert_eq!(known["environments"].as_array().map(Vec::len), Some(names.len()), "{known}");
         assert_eq!(
@@ -293,8 +294,9 @@ fn first_deployments_at_the_same_moment_share_one_installation() {
     println!("{repeated} runs planned again");
 }
 
-/// Whoever was killed holds nobody up. What it had begun may be there besides what the other one made, as if it had
-/// been deployed after it; two that are whole never make two.
+/// A killed deployment does not block the other one. The installation that it began may exist in
+/// addition to that of the other one, as if it had been deployed later. Two deployments that are
+/// not killed never create two.
 #[test]
 fn whoever_is_killed_first_holds_nobody_up() {
     for round in 0..6u64 {
@@ -318,7 +320,7 @@ fn whoever_is_killed_first_holds_nobody_up() {
     }
 }
 
-/// The global namespace looks at nobody else, and others use what it has.
+/// The global namespace does not search other namespaces, but others use its installations.
 #[test]
 fn one_of_the_global_namespace_waits_for_nobody_and_is_found_once_it_is_made() {
     for round in 0..4 {

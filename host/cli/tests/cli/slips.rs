@@ -1,5 +1,5 @@
-//! Slips that a second look at the guards found: each ended with something destroyed that somebody
-//! still wanted.
+//! Tests of mistakes that an earlier version did not catch: each of them destroyed something that
+//! was still wanted.
 
 use crate::project::{Project, Ran};
 
@@ -32,7 +32,7 @@ spec:
     b: {type: settings, params: {file: b, content: bbb}}
 ";
 
-/// Two files, as documents ask for them.
+/// A project with two deployed files.
 fn deployed() -> Project {
     let project = Project::empty();
     project.write("purlin.yaml", WORKSPACE);
@@ -52,7 +52,7 @@ fn files(project: &Project) -> Vec<String> {
     names
 }
 
-/// The command ends with status 2, says this, and everything is as it was.
+/// Asserts that the command ends with status 2 and this message, and changes nothing.
 #[track_caller]
 fn refused(project: &Project, arguments: &[&str], says: &[&str]) -> Ran {
     let before = files(project);
@@ -70,7 +70,7 @@ fn what_destroy_is_about_is_never_guessed() {
     project.edit("purlin.yaml", "env: dev", "env: preview");
     project.write("broken.yaml", "apiVersion: purlin.dev/v1\nkind: [");
     let destroy = ["destroy", "--yes"];
-    // What the workspace says still counts, and nothing is there.
+    // The environment in the workspace still applies, and it is empty.
     let ran = project.run(&destroy).status(0);
     assert!(ran.err.contains("Nothing is recorded in preview"), "{}", ran.err);
     project.edit("purlin.yaml", "app: shop, env: preview", "app: shop");
@@ -114,14 +114,14 @@ fn one_edit_does_not_both_end_a_protection_and_use_that() {
         &["up", "--yes"],
         &["error[protected]", "deploy it once with `lifecycle.protect: false`"],
     );
-    // Another definition is no way around it.
+    // Another definition does not circumvent the protection.
     project.write("settings.yaml", right);
     project.edit("deployment.yaml", "file: c,", "file: a,");
     let other = SETTINGS.replace("id: settings", "id: other").replace("/out/", "/out/x-");
     project.write("other.yaml", other.replace("[{}]", "[{res_id: shared.a}]"));
     refused(&project, &["up", "--yes"], &["error[protected]"]);
     std::fs::remove_file(project.path().join("other.yaml")).expect("it");
-    // The end of a protection is told.
+    // The end of a protection is reported.
     project.edit("settings.yaml", "  lifecycle: {protect: true}\n", "");
     let ran = project.run(&["up", "--yes"]).status(0);
     assert!(ran.err.contains("it is no longer protected"), "{}", ran.err);
@@ -131,7 +131,7 @@ fn one_edit_does_not_both_end_a_protection_and_use_that() {
 #[test]
 fn a_thing_that_another_type_asks_for_in_the_same_words_stays() {
     let project = deployed();
-    // It does not go with the copy that was a mistake.
+    // Removing the accidental copy does not delete the original.
     project.write(
         "copy.yaml",
         SETTINGS.replace("id: settings", "id: copy").replace("type: settings", "type: config"),
@@ -299,7 +299,7 @@ fn a_type_that_has_another_name_everywhere_takes_nothing_along() {
     project.edit("deployment.yaml", "type: settings", "type: config");
     project.run(&["up", "--yes"]).status(0);
     assert_eq!(files(&project), ["a", "b"]);
-    // Where the content is another one at the same time, the run may fail, and the next one ends it.
+    // If the content changes at the same time, the run may fail, and the next one completes it.
     project.edit("settings.yaml", "type: config", "type: note");
     project.edit("deployment.yaml", "type: config", "type: note");
     project.edit("deployment.yaml", "content: aaa", "content: other");
@@ -407,11 +407,12 @@ fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
     }
 }
 
-/// Parsed in this process, it would end the program: that it does not shows where it is parsed.
+/// Parsing this component in the main process would crash it. That the command survives shows where
+/// it is parsed.
 #[test]
 fn a_component_that_breaks_the_compiler_is_rejected() {
     let project = deployed();
-    // Instance types within instance types.
+    // Nested instance types.
     let mut component = b"\0asm\x0d\0\x01\0\x07\xe3\xd4\x03\x01".to_vec();
     component.extend([0x42, 1, 1].repeat(20_000));
     component.extend([0x42, 0]);
@@ -419,7 +420,7 @@ fn a_component_that_breaks_the_compiler_is_rejected() {
     project.write("purlin.yaml", format!("{WORKSPACE}    acme/nested: {{source: ./nested.wasm}}\n"));
     let ran = project.run(&["driver", "list"]);
     assert!(ran.out.contains("its parts are nested too deep"), "{} {} {}", ran.status, ran.out, ran.err);
-    // The others are there.
+    // The other drivers still work.
     project.run(&["up", "--yes"]).status(0);
 }
 

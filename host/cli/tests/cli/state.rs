@@ -1,4 +1,4 @@
-//! `purlin state`: the record set right by hand, while what is real stays as it is.
+//! Tests of `purlin state`: commands that change the record without changing real objects.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ const DNS: &str = "dns#modules.web.externals.dns";
 const DB: &str = "postgres#modules.web.externals.db";
 const PASSWORD: &str = "password#modules.web.externals.db";
 
-/// A project that was deployed.
+/// A deployed project.
 fn deployed() -> Project {
     let project = Project::new();
     project.run(&["up", "--yes"]).status(0);
     project
 }
 
-/// What `state list` says about a resource.
+/// The entry of a resource in `state list`.
 #[track_caller]
 fn listed(project: &Project, key: &str) -> serde_json::Value {
     let list = project.run(&["state", "list", "--format", "json"]).status(0).json();
@@ -40,7 +40,7 @@ fn a_renamed_resource_is_neither_deleted_nor_made_again() {
     let workload = listed(&project, "workload.default#modules.web");
     let urn = "urn:purlin:dev/default::shop::web::dns.default::modules.web.externals.name";
     assert!(workload["dependencies"].as_array().expect("a list").contains(&urn.into()), "{workload}");
-    // The documents do not call it so yet; the plan sees what that is.
+    // The documents still use the old name; the plan recognises the rename.
     let plan = project.run(&["plan"]).status(0);
     assert!(plan.out.contains("purlin state rename"), "{}", plan.out);
     project.edit("apps/web.yaml", "  dns:\n", "  name:\n");
@@ -197,7 +197,7 @@ fn keys_are_made_shown_and_rotated_and_never_told() {
     let secret = identity.lines().find(|line| line.starts_with("AGE-SECRET-KEY")).expect("a secret");
     assert!(!format!("{}{}{made}", third.out, third.err).contains(secret));
 
-    // What is no key, is not there, or could be read by others.
+    // A file that is not a key, does not exist, or is readable by others is rejected.
     let refused = project.run(&["state", "key", "rotate", "--to", "none.key"]).status(2);
     assert!(refused.err.contains("cannot read the key file `none.key`"), "{}", refused.err);
     #[cfg(unix)]
@@ -212,7 +212,7 @@ fn keys_are_made_shown_and_rotated_and_never_told() {
     }
     assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
 
-    // A key from elsewhere cannot be made up.
+    // A key that comes from elsewhere must be given.
     project.edit("purlin.yaml", "spec:\n", "spec:\n  key: {env: TEAM_KEY}\n");
     let with = |arguments: &[&str]| {
         let mut command = project.command(arguments);
@@ -233,7 +233,7 @@ fn keys_are_made_shown_and_rotated_and_never_told() {
     );
 }
 
-/// The files below a folder, with their content.
+/// The files in a folder, with their contents.
 fn files(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
     let mut found = std::collections::BTreeMap::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -246,7 +246,8 @@ fn files(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8
     found
 }
 
-/// Who was interrupted as it closed an environment repeats that; what others closed stays theirs.
+/// A repeated command that closes an environment succeeds. An environment that others closed stays
+/// theirs.
 #[test]
 fn closing_an_environment_can_be_repeated() {
     let project = Project::new();
@@ -310,7 +311,7 @@ fn a_state_that_is_whole_is_left_alone_and_a_damaged_one_is_made_whole() {
     );
 
     let outputs = project.run(&["outputs", "--show-secrets"]).status(0).out;
-    // The index is made again from the journals, whatever happens to it.
+    // The index is rebuilt from the journals, whatever happens to it.
     let index = project.path().join(".purlin/index/db");
     std::fs::write(&index, b"not what sled wrote").expect("damaged");
     project.run(&["state", "repair", "--check"]).status(0);
@@ -325,7 +326,7 @@ fn a_state_that_is_whole_is_left_alone_and_a_damaged_one_is_made_whole() {
     assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
     project.run(&["state", "repair", "--check"]).status(0);
 
-    // What is lost is said, and the status says so too.
+    // Lost resources are reported, and the exit status is 1.
     let place = std::fs::read_dir(project.path().join(".purlin/environments")).expect("environments").next();
     let place = place.expect("one").expect("an entry").path();
     for journal in std::fs::read_dir(place.join("journal")).expect("journals") {
@@ -383,7 +384,7 @@ fn records_that_contradict_each_other_are_mended() {
 #[test]
 fn what_a_kill_left_open_is_listed_shown_and_can_be_forgotten() {
     let project = Project::new();
-    // Places are passed in an order that varies a little, so the first that leaves one open is taken.
+    // The order of crash points varies slightly, so take the first one that leaves a call pending.
     let pending = (8..60).find_map(|place: u32| {
         let _ = std::fs::remove_dir_all(project.path().join(".purlin"));
         let mut command = project.command(&["up", "--yes", "--parallelism", "1"]);

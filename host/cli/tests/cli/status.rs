@@ -1,4 +1,5 @@
-//! How each resource stands: conditions with their reasons, and the whole way to what one waits for.
+//! Tests of the status of resources: conditions with their reasons, and the complete chain of
+//! resources that one waits for.
 
 use serde_json::Value;
 
@@ -77,11 +78,11 @@ fn a_failure_is_told_with_what_it_blocks_and_ends_with_it() {
     assert!(joined(&text.out).contains(way), "{}", text.out);
     assert!(text.out.contains("2 of 5 resources ready, 1 failed, 2 waiting"), "{}", text.out);
 
-    // It stands so since it began, whatever is tried in between.
+    // The time of the condition stays the same, however often the deployment is repeated.
     world.run(&["up", "--yes"]).status(1);
     assert_eq!(standing(project, &thing("d"))["conditions"][0]["since"], since);
 
-    // A resource that leaves the documents before it was made leaves nothing behind.
+    // A resource that is removed from the documents before it was created leaves nothing behind.
     world.write("a: {type: thing, params: {value: v}}", "");
     world.up();
     let report = project.run(&["status", "--format", "json"]).status(0).json();
@@ -143,7 +144,7 @@ fn paused_resources_are_not_called_at_all() {
         conditions(&standing(world.project(), &thing("a"))),
         ["ReferencesResolved=True ReferencesFound", "Synced=False ReconcilePaused", "Ready=True Available"]
     );
-    // Nobody reads it, so that nobody finds what is changed.
+    // Nothing reads the resource, so the change is not found.
     world.meddle("a", "meddled");
     let events = world.run(&["refresh", "--format", "json"]).status(0).events();
     assert!(events.iter().all(|event| event["key"] != thing("a")), "{events:?}");
@@ -172,7 +173,7 @@ fn many_resources_are_counted_unless_something_is_wrong_with_them() {
     assert!(all.contains("thing#shared.r59  ready"), "{all}");
 }
 
-/// The old copy of a resource is a step of its own, which goes well or waits.
+/// The old copy of a resource is a separate step, which may succeed or wait.
 #[test]
 fn a_replacement_that_fails_stays_failed_however_often_it_is_tried() {
     let project = Project::with(&[

@@ -1,12 +1,12 @@
-//! The program on a terminal, with somebody who types.
+//! Runs the program on a terminal with a simulated user.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use crate::project::{Project, Ran, ran_with};
 
-/// Runs the program on a terminal of its own and types `input`. What it prints on either stream
-/// comes back as `out`, as on a screen. None where the machine has no `script` (util-linux).
+/// Runs the program on a new terminal and types `input`. `out` contains the output of both streams,
+/// as on a screen. Returns `None` if the machine has no `script` (util-linux).
 pub(crate) fn typed(project: &Project, arguments: &[&str], input: &str) -> Option<Ran> {
     let program = project.command(arguments);
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
@@ -35,7 +35,8 @@ pub(crate) fn typed(project: &Project, arguments: &[&str], input: &str) -> Optio
     };
     let mut stdin = child.stdin.take().expect("piped");
     stdin.write_all(input.as_bytes()).expect("typed");
-    // The terminal hangs up when what is typed ends, so it ends only with the program.
+    // The terminal hangs up at the end of the input, so the input must stay open until the program
+    // ends.
     let ran = ran_with(child);
     drop(stdin);
     Some(ran)

@@ -1,4 +1,4 @@
-//! Two at once.
+//! Tests of two runs at the same time.
 
 use std::io::{BufRead as _, BufReader};
 
@@ -45,7 +45,7 @@ fn others_read_and_deploy_elsewhere_meanwhile() {
         &["doctor"],
     ] {
         let read = project.run(arguments);
-        // `state list` tells who deploys, which keeps nobody from reading.
+        // `state list` reports the running deployment, but does not wait for it.
         assert!(!read.err.contains("error:"), "{arguments:?}: {}", read.err);
         assert_eq!(read.err.contains("is in use by"), arguments == ["state", "list"], "{}", read.err);
     }

@@ -1,5 +1,5 @@
-//! Documents that vanish: nothing that is recorded goes because a file was emptied, cannot be read
-//! or was not named; and what goes says which file took it along.
+//! Tests of documents that disappear: nothing recorded is deleted because a file is empty,
+//! unreadable or not named. A plan with deletions names the file responsible.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ const SCORE: &str = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontaine
 const DEPLOYMENT: &str = "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec:\n  shared:\n    zone: {type: dns}\n";
 const SET: &str = "modules:\n  api:\n    externals:\n      name: {type: dns}\n";
 
-/// Files with documents, each with the kind of what it holds.
+/// Files with documents, each with the kind of its contents.
 const FILES: [(&str, &str, &str); 5] = [
     ("platform/dns.yaml", DEFINITION, "Definition `dns`"),
     ("platform/types.yaml", RESOURCE_TYPE, "ResourceType `dns`"),
@@ -45,7 +45,7 @@ fn recorded(project: &Project) -> BTreeSet<String> {
     project.recorded().into_iter().collect()
 }
 
-/// Nothing is planned, done or lost; the message names the file.
+/// Asserts that nothing is planned or changed, and that the message names the file.
 #[track_caller]
 fn refused(project: &Project, options: &[&str], names: &[&str]) -> String {
     let before = recorded(project);
@@ -75,7 +75,7 @@ fn codes(project: &Project, options: &[&str]) -> BTreeSet<String> {
     faults.iter().map(|fault| fault["code"].as_str().expect("a code").to_owned()).collect()
 }
 
-/// What the accepting flag lets go.
+/// The resources that are deleted with `--accept-missing`.
 #[track_caller]
 fn accepted(project: &Project, options: &[&str]) -> BTreeSet<String> {
     let before = recorded(project);
@@ -84,7 +84,7 @@ fn accepted(project: &Project, options: &[&str]) -> BTreeSet<String> {
     before.difference(&recorded(project)).cloned().collect()
 }
 
-/// The reasons of what a plan deletes, by key.
+/// The reasons for the deletions of a plan, by key.
 #[track_caller]
 fn reasons(project: &Project, options: &[&str]) -> Vec<(String, String)> {
     let words: Vec<&str> = ["plan", "--format", "json"].iter().chain(options).copied().collect();
@@ -102,7 +102,7 @@ fn owned(keys: &[&str]) -> BTreeSet<String> {
     keys.iter().map(|key| (*key).to_owned()).collect()
 }
 
-/// Texts that hold no document, as slips leave them.
+/// Contents without a document, as mistakes leave them.
 const TEXTS: [(&str, &[u8]); 9] = [
     ("nothing", b""),
     ("a line break", b"\n"),
@@ -122,7 +122,7 @@ fn a_file_that_holds_no_document_any_more() {
         for (what, emptied) in TEXTS {
             project.write(file, emptied);
             let said = refused(&project, &[], &[file]);
-            // Some texts are faults by themselves; the others are this one.
+            // Some contents are faults by themselves; the others cause this fault.
             if said.contains("file-without-documents") {
                 assert!(said.contains(&format!("held the {kind} in deployment 1")), "{what}\n{said}");
                 assert!(said.contains(&format!("--accept-missing {file}")), "{what}\n{said}");
@@ -169,7 +169,7 @@ fn what_is_accepted_goes_and_is_not_asked_again() {
     );
     assert_eq!(accepted(&project, &["--accept-missing", "./apps/../apps/web.yaml"]), owned(&WEB));
     project.run(&["up", "--yes"]).status(0);
-    // A file from which no resource comes is accepted for good as well.
+    // A file without resources can be accepted permanently as well.
     project.write("platform/types.yaml", "");
     refused(&project, &[], &["platform/types.yaml"]);
     assert_eq!(accepted(&project, &["--accept-missing", "platform"]), owned(&[]));
@@ -263,7 +263,7 @@ fn a_file_that_was_moved_takes_nothing_along() {
     assert!(reasons(&project, &[]).is_empty());
     fs::rename(project.path().join("apps"), project.path().join("software")).expect("moved");
     assert!(reasons(&project, &[]).is_empty());
-    // Two files become one, and the other is left empty.
+    // Two files are merged, and the other one is left empty.
     project.write("software/api.yaml", format!("{SET}---\n{SCORE}"));
     project.write("software/site.yaml", "");
     assert!(reasons(&project, &[]).is_empty());
@@ -281,7 +281,7 @@ fn a_document_that_left_a_file_with_others() {
     );
     let why = "`all.yaml` declared it in deployment 1, and no longer does";
     assert_eq!(reasons(&project, &[])[0], (WEB[1].to_owned(), why.to_owned()));
-    // Of two documents with one name in two files, one is lost.
+    // Two files contain documents with the same name, and one of them is lost.
     let other = DEPLOYMENT.replace("zone", "www");
     let project = Project::with(&[
         ("purlin.yaml", WORKSPACE),
@@ -301,7 +301,8 @@ fn what_is_no_longer_declared_says_where_it_was() {
     project.write("apps/shop.yaml", DEPLOYMENT.replace("zone", "www"));
     let why = "`apps/shop.yaml` declared it in deployment 1, and no longer does";
     assert_eq!(reasons(&project, &[]), [("dns.default#shared.zone".to_owned(), why.to_owned())]);
-    // A run that could not delete it is not forgotten: the deployment that changed it last says why.
+    // A run that keeps the resource does not hide the reason: the deployment that last changed it
+    // determines it.
     project.run(&["up", "--yes", "--keep-removed"]).status(0);
     assert_eq!(reasons(&project, &[]), [("dns.default#shared.zone".to_owned(), why.to_owned())]);
 }
@@ -331,7 +332,7 @@ fn what_a_definition_brought_along_says_so() {
 fn files_that_were_not_named_this_time() {
     let project = written();
     project.run(&["up", "--yes", "-f", "platform", "-f", "apps"]).status(0);
-    // However they are named, they are the same.
+    // The notation of paths does not matter.
     let whole = project.path().display().to_string();
     for same in [&["."][..], &[], &["platform/", "./apps"], &[&whole], &["apps", "platform"]] {
         let words: Vec<&str> = ["plan", "--detailed-exitcode"].iter().chain(same).copied().collect();
@@ -342,7 +343,7 @@ fn files_that_were_not_named_this_time() {
     insta::assert_snapshot!(said);
     refused(&project, &["-f", "apps/web.yaml", "-f", "platform"], &["apps/shop.yaml", "apps/api.yaml"]);
     assert!(codes(&project, &["-f", "apps/web.yaml", "-f", "platform"]).contains("files-not-named"));
-    // A part of a run is recorded as a whole one, so it has to be named as a whole.
+    // A run of selected resources records all documents, so all of them must be named.
     refused(&project, &["-f", "platform", "--keep-removed"], &["apps/web.yaml"]);
     refused(&project, &["-f", "platform", "--target", "base-env*"], &["apps/web.yaml"]);
     let gone = accepted(
@@ -363,7 +364,7 @@ fn another_current_folder() {
     below(&["plan", "--detailed-exitcode"]).status(0);
     let said = below(&["up", "--yes", "-f", "."]).status(2).err;
     assert!(said.contains("`../platform/dns.yaml`"), "{said}");
-    // Another workspace on the same state.
+    // Another workspace uses the same state.
     project.write("apps/purlin.yaml", format!("{WORKSPACE}  state: {{path: ../.purlin}}\n"));
     let before = recorded(&project);
     let said = below(&["up", "--yes"]).status(2).err;
@@ -396,14 +397,14 @@ fn standard_input_that_is_empty() {
 
 #[test]
 fn nothing_at_all() {
-    // Where nothing is recorded, nothing is made.
+    // Without records, nothing is created.
     let project = Project::empty();
     let said = project.run(&["up", "--yes"]).status(2).err;
     assert!(said.contains("no document asks for anything") && said.contains("purlin init"), "{said}");
     assert!(!project.has_state());
     assert_eq!(fs::read_dir(project.path()).expect("read").count(), 0);
     project.run(&["plan"]).status(2);
-    // Where something is, nothing goes.
+    // With records, nothing is deleted.
     let project = deployed();
     fs::create_dir(project.path().join("empty")).expect("made");
     refused(&project, &["-f", "empty"], &["apps/web.yaml"]);
@@ -446,10 +447,10 @@ fn what_purlin_adds_by_itself_does_not_go_with_its_definition() {
         ]);
         project.run(&["up", "--yes"]).status(0);
         let key = format!("{kind}#{kind}");
-        // The criterion no longer fits.
+        // The criterion no longer matches.
         project.write("own.yaml", own.replace("[{}]", "[{env_type: production}]"));
         refused(&project, &[], &[&key, "own.yaml"]);
-        // The file is gone.
+        // The file was deleted.
         fs::remove_file(project.path().join("own.yaml")).expect("removed");
         refused(&project, &[], &[&key, "--accept-missing"]);
         project.run(&["up", "--yes", "--accept-missing", &key]).status(0);
@@ -470,7 +471,7 @@ fn earlier_documents_are_deployed_as_they_were() {
     project.run(&["rollback", "--yes", "1"]).status(0);
     assert!(!recorded(&project).contains(WEB[0]));
     project.run(&["up", "--yes"]).status(0);
-    // A plan that was accepted is carried out as it was made.
+    // A plan made with `--accept-missing` is applied as it is.
     project.write("apps/web.yaml", "");
     project.run(&["plan", "--out", "change.plan", "--accept-missing", "apps/web.yaml"]).status(0);
     assert!(Path::new(&project.path().join("change.plan")).is_file());

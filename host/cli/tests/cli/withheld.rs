@@ -1,5 +1,6 @@
-//! Secrets of many shapes through drivers, templates, manifests, workloads and exports: nothing that
-//! Purlin writes or stores holds one in clear, raw or in any usual dress, unless it is asked to.
+//! Tests of secrets of many shapes in drivers, templates, manifests, workloads and exports. Purlin
+//! never writes or stores a secret in plain text or in a usual encoding, unless the user asks for
+//! it.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +19,7 @@ fn definition(name: &str, driver: &str, inputs: &Value) -> String {
     document.to_string()
 }
 
-/// The vault gives the secrets; the others read them.
+/// A project in which the vault provides the secrets and other resources read them.
 fn project() -> Project {
     let project = Project::empty();
     project.write(
@@ -47,7 +48,7 @@ fn project() -> Project {
         "mirror.yaml",
         definition("mirror", "purlin/echo", &json!({"values": values, "secrets": secrets})),
     );
-    // Templates: each shape through functions, into outputs and manifests.
+    // Templates: each shape through functions, in outputs and manifests.
     let calls = [
         "toString",
         "toJson",
@@ -126,13 +127,13 @@ fn project() -> Project {
 #[test]
 fn nothing_that_is_said_or_stored_holds_a_secret() {
     let (project, needles) = (project(), needles());
-    // What is wrong with something is told without it, too.
+    // Error messages do not contain the secret either.
     let clean = |what: &str, ran: Ran| {
         holds_none(what, ran.out.as_bytes(), &needles);
         holds_none(what, ran.err.as_bytes(), &needles);
         ran
     };
-    // The vault's definition is where the secrets are; nothing else of the project may hold one.
+    // The vault's definition contains the secrets; no other file of the project may contain one.
     let commands: &[&[&str]] = &[
         &["plan", "--verbose"],
         &["plan", "--format", "json"],
@@ -169,7 +170,7 @@ fn nothing_that_is_said_or_stored_holds_a_secret() {
     }
     holds_none("kept.plan", &std::fs::read(project.path().join("kept.plan")).expect("a plan"), &needles);
 
-    // What no secret touched is shown.
+    // Values that do not depend on a secret are shown.
     let shown = project.run(&["outputs", "--format", "json"]).status(0).json();
     let rendered = &shown["resources"]["rendered.default#shared.three"];
     assert_eq!(rendered["clear"], "clear", "{rendered:#}");
@@ -195,7 +196,8 @@ fn nothing_that_is_said_or_stored_holds_a_secret() {
     assert_eq!(web["added"], json!({"pw": "[secret]", "clear": "clear"}), "{web:#}");
     assert_eq!((&web["copied"], &web["containers"]["main"]["image"]), (&json!("[secret]"), &json!("i")));
 
-    // An export says which files are incomplete; what is asked for in clear is for one's own eyes.
+    // An export reports which files are incomplete. Files with requested secrets are readable only
+    // by the user.
     let export = project.run(&["export", ".export", "--format", "json"]).status(0);
     assert!(export.err.contains("`--show-secrets` writes secrets in clear"), "{}", export.err);
     let report = export.json();
@@ -265,8 +267,8 @@ fn what_fails_tells_no_secret() {
     }
 }
 
-/// A file whose path is its id, its name and its checkpoint, and a resource whose manifest and output
-/// are named by a secret.
+/// A file whose path is its id, its name and its checkpoint, and a resource with a secret in the
+/// names of its manifest and its output.
 fn named_by_a_secret() -> Project {
     let project = Project::empty();
     let drivers = std::path::PathBuf::from(std::env::var_os("PURLIN_DRIVERS_DIR").unwrap_or_default());
@@ -326,7 +328,7 @@ fn what_a_driver_calls_things_tells_no_secret() {
     assert!(made.exists(), "the driver has the true path");
     nothing_is_stored(".purlin");
 
-    // What somebody changed is found by its true id, and repaired.
+    // Drift is found by the true id, and repaired.
     std::fs::write(&made, "theirs").expect("written");
     let plan = clean(&["plan", "--format", "json"]).json();
     assert_eq!(plan["summary"]["update"], 0, "a plan looks at the record: {plan:#}");
@@ -365,12 +367,12 @@ fn what_a_driver_calls_things_tells_no_secret() {
     assert_eq!(outputs["resources"][NAMED], "[secret]", "a name among them holds a secret");
     nothing_is_stored(".export");
 
-    // Who asks for secrets is shown them.
+    // Secrets are shown if the user asks for them.
     let shown = project.run(&["state", "show", FILE, "--show-secrets", "--format", "json"]).status(0).json();
     let path = json!("/out/alpha-correct-horse.txt");
     assert_eq!((&shown["resource"]["provider_id"], &shown["resource"]["name"]), (&path, &path));
 
-    // Without a deployment, and by the true id still.
+    // Commands without a deployment also use the true id.
     let forgot = clean(&["state", "forget", NAMED, "--yes"]);
     assert!(forgot.err.contains("was not deleted"), "{}", forgot.err);
     clean(&["destroy", "--yes", "--format", "json"]);

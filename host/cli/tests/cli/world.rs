@@ -1,5 +1,5 @@
-//! A project in which what is real can be counted, and with drivers that fail, that find nothing
-//! again, and that draw what they make.
+//! A project whose real objects can be counted, with drivers that fail, that cannot find their
+//! objects, and that draw random values.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::project::{Project, Ran, ran};
 use crate::reality::{self, Real};
 
-/// Documents of it: what is shared, and what is wished for its lifecycle.
+/// The project, with resources of these types:
 ///
-/// - `thing`: `{value, fixed, first}`; a change of `fixed` replaces it, the old one first where
-///   `first` says so.
-/// - `odd`: `{do}`; it does what that says, good or bad.
-/// - `note`: `{text}`; made by a driver that cannot find it again.
-/// - `password`: drawn at random.
+/// - `thing`: `{value, fixed, first}`. A change of `fixed` replaces it, and the old one is deleted
+///   first if `first` is set.
+/// - `odd`: `{do}`. It does what that says, good or bad.
+/// - `note`: `{text}`. Its driver cannot find it again.
+/// - `password`: a random value.
 pub(crate) struct World {
     project: Project,
 }
@@ -24,7 +24,7 @@ pub(crate) fn thing(name: &str) -> String {
     format!("thing.default#shared.{name}")
 }
 
-/// What one thing reads of another.
+/// The placeholder that reads an output of a thing.
 pub(crate) fn reads(name: &str, output: &str) -> String {
     format!("\"${{resources['thing.default#shared.{name}'].outputs.{output}}}\"")
 }
@@ -65,7 +65,7 @@ impl World {
         world
     }
 
-    /// Deployed at once.
+    /// A world that is already deployed.
     #[track_caller]
     pub(crate) fn deployed(shared: &str, lifecycle: &str) -> Self {
         let world = Self::new(shared, lifecycle);
@@ -73,7 +73,7 @@ impl World {
         world
     }
 
-    /// Writes other documents: `shared` and `lifecycle` as lines `name: …` and `key: …`.
+    /// Replaces the documents: `shared` and `lifecycle` consist of lines `name: …` and `key: …`.
     pub(crate) fn write(&self, shared: &str, lifecycle: &str) {
         let section = |name: &str, lines: &str| {
             let lines: String = lines
@@ -104,20 +104,20 @@ impl World {
         self.project.run(arguments)
     }
 
-    /// Deploys; all is well.
+    /// Deploys, and asserts success.
     #[track_caller]
     pub(crate) fn up(&self) {
         self.run(&["up", "--yes"]).status(0);
     }
 
-    /// A plan, as JSON.
+    /// A plan as JSON.
     #[track_caller]
     pub(crate) fn plan(&self, arguments: &[&str]) -> Value {
         let arguments: Vec<&str> = ["plan", "--format", "json"].iter().chain(arguments).copied().collect();
         self.run(&arguments).status(0).json()
     }
 
-    /// What was done, in order, as `ACTION NAME`, of a command that writes events.
+    /// The actions of a command with events, in order, as `ACTION NAME`.
     #[track_caller]
     pub(crate) fn done(&self, arguments: &[&str], status: i32) -> Vec<String> {
         let arguments: Vec<&str> = arguments.iter().chain(&["--format", "json"]).copied().collect();
@@ -129,13 +129,13 @@ impl World {
         reality::real(self.path())
     }
 
-    /// Effects so far: made, changed, deleted.
+    /// The number of effects so far: created, changed, deleted.
     pub(crate) fn effects(&self) -> (usize, usize, usize) {
         let count = |what| reality::effects(self.path(), what);
         (count("create"), count("update"), count("delete"))
     }
 
-    /// Changes what is real behind the back of the program: the value of a thing.
+    /// Changes the value of a real thing without Purlin.
     #[track_caller]
     pub(crate) fn meddle(&self, name: &str, value: &str) {
         let path = self.file(name);
@@ -144,19 +144,19 @@ impl World {
         std::fs::write(path, thing.to_string()).expect("written");
     }
 
-    /// The real thing of a name.
+    /// The file of the real thing with a name.
     #[track_caller]
     pub(crate) fn file(&self, name: &str) -> std::path::PathBuf {
         self.path().join("data/things").join(self.id(name))
     }
 
-    /// The id of a thing on record.
+    /// The recorded id of a thing.
     #[track_caller]
     pub(crate) fn id(&self, name: &str) -> String {
         self.listed(&thing(name))["provider_id"].as_str().expect("an id").to_owned()
     }
 
-    /// What is listed about a resource.
+    /// The entry of a resource in `state list`.
     #[track_caller]
     pub(crate) fn listed(&self, key: &str) -> Value {
         let list = self.run(&["state", "list", "--format", "json"]).status(0).json();
@@ -164,13 +164,13 @@ impl World {
         resources.into_iter().find(|one| one["key"] == key).unwrap_or_else(|| panic!("{key} in {list}"))
     }
 
-    /// Whether it is not known what became of the creation of a resource.
+    /// Whether the creation of a resource is pending.
     pub(crate) fn is_pending(&self, key: &str) -> bool {
-        // A look puts the files of a state in order that a kill left behind.
+        // Reading a state repairs the files that a kill left behind, so read a copy.
         self.copy().listed(key)["status"].as_str().is_some_and(|status| status.contains("pending"))
     }
 
-    /// The same with its state and what is real.
+    /// A copy including the state and the real objects.
     pub(crate) fn copy(&self) -> Self {
         let project = Project::empty();
         let from = format!("{}/.", self.path().display());
@@ -180,11 +180,11 @@ impl World {
         Self { project }
     }
 
-    /// A copy in which this command was killed when it came to a place, at the first time at which
-    /// the world was like this.
+    /// A copy in which this command was killed at a crash point, at the first time at which the
+    /// world satisfied `like`.
     #[track_caller]
     pub(crate) fn interrupted(&self, arguments: &[&str], place: &str, like: impl Fn(&Self) -> bool) -> Self {
-        // What runs beside may shift the numbers of places, so that one is missed.
+        // Concurrent work may shift the numbers of crash points, so that one is missed.
         for number in (1..60).cycle().take(600) {
             let copy = self.copy();
             let log = copy.path().join("places");
@@ -204,7 +204,7 @@ impl World {
     }
 }
 
-/// `ACTION NAME` of all events of a phase, in order, but for what turned out to be as it should.
+/// `ACTION NAME` of all events of a phase, in order, except for unchanged resources.
 pub(crate) fn told(events: &[Value], phase: &str) -> Vec<String> {
     events
         .iter()

@@ -1,4 +1,4 @@
-//! Wrong input of every kind: a clear message, exit status 2, no driver run, no state written.
+//! Tests of invalid input of every kind: a clear message, exit status 2, no driver call, no state.
 
 use crate::project::{Project, adversary};
 
@@ -10,7 +10,7 @@ fn definition(id: &str, type_name: &str, rest: &str) -> String {
     )
 }
 
-/// Runs `up`, which has to refuse, and gives what it said.
+/// Runs `up`, asserts that it fails, and returns the message.
 #[track_caller]
 fn refused(project: &Project) -> String {
     let plan = project.run(&["plan"]).status(2);
@@ -19,7 +19,7 @@ fn refused(project: &Project) -> String {
     assert_eq!(ran.out, "");
     assert!(!project.has_state(), "no state is written");
     assert!(!ran.err.contains("created"), "nothing was made");
-    // Programs are told the same, in one document.
+    // Programs get the same message, in one document.
     let json = project.run(&["up", "--yes", "--format", "json"]).status(2).events();
     assert_eq!(json.len(), 1);
     assert_eq!((&json[0]["format"], &json[0]["event"]), (&1.into(), &"error".into()));
@@ -175,7 +175,7 @@ fn with_driver(component: &[u8]) -> String {
     let project =
         Project::with(&[("purlin.yaml", workspace), ("db.yaml", &definition), ("web.yaml", &score)]);
     project.write("driver.wasm", component);
-    // It is no hindrance to looking.
+    // Commands that do not call the driver still work.
     project.run(&["graph"]).status(0);
     project.run(&["plan", "--offline"]).status(0);
     refused(&project)

@@ -1,14 +1,14 @@
-//! What the driver whose effects can be counted has made in a folder of a project.
+//! Reads what the driver that counts its effects created in a project's folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// What is real, by the name of the shared resource: value and what is fixed.
+/// The real objects by the name of the shared resource: the value, and the fixed value.
 pub(crate) type Real = BTreeMap<String, (String, String)>;
 
-/// A driver of the tests, by the name of its component.
+/// A test driver, by the name of its component.
 pub(crate) fn driver(name: &str) -> PathBuf {
     let folder = std::env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
     let path = folder.join(format!("{name}.wasm"));
@@ -16,8 +16,7 @@ pub(crate) fn driver(name: &str) -> PathBuf {
     path
 }
 
-/// Documents in which every thing says all of its params, so that nothing is read that is not
-/// there.
+/// Adds missing params to every thing in documents, so that placeholders find all of them.
 pub(crate) fn complete(documents: &str) -> String {
     documents
         .lines()
@@ -35,7 +34,7 @@ pub(crate) fn complete(documents: &str) -> String {
         .collect()
 }
 
-/// What is real in a project. Twice under one name is a failure.
+/// The real objects in a project. Fails if two have the same name.
 #[track_caller]
 pub(crate) fn real(project: &Path) -> Real {
     let mut real = Real::new();
@@ -46,7 +45,7 @@ pub(crate) fn real(project: &Path) -> Real {
     real
 }
 
-/// What is real in a project: name, value and what is fixed of each thing, sorted.
+/// The real objects in a project: the name, value and fixed value of each, sorted.
 pub(crate) fn things(project: &Path) -> Vec<(String, String, String)> {
     let mut things = Vec::new();
     let Ok(files) = std::fs::read_dir(project.join("data/things")) else { return things };
@@ -62,12 +61,12 @@ pub(crate) fn things(project: &Path) -> Vec<(String, String, String)> {
     things
 }
 
-/// Ids of what is real, sorted.
+/// The ids of the real objects, sorted.
 pub(crate) fn ids(project: &Path) -> Vec<String> {
     names(&project.join("data/things"))
 }
 
-/// Ids of what is real under a name, sorted.
+/// The ids of the real objects with a name, sorted.
 #[allow(dead_code, reason = "not every test that has this file asks")]
 pub(crate) fn ids_of(project: &Path, name: &str) -> Vec<String> {
     let things = project.join("data/things");
@@ -80,7 +79,7 @@ pub(crate) fn ids_of(project: &Path, name: &str) -> Vec<String> {
     ids
 }
 
-/// How many effects of a kind there were.
+/// The number of effects of a kind.
 pub(crate) fn effects(project: &Path, what: &str) -> usize {
     names(&project.join("data/effects")).iter().filter(|name| name.starts_with(what)).count()
 }

@@ -1,4 +1,4 @@
-//! A folder with a workspace, and the program that checks a driver there.
+//! A folder with a workspace, in which the program checks a driver.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A component of `cargo xtask drivers`.
+/// A component built by `cargo xtask drivers`.
 pub(crate) fn component(name: &str) -> PathBuf {
     let folder = std::env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
     let path = folder.join(format!("{name}.wasm"));
@@ -23,7 +23,7 @@ pub(crate) struct Bench {
     folder: TempDir,
 }
 
-/// How a run ended.
+/// The result of a run.
 pub(crate) struct Ran {
     pub(crate) status: i32,
     pub(crate) out: String,
@@ -38,7 +38,8 @@ impl Ran {
 }
 
 impl Bench {
-    /// `driver` is what stands below `drivers` of the workspace; each may write to `./data` where it
+    /// `driver` is the text below `drivers` in the workspace. A driver may write to `./data` if
+    /// this text grants it.
     /// says so.
     pub(crate) fn new(drivers: &str) -> Self {
         let bench = Self { folder: TempDir::new().expect("a folder") };
@@ -79,7 +80,7 @@ impl Bench {
     }
 }
 
-/// Ids of the rules that came out like that.
+/// The ids of the rules with this status.
 #[track_caller]
 pub(crate) fn rules(report: &Value, status: &str) -> Vec<String> {
     let rules = report["rules"].as_array().unwrap_or_else(|| panic!("no rules: {report:#}"));

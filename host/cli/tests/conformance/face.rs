@@ -1,4 +1,4 @@
-//! What people and programs see of it.
+//! Tests of the output for people and for programs.
 
 use crate::bench::{Bench, component, rules};
 

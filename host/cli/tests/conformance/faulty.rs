@@ -1,4 +1,5 @@
-//! For each rule a component that breaks it and no other: `tests/faulty`, whose bytes say which.
+//! Tests with one component per rule that breaks only this rule: `tests/faulty`, in whose bytes the
+//! rule is set.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use crate::bench::{Bench, component, repository, rules};
 
 const MARK: &[u8] = b"purlin-faulty breaks:";
-/// Bytes of the mark and the name of the rule.
+/// The length in bytes of the mark and the name of the rule.
 const ROOM: usize = 64;
 
 /// The component that breaks a rule.
@@ -26,7 +27,7 @@ fn breaking(rule: &str) -> Vec<u8> {
     bytes
 }
 
-/// The address of a server that answers whatever it is told, for as long as the test runs.
+/// The address of a server that answers every request while the test runs.
 fn server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -35,7 +36,8 @@ fn server() -> String {
             let Ok(mut stream) = stream else { continue };
             std::thread::spawn(move || {
                 let mut told = [0; 5];
-                // The driver is examined by cutting it off: what it leaves open is no fault of the test.
+                // The check interrupts the driver, so a connection that it leaves open is not an
+                // error.
                 if stream.read_exact(&mut told).is_ok() {
                     drop(stream.write_all(b"ok\n"));
                 }
@@ -49,7 +51,7 @@ fn examined(rule: &str, arguments: &[&str]) -> (i32, Value) {
     examined_with("", rule, arguments)
 }
 
-/// With more at the end of the file of cases.
+/// The result of a check with additional lines in the file of cases.
 fn examined_with(more: &str, rule: &str, arguments: &[&str]) -> (i32, Value) {
     let server = server();
     let bench = Bench::new(&format!(

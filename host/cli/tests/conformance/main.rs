@@ -1,5 +1,5 @@
-//! `purlin driver check`, the whole program: our own drivers keep every rule, and for each rule
-//! there is a driver that breaks it and no other. A check that cannot fail would be none.
+//! Tests of `purlin driver check` with the whole program: Purlin's own drivers obey every rule, and
+//! for each rule there is a driver that breaks only this one, which proves that the check can fail.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "tests")]
 

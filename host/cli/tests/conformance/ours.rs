@@ -1,9 +1,9 @@
-//! The drivers of this repository, with the cases beside them.
+//! Tests of the drivers in this repository, with the cases next to them.
 
 use crate::bench::{Bench, repository, rules};
 
-/// Drivers that are tried where they are, with what they are granted. Those of real systems need
-/// their servers, and are tried with them.
+/// Drivers that are checked here, with their grants. Drivers of real systems need servers, and are
+/// checked together with those.
 const OURS: [(&str, &str); 5] = [
     ("echo", "{}"),
     ("template", "{}"),

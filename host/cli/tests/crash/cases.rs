@@ -1,4 +1,5 @@
-//! The commands that write, and how each is prepared, run and compared. `reads.rs` fails if one is missing.
+//! The commands that write, with their preparation and comparison. `reads.rs` fails if one is
+//! missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +8,13 @@ use std::process::Stdio;
 use crate::disk::Tree;
 use crate::scene::{AFTER, BEFORE, Scene};
 
-/// What comes before the command in question.
+/// A preparation before the command in question.
 pub(crate) enum Before {
-    /// A command that runs to its end. Its last writes may not be synced.
+    /// Runs a command to its end. Its last writes may not be synced.
     Run(&'static [&'static str]),
-    /// A command that is killed at a seeded place. Its last writes may not be synced.
+    /// Runs a command and kills it at a seeded place. Its last writes may not be synced.
     Killed(&'static [&'static str]),
-    /// What somebody else does. All of it is durable.
+    /// Does something outside of Purlin. All of it is durable.
     Do(fn(&Scene)),
 }
 use Before::{Do, Killed, Run};
@@ -21,21 +22,21 @@ use Before::{Do, Killed, Run};
 /// What is compared with the end of an undisturbed run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// What is recorded, what is real, and what a plan would do.
+    /// The record, the real objects, and the next plan.
     Project,
-    /// The same, and this file or folder. A command that uses the file proves that it is good, because what
-    /// is encrypted differs each time.
+    /// The same, and this file or folder. Encrypted contents differ each time, so a command that
+    /// uses the file proves that it is valid.
     With(&'static str, Option<&'static [&'static str]>),
-    /// Only what is recorded: there are no documents and no real things.
+    /// Only the record: there are no documents and no real objects.
     State,
     /// Only the files of the folder: there is no project yet.
     Files,
 }
 
-/// A command that is cut off.
+/// A command that is interrupted.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// What is there at first.
+    /// The initial contents of the folder.
     pub(crate) scene: fn() -> Scene,
     pub(crate) before: &'static [Before],
     pub(crate) command: &'static [&'static str],
@@ -43,13 +44,13 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// What a person runs afterwards: the same command with output for people.
+    /// The command that a user runs afterwards: the same one with output for people.
     pub(crate) fn again(&self) -> Vec<&'static str> {
         self.command.iter().copied().filter(|argument| !["--format", "json"].contains(argument)).collect()
     }
 
-    /// Whether the command only writes files that it can write again at any time. They need not survive a
-    /// power cut.
+    /// Whether the command only writes files that it can write again at any time. These need not
+    /// survive a power failure.
     pub(crate) fn only_writes_files(&self) -> bool {
         self.name == "export" || self.look == Look::Files
     }
@@ -64,7 +65,7 @@ const ROTATE: &[&str] = &["state", "key", "rotate"];
 const A: &str = "thing.default#shared.a";
 const G: &str = "thing.default#shared.g";
 
-/// A command in the project with the documents `BEFORE`.
+/// A case in the project with the documents `BEFORE`.
 const fn case(name: &'static str, before: &'static [Before], command: &'static [&'static str]) -> Case {
     Case { name, scene: || Scene::new(BEFORE), before, command, look: Look::Project }
 }
@@ -82,7 +83,7 @@ const fn writer(name: &'static str, command: &'static [&'static str]) -> Case {
     Case { name, scene: || Scene::of(&Tree::new()), before: &[], command, look: Look::Files }
 }
 
-/// All of them.
+/// All cases.
 pub(crate) const CASES: &[Case] = &[
     case("up", &[], &["up", "--yes", "--format", "json"]),
     case("up-change", &[Run(UP), Do(|scene| scene.write(AFTER))], &["up", "--yes", "--format", "json"]),
@@ -196,7 +197,7 @@ pub(crate) const CASES: &[Case] = &[
     case("driver-approve", &[], &["driver", "approve"]),
 ];
 
-/// Documents that require what another application has, too.
+/// Documents with a requirement that another application also has.
 fn shared(scene: &Scene) {
     let bundle = "apiVersion: purlin.dev/v1\nkind: Bundle\nmetadata: {name: acme/db, version: 1.0.0}\nspec:\n  driver: acme/ledger\n  inputs: {values: {value: db, fixed: f, first: false, quiet: true}, secrets: {password: correct-horse}}\n  outputs: [{name: value}]\n";
     fs::write(scene.path().join("bundle.yaml"), bundle).expect("written");
@@ -204,14 +205,14 @@ fn shared(scene: &Scene) {
     fs::write(scene.path().join("documents.yaml"), deployment).expect("written");
 }
 
-/// Somebody changes a thing.
+/// Changes a thing outside of Purlin.
 fn drift(scene: &Scene) {
     let path = thing(scene, "d");
     let text = fs::read_to_string(&path).expect("read");
     fs::write(&path, text.replace("d1", "drifted")).expect("written");
 }
 
-/// Somebody deletes a thing.
+/// Deletes a thing outside of Purlin.
 fn vanish(scene: &Scene) {
     fs::remove_file(thing(scene, "f")).expect("removed");
 }
@@ -222,7 +223,7 @@ fn thing(scene: &Scene, name: &str) -> PathBuf {
     scene.path().join("data/things").join(&ids[0])
 }
 
-/// A thing that Purlin did not create.
+/// Creates a thing outside of Purlin.
 fn existing(scene: &Scene) {
     let things = scene.path().join("data/things");
     fs::create_dir_all(&things).expect("made");
@@ -230,7 +231,8 @@ fn existing(scene: &Scene) {
     fs::write(things.join("by-hand"), thing).expect("written");
 }
 
-/// A first deployment that was killed after it recorded the intent to create `a`, and before it did.
+/// A first deployment that was killed after it recorded the intent to create `a`, and before it
+/// did.
 fn interrupted(scene: &Scene) {
     for place in 1.. {
         let _ = fs::remove_dir_all(scene.path().join(".purlin"));
@@ -262,7 +264,7 @@ fn remove(scene: &Scene, path: &str) {
     fs::remove_file(scene.path().join(path)).expect("removed");
 }
 
-/// The state is lost, but for its key.
+/// Deletes the state except for its key.
 fn forget(scene: &Scene) {
     fs::remove_dir_all(scene.path().join(".purlin/environments")).expect("removed");
     fs::remove_dir_all(scene.path().join(".purlin/index")).expect("removed");
@@ -273,7 +275,7 @@ fn forget_name(scene: &Scene) {
         .expect("removed");
 }
 
-/// One byte of the journal is wrong.
+/// Changes one byte of the journal.
 fn damage_journal(scene: &Scene) {
     damage(&only(&only(&scene.path().join(".purlin/environments")).join("journal")));
 }
@@ -289,7 +291,7 @@ fn damage(path: &Path) {
     fs::write(path, bytes).expect("written");
 }
 
-/// The end of the journal is missing.
+/// Removes the end of the journal.
 fn shorten_journal(scene: &Scene) {
     let path = only(&only(&scene.path().join(".purlin/environments")).join("journal"));
     let bytes = fs::read(&path).expect("read");

@@ -1,6 +1,6 @@
-//! What a power cut leaves of what was not synced.
+//! Chooses which unsynced changes survive a power failure.
 
-/// Chooses, by a seed.
+/// A sequence of choices, determined by a seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     names: Kept,
@@ -16,7 +16,7 @@ enum Kept {
 }
 
 impl Choice {
-    /// The first ones keep nothing, only names, only contents; all others keep some of each.
+    /// The first choices keep nothing, only names, or only contents; all others keep some of each.
     pub(crate) fn number(number: u64, seed: u64) -> Self {
         let (names, contents) = match number {
             0 => (Kept::None, Kept::None),
@@ -36,7 +36,7 @@ impl Choice {
         }
     }
 
-    /// What is chosen for the next file.
+    /// The choices for the next file.
     pub(crate) fn of_file(&mut self) -> Self {
         let seed = next(&mut self.seed);
         let contents = match self.contents {
@@ -55,7 +55,8 @@ impl Choice {
         }
     }
 
-    /// What is left of the next write: all, nothing, zeros, or all but a part whose sectors were not written.
+    /// The remains of the next write: all of it, nothing, zeros, or all of it except for a part
+    /// whose sectors were not written.
     pub(crate) fn part(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         if self.contents != Kept::Some {
             return self.keeps().then(|| bytes.to_vec());
@@ -75,7 +76,7 @@ impl Choice {
     }
 }
 
-/// The next of a sequence of numbers that look random.
+/// The next number of a pseudorandom sequence.
 pub(crate) fn next(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *seed;

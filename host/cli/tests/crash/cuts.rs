@@ -1,8 +1,8 @@
-//! Cuts each command off at each of its system calls, by a kill and by power cuts.
+//! Interrupts each command at each of its system calls, by a kill and by power failures.
 //!
-//! A command runs once, under strace. From what it did to the folder follows what a kill after any of its
-//! calls leaves there, and what a power cut may leave: such folders are made, and the promises are checked
-//! in each of them.
+//! A command runs once, under strace. The recorded calls determine what a kill after any of them
+//! leaves in the folder, and what a power failure may leave. The test creates such folders and
+//! checks the promises in each of them.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -29,25 +29,25 @@ thread_local! {
 /// How often a long run prints its progress.
 const PROGRESS: Duration = Duration::from_secs(15);
 
-/// After a killed command, only this many calls of the next one are cut: by then it has synced what the
-/// other left, or never will.
+/// After a killed command, only this many calls of the next command are interrupted. By then, it
+/// has synced what the other one left, or never will.
 const FIRST: usize = 24;
 
-/// What to do, from the environment, as `cargo xtask crash` sets it.
+/// The settings from environment variables, which `cargo xtask crash` sets.
 struct Wanted {
-    /// Only this case.
+    /// Run only this case.
     command: Option<String>,
-    /// So many cuts of each case; all where it does not say.
+    /// Check this many cuts of each case; all if `None`.
     each: Option<usize>,
-    /// Only these: `kill` or `power`.
+    /// Check only these: `kill` or `power`.
     mode: Option<String>,
-    /// From this call on.
+    /// Begin at this call.
     from: usize,
-    /// So many power cuts after a call.
+    /// The number of power failures after a call.
     power: u64,
     seed: u64,
     jobs: usize,
-    /// Only what this cut left when it was at fault.
+    /// Check only the folder that was kept of this faulty cut.
     again: Option<String>,
 }
 
@@ -72,9 +72,9 @@ impl Wanted {
     }
 }
 
-/// What a cut left, to be checked.
+/// The remains of a cut, to be checked.
 struct Cut {
-    /// After so many deeds, and how.
+    /// The number of system calls before the cut, and its kind.
     place: String,
     what: String,
     tree: Tree,
@@ -97,7 +97,7 @@ fn each_command_that_writes_can_be_cut_off_anywhere() {
     let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
     assert!(!cases.is_empty(), "there is no such command; there are {}", names.join(", "));
     let (next, faults, total) = (AtomicUsize::new(0), Mutex::new(Vec::new()), AtomicUsize::new(0));
-    // All jobs share a single command; several commands get one job each.
+    // Several commands get one job each; a single command gets all jobs.
     let side_by_side = wanted.jobs.clamp(1, cases.len());
     thread::scope(|scope| {
         for _ in 0..side_by_side {
@@ -115,10 +115,10 @@ fn each_command_that_writes_can_be_cut_off_anywhere() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// Cuts a command off. Returns the number of cuts, and the faults.
+/// Checks all cuts of a command. Returns the number of cuts, and the faults.
 fn cut_off(case: &Case, wanted: &Wanted, jobs: usize) -> (usize, Vec<String>) {
     let started = Instant::now();
-    // An earlier command may be killed too, in each round at another place.
+    // An earlier command may be killed too, at a different place in each round.
     let killed = case.before.iter().any(|before| matches!(before, Before::Killed(_)));
     let rounds = if killed && wanted.each.is_none() { 40 } else { 1 };
     let (mut calls, mut checked, mut faults) = (0, 0, Vec::new());
@@ -138,7 +138,7 @@ fn cut_off(case: &Case, wanted: &Wanted, jobs: usize) -> (usize, Vec<String>) {
     (checked, faults)
 }
 
-/// Checks what cuts left. Returns the faults.
+/// Checks the remains of cuts. Returns the faults.
 fn check(case: &Case, end: &End, cuts: &[Cut], jobs: usize) -> Vec<String> {
     let (next, faults) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let said = Mutex::new(Instant::now());
@@ -171,11 +171,11 @@ fn check(case: &Case, end: &End, cuts: &[Cut], jobs: usize) -> Vec<String> {
     faults.into_inner().expect("no panic")
 }
 
-/// Prepares the scene, and records the command.
+/// Prepares the scene and records the command.
 fn recorded(case: &Case, seed: u64) -> (Recording, End) {
     let mut seed = seed;
-    // strace may see two concurrent calls end in the wrong order; and after some kills a person has to
-    // decide something, so that the command fails.
+    // strace may report the ends of two concurrent calls in the wrong order. And after some kills
+    // the user must decide something, so that the command fails.
     for _ in 0..20 {
         let mut scene = (case.scene)();
         let mut disk = Disk::of(scene.path(), &["data"]);
@@ -208,8 +208,8 @@ fn recorded(case: &Case, seed: u64) -> (Recording, End) {
     panic!("{}: the recorded calls do not make what is there", case.name);
 }
 
-/// After how many calls a command is killed: every other time before something that it wrote to a journal
-/// is synced.
+/// The number of calls after which a command is killed. Every other time, the kill comes before a
+/// write to a journal is synced.
 fn killed_after(deeds: &[Deed], seed: &mut u64) -> usize {
     let is_unsynced = |deed: &Deed| match deed {
         Deed::Write { path, .. } => path.components().any(|part| part.as_os_str() == "journal"),
@@ -222,7 +222,7 @@ fn killed_after(deeds: &[Deed], seed: &mut u64) -> usize {
     after[(choice::next(seed) % after.len() as u64) as usize]
 }
 
-/// What cuts may leave: after each call a kill, and several power cuts.
+/// The possible remains: after each call, those of a kill and of several power failures.
 fn cuts(case: &Case, recording: &Recording, wanted: &Wanted, first: usize) -> Vec<Cut> {
     let mut cuts = Vec::new();
     let mut seen = HashSet::new();
@@ -268,7 +268,7 @@ fn cuts(case: &Case, recording: &Recording, wanted: &Wanted, first: usize) -> Ve
         let mut hasher = DefaultHasher::new();
         (case.name, wanted.seed).hash(&mut hasher);
         let mut seed = hasher.finish();
-        // The last one is always in it: everything was acknowledged.
+        // The last cut is always included, since everything was acknowledged by then.
         while cuts.len() > most.max(1) {
             let _ = cuts.remove((choice::next(&mut seed) % (cuts.len() as u64 - 1)) as usize);
         }
@@ -276,7 +276,7 @@ fn cuts(case: &Case, recording: &Recording, wanted: &Wanted, first: usize) -> Ve
     cuts
 }
 
-/// Keeps what a cut left, and describes the fault and how to repeat it.
+/// Keeps the remains of a cut, and describes the fault and how to reproduce it.
 fn keep(case: &Case, cut: &Cut, why: &str) -> String {
     let folder = kept_in(case, &cut.place);
     let _ = fs::remove_dir_all(&folder);
@@ -290,7 +290,7 @@ fn keep(case: &Case, cut: &Cut, why: &str) -> String {
     )
 }
 
-/// A fault that was kept.
+/// Reads a kept fault.
 fn kept(case: &Case, place: &str) -> Cut {
     let folder = kept_in(case, place);
     let told = fs::read_to_string(folder.join("told"));

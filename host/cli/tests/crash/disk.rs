@@ -1,9 +1,9 @@
-//! A model of a folder on a disk: what programs see of it, and what of that is safe from a power cut.
+//! A model of a folder on a disk: what programs see of it, and which part survives a power failure.
 //!
-//! What is assumed of a file system: `fsync` and `fdatasync` of a file make its content safe, and `fsync` of
-//! a folder the names in it. Until then any part of what was written may be there and any may be missing,
-//! whatever the order. Only the changes of names in one folder last in their order, and a rename happens
-//! as a whole. This is less than what ext4, XFS and Btrfs promise.
+//! The assumptions about the file system: `fsync` and `fdatasync` of a file make its content
+//! durable, and `fsync` of a folder the names in it. Until then, any part of the changes may be
+//! missing, in any order. Only the changes of names in one folder keep their order, and a rename is
+//! atomic. ext4, XFS and Btrfs promise more than this.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::choice::Choice;
 
-/// What was done to a folder, with paths below it.
+/// A change of a folder, with relative paths.
 #[derive(Clone, Debug)]
 pub(crate) enum Deed {
     Folder {
@@ -56,12 +56,12 @@ pub(crate) enum Deed {
     Sync {
         path: PathBuf,
     },
-    /// Something was written to standard output.
+    /// Output was written to standard output.
     Said(Vec<u8>),
 }
 
 impl Deed {
-    /// What it is done to.
+    /// The path that changed.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Folder { path, .. }
@@ -77,7 +77,7 @@ impl Deed {
         }
     }
 
-    /// What a kill in the middle of it leaves: the kernel writes page by page.
+    /// The part that remains if the call is killed in the middle: the kernel writes page by page.
     pub(crate) fn torn(&self) -> Option<Self> {
         const PAGE: usize = 4096;
         match self {
@@ -145,11 +145,11 @@ pub(crate) struct Disk {
     now: Names,
     safe: Names,
     pending: Vec<Vec<Entry>>,
-    /// Folders that stand for remote systems: a power cut here does not affect them.
+    /// Folders that represent remote systems: a power failure does not affect them.
     elsewhere: Vec<PathBuf>,
 }
 
-/// What a folder holds, by path.
+/// The contents of a folder by path.
 pub(crate) type Tree = BTreeMap<PathBuf, Thing>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -162,7 +162,7 @@ pub(crate) enum Thing {
 const ROOT: usize = 0;
 
 impl Disk {
-    /// A folder as it is, all of which is safe.
+    /// The current contents of a folder, all of it durable.
     pub(crate) fn of(folder: &Path, elsewhere: &[&str]) -> Self {
         let mut disk = Self {
             nodes: vec![Node::new(Kind::Folder, 0o755)],
@@ -191,17 +191,17 @@ impl Disk {
         self.change(path, vec![(folder, name, Some(number))]);
     }
 
-    /// Whether something has this path.
+    /// Whether the path exists.
     pub(crate) fn has(&self, path: &Path) -> bool {
         self.find(path).is_some()
     }
 
-    /// What a file holds.
+    /// The content of a file.
     pub(crate) fn content(&self, path: &Path) -> &[u8] {
         &self.nodes[self.node(path)].now
     }
 
-    /// Adopts what somebody else did to the folder, all of which is safe.
+    /// Takes over changes from outside, all of them durable.
     pub(crate) fn adopt(&mut self, folder: &Path) {
         let (before, after) = (self.after_kill(), read(folder));
         for path in before.keys().rev().filter(|path| !after.contains_key(*path)) {
@@ -233,7 +233,7 @@ impl Disk {
         put(&mut self.safe, entries);
     }
 
-    /// Does what was done.
+    /// Applies a change.
     pub(crate) fn apply(&mut self, deed: &Deed) {
         match deed {
             Deed::Folder { path, mode } => self.add(path, Thing::Folder { mode: *mode }),
@@ -290,7 +290,7 @@ impl Disk {
         if !matches!(self.nodes[number].kind, Kind::Folder) {
             return self.nodes[number].sync();
         }
-        // Changes in this folder, and what has to come before them elsewhere.
+        // The changes in this folder, and the changes elsewhere that must precede them.
         let mut folders = BTreeSet::from([number]);
         let mut pending = Vec::new();
         let mut safe = Vec::new();
@@ -307,12 +307,12 @@ impl Disk {
         safe.iter().rev().for_each(|entries| put(&mut self.safe, entries));
     }
 
-    /// What is there when the program dies now.
+    /// The contents after a kill at this point.
     pub(crate) fn after_kill(&self) -> Tree {
         self.tree(&self.now, |node| node.now.clone())
     }
 
-    /// What is there after a power cut now.
+    /// The contents after a power failure at this point.
     pub(crate) fn after_cut(&self, choice: &mut Choice) -> Tree {
         let mut names = self.safe.clone();
         let mut stopped = BTreeSet::new();
@@ -430,7 +430,7 @@ fn put(names: &mut Names, entries: &[Entry]) {
     }
 }
 
-/// What a folder holds.
+/// Reads the contents of a folder.
 pub(crate) fn read(folder: &Path) -> Tree {
     let mut tree = Tree::new();
     let mut folders = vec![PathBuf::new()];
@@ -454,7 +454,7 @@ pub(crate) fn read(folder: &Path) -> Tree {
     tree
 }
 
-/// Makes a folder hold a tree.
+/// Writes these contents into a folder.
 pub(crate) fn write(tree: &Tree, folder: &Path) {
     for (path, thing) in tree {
         let to = folder.join(path);

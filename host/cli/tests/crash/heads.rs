@@ -1,14 +1,15 @@
-//! Makes the copy of a state look like an original. Otherwise Purlin reads every resource first.
+//! Makes the copy of a state look like an original, since Purlin would otherwise read every
+//! resource first.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// Where the file `head` holds its identity. A checksum follows.
+/// The position of the identity in the file `head`. A checksum follows.
 const IDENTITY: std::ops::Range<usize> = 44..52;
 
-/// Puts into each whole `head` of a project the identity of the file itself.
+/// Writes the identity of the file itself into each intact `head` of a project.
 pub(crate) fn renew(project: &Path) {
     for place in fs::read_dir(project.join(".purlin/environments")).into_iter().flatten() {
         let path = place.expect("an entry").path().join("head");

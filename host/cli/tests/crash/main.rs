@@ -1,5 +1,5 @@
-//! The real program, killed or without power at every place where it could matter, and run again: nothing
-//! is made twice, nothing is forgotten, and every state opens (SPEC §10, §12).
+//! Tests of the real program, killed or without power at every place that could matter, and run
+//! again: it creates nothing twice, forgets nothing, and opens every state (SPEC §10, §12).
 #![cfg(unix)]
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 

@@ -1,4 +1,4 @@
-//! What must hold after a command was cut off, and after it has run again.
+//! Checks the promises after a command was interrupted, and after it has run again.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::cases::{Case, Look};
 use crate::disk::{self, Thing, Tree};
 use crate::scene::Scene;
 
-/// What an undisturbed run leaves.
+/// The result of an undisturbed run.
 pub(crate) struct End {
     look: Value,
     created: usize,
@@ -18,7 +18,7 @@ pub(crate) struct End {
     whole: bool,
 }
 
-/// What a command had acknowledged when it was cut off: events of resources, and its success.
+/// What a command had acknowledged when it was interrupted: events of resources, and its success.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Told {
     there: BTreeSet<String>,
@@ -35,7 +35,7 @@ impl fmt::Display for Told {
 }
 
 impl Told {
-    /// Reads what was written down.
+    /// Reads the recorded form.
     pub(crate) fn read(text: &str) -> Self {
         let all =
             |word: &str| text.lines().filter_map(|line| line.strip_prefix(word)).map(str::to_owned).collect();
@@ -71,7 +71,7 @@ impl End {
     }
 }
 
-/// Checks everything that is promised about what a kill or a power cut left.
+/// Checks all promises about the remains of a kill or a power failure.
 pub(crate) fn check(case: &Case, end: &End, tree: &Tree, told: &Told) {
     let scene = Scene::of(tree);
     // A damaged state is not read before it is repaired.
@@ -81,7 +81,7 @@ pub(crate) fn check(case: &Case, end: &End, tree: &Tree, told: &Told) {
         for key in told.there.iter().filter(|key| has(last, key)) {
             assert!(has(&now, key), "`{key}` was told to be there and is not recorded");
         }
-        // The old one of a replacement goes, and the new one stays.
+        // In a replacement, the old resource is deleted, but the key stays recorded.
         for key in told.gone.iter().filter(|key| !has(last, key)) {
             assert!(!has(&now, key), "`{key}` was told to be gone and is recorded");
         }
@@ -111,7 +111,7 @@ fn is_whole(scene: &Scene) -> bool {
         || scene.command(&["state", "repair", "--check"]).output().expect("run").status.success()
 }
 
-/// Fails with the first difference between two looks.
+/// Fails with the first difference.
 #[track_caller]
 fn same(when: &str, now: &Value, end: &Value) {
     fn differ(path: String, one: &Value, other: &Value) -> Option<String> {
@@ -168,7 +168,7 @@ fn look(case: &Case, scene: &Scene) -> Value {
     look
 }
 
-/// The files at a path, with their contents where they are the same each time.
+/// The files at a path, with those contents that are always the same.
 fn files(scene: &Scene, path: &str, contents: bool) -> Value {
     let mut tree = disk::read(scene.path());
     // A temporary file that a kill left does not matter.
@@ -185,7 +185,7 @@ fn files(scene: &Scene, path: &str, contents: bool) -> Value {
     Value::Object(files.collect())
 }
 
-/// What is recorded, without the part of each id that is never the same twice.
+/// The recorded resources, without the part of each id that differs each time.
 fn list(case: &Case, scene: &Scene) -> Value {
     let environments: &[&[&str]] = match case.look {
         Look::State => &[

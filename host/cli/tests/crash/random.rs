@@ -1,4 +1,4 @@
-//! Killed at random times.
+//! Kills the program at random times.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// One scene, changed to and fro, each run killed at a random time and run again until it gets
-/// through; at last everything goes.
+/// Changes one project back and forth. Each run is killed at a random time and repeated until it
+/// succeeds. At the end, everything is destroyed.
 #[test]
 fn kills_at_random_times() {
     let kills = number("PURLIN_KILLS", 300);

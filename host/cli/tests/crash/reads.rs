@@ -1,4 +1,5 @@
-//! Checks that no command was forgotten: each is either cut off in another test, or writes nothing.
+//! Checks that no command was forgotten: each one is either interrupted in another test, or writes
+//! nothing.
 
 use crate::cases::CASES;
 use crate::disk::Disk;
@@ -24,7 +25,7 @@ const READS: &[&[&str]] = &[
     &["state", "list"],
     &["state", "show", A],
     &["state", "repair", "--check"],
-    // With a state in a folder there is nothing to prepare.
+    // A state in a folder needs no preparation.
     &["state", "init"],
     &["state", "key", "show"],
     &["installations", "list"],
@@ -39,7 +40,8 @@ const READS: &[&[&str]] = &[
     &["completions", "bash"],
 ];
 
-/// This one runs the build tools of a language, which write what they like and can start again.
+/// This command runs the build tools of a language, which write what they want and can be run
+/// again.
 const ELSEWHERE: &[&str] = &["driver build"];
 
 /// All commands without subcommands.
@@ -71,7 +73,7 @@ fn each_command_is_cut_off_or_writes_nothing() {
     let disk = Disk::of(scene.path(), &[]);
     for command in READS {
         let mut deeds = record::run(&scene, &disk, command).expect("it succeeds").deeds;
-        // sled writes to the index whenever it opens it; the journals have all of it too.
+        // sled writes to the index whenever it opens it; everything in it is in the journals, too.
         deeds.retain(|deed| !deed.path().is_none_or(|path| path.starts_with(".purlin/index")));
         assert!(deeds.is_empty(), "`purlin {}` only reads, but did {deeds:?}", command.join(" "));
     }

@@ -1,4 +1,4 @@
-//! Runs commands under strace, and notes what each of them does to a folder, call by call.
+//! Runs commands under strace, and records the changes that each of them makes to a folder.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -11,20 +11,20 @@ use crate::disk::{self, Deed, Disk};
 use crate::scene::Scene;
 use crate::trace::{self, Call};
 
-/// What a command did to a folder.
+/// The changes that a command made to a folder.
 pub(crate) struct Recording {
-    /// The folder when the command began.
+    /// The folder before the command ran.
     pub(crate) disk: Disk,
     pub(crate) deeds: Vec<Deed>,
 }
 
-/// Runs a command under strace, and reads what it did to the folder. `None` if the command failed because
-/// a person has to decide something.
+/// Runs a command under strace and records its changes of the folder. Returns `None` if the command
+/// failed because the user must decide something.
 pub(crate) fn run(scene: &Scene, disk: &Disk, arguments: &[&str]) -> Option<Recording> {
     let trace = tempfile::NamedTempFile::new().expect("a file");
     let calls = format!("trace={}", trace::CALLS);
     let mut strace = std::process::Command::new("strace");
-    // All of what is written, as hexadecimal numbers, with the paths of descriptors.
+    // Record all written data as hexadecimal numbers, with the paths of descriptors.
     strace.args([
         "-f",
         "-y",
@@ -41,7 +41,7 @@ pub(crate) fn run(scene: &Scene, disk: &Disk, arguments: &[&str]) -> Option<Reco
     strace.arg(trace.path());
     let output = scene.wrapped(strace, arguments).stdin(Stdio::null()).output().expect("strace");
     let err = String::from_utf8_lossy(&output.stderr);
-    // A repair ends with status 1 where something was lost.
+    // A repair ends with status 1 if something was lost.
     let good =
         output.status.success() || (arguments == ["state", "repair"] && output.status.code() == Some(1));
     let undecided =
@@ -56,7 +56,7 @@ pub(crate) fn run(scene: &Scene, disk: &Disk, arguments: &[&str]) -> Option<Reco
     Some(Recording { disk: disk.clone(), deeds })
 }
 
-/// A file that a program has open.
+/// A file that the program has open.
 #[derive(Clone)]
 struct Open {
     at: Rc<Cell<usize>>,
@@ -165,7 +165,7 @@ impl Reader {
         }
     }
 
-    /// Whether a call is about anything in the folder.
+    /// Whether a call concerns anything in the folder.
     fn concerns(&self, call: &Call) -> bool {
         let named = |argument: &String| match argument.starts_with('"') {
             true => self.named(None, argument).is_some() && !matches!(call.name.as_str(), "execve"),
@@ -221,7 +221,7 @@ impl Reader {
         }
     }
 
-    /// Bytes went from one file to another without passing through the program.
+    /// Bytes were copied from one file to another inside the kernel.
     fn carried(&mut self, from: &str, to: &str, length: usize) {
         let at = self.moved(from, length);
         if let Some(path) = self.file(to) {
@@ -266,12 +266,12 @@ impl Reader {
         }
     }
 
-    /// The path of a descriptor, where it is in the folder.
+    /// The path of a descriptor, if it is in the folder.
     fn file(&self, file: &str) -> Option<PathBuf> {
         trace::path_of(file).and_then(|path| self.below(&path))
     }
 
-    /// A path that a call names, where it is in the folder.
+    /// A path that a call names, if it is in the folder.
     fn named(&self, folder: Option<PathBuf>, path: &str) -> Option<PathBuf> {
         let mut whole = PathBuf::new();
         for part in folder.unwrap_or_else(|| self.root.clone()).join(trace::path(path)).components() {
@@ -289,7 +289,7 @@ impl Reader {
     }
 }
 
-/// Says how the folder differs from what the recorded calls make of it.
+/// Returns a difference between the folder and the result of the recorded calls.
 pub(crate) fn differs(disk: &Disk, folder: &Path) -> Option<String> {
     let (model, real) = (disk.after_kill(), disk::read(folder));
     let mut paths = model.keys().chain(real.keys());

@@ -10,12 +10,13 @@ use crate::disk::{self, Thing, Tree};
 use crate::heads;
 use crate::reality::{self, Real};
 
-/// A folder with documents, a state, and the real things.
+/// A folder with documents, a state, and the real objects.
 pub(crate) struct Scene {
     folder: TempDir,
 }
 
-/// Three that read one another, one beside them, and one that is deleted before it is replaced.
+/// Three resources that read one another, an independent one, and one that is deleted before it is
+/// replaced.
 pub(crate) const BEFORE: &str = "
     a: {type: thing, params: {value: a1, quiet: true}}
     b: {type: thing, params: {value: \"of ${resources['thing.default#shared.a'].outputs.value}\"}}
@@ -26,8 +27,8 @@ pub(crate) const BEFORE: &str = "
     g: {type: thing, params: {value: \"${resources['thing.default#shared.f'].outputs.value}\"}}
 ";
 
-/// `a` changes and `b` with it, which replaces `c`; `d` is replaced, deleted first, and `e` follows;
-/// `f` and `g` go; `h` comes.
+/// `a` changes and with it `b`, which replaces `c`; `d` is replaced, deleted first, and `e`
+/// follows; `f` and `g` are deleted; `h` is created.
 pub(crate) const AFTER: &str = "
     a: {type: thing, params: {value: a2, quiet: true}}
     b: {type: thing, params: {value: \"of ${resources['thing.default#shared.a'].outputs.value}\"}}
@@ -58,7 +59,7 @@ spec:
         scene
     }
 
-    /// A folder that holds what a kill or a power cut left of another.
+    /// A folder with the remains of another one after a kill or a power failure.
     pub(crate) fn of(tree: &Tree) -> Self {
         let scene = Self { folder: TempDir::new().expect("a folder") };
         disk::write(tree, scene.path());
@@ -66,7 +67,7 @@ spec:
         scene
     }
 
-    /// A folder with nothing but the state that an earlier version wrote.
+    /// A folder with nothing but the state of an earlier version.
     pub(crate) fn of_state(version: &str) -> Self {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../state/tests/fixtures");
         let mut tree = Tree::new();
@@ -118,7 +119,7 @@ spec:
         self.in_place(Command::new(env!("CARGO_BIN_EXE_purlin")), arguments)
     }
 
-    /// The command of a program that runs ours.
+    /// The command of another program that runs purlin.
     pub(crate) fn wrapped(&self, mut wrapper: Command, arguments: &[&str]) -> Command {
         wrapper.arg(env!("CARGO_BIN_EXE_purlin"));
         self.in_place(wrapper, arguments)
@@ -135,7 +136,7 @@ spec:
         command
     }
 
-    /// Runs to the end, which is good.
+    /// Runs a command to its end, and asserts success.
     #[track_caller]
     pub(crate) fn run(&self, arguments: &[&str]) -> String {
         let output = self.command(arguments).output().expect("run");
@@ -144,9 +145,9 @@ spec:
         out.into_owned()
     }
 
-    /// Runs to the end, as often as it takes a person who looks at what is real: whether the new one of a
-    /// replacement was made beside the old one is not known where the driver finds only one of two with the
-    /// same name.
+    /// Runs a command until it succeeds, as a user would who checks the real objects. If the driver
+    /// finds only one of two objects with the same name, it is not known whether the new one of a
+    /// replacement was created next to the old one.
     #[track_caller]
     pub(crate) fn finish(&self, arguments: &[&str]) {
         loop {
@@ -159,7 +160,7 @@ spec:
                 .match_indices("`purlin state settle ")
                 .filter_map(|(at, before)| err[at + before.len()..].split('`').next())
                 .collect();
-            // What is damaged is repaired, and something was lost.
+            // A repair may report that something was lost.
             if arguments == ["state", "repair"] && output.status.code() == Some(1) {
                 return;
             }
@@ -175,19 +176,20 @@ spec:
         }
     }
 
-    /// What is real.
+    /// The real objects.
     #[track_caller]
     pub(crate) fn real(&self) -> Real {
         reality::real(self.path())
     }
 
-    /// Ids of what is real, and ids on record: the same, when nothing is forgotten.
+    /// Asserts that the ids of real objects and the recorded ids are the same, so that nothing is
+    /// forgotten.
     #[track_caller]
     pub(crate) fn agrees(&self) {
         assert_eq!(self.recorded(), self.ids(), "what is recorded is what is real");
     }
 
-    /// Ids on record, sorted.
+    /// The recorded ids, sorted.
     #[track_caller]
     pub(crate) fn recorded(&self) -> Vec<String> {
         let listed = self.json(&["state", "list", "--format", "json"]);
@@ -202,24 +204,24 @@ spec:
         recorded
     }
 
-    /// Ids of what is real, sorted.
+    /// The ids of the real objects, sorted.
     pub(crate) fn ids(&self) -> Vec<String> {
         reality::ids(self.path())
     }
 
-    /// Runs to the end, which is good, and reads what it says.
+    /// Runs a command to its end, asserts success, and parses its output.
     #[track_caller]
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.run(arguments)).expect("JSON")
     }
 
-    /// How many effects of a kind there were.
+    /// The number of effects of a kind.
     pub(crate) fn effects(&self, what: &str) -> usize {
         reality::effects(self.path(), what)
     }
 }
 
-/// Whether a process was ended by force.
+/// Whether a process was killed.
 pub(crate) fn was_killed(status: ExitStatus) -> bool {
     #[cfg(unix)]
     {

@@ -1,28 +1,29 @@
-//! Reads what strace writes: system calls with all of their data, in the order in which they ended.
+//! Parses the output of strace: system calls with all of their data, in the order in which they
+//! ended.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
-/// The calls that strace is asked for: those that change files, and those that say which bytes a
-/// change is about.
+/// The calls to trace: those that change files, and those that determine which bytes a change
+/// concerns.
 pub(crate) const CALLS: &str = "open,openat,openat2,creat,close,read,readv,lseek,dup,dup2,dup3,fcntl,\
 write,writev,pwrite64,pwritev,pwritev2,copy_file_range,sendfile,splice,truncate,ftruncate,fallocate,\
 rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat,mknod,mknodat,link,linkat,symlink,symlinkat,\
 chmod,fchmod,fchmodat,fsync,fdatasync,sync,syncfs,mmap,execve,chdir,fchdir,io_uring_enter";
 
-/// One call that succeeded.
+/// A call that succeeded.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) name: String,
     pub(crate) arguments: Vec<String>,
     pub(crate) result: i64,
-    /// The file that the result is a descriptor of.
+    /// The file of the resulting descriptor.
     pub(crate) opened: Option<PathBuf>,
 }
 
-/// Reads a whole trace.
+/// Parses a complete trace.
 pub(crate) fn read(text: &str) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut begun: HashMap<&str, String> = HashMap::new();
@@ -39,7 +40,8 @@ pub(crate) fn read(text: &str) -> Vec<Call> {
                 None => continue,
             }
         } else if let Some(first) = rest.strip_suffix("<unfinished ...>") {
-            // The next to open a file may get the number while this call still closes it.
+            // The next call that opens a file may get the same number while this call is still
+            // closing it.
             if first.starts_with("close(") {
                 calls.extend(parse(&format!("{}) = 0", first.trim_end().trim_end_matches(')'))));
             } else {
@@ -54,7 +56,7 @@ pub(crate) fn read(text: &str) -> Vec<Call> {
     calls
 }
 
-/// Reads one call; none where it failed or did not come back.
+/// Parses one call; `None` if it failed or did not return.
 fn parse(line: &str) -> Option<Call> {
     let (name, rest) = line.split_once('(')?;
     let (arguments, rest) = split(rest);
@@ -72,8 +74,8 @@ fn parse(line: &str) -> Option<Call> {
     })
 }
 
-/// The arguments of a call, and what comes behind them. Strings are written as `\x41`, so no sign in them
-/// is one of strace's.
+/// The arguments of a call, and the rest of the line. Strings are written as `\x41`, so they
+/// contain no characters with a meaning for strace.
 fn split(text: &str) -> (Vec<String>, &str) {
     let (mut arguments, mut depth, mut from) = (Vec::new(), 0, 0);
     for (at, sign) in text.char_indices() {
@@ -94,7 +96,7 @@ fn split(text: &str) -> (Vec<String>, &str) {
     (arguments, "")
 }
 
-/// The bytes of a string in quotes.
+/// The bytes of a quoted string.
 pub(crate) fn bytes(argument: &str) -> Vec<u8> {
     assert!(!argument.ends_with("..."), "strace cut a string short");
     let text = argument.trim_matches('"');
@@ -108,19 +110,19 @@ pub(crate) fn vector(argument: &str) -> Vec<u8> {
     parts.flat_map(|part| bytes(part.split('"').next().unwrap_or_default())).collect()
 }
 
-/// A path in quotes.
+/// A quoted path.
 pub(crate) fn path(argument: &str) -> PathBuf {
     OsString::from_vec(bytes(argument)).into()
 }
 
-/// The path of a descriptor, such as `3<\x2f>`; none where its file has no name any more.
+/// The path of a descriptor, such as `3<\x2f>`; `None` if its file no longer has a name.
 pub(crate) fn path_of(argument: &str) -> Option<PathBuf> {
     let (_, rest) = argument.split_once('<')?;
     let (hex, rest) = rest.split_once('>')?;
     (!rest.starts_with("(deleted)")).then(|| path(hex))
 }
 
-/// The number of a descriptor, or another one.
+/// The number of a descriptor, or another number.
 pub(crate) fn number(argument: &str) -> i64 {
     let digits = argument.split('<').next().unwrap_or(argument);
     match digits.strip_prefix('0') {

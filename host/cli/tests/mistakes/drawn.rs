@@ -1,15 +1,15 @@
-//! Mistakes that are drawn: random edits of the text of documents in a deployed folder, each
-//! followed by a plan. A resource may go only where no document has what asked for it any more,
-//! as an independent reader of YAML sees it, or the run has to be rejected.
+//! Random mistakes: random edits of documents in a deployed folder, each followed by a plan. The
+//! plan may delete a resource only if, according to an independent YAML parser, no document
+//! requests it any more. Otherwise the run must be rejected.
 //!
-//! `PURLIN_EDITS=5000` makes more, `PURLIN_SEED` others.
+//! `PURLIN_EDITS=5000` makes more edits, `PURLIN_SEED` different ones.
 
 use serde_json::Value;
 
 use crate::project::Project;
 use crate::scene::{FILES, deployed};
 
-/// How a person sees that a resource is asked for: the file, and the names that lead to it.
+/// Where a person sees that a resource is requested: the file, and the path of keys in it.
 const ASKED: [(&str, &str, &[&str]); 9] = [
     ("dns.default#modules.frontend.externals.site", "apps/web.yaml", &["resources", "site"]),
     ("postgres.default#modules.frontend.externals.orders", "apps/web.yaml", &["resources", "orders"]),
@@ -26,7 +26,7 @@ const ASKED: [(&str, &str, &[&str]); 9] = [
     ("s3.default#shared.archive", "apps/set.yaml", &["shared", "archive"]),
 ];
 
-/// Numbers that look random and are the same for the same seed.
+/// Pseudorandom numbers, which are the same for the same seed.
 struct Random(u64);
 
 impl Random {
@@ -42,7 +42,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// One slip of a hand in a text.
+/// One random mistake in a text.
 fn slip(text: &str, random: &mut Random) -> (String, String) {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let at = random.below(lines.len());
@@ -102,8 +102,8 @@ fn slip(text: &str, random: &mut Random) -> (String, String) {
     (lines.join("\n") + "\n", what)
 }
 
-/// Whether some document of a text still has what asks for a resource, read without Purlin. A Score
-/// file that got another name asks for other resources.
+/// Whether a document in a text still requests a resource, parsed without Purlin. A Score file with
+/// another name requests other resources.
 fn still_asks(text: &str, key: &str, path: &[&str]) -> bool {
     text.split("\n---").filter_map(|part| serde_saphyr::from_str::<Value>(part).ok()).any(|document| {
         let workload = document["metadata"]["name"].as_str().filter(|_| document.get("containers").is_some());
@@ -122,7 +122,7 @@ fn still_asks(text: &str, key: &str, path: &[&str]) -> bool {
     })
 }
 
-/// What went wrong with one slip, if anything.
+/// The faults after one mistake, if any.
 fn fault(project: &Project, file: &str, text: &str) -> Option<String> {
     project.write(file, text);
     let ran = project.run(&["plan", "--format", "json"]);
@@ -147,7 +147,8 @@ fn fault(project: &Project, file: &str, text: &str) -> Option<String> {
             Some((_, elsewhere, _)) if *elsewhere != file => {
                 faults.push_str(&format!("{key} goes, though {elsewhere} was not touched\n"));
             }
-            // What goes with another: the policy of names, the namespace of a cache.
+            // Resources that are deleted with another one: the policy of names, the namespace of a
+            // cache.
             _ => {}
         }
         let reasons = step["reasons"].as_array().expect("reasons").iter();
@@ -168,7 +169,7 @@ fn a_resource_goes_only_where_no_document_asks_for_it() {
     for run in 0..runs {
         let (file, text) = FILES[1 + random.below(FILES.len() - 1)];
         let (mut slipped, mut what) = slip(text, &mut random);
-        // Slips rarely come alone.
+        // A quarter of the edits contain a second mistake.
         if random.below(4) == 0 && !slipped.trim().is_empty() {
             let (again, more) = slip(&slipped, &mut random);
             (slipped, what) = (again, format!("{what}, then {more}"));

@@ -1,6 +1,6 @@
-//! A mistake never destroys: slips in a folder that was deployed before, each followed by
-//! `purlin up --yes`. Whatever the slip, nothing that is recorded is lost but what the documents
-//! plainly no longer ask for.
+//! Tests that a mistake never destroys anything: mistakes in a folder that was deployed before,
+//! each followed by `purlin up --yes`. Nothing recorded may be lost except for what the documents
+//! clearly no longer request.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 mod drawn;

@@ -1,12 +1,12 @@
-//! A folder with a document of every kind, deployed once, and copies of it to make mistakes in.
+//! A folder with a document of every kind, deployed once, and copies of it to edit.
 
 use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::project::Project;
 
-/// Every file of the scene. No name in it is part of another, so that a test can tell whether a
-/// text still has it.
+/// All files of the scene. No name in it is part of another, so that tests can search texts for
+/// names.
 pub(crate) const FILES: [(&str, &str); 9] = [
     (
         "purlin.yaml",
@@ -232,7 +232,7 @@ shared:
     ),
 ];
 
-/// The keys that the folder has recorded.
+/// The keys that are recorded for the folder.
 pub(crate) const KEYS: [&str; 13] = [
     "base-env.default#base-env",
     "dns.default#modules.frontend.externals.site",

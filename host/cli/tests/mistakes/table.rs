@@ -1,19 +1,20 @@
-//! The table: mistakes by family, in each kind of document. What is expected of each is that
-//! nothing recorded goes, and that the message names the file; what a person plainly asks for,
-//! such as deleting a file on purpose, is done, and says which file took what along.
+//! A table of mistakes by family, in each kind of document. After each of them, nothing recorded
+//! may be deleted, and the message must name the file. A clear request, such as deleting a file, is
+//! executed, and the plan names the file responsible for each deletion.
 
 use std::os::unix::fs::symlink;
 
 use crate::project::{Project, Ran};
 use crate::scene::{FILES, KEYS, deployed};
 
-/// What becomes of a slip.
+/// The expected result of an edit.
 enum Expected<'a> {
-    /// Exit status 2; everything stays; the message has each of these.
+    /// Exit status 2; nothing is deleted; the message contains each of these.
     Refused(&'a [&'a str]),
-    /// The documents plainly ask for less: just these keys go, and the plan says each of these.
+    /// The documents clearly request less: exactly these keys are deleted, and the plan contains
+    /// each of these texts.
     Goes(&'a [&'a str], &'a [&'a str]),
-    /// It is no mistake: everything stays, exit status 0.
+    /// It is not a mistake: nothing is deleted, exit status 0.
     Stays,
 }
 use Expected::{Goes, Refused, Stays};
@@ -60,7 +61,7 @@ impl Table {
         }
     }
 
-    /// A replacement of text in a file.
+    /// Replaces text in a file.
     fn edit(&mut self, file: &str, from: &str, to: &str, expected: Expected<'_>) {
         let name = format!("{file}: {from:?} becomes {to:?}");
         self.row(&name, |project| project.edit(file, from, to), expected);
@@ -79,12 +80,12 @@ impl Table {
     }
 }
 
-/// Text as it is read: lines may be wrapped.
+/// The output with line breaks removed, since lines may be wrapped.
 fn said(ran: &Ran) -> String {
     format!("{}\n{}", ran.err, ran.out)
 }
 
-/// What is recorded in the environment that was deployed, whatever the documents say now.
+/// The keys recorded in the deployed environment, whatever the documents say now.
 fn recorded(project: &Project) -> Vec<String> {
     let elsewhere = Project::empty();
     let state = project.path().join(".purlin");
@@ -98,7 +99,7 @@ fn recorded(project: &Project) -> Vec<String> {
     resources.iter().map(|resource| resource["key"].as_str().expect("a key").to_owned()).collect()
 }
 
-/// The files that a deployment was made from; purlin.yaml is the operator's.
+/// The files of the deployment, without purlin.yaml.
 fn documents() -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.into_iter().filter(|(file, _)| *file != "purlin.yaml")
 }
@@ -116,7 +117,7 @@ fn a_file_that_holds_no_document_any_more() {
         row(&mut table, "has a byte-order mark only", "\u{feff}".into());
         row(&mut table, "is null", b"null\n".to_vec());
         row(&mut table, "is commented out", commented(text).into());
-        // The first half of the Deployment Set is one as well, and plainly asks for less.
+        // Half of the Deployment Set is a valid Deployment Set, and clearly requests less.
         if file != "apps/set.yaml" {
             row(&mut table, "is cut in half", half.into());
         }
@@ -238,7 +239,7 @@ fn nothing_where_something_belongs() {
     );
     null("platform/stores.yaml", "    - app_id: shop\n", "");
     null("platform/stores.yaml", "      bucket: ${context.res.guresid}\n", "");
-    // The rest of a document behind a separator that slipped into it.
+    // A document separator is inserted in the middle of a document.
     null("apps/web.yaml", "resources:\n  site", "---\nresources:\n  site");
     null("apps/web.yaml", "resources:\n  site", "...\nresources:\n  site");
     null("apps/common.yaml", "  shared:\n", "---\n  shared:\n");

@@ -1,4 +1,4 @@
-//! Every page of the book is run, and none of its examples is left out.
+//! Runs every page of the book and checks that no example is left out.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ fn source() -> PathBuf {
     crate::root().join("docs/src")
 }
 
-/// Pages that the summary links to.
+/// The pages that the summary links to.
 fn linked() -> Vec<PathBuf> {
     let summary = fs::read_to_string(source().join("SUMMARY.md")).expect("a summary");
     let links = summary.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()));
@@ -24,7 +24,7 @@ fn linked() -> Vec<PathBuf> {
 fn every_page_is_run() {
     let pages = linked();
     assert!(pages.len() > 20, "the summary links {} pages", pages.len());
-    // That one is generated, and held by a test of its own.
+    // That page is generated, and another test checks it.
     run_all(pages.into_iter().filter(|page| !page.ends_with("reference/cli.md")));
 }
 
@@ -49,7 +49,8 @@ fn all(folder: &Path, pages: &mut Vec<PathBuf>) {
     }
 }
 
-/// YAML is a file that some command reads; Rust is taken from files that are compiled.
+/// Every block of YAML must be a file that a command reads, and every block of Rust must be
+/// included from a compiled file.
 #[test]
 fn no_example_is_only_for_show() {
     for path in linked().into_iter().filter(|path| !path.ends_with("reference/cli.md")) {
@@ -62,7 +63,7 @@ fn no_example_is_only_for_show() {
                 "yaml" | "json" => block.word("file").is_some() && runs,
                 "rust" | "toml" | "wit" => included(&text, path.parent().expect("a folder")),
                 "console" | "mermaid" | "text" => true,
-                // Shell is for what is not Purlin.
+                // Shell blocks are for commands other than purlin.
                 "sh" => !text.lines().any(|line| line.trim_start().starts_with("purlin ")),
                 _ => false,
             };
@@ -76,17 +77,17 @@ fn no_example_is_only_for_show() {
     }
 }
 
-/// Whether a block is taken from a file that is there.
+/// Whether a block is included from an existing file.
 fn included(text: &str, folder: &Path) -> bool {
     let file = text.trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));
-    // Behind a colon stand the lines or the name of the part.
+    // After a colon, the range of lines or the name of the part follows.
     file.is_some_and(|file| folder.join(file.split(':').next().unwrap_or(file)).is_file())
 }
 
-/// The page of template functions has each function that there is, and no other.
+/// The page on template functions must list exactly the existing functions.
 #[test]
 fn every_template_function_is_listed() {
-    // A table that takes more than one line ends on a line of its own.
+    // A table of several lines ends on a separate line.
     let table = Regex::new(r"(?s)TABLE: Table = &\[(?:\n(.*?)\n\];|([^\n]*)\];)").expect("a pattern");
     let entry = Regex::new(r#"(?m)(?:^    \(|^\(|, \()\s*"(\w+)", "#).expect("a pattern");
     let mut there = BTreeSet::new();
@@ -105,7 +106,7 @@ fn every_template_function_is_listed() {
     assert!(there.len() > 150 && differ.is_empty(), "of {} functions these differ: {differ:?}", there.len());
 }
 
-/// Links between pages lead somewhere.
+/// Every link between pages must have a target.
 #[test]
 fn no_link_is_dead() {
     let mut pages = linked();

@@ -1,4 +1,4 @@
-//! Each example does what its README says, and leaves nothing behind.
+//! Tests that each example works as its README says, and leaves nothing behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::page::Page;
 use crate::run::{Folder, run_all};
 
-/// Folders below `examples/` with a file of that name. The drivers there are built and tried by
+/// The folders in `examples/` with a file of this name. The drivers there are built and checked by
 /// `tests/systems`.
 fn folders(name: &str) -> Vec<PathBuf> {
     fn walk(folder: &Path, name: &str, found: &mut Vec<PathBuf>) {
@@ -26,8 +26,8 @@ fn folders(name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The workspaces, but for the one that shows a loop, the one that wants a decision, and those that need servers,
-/// whose lives `tests/systems` tells.
+/// The workspaces, except for the one that shows a loop, the one that needs a decision, and those
+/// that need servers, which `tests/systems` runs.
 fn deployable() -> Vec<PathBuf> {
     let others = [
         "break-a-loop/loop",
@@ -103,7 +103,7 @@ fn life(example: &Path) {
     assert_eq!(list["resources"], serde_json::json!([]), "{}", example.display());
 }
 
-/// Who depends on whom.
+/// The edges from dependents to dependencies.
 fn edges(graph: &serde_json::Value) -> impl Iterator<Item = (&str, &str)> {
     graph["edges"]
         .as_array()
@@ -112,7 +112,7 @@ fn edges(graph: &serde_json::Value) -> impl Iterator<Item = (&str, &str)> {
         .map(|edge| (edge["from"].as_str().expect("a key"), edge["to"].as_str().expect("a key")))
 }
 
-/// When a resource was finished: the position of its event.
+/// The position of the event with which a resource was finished.
 fn place(events: &[serde_json::Value], key: &str) -> usize {
     let finished = events.iter().position(|event| event["phase"] == "succeeded" && event["key"] == key);
     finished.unwrap_or_else(|| panic!("nothing is said of {key}"))

@@ -1,7 +1,7 @@
-//! Pages that people read – the book, README.md and those of the examples – are run as written.
+//! Runs the pages that people read, as written: the book, README.md and those of the examples.
 //!
-//! What a block of a page means is said in `page.rs`. With `PURLIN_BLESS=1` the pages are changed
-//! to what the program says; look at the difference before you believe it.
+//! `page.rs` describes the meaning of blocks. With `PURLIN_BLESS=1`, the pages are updated with the
+//! program's output; review the difference.
 #![allow(clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod book;
@@ -11,7 +11,7 @@ mod run;
 
 use std::path::{Path, PathBuf};
 
-/// The workspace's root.
+/// The root of the workspace.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).expect("two folders above").to_owned()

@@ -1,13 +1,13 @@
-//! A page in Markdown, as its fenced blocks:
+//! A page in Markdown, as a list of fenced blocks:
 //!
-//! - `yaml file=PATH` (likewise `json`, `text`) is a file of that path;
-//! - `console` is a session: lines with `$ ` are commands, what stands below one is what it says,
-//!   nothing where that is of no interest. A line `…` stands for any number of lines.
-//!   `console status=2` expects that exit status of each command;
-//! - `mermaid` is what `purlin graph --format mermaid` says at that point;
-//! - `<!-- example: PATH -->` begins with a copy of that folder.
+//! - `yaml file=PATH` (also `json`, `text`) is a file with that path.
+//! - `console` is a session. Lines with `$ ` are commands, and the lines below one are its expected
+//!   output; without such lines, the output is not compared. A line `…` represents any number of
+//!   lines. `console status=2` expects that exit status of each command.
+//! - `mermaid` is the output of `purlin graph --format mermaid` at that point.
+//! - `<!-- example: PATH -->` starts with a copy of that folder.
 //!
-//! Blocks of other languages are not run.
+//! Blocks in other languages are not run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,18 +18,18 @@ pub(crate) struct Page {
     lines: Vec<String>,
 }
 
-/// A block between fences.
+/// A fenced block.
 pub(crate) struct Block {
-    /// First word behind the fence.
+    /// The first word after the fence.
     pub(crate) language: String,
     /// The other words.
     pub(crate) words: Vec<String>,
-    /// Lines between the fences, by number from 0.
+    /// The numbers of the lines between the fences, counted from 0.
     pub(crate) lines: std::ops::Range<usize>,
 }
 
 impl Block {
-    /// What a word `name=…` says.
+    /// The value of a word `name=…`.
     pub(crate) fn word(&self, name: &str) -> Option<&str> {
         self.words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
     }
@@ -38,7 +38,7 @@ impl Block {
 /// A command of a session.
 pub(crate) struct Command {
     pub(crate) text: String,
-    /// Lines that are to follow it, by number from 0.
+    /// The numbers of the lines with the expected output, counted from 0.
     pub(crate) expected: std::ops::Range<usize>,
 }
 
@@ -56,12 +56,12 @@ impl Page {
         self.lines[range].iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// Where a line stands, for people.
+    /// The place of a line, for people.
     pub(crate) fn place(&self, line: usize) -> String {
         format!("{}:{}", self.path.display(), line + 1)
     }
 
-    /// The folder that the page begins with a copy of.
+    /// The folder that the page starts with a copy of.
     pub(crate) fn example(&self) -> Option<&str> {
         self.lines.iter().find_map(|line| line.strip_prefix("<!-- example: ")?.strip_suffix(" -->"))
     }
@@ -93,7 +93,7 @@ impl Page {
                 (None, None) => panic!("{}: a session begins with `$ `", self.place(number)),
             }
         }
-        // A blank line before the next command is for looks.
+        // A blank line before the next command is only formatting.
         for command in &mut commands {
             while command.expected.end > command.expected.start
                 && self.lines[command.expected.end - 1].trim().is_empty()
@@ -104,7 +104,7 @@ impl Page {
         commands
     }
 
-    /// Puts other lines in the place of some; later ones go first.
+    /// Replaces ranges of lines, from the last to the first.
     pub(crate) fn replace(&mut self, mut changes: Vec<(std::ops::Range<usize>, String)>) {
         changes.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
         for (range, text) in changes {

@@ -1,4 +1,4 @@
-//! Runs a page in a folder of its own, and holds it against what the program says.
+//! Runs a page in a folder of its own, and compares it with the program's output.
 
 use std::fs;
 use std::io::Read as _;
@@ -16,7 +16,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// An empty one, or a copy.
+    /// An empty folder, or a copy.
     pub(crate) fn new(copy_of: Option<&Path>) -> Self {
         let base = tempfile::tempdir().expect("a folder");
         let current = fs::canonicalize(base.path()).expect("the folder is there");
@@ -26,12 +26,12 @@ impl Folder {
         Self { base, current }
     }
 
-    /// Where commands run.
+    /// The current folder of commands.
     pub(crate) fn current(&self) -> &Path {
         &self.current
     }
 
-    /// Runs a command as it is typed. What it says on either stream, and its exit status.
+    /// Runs a command as typed. Returns the output of both streams, and the exit status.
     pub(crate) fn run(&mut self, text: &str) -> (String, i32) {
         let words = words(text);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -68,7 +68,7 @@ impl Folder {
         command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
         command.stdin(Stdio::null()).stdout(here.try_clone().expect("a pipe")).stderr(here);
         let mut child = command.spawn().expect("purlin starts");
-        // Holds the writing end of the pipe.
+        // Close the writing end of the pipe.
         drop(command);
         let mut text = String::new();
         said.read_to_string(&mut text).expect("purlin speaks UTF-8");
@@ -77,7 +77,7 @@ impl Folder {
     }
 }
 
-/// Words between blanks; quotes keep blanks together.
+/// Splits words at spaces outside of quotes.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let (mut quote, mut is_in_word) = (None, false);
@@ -99,7 +99,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Copies a folder, but for what runs have left in it.
+/// Copies a folder, without files that runs have left in it.
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder can be made");
     for entry in fs::read_dir(from).unwrap_or_else(|error| panic!("{}: {error}", from.display())) {
@@ -116,7 +116,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Runs pages and holds them against what is said.
+/// Runs pages and compares them with the output.
 pub(crate) fn run_all(pages: impl IntoIterator<Item = PathBuf>) {
     let faults: Vec<String> = pages.into_iter().filter_map(|page| run(&page).err()).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -153,7 +153,7 @@ fn run(path: &Path) -> Result<(), String> {
         return Ok(());
     }
     if std::env::var_os("PURLIN_BLESS").is_some() {
-        // A wrong exit status is not to be blessed.
+        // A wrong exit status cannot be blessed.
         let all = faults.len() == changes.len();
         page.replace(changes);
         if all {
@@ -183,14 +183,14 @@ fn session(page: &Page, block: &Block, folder: &mut Folder, faults: &mut Vec<Str
     }
 }
 
-/// Without blanks at the ends of lines and blank lines at the end.
+/// Without spaces at the ends of lines, and without blank lines at the end.
 fn trimmed(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines.join("\n").trim_end().to_owned() + "\n"
 }
 
-/// Without what differs from run to run: times, who runs it where, and in which order resources that
-/// do not depend on each other are finished.
+/// Without the parts that differ from run to run: times, the user and the host, and the order in
+/// which independent resources are finished.
 fn normalised(text: &str) -> Vec<String> {
     let time = Regex::new(r"(under )?\b\d+(\.\d+)? (µs|ms|s|min|h)\b( \d+ s\b)?").expect("a pattern");
     let moment = Regex::new(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ").expect("a pattern");
@@ -217,7 +217,7 @@ fn normalised(text: &str) -> Vec<String> {
     lines
 }
 
-/// Whether what was said is what was expected, a line `…` standing for any lines.
+/// Whether the output is as expected; a line `…` represents any lines.
 fn fits(said: &str, expected: &str) -> bool {
     fn rest(said: &[String], expected: &[String]) -> bool {
         match expected.split_first() {

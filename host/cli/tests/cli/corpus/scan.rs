@@ -1,5 +1,5 @@
-//! Manifests and their references, found from the lines of their files alone. Nothing here uses
-//! Purlin, so that tests can hold Purlin against it. It reads the style of the corpus and no other.
+//! Finds manifests and their references from the lines of their files alone, independently of
+//! Purlin, so that tests can compare the results. It understands only the style of the corpus.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 pub(crate) type Labels = BTreeMap<String, String>;
 
-/// Text by the name of its file.
+/// The texts of files by name.
 pub(crate) type Texts = BTreeMap<String, String>;
 
-/// A file and a line, counted from 1.
+/// A file, and a line counted from 1.
 pub(crate) type Place = (String, u64);
 
 pub(crate) struct Manifest {
@@ -19,7 +19,7 @@ pub(crate) struct Manifest {
     pub(crate) lines: RangeInclusive<usize>,
     /// The line of `metadata.name`.
     pub(crate) named_at: u64,
-    /// The group, the kind, and what it is named by: no two manifests have the same.
+    /// The group, the kind, and the name. No two manifests have the same.
     pub(crate) identity: (String, String, Name),
     labels: Labels,
     pub(crate) references: Vec<Reference>,
@@ -44,25 +44,25 @@ pub(crate) enum Meant {
     Labelled(Labels),
 }
 
-/// What the references of a set of manifests mean, by the numbers of the manifests.
+/// The targets of the references of a set of manifests, as numbers of manifests.
 #[derive(Default)]
 pub(crate) struct Outcomes {
-    /// From what refers to what it refers to.
+    /// From the referring manifest to its target.
     pub(crate) edges: BTreeSet<(usize, usize)>,
-    /// How many references the edges stand for.
+    /// The number of references that the edges represent.
     pub(crate) resolved: usize,
-    /// What no manifest declares: the one that refers, where, and to what.
+    /// References without a target: the manifest, the place, and the wanted target.
     pub(crate) missing: Vec<(usize, Place, Meant)>,
     pub(crate) ambiguous: BTreeSet<Place>,
 }
 
-/// `key: value` on a line, with the keys above it.
+/// A line `key: value`, with the keys above it.
 struct Field {
     line: usize,
     column: usize,
     path: Vec<String>,
     value: String,
-    /// Whether an item of a list begins with it.
+    /// Whether it is the first field of a list item.
     is_item: bool,
 }
 
@@ -72,7 +72,7 @@ impl Field {
     }
 }
 
-/// The files of a folder: their text by their path in it.
+/// The files of a folder: their texts by relative path.
 pub(crate) fn texts(root: &Path) -> Texts {
     let mut texts = Texts::new();
     walk(root, root, &mut texts);
@@ -91,7 +91,7 @@ fn walk(root: &Path, folder: &Path, texts: &mut Texts) {
     }
 }
 
-/// The manifests of these files.
+/// The manifests in these files.
 pub(crate) fn manifests(texts: &Texts) -> Vec<Manifest> {
     texts.iter().flat_map(|(name, text)| file(name, text)).collect()
 }
@@ -177,7 +177,7 @@ fn references(fields: &[Field], namespace: Option<&String>) -> Vec<Reference> {
         let of = |name: &str| below.iter().find(|other| other.path.last().is_some_and(|key| key == name));
         if key.ends_with("Refs") {
             assert_eq!(keys, BTreeSet::from(["name"]), "{}", field.line);
-            // One of the files has a map in place of a list. That is no reference, but a param.
+            // One of the files has a map instead of a list. That is a param, not a reference.
             found.extend(below.iter().filter(|name| name.is_item).map(|name| named(name, namespace)));
         } else if key.ends_with("Ref") && keys.iter().all(|key| ["name", "namespace"].contains(key)) {
             let own = of("namespace").map(|field| &field.value);
@@ -185,7 +185,7 @@ fn references(fields: &[Field], namespace: Option<&String>) -> Vec<Reference> {
         } else if let Some(base) = key.strip_suffix("Selector")
             && keys.contains("matchLabels")
         {
-            // A reference by name beside it counts.
+            // A reference by name next to the selector takes precedence.
             let beside = |other: &Field| {
                 let above = field.path.len() - 1;
                 let same = other.path.len() == field.path.len() && other.path[..above] == field.path[..above];
@@ -206,8 +206,9 @@ fn named(field: &Field, namespace: Option<&String>) -> Reference {
     Reference { line: field.line as u64, meant: Meant::Named(name) }
 }
 
-/// What a reference of a manifest can mean, by the book: a name in its namespace, else the name of a
-/// manifest without a namespace; no manifest has the labels that it selects by itself.
+/// The possible targets of a reference according to the book: the name in the same namespace,
+/// otherwise the name of a manifest without a namespace. A selector of labels never matches the
+/// manifest that contains it.
 fn targets(manifests: &[Manifest], owner: usize, meant: &Meant) -> Vec<usize> {
     let fitting = |fits: &dyn Fn(&Manifest) -> bool| -> Vec<usize> {
         (0..manifests.len()).filter(|number| fits(&manifests[*number])).collect()
@@ -246,7 +247,7 @@ pub(crate) fn outcomes(manifests: &[Manifest]) -> Outcomes {
     outcomes
 }
 
-/// From each manifest to its `ProviderConfig`, where that is declared.
+/// The edges from manifests to their declared `ProviderConfig`.
 pub(crate) fn providers(manifests: &[Manifest]) -> BTreeSet<(usize, usize)> {
     let named = |name: &String| {
         let is = |other: &Manifest| other.identity.1 == "ProviderConfig" && other.identity.2.name == *name;
@@ -256,13 +257,13 @@ pub(crate) fn providers(manifests: &[Manifest]) -> BTreeSet<(usize, usize)> {
     manifests.iter().enumerate().filter_map(|(owner, manifest)| Some((owner, provider(manifest)?))).collect()
 }
 
-/// The manifests that repeat an earlier one.
+/// The manifests that duplicate an earlier one.
 pub(crate) fn repeated(manifests: &[Manifest]) -> Vec<&Manifest> {
     let mut seen = BTreeSet::new();
     manifests.iter().filter(|manifest| !seen.insert(&manifest.identity)).collect()
 }
 
-/// These, and everything that depends on one of them, at any distance.
+/// These manifests and all of their direct and indirect dependents.
 pub(crate) fn with_dependents(
     start: impl IntoIterator<Item = usize>,
     edges: &BTreeSet<(usize, usize)>,
