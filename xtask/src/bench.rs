@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: how fast Purlin is, next to its peers (SPEC §12).
+//! `cargo xtask bench`: measures how fast Purlin is, compared with its peers (SPEC §12).
 //!
-//! Each figure is that of a whole process, the released program as people run it: wall time by
-//! the clock, peak memory as the system counted it. It measures and never judges: a slow machine
-//! fails nothing. A program that does something other than it was asked for does fail it.
+//! Each figure is for a whole process of the released program: the wall time, and the peak memory
+//! as counted by the system. The benchmark only measures: a slow machine causes no failure. But a
+//! program that does not do its task does.
 
 mod beside;
 mod call;
@@ -44,78 +44,78 @@ use crate::step::{self, root, step};
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// A tenth of each size, and fewer runs.
+    /// Use a tenth of each size, and fewer runs.
     #[arg(long)]
     quick: bool,
-    /// Only these cases, by their names with or without the size; may be given several times.
+    /// Run only these cases, by name with or without the size; may be repeated.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Another size for the cases, for which no target counts.
+    /// Run the cases with this size, without targets.
     #[arg(long, value_name = "COUNT")]
     size: Option<usize>,
     /// Runs of each case, after one to warm up [default: 5, quick: 3].
     #[arg(long, value_name = "N")]
     runs: Option<usize>,
-    /// Seconds after which a slow peer is not run again in a case; it is run once at least.
+    /// Seconds after which a slow peer is not run again in a case; it runs at least once.
     #[arg(long, value_name = "SECONDS", default_value_t = 90)]
     patience: u64,
-    /// Purlin alone.
+    /// Measure only Purlin.
     #[arg(long)]
     no_peers: bool,
-    /// Everything that was measured, run by run, as JSON.
+    /// Write all measurements of all runs to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Take the programs as they were built before.
+    /// Do not build; use the programs of an earlier build.
     #[arg(long)]
     no_build: bool,
-    /// Say which cases there are.
+    /// List the cases.
     #[arg(long)]
     list: bool,
 }
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Writes an environment of any shape and size, to try things with.
+    /// Writes an environment of any shape and size, for experiments.
     Generate {
-        /// `ind`, `layer10` or `chain`.
+        /// The shape: `ind`, `layer10` or `chain`.
         shape: Shape,
-        /// How many resources.
+        /// The number of resources.
         count: usize,
-        /// An empty folder, or one to make.
+        /// The folder, which must be empty or not exist.
         folder: PathBuf,
-        /// As a configuration for Terraform.
+        /// Write a configuration for Terraform.
         #[arg(long)]
         terraform: bool,
     },
-    /// Measures what a driver costs in each language.
+    /// Measures the cost of a driver in each language.
     Languages {
-        /// Runs of each, of which the median is taken.
+        /// Runs of each measurement, of which the median counts.
         #[arg(long, value_name = "N", default_value_t = 5)]
         runs: usize,
-        /// Take the program as it was built before.
+        /// Do not build; use the program of an earlier build.
         #[arg(long)]
         no_build: bool,
     },
-    /// Measures what an environment costs beside many others.
+    /// Measures the cost of an environment next to many others.
     Beside(beside::Arguments),
-    /// Measures what it costs to keep many environments in one database.
+    /// Measures the cost of many environments in one database.
     #[cfg(unix)]
     Fleet(fleet::Arguments),
-    /// Measures what it costs to find an installation among many of other environments.
+    /// Measures the cost of finding an installation among those of many other environments.
     Sharing(sharing::Arguments),
-    /// Measures what it costs to keep many resources.
+    /// Measures the cost of watching many resources.
     #[cfg(target_os = "linux")]
     Watch(watch::Arguments),
 }
 
-/// The programs that are measured, and where.
+/// The measured programs, and their settings.
 struct Bench {
     purlin: Purlin,
     peers: Vec<Box<dyn Tool>>,
     graph: PathBuf,
     floor: PathBuf,
     component: PathBuf,
-    /// On the disk of the build's results, because syncing in memory costs nothing.
+    /// A folder on the disk of the build results, since syncing costs nothing in memory.
     scratch: tempfile::TempDir,
     runs: usize,
     patience: Duration,
@@ -161,7 +161,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Others' work on the machine makes figures worse than they are.
+/// Other work on the machine makes the figures worse.
 fn warn_when_busy() {
     let loads = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = loads.split(' ').next().and_then(|load| load.parse::<f64>().ok());
@@ -255,7 +255,7 @@ impl Bench {
         Ok(Measured { name: case.name(), title: case.title(), purlin, peers: theirs, targets })
     }
 
-    /// Once to warm up, and then as often as it counts.
+    /// Runs a measurement once to warm up, and then as often as necessary.
     fn repeat(&self, once: impl Fn(&Path) -> anyhow::Result<Sample>) -> anyhow::Result<Vec<Sample>> {
         let mut samples = Vec::new();
         for run in 0..=self.runs {
@@ -269,7 +269,7 @@ impl Bench {
         Ok(samples)
     }
 
-    /// Ours and the peers' in turn, so that whatever else the machine does meets them all.
+    /// Measures Purlin and the peers in turns, so that disturbances affect all of them.
     #[allow(clippy::type_complexity, reason = "used in one place")]
     fn compare(
         &self,
@@ -282,7 +282,7 @@ impl Bench {
         }
         self.once(&self.purlin, work)?;
         for (peer, _) in &theirs {
-            // What is slow is warm enough after a little.
+            // A small size is enough to warm up a slow peer.
             self.once(*peer, Work { count: work.count.min(20), ..work })?;
         }
         let mut ours = Vec::new();
@@ -312,7 +312,7 @@ impl Bench {
         })
     }
 
-    /// A fresh folder.
+    /// A new folder.
     fn folder(&self) -> anyhow::Result<tempfile::TempDir> {
         tempfile::tempdir_in(self.scratch.path()).context("cannot make a folder to work in")
     }

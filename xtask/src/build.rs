@@ -1,11 +1,11 @@
-//! `cargo xtask build`: the binary, with its drivers inside.
+//! `cargo xtask build`: builds the binary with the drivers inside.
 
 use crate::drivers;
 use crate::step::{self, step};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Optimised, for use.
+    /// Build with optimisations.
     #[arg(long)]
     pub(crate) release: bool,
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: what has to pass before a change goes in.
+//! `cargo xtask ci`: runs all checks that a change must pass.
 
 use crate::step::{self, cargo, step};
 use crate::{deny, drivers, fuzz, test, tools};
@@ -6,7 +6,7 @@ use crate::{deny, drivers, fuzz, test, tools};
 pub(crate) fn run() -> anyhow::Result<()> {
     step("format", || step::run(cargo().args(["fmt", "--all", "--check"])))?;
     std::thread::scope(|scope| {
-        // They come over the network, and only the tests need them.
+        // Install the tools concurrently: this uses the network, and only the tests need them.
         let tools = scope.spawn(|| tools::run_all(&tools::Arguments::default()));
         drivers::run(&drivers::Arguments::default())?;
         step("lints", || {

@@ -1,4 +1,4 @@
-//! `cargo xtask crash`: cuts each command that writes off at each of its system calls.
+//! `cargo xtask crash`: interrupts each command that writes at each of its system calls.
 
 use std::process::Command;
 
@@ -7,31 +7,32 @@ use crate::step::{self, cargo, step, works};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Only this command, such as `up` or `state-key-rotate`.
+    /// Check only this command, such as `up` or `state-key-rotate`.
     #[arg(long)]
     command: Option<String>,
-    /// So many cuts of each command, chosen by the seed, instead of all; the ordinary tests make 8.
+    /// Check this many cuts of each command, chosen by the seed, instead of all; the ordinary tests
+    /// check 8.
     #[arg(long)]
     each: Option<usize>,
-    /// Only kills.
+    /// Check only kills.
     #[arg(long, conflicts_with = "power")]
     kill: bool,
-    /// Only power cuts.
+    /// Check only power failures.
     #[arg(long)]
     power: bool,
-    /// So many power cuts after each call: each leaves something else of what was not synced.
+    /// Power failures after each call; each keeps a different part of the unsynced changes.
     #[arg(long, default_value_t = 6)]
     variants: u64,
     /// Begin at the call with this number.
     #[arg(long, default_value_t = 0)]
     from: usize,
-    /// What power cuts leave follows from this.
+    /// The seed that determines what power failures keep.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// So many cuts are checked at the same time [default: one for each processor].
+    /// Check this many cuts concurrently [default: one per processor].
     #[arg(long)]
     jobs: Option<usize>,
-    /// Checks once more what a cut left that was at fault, by the name that the fault has.
+    /// Repeat the check of a kept faulty cut, given the name of the fault.
     #[arg(long, requires = "command")]
     again: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask deny`: whether dependencies are what `deny.toml` allows: their licences, where they
-//! come from, and known vulnerabilities.
+//! `cargo xtask deny`: checks that dependencies comply with `deny.toml`: their licences, their
+//! sources, and known vulnerabilities.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,7 +17,8 @@ pub(crate) fn run_all() -> anyhow::Result<()> {
     step("known vulnerabilities of dependencies", advisories)
 }
 
-/// The database is a git repository far away. Without it nothing is known, and that is said.
+/// Checks for known vulnerabilities. Their database is a remote git repository; if it cannot be
+/// fetched, this is reported.
 fn advisories() -> anyhow::Result<()> {
     if works(deny().args(["fetch", "db"])) {
         return run(deny().args(["--offline", "check", "advisories"]));
@@ -26,7 +27,7 @@ fn advisories() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where it is installed, beside the other tools.
+/// The folder of the program, next to the other tools.
 fn folder() -> PathBuf {
     root().join("target/tools/cargo")
 }
@@ -41,7 +42,7 @@ fn deny() -> Command {
     command
 }
 
-/// Builds it where it is not there: quickly, as it runs for seconds only.
+/// Builds the program if it is missing. A debug build is enough, since it runs only for seconds.
 fn install() -> anyhow::Result<()> {
     let is_there = Command::new(program())
         .arg("--version")

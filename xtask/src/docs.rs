@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: the book as HTML, where mdBook is installed.
+//! `cargo xtask docs`: builds the book as HTML, if mdBook is installed.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use crate::step::{self, root, step, works};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Open it in a browser.
+    /// Open the book in a browser.
     #[arg(long)]
     open: bool,
 }

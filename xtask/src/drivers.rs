@@ -1,4 +1,4 @@
-//! `cargo xtask drivers`: from drivers/* and tests/guests to target/drivers.
+//! `cargo xtask drivers`: builds drivers/* and the test drivers to target/drivers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,20 @@ use crate::hostile;
 use crate::step::{self, cargo, root, step};
 use crate::targets::{self, PLAIN, WASI};
 
-/// Drivers that need nothing but the contract: their instances start faster without WASI.
+/// Drivers that need only the contract. Without WASI, their instances start faster.
 const WITHOUT_WASI: &[&str] = &["echo", "dns-wildcard"];
 
-/// The tests' adversary and the zoo of attacks, the driver whose effects tests count, and one that
-/// finds nothing again; they are in no binary, so nobody compiles them ahead of time.
+/// The test drivers, including one that misbehaves as its inputs say, one that attacks the host,
+/// one that counts its effects, and one that cannot find its objects. No binary contains them, so
+/// they are not precompiled.
 const FOR_TESTS: [&str; 5] = ["blind", "faulty", "guests", "hostile", "ledger"];
 
 #[derive(clap::Args, Clone, Default)]
 pub(crate) struct Arguments {
-    /// Build the compiler for drivers in the release profile: for release binaries.
+    /// Build the compiler for drivers in the release profile, for release binaries.
     #[arg(long)]
     pub(crate) release: bool,
-    /// Leave the drivers uncompiled; the program then compiles each when it is first used.
+    /// Do not precompile the drivers; the program then compiles each when it is first used.
     #[arg(long)]
     pub(crate) no_precompile: bool,
     /// Build only the drivers that are built into the program, and not those of the tests.
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
 
 /// A crate that becomes a component.
 struct Driver {
-    /// Name of the result, without ending.
+    /// The name of the result, without extension.
     name: String,
     package: String,
     target: &'static str,
@@ -99,7 +100,7 @@ fn find(arguments: &Arguments) -> anyhow::Result<Vec<Driver>> {
     Ok(drivers)
 }
 
-/// A target folder of its own, so that nobody waits for the lock of the usual one.
+/// A separate target folder, so that this does not wait for the lock of the usual one.
 fn target_dir() -> PathBuf {
     root().join("target/wasm")
 }
@@ -120,7 +121,7 @@ fn compile(drivers: &[Driver], target: &str) -> anyhow::Result<()> {
     step::run(&mut command)
 }
 
-/// Makes components of what was built, and puts them where others look for them.
+/// Converts the built modules to components in the folder where other commands expect them.
 fn collect(drivers: &[Driver]) -> anyhow::Result<Vec<PathBuf>> {
     let folder = root().join("target/drivers");
     fs::create_dir_all(&folder)?;
@@ -153,7 +154,8 @@ fn collect(drivers: &[Driver]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(components)
 }
 
-/// An untouched file keeps its time, and with it whatever is built from it.
+/// Leaves an unchanged file alone. It keeps its time, so that nothing that depends on it is
+/// rebuilt.
 fn write_if_changed(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
     if fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(false);
@@ -162,7 +164,8 @@ fn write_if_changed(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// The compiler is an example of the sandbox: it has the very settings that will run the code.
+/// The compiler is an example of the sandbox, so that it uses the same settings as the code that
+/// runs the drivers.
 fn compiler(release: bool) -> anyhow::Result<PathBuf> {
     step::run(step::build(release).args(["--example", "precompile"]))?;
     Ok(step::built(release).join(format!("examples/precompile{}", std::env::consts::EXE_SUFFIX)))

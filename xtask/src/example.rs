@@ -1,5 +1,5 @@
-//! Examples on real servers, from a fresh checkout: starts the servers on loopback, deploys a copy of
-//! the example on them, shows what is there, takes it away again, and stops them.
+//! Runs an example on real servers from a fresh checkout: starts the servers on loopback, deploys a
+//! copy of the example, shows the result, destroys it, and stops the servers.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,10 +12,10 @@ use crate::{build, tools};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Leave everything running until Enter is pressed, to try things by hand.
+    /// Leave everything running until Enter is pressed, for experiments.
     #[arg(long)]
     stay: bool,
-    /// Build the program optimised, which takes longer.
+    /// Build the program with optimisations, which takes longer.
     #[arg(long)]
     release: bool,
 }
@@ -39,7 +39,7 @@ pub(crate) fn run<E: Example>(
     command(UP)?;
     show(&example);
     command(&["outputs", "apps", "platform"])?;
-    // Nothing has changed: everything is looked at, nothing is done.
+    // Nothing has changed: everything is read, and nothing is updated.
     command(&[UP, &["--refresh"]].concat())?;
     if arguments.stay {
         eprintln!("==> everything is there; in another window:");
@@ -70,7 +70,7 @@ fn command(purlin: &Path, folder: &Path, arguments: &[&str]) -> anyhow::Result<(
     })
 }
 
-/// What the servers say that they have, asked without Purlin.
+/// Shows the contents of the servers, without asking Purlin.
 fn show(example: &impl Example) {
     eprintln!("==> on the servers");
     if example.inventory().is_empty() {

@@ -1,8 +1,8 @@
-//! `cargo xtask fuzz`: every reader of untrusted bytes, for as long as there is time.
+//! `cargo xtask fuzz`: fuzzes every parser of untrusted bytes.
 //!
-//! Only the crates of the workspace are built with coverage, by a wrapper around the compiler, so
-//! that what they depend on is built once for everything. What is found is kept in
-//! tests/fuzz/found, where the ordinary tests run over it.
+//! A compiler wrapper builds only the crates of the workspace with coverage, so that their
+//! dependencies are built once for everything. Findings are kept in tests/fuzz/found, and the
+//! ordinary tests run them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ use anyhow::{Context, bail};
 
 use crate::step::{self, cargo, root, step};
 
-/// Set for the wrapper: this program stands before the compiler then.
+/// Set for the wrapper, which makes this program run as the compiler.
 const WRAPS: &str = "PURLIN_XTASK_WRAPS";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Targets, all of them when none is named.
+    /// The targets [default: all].
     pub(crate) targets: Vec<String>,
     /// Seconds for each target.
     #[arg(long, default_value_t = 60)]
     pub(crate) seconds: u64,
-    /// Targets at the same time.
+    /// Number of targets that run concurrently.
     #[arg(long, default_value_t = 2)]
     pub(crate) jobs: usize,
 }
 
-/// Every target has seeds, as a test of theirs says, in a folder of its name.
+/// The targets. Each of them has a folder with seeds, which a test checks.
 fn targets() -> anyhow::Result<Vec<String>> {
     let seeds = root().join("tests/fuzz/seeds");
     let mut targets = Vec::new();
@@ -71,9 +71,9 @@ fn build() -> anyhow::Result<PathBuf> {
     if !step::works(Command::new(&compiler).arg("--version")) {
         bail!("the fuzzer takes a C++ compiler, and `{}` is none; install g++ or clang", compiler.display());
     }
-    // Components are compiled by it.
+    // The fuzzer compiles components with this program.
     step::run(cargo().args(["build", "--workspace", "--quiet", "--bin", "purlin-worker"]))?;
-    // Building the workspace has put this program there anew, perhaps; the one that runs is gone then.
+    // The build may have replaced this program, so use the new file.
     let this = step::built(false).join(format!("xtask{}", std::env::consts::EXE_SUFFIX));
     let mut command = cargo();
     command.args(["build", "--workspace", "--bin", "purlin-fuzz", "--features", "purlin-fuzz/fuzzer"]);
@@ -106,7 +106,7 @@ fn start(program: &Path, target: &str, seconds: u64) -> anyhow::Result<std::proc
     command.spawn().with_context(|| format!("cannot start {}", program.display()))
 }
 
-/// Does a compiler's work where cargo has put this program before it.
+/// Runs the compiler if cargo started this program as a wrapper.
 pub(crate) fn wrapped() -> Option<anyhow::Result<()>> {
     std::env::var_os(WRAPS)?;
     let mut arguments = std::env::args_os().skip(1);
@@ -122,7 +122,7 @@ fn compile(compiler: OsString, arguments: Vec<OsString>) -> anyhow::Result<()> {
     let name = after("--crate-name").unwrap_or_default();
     let mut command = Command::new(compiler);
     command.args(&arguments);
-    // Build scripts and macros run in the compiler's own process, which counts nothing.
+    // Build scripts and macros run in the compiler's process, where coverage is not counted.
     let counted = name.starts_with("purlin") && after("--crate-type") != Some("proc-macro");
     if counted {
         command.args(["-Cpasses=sancov-module", "-Ccodegen-units=1", "-Cdebug-assertions=on"]);

@@ -1,4 +1,5 @@
-//! Components of tests/hostile/wat: core modules written by hand, for what Rust cannot do.
+//! Assembles the components of tests/hostile/wat: handwritten core modules, for attacks that Rust
+//! cannot express.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +10,8 @@ use wit_parser::Resolve;
 
 use crate::step::root;
 
-/// Makes a component of each, in a folder beside the drivers. `template` is the component of
-/// tests/hostile, whose world is the one they live in.
+/// Assembles each of them in a folder next to the drivers. They have the world of `template`, which
+/// is the component of tests/hostile.
 pub(crate) fn assemble(template: &Path, folder: &Path) -> anyhow::Result<usize> {
     let bytes = fs::read(template).with_context(|| format!("cannot read {}", template.display()))?;
     let DecodedWasm::Component(resolve, world) = wit_component::decode(&bytes)? else {
@@ -34,7 +35,7 @@ pub(crate) fn assemble(template: &Path, folder: &Path) -> anyhow::Result<usize> 
                 false => line.to_owned(),
             };
             let attack = attack.lines().map(of_wasi).collect::<Vec<_>>().join("\n");
-            // Imports come first; then `common`, so that its memory is the one that all code means.
+            // The imports come first, then `common`, so that all code uses its memory.
             let (imports, rest): (Vec<&str>, Vec<&str>) =
                 attack.lines().partition(|line| line.starts_with("(import"));
             let parts = [imports.join("\n"), missing(&attack, &common), rest.join("\n")];
@@ -50,7 +51,7 @@ pub(crate) fn assemble(template: &Path, folder: &Path) -> anyhow::Result<usize> 
     Ok(attacks.len())
 }
 
-/// A driver of the contract before this one, which hosts still load: `common` alone.
+/// A driver of the previous contract, which hosts still load. It consists of `common` only.
 fn of_contract_0_1(common: &[(String, String)]) -> anyhow::Result<Vec<u8>> {
     let mut resolve = Resolve::default();
     let (package, _) = resolve.push_dir(root().join("wit/0.1"))?;
@@ -61,7 +62,7 @@ fn of_contract_0_1(common: &[(String, String)]) -> anyhow::Result<Vec<u8>> {
     ComponentEncoder::default().module(&module)?.encode()
 }
 
-/// What an attack does not define itself.
+/// The parts of `common` that an attack does not define itself.
 fn missing(attack: &str, common: &[(String, String)]) -> String {
     let defines = |name: &str| {
         let mut words = attack.split(|c: char| c.is_whitespace() || c == '(' || c == ')').peekable();

@@ -1,5 +1,5 @@
-//! `cargo xtask kubernetes`: the platform of `examples/kubernetes` on the API server of Kubernetes, its
-//! controllers, and PostgreSQL.
+//! `cargo xtask kubernetes`: runs the platform of `examples/kubernetes` on the API server of
+//! Kubernetes, its controllers, and PostgreSQL.
 
 use purlin_systems::platform::Platform;
 

@@ -1,4 +1,4 @@
-//! The build system of Purlin: `cargo xtask COMMAND`. One file a command.
+//! The build system of Purlin: `cargo xtask COMMAND`. Each command has its own file.
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "a command-line tool")]
 
 mod bench;
@@ -39,42 +39,43 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Builds the drivers to target/drivers, compiled ahead of time for this kind of machine.
+    /// Builds the drivers to target/drivers, precompiled for this kind of machine.
     Drivers(drivers::Arguments),
-    /// Builds the drivers, then the `purlin` binary with them inside.
+    /// Builds the drivers, then the `purlin` binary that contains them.
     Build(build::Arguments),
     /// Builds the drivers, then runs all tests.
     Test(test::Arguments),
-    /// Builds what is needed and deploys the quickstart in a scratch copy.
+    /// Builds everything necessary and deploys the quickstart in a temporary copy.
     Quickstart(quickstart::Arguments),
-    /// Deploys the platform of examples/shop on real servers, and takes it away again.
+    /// Deploys the platform of examples/shop on real servers, and destroys it again.
     #[cfg(unix)]
     Shop(example::Arguments),
-    /// Deploys the Score files of examples/kubernetes to a cluster, and takes them away again.
+    /// Deploys the Score files of examples/kubernetes to a cluster, and destroys them again.
     #[cfg(unix)]
     Kubernetes(example::Arguments),
-    /// Builds the SDKs as packages for npm, pip and cargo, to target/sdk.
+    /// Builds the SDKs as packages for npm, pip and cargo in target/sdk.
     Sdk,
-    /// Builds the book, where mdBook is installed.
+    /// Builds the book, if mdBook is installed.
     Docs(docs::Arguments),
-    /// Lives many simulated lives of an environment, with every fault there is.
+    /// Simulates many lives of an environment, with all possible faults.
     Simulate(simulate::Arguments),
-    /// Keeps many environments on several hosts while everything fails, and checks the end.
+    /// Reconciles many environments on several hosts while faults occur, and checks the result.
     #[cfg(unix)]
     Soak(soak::Arguments),
-    /// Cuts every command that writes off at each of its system calls, by kills and by power cuts.
+    /// Interrupts every command that writes at each of its system calls, by kills and power
+    /// failures.
     Crash(crash::Arguments),
-    /// Feeds every reader of untrusted bytes with what a fuzzer makes up.
+    /// Fuzzes every parser of untrusted bytes.
     Fuzz(fuzz::Arguments),
-    /// Measures the released program, next to its peers.
+    /// Benchmarks the released program and its peers.
     Bench(bench::Arguments),
-    /// Installs the servers and compilers that tests of real systems and other languages use.
+    /// Installs the servers and compilers for the tests of real systems and other languages.
     Tools(tools::Arguments),
-    /// Holds dependencies against deny.toml: licences, sources, known vulnerabilities.
+    /// Checks dependencies against deny.toml: licences, sources, known vulnerabilities.
     Deny,
-    /// Checks what changed since it last passed: format, lints, unit tests, dependencies.
+    /// Checks what changed since the last success: format, lints, unit tests, dependencies.
     Check,
-    /// What has to pass before a change goes in: format, lints, tests.
+    /// Runs all checks that a change must pass: format, lints, tests.
     Ci,
 }
 

@@ -1,7 +1,8 @@
 //! `cargo xtask quickstart`: from a fresh checkout to provisioned resources.
 //!
-//! Builds the targets, the drivers of the example and the program with them, and runs the example in a scratch
-//! copy, so that nothing is left in the checkout. The other drivers would take minutes more.
+//! Builds the targets, the drivers of the example and the program with them, and runs the example
+//! in a temporary copy, so that the checkout stays unchanged. Building the other drivers would take
+//! minutes longer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +18,10 @@ const DRIVERS: [&str; 4] = ["dns-wildcard", "echo", "random", "template"];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Keep the scratch copy, and say where it is.
+    /// Keep the temporary copy, and print its path.
     #[arg(long)]
     keep: bool,
-    /// Build the program optimised, which takes longer.
+    /// Build the program with optimisations, which takes longer.
     #[arg(long)]
     release: bool,
 }
@@ -59,14 +60,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where cargo has put the program.
+/// The path of the built program.
 fn binary(release: bool) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let name = format!("purlin{}", std::env::consts::EXE_SUFFIX);
     root().join(target).join(if release { "release" } else { "debug" }).join(name)
 }
 
-/// Copies a folder, but for what is hidden: a state that somebody left there stays out.
+/// Copies a folder without hidden files, which may include an old state.
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {

@@ -1,7 +1,7 @@
-//! `cargo xtask sdk`: the SDKs as packages, in target/sdk. Nothing is published.
+//! `cargo xtask sdk`: builds the SDKs as packages in target/sdk, without publishing them.
 //!
-//! Links to the contract and to WASI's interfaces become files: neither npm nor a source distribution
-//! for Python keeps links.
+//! Links to the contract and to WASI's interfaces become files, since neither npm nor a source
+//! distribution for Python supports links.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use serde::Deserialize;
 use crate::step::{cargo, output, root, run, step};
 use crate::tools;
 
-/// The SDK for drivers in Rust, crate by crate.
+/// The crates of the SDK for drivers in Rust.
 const CRATES: [&str; 5] =
     ["purlin-sdk", "purlin-sdk-aws", "purlin-sdk-derive", "purlin-sdk-http", "purlin-sdk-net"];
 
-/// What tools leave in a folder, and the contract before this one.
+/// Files that tools create in a folder, and the previous contract.
 const LEFT_OUT: [&str; 6] =
     [".gitignore", "0.1", "__pycache__", "build", "node_modules", "package-lock.json"];
 
@@ -58,7 +58,7 @@ fn python(folder: &Path) -> anyhow::Result<()> {
     run(Command::new(build).arg("--outdir").arg(folder).arg(source))
 }
 
-/// The sources of a package as they go into it, with the licence.
+/// The sources of a package as they will be packaged, with the licence.
 fn stage(name: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     let staged = folder.join("sources").join(name);
     copy(&root().join("sdk").join(name), &staged).with_context(|| format!("cannot copy sdk/{name}"))?;
@@ -66,7 +66,7 @@ fn stage(name: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(staged)
 }
 
-/// Copies a folder; what links lead to takes their place.
+/// Copies a folder, and replaces links with their targets.
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -111,7 +111,7 @@ fn crates(folder: &Path) -> anyhow::Result<()> {
         bail!("{}", faults.join("\n"));
     }
     let mut package = cargo();
-    // The workspace's tests have compiled them.
+    // The tests of the workspace already compile them.
     package.args(["package", "--quiet", "--no-verify", "--allow-dirty"]);
     run(package.args(CRATES.iter().flat_map(|name| ["-p", name])))?;
     for Package { name, version, .. } in packages {
@@ -122,7 +122,7 @@ fn crates(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a registry asks of a crate and is missing.
+/// The fields that a registry requires and a crate lacks.
 fn faults(package: &Package) -> Vec<String> {
     let told = [
         ("description", package.description.is_some()),

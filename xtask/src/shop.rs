@@ -1,5 +1,5 @@
-//! `cargo xtask shop`: the platform of `examples/shop` on PostgreSQL, PowerDNS and a server that
-//! answers for S3 and IAM.
+//! `cargo xtask shop`: runs the platform of `examples/shop` on PostgreSQL, PowerDNS and a server
+//! that emulates S3 and IAM.
 
 use purlin_systems::shop::Shop;
 

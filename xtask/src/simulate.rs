@@ -1,23 +1,24 @@
-//! `cargo xtask simulate`: the engine's simulator, for as many lives as there is time for.
+//! `cargo xtask simulate`: runs the engine's simulator for any number of lives.
 
 use crate::step::{self, cargo, step};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// So many lives; the ordinary tests live 2,000.
+    /// Number of lives; the ordinary tests simulate 2,000.
     #[arg(long, default_value_t = 100_000)]
     runs: u64,
-    /// The seed of the first life; the others follow it.
+    /// Seed of the first life; the others have the following numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Goes on until so many lives failed. The first is explained, the others are named.
+    /// Continue until this many lives have failed. The first is explained, the others are only
+    /// named.
     #[arg(long, default_value_t = 1)]
     faults: u64,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let mut command = cargo();
-    // A million lives take under an hour on two processors with this, and two without it.
+    // With this, a million lives take under an hour on two processors; without it, two.
     command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "3");
     command.args(["test", "--workspace", "--test", "simulator", "--"]);
     command.args(["--exact", "simulated_lives_keep_every_promise", "--nocapture"]);

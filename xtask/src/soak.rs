@@ -1,6 +1,7 @@
-//! `cargo xtask soak`: many environments in one PostgreSQL that several hosts keep for half an hour, while
-//! hosts are killed and suspended, the server crashes, things change behind their backs, and people
-//! deploy. At the end everything has to be as the documents say, and nothing may have been made twice.
+//! `cargo xtask soak`: reconciles many environments in one PostgreSQL server from several hosts for
+//! half an hour. Meanwhile hosts are killed and suspended, the server crashes, objects change
+//! outside of Purlin, and users deploy. At the end, everything must match the documents, and
+//! nothing may have been created twice.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,36 +18,36 @@ use serde_json::{Value, json};
 use crate::build;
 use crate::step::{built, step};
 
-/// Things of each environment.
+/// The number of things in each environment.
 const THINGS: usize = 3;
-/// Seconds that a host keeps an environment without being heard of.
+/// The lease of a host in seconds.
 const LEASE: u64 = 10;
-/// How often a host is killed, one is suspended, and the server crashes.
+/// How often a host is killed or suspended, and the server crashes.
 const KILL: Duration = Duration::from_secs(10);
 const SUSPEND: Duration = Duration::from_mins(1);
 const CRASH: Duration = Duration::from_mins(3);
-/// How often something changes a thing.
+/// How often a thing is changed.
 const CHANGE: Duration = Duration::from_millis(100);
-/// How often somebody deploys.
+/// How often there is a deployment.
 const DEPLOY: Duration = Duration::from_secs(1);
-/// Rounds until everything has to be settled.
+/// The number of rounds after which everything must be settled.
 const ROUNDS: usize = 10;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How long.
+    /// Duration in minutes.
     #[arg(long, value_name = "MINUTES", default_value_t = 30)]
     minutes: u64,
-    /// Environments.
+    /// Number of environments.
     #[arg(long, value_name = "COUNT", default_value_t = 1_000)]
     environments: usize,
-    /// Hosts that keep them.
+    /// Number of hosts.
     #[arg(long, value_name = "COUNT", default_value_t = 8)]
     hosts: usize,
-    /// What chance is drawn from.
+    /// Seed of the random numbers.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Take the program as it was built before.
+    /// Do not build; use the program of an earlier build.
     #[arg(long)]
     no_build: bool,
 }
@@ -75,14 +76,14 @@ struct Soak {
     counted: Counted,
 }
 
-/// What happened.
+/// Counts the events.
 #[derive(Default)]
 struct Counted {
     killed: AtomicUsize,
     suspended: AtomicUsize,
     crashed: AtomicUsize,
     changed: AtomicUsize,
-    /// Things that were deleted behind the hosts' backs.
+    /// Things that were deleted outside of Purlin.
     deleted: AtomicUsize,
     deployed: AtomicUsize,
     created: AtomicUsize,
@@ -93,7 +94,7 @@ fn count(counter: &AtomicUsize, by: usize) {
     counter.fetch_add(by, Ordering::Relaxed);
 }
 
-/// Chance, the same for the same seed.
+/// Pseudorandom numbers, which are the same for the same seed.
 struct Chance(u64);
 
 impl Chance {
@@ -110,7 +111,7 @@ impl Soak {
         command
     }
 
-    /// Runs a command, and gives what it says.
+    /// Runs a command and returns its output.
     fn ask(&self, words: &[&str], status: i32) -> anyhow::Result<String> {
         let done = self.command(words).output()?;
         let said = String::from_utf8_lossy(&done.stderr);
@@ -187,7 +188,7 @@ impl Soak {
         })
     }
 
-    /// Has everything happen, for as long as that was requested.
+    /// Causes all faults for the requested time.
     fn work(&self, arguments: &Arguments) -> anyhow::Result<()> {
         let &Arguments { minutes, environments, hosts, seed, .. } = arguments;
         let (end, over) = (Instant::now() + Duration::from_mins(minutes), AtomicBool::new(false));
@@ -219,7 +220,8 @@ impl Soak {
         Ok(self.command(&words).stdout(log.try_clone()?).stderr(log).spawn()?)
     }
 
-    /// Keeps so many hosts, kills one after the other, and suspends one past its lease.
+    /// Runs this many hosts, kills them one after another, and suspends one for longer than its
+    /// lease.
     fn hosts(&self, hosts: usize, seed: u64, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
         let mut chance = Chance(seed);
         let mut all = (0..hosts).map(|number| self.host(number)).collect::<Result<Vec<_>, _>>()?;
@@ -270,7 +272,7 @@ impl Soak {
         lines.split_at(lines.len().saturating_sub(5)).1.join("\n")
     }
 
-    /// Deletes things, and changes others.
+    /// Deletes some things and changes others.
     fn change_things(&self, seed: u64, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
         let mut chance = Chance(seed);
         while !is_over() {
@@ -279,7 +281,7 @@ impl Soak {
             let Some(id) = all.keys().nth(chance.below(all.len())) else { continue };
             let url = format!("{}/things/{id}", self.service.url());
             if chance.below(2) == 0 {
-                // Of two who delete it, one gets 404.
+                // If a host deletes it at the same time, one of the two gets 404.
                 let (status, _) = ask("DELETE", &url, &[("x-by", "chance")], &Value::Null);
                 count(&self.counted.deleted, usize::from(status < 300));
             } else {
@@ -290,7 +292,7 @@ impl Soak {
         Ok(())
     }
 
-    /// Deploys one environment after the other with other values, as people do.
+    /// Deploys random environments with other values, as users do.
     fn deploy(&self, environments: usize, seed: u64, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
         let mut chance = Chance(seed);
         while !is_over() {
@@ -300,7 +302,8 @@ impl Soak {
             let words = ["up", "--yes", "--quiet", "--env", &env, "--lock-timeout", "2m", "--set", &size];
             let done = self.command(&words).output()?;
             let said = String::from_utf8_lossy(&done.stderr);
-            // The server may have crashed for longer than a command waits, or a thing have vanished meanwhile.
+            // The server may have been down for longer than a command waits, or a thing may have
+            // disappeared.
             ensure!(done.status.code().is_some_and(|code| code < 2), "`purlin up --env {env}`:\n{said}");
             count(&self.counted.deployed, usize::from(done.status.success()));
         }
@@ -325,7 +328,7 @@ impl Soak {
         Ok(())
     }
 
-    /// Looks whether anything was made twice, and counts what the service was asked.
+    /// Checks that nothing was created twice, and counts the requests to the service.
     fn watch(&self, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
         let mut told = Instant::now();
         while !is_over() {
@@ -347,7 +350,7 @@ impl Soak {
         count(&self.counted.requests, asked.len());
     }
 
-    /// The names of all things, each of which there may be once.
+    /// All things by name. Fails if two have the same name.
     fn names(&self) -> anyhow::Result<BTreeMap<String, Value>> {
         let mut names = BTreeMap::new();
         for (id, thing) in self.service.all("things") {
@@ -377,7 +380,7 @@ impl Soak {
         )
     }
 
-    /// Everything is as the documents say, and was made once.
+    /// Checks that everything matches the documents and was created once.
     fn check(&self, environments: usize) -> anyhow::Result<()> {
         let missed = self.postgres.ask(&format!(
             "SELECT count(*) FROM purlin.environments WHERE turn_at IS NULL OR turn_at < now() - interval '{} s'",
@@ -388,12 +391,12 @@ impl Soak {
             let done = self.command(&["reconcile", "--all", "--yes", "--format", "json"]).output()?;
             let lines = String::from_utf8_lossy(&done.stdout).into_owned();
             settled = serde_json::from_str(lines.lines().last().unwrap_or_default()).unwrap_or_default();
-            // The last of them changes nothing.
+            // The last round must change nothing.
             if done.status.success() && lines.lines().count() == 1 {
                 break;
             }
             ensure!(round + 1 < ROUNDS, "it is not settled after {ROUNDS} rounds:\n{lines}");
-            // What a host that is gone held is free after its lease.
+            // The leases of killed hosts expire.
             std::thread::sleep(Duration::from_secs(LEASE));
         }
         self.count_requests();

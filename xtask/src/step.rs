@@ -1,4 +1,4 @@
-//! Steps: what is done, and how long it took, on standard error.
+//! Reports the steps of a command and their durations on standard error.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 
-/// Does something under a name.
+/// Runs a step and reports its name and duration.
 pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     eprintln!("==> {name}");
     let start = Instant::now();
@@ -19,7 +19,7 @@ pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> anyhow::Result<T>) -> a
     result
 }
 
-/// Runs a program in the workspace's root; what it prints is seen.
+/// Runs a program in the root of the workspace; its output is visible.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let shown = show(command);
     eprintln!("    $ {shown}");
@@ -30,7 +30,7 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a program prints.
+/// The output of a program.
 pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
     let shown = show(command);
     let output = command.current_dir(root()).output().with_context(|| format!("cannot run `{shown}`"))?;
@@ -40,20 +40,20 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Whether a program is there and answers.
+/// Whether a program exists and succeeds.
 pub(crate) fn works(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// The cargo that started us.
+/// The cargo that started this program.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// `cargo build` of parts of the workspace.
+/// A `cargo build` command for parts of the workspace.
 ///
-/// Always of the whole workspace: with `--package`, cargo would choose other features for what
-/// the crates share, and build wasmtime once more for every choice.
+/// It always selects the whole workspace. With `--package`, cargo would select other features of
+/// shared dependencies, and build wasmtime again for each selection.
 pub(crate) fn build(release: bool) -> Command {
     let mut command = cargo();
     command.args(["build", "--workspace"]);
@@ -63,13 +63,13 @@ pub(crate) fn build(release: bool) -> Command {
     command
 }
 
-/// Where cargo puts what [`build`] builds.
+/// The folder with the results of [`build`].
 pub(crate) fn built(release: bool) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     root().join(target).join(if release { "release" } else { "debug" })
 }
 
-/// The workspace's root.
+/// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     here.parent().map_or_else(|| here.clone(), PathBuf::from)

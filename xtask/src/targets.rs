@@ -1,4 +1,4 @@
-//! Rust's targets for WebAssembly: there, or added.
+//! Installs Rust's targets for WebAssembly if they are missing.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,9 +7,9 @@ use anyhow::bail;
 
 use crate::step::{output, run};
 
-/// For drivers that import the contract and nothing else.
+/// The target of drivers that import only the contract.
 pub(crate) const PLAIN: &str = "wasm32-unknown-unknown";
-/// For drivers that use WASI.
+/// The target of drivers that use WASI.
 pub(crate) const WASI: &str = "wasm32-wasip2";
 
 /// Makes sure that Rust can build for the targets.

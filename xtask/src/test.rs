@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all tests, with the drivers they need.
+//! `cargo xtask test`: builds the necessary drivers and runs all tests.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use crate::step::{self, cargo, step, works};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Passed on to the test runner, such as a test's name.
+    /// Arguments for the test runner, such as the name of a test.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
@@ -15,10 +15,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     drivers::run(&drivers::Arguments::default())?;
     if works(Command::new("cargo-nextest").args(["nextest", "--version"])) {
-        // `.config/nextest.toml` says how many of these threads each test takes.
+        // `.config/nextest.toml` sets how many of these threads each test takes.
         let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 3;
         let mut nextest = cargo();
-        // One that fails is told together with all others.
+        // Report all failed tests together.
         nextest.args(["nextest", "run", "--workspace", "--profile", "servers", "--no-fail-fast"]);
         nextest.arg(format!("--test-threads={threads}")).args(&arguments.rest);
         step("tests", || step::run(&mut nextest))?;

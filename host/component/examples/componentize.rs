@@ -1,4 +1,4 @@
-//! Makes a driver component of a core module: `componentize CORE.wasm DRIVER.wasm`.
+//! Converts a core module to a driver component: `componentize CORE.wasm DRIVER.wasm`.
 
 #![allow(clippy::print_stderr, reason = "an example program")]
 

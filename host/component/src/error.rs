@@ -1,57 +1,57 @@
-//! Why no driver can be made of a module, in words its author can act on.
+//! The reasons why a module cannot become a driver, in words that help its author.
 
 use crate::wit::{CONTRACT, WASI};
 
-/// No component can be made of a module.
+/// The reason why a module cannot become a component.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Not WebAssembly at all.
+    /// The file is not WebAssembly.
     #[error("not a WebAssembly file; give the core module that the compiler wrote")]
     NotWasm,
-    /// Nothing to do.
+    /// The file is a component already.
     #[error("a component already; it can be used as it is")]
     Component,
-    /// Faulty, or of an unknown version.
+    /// The module is invalid, or has an unknown version.
     #[error("not a valid core module: {message}")]
     Invalid {
-        /// What the parser says.
+        /// The message of the parser.
         message: String,
     },
-    /// It has a `main`, and nothing calls that.
+    /// The module has a `main`, which is never called.
     #[error(
         "a program (it exports `_start`), and a driver is a library; compile it with `-mexec-model=reactor` (C, C++) or `-buildmode=c-shared` (Go)"
     )]
     Program,
-    /// It lacks functions of the contract.
+    /// The module lacks functions of the contract.
     #[error("does not export {}, which every driver does", list(exports))]
     MissingExports {
-        /// Names in the core module.
+        /// The names in the core module.
         exports: Vec<String>,
     },
-    /// It imports what is neither the contract's nor WASI's.
+    /// The module imports something that is part of neither the contract nor WASI.
     #[error(
         "imports {}, which nothing gives; a driver may import the contract's interfaces, `wasi_snapshot_preview1`, and the interfaces of {WASI} by their names",
         list(imports)
     )]
     UnknownImports {
-        /// As `MODULE.NAME`.
+        /// The imports as `MODULE.NAME`.
         imports: Vec<String>,
     },
-    /// Made for another version of the contract.
+    /// The module was made for another version of the contract.
     #[error(
         "made for `purlin:driver@{found}`, and this version of Purlin makes `{CONTRACT}`; generate the bindings again"
     )]
     ContractVersion {
-        /// The version it was made for.
+        /// The version that it was made for.
         found: String,
     },
-    /// It describes itself as something else.
+    /// The module describes itself as something other than a driver.
     #[error("describes itself as a component that does not export `{CONTRACT}`, so it is no driver")]
     NoDriver,
-    /// Names are right and something else is wrong, such as a function's signature.
+    /// The names are right, but something else is wrong, such as the signature of a function.
     #[error("cannot be made a component: {message}")]
     Encode {
-        /// What the encoder says.
+        /// The message of the encoder.
         message: String,
     },
 }
@@ -61,13 +61,13 @@ impl Error {
         Self::Invalid { message: error.to_string() }
     }
 
-    /// An encoder's error, with its causes.
+    /// An error of the encoder, with its causes.
     pub(crate) fn encode(error: impl std::fmt::Display) -> Self {
         Self::Encode { message: format!("{error:#}") }
     }
 }
 
-/// Names one behind the other; of many, the first.
+/// The names, separated by commas; if there are many, only the first ones.
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 10;
     let mut shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();

@@ -1,9 +1,10 @@
-//! Makes a driver of what compilers give: a core WebAssembly module becomes a component of the
-//! contract. Nothing here runs a module or knows what a host offers; that is the sandbox's.
+//! Makes a driver from the output of compilers: a core WebAssembly module becomes a component that
+//! implements the contract. Nothing here runs a module or knows what a host provides; that belongs
+//! to the sandbox.
 //!
-//! Compilers for C and Go stop at a core module, whose exports and imports have agreed names. What
-//! is missing is the description of their types, which is taken from the contract where the module
-//! does not bring its own, and WASI 0.2 in place of the 0.1 that those compilers know.
+//! Compilers for C and Go produce only a core module, whose exports and imports have agreed names.
+//! The description of their types is missing; it comes from the contract unless the module contains
+//! its own. Those compilers also know only WASI 0.1, which an adapter translates to 0.2.
 
 mod error;
 mod module;
@@ -20,15 +21,15 @@ use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use module::Module;
 use wit::World;
 
-/// Makes a component of a core module.
+/// Converts a core module to a component.
 ///
-/// A module that brings a description of its types, as `wit-bindgen` and most compilers write it
-/// into a section `component-type`, is taken at its word. Any other is taken to be one of the world
-/// `driver`, in the edition of the contract whose functions it exports, with the interfaces of WASI 0.2 that it imports by their names. Where
-/// it imports WASI 0.1, an adapter to WASI 0.2 is put in.
+/// A module that describes its own types, as `wit-bindgen` and most compilers write them into a
+/// section `component-type`, is used as it is. Any other module gets the world `driver`, in the
+/// edition of the contract whose functions it exports, with the interfaces of WASI 0.2 that it
+/// imports by name. If it imports WASI 0.1, an adapter to WASI 0.2 is added.
 ///
 /// # Errors
-/// [`Error`], which says what is wrong with the module and what would be right.
+/// An [`Error`] that says what is wrong with the module and how to correct it.
 pub fn componentize(core: &[u8]) -> Result<Vec<u8>, Error> {
     let module = Module::read(core)?;
     let mut core = core.to_vec();

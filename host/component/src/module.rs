@@ -1,4 +1,4 @@
-//! What a core module imports and exports, and whether that makes a driver.
+//! The imports and exports of a core module, and whether they make a driver.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use wasmparser::{Encoding, Parser, Payload};
 use crate::Error;
 use crate::wit::{EDITIONS, Edition, World};
 
-/// Names of a core module.
+/// The names in a core module.
 pub(crate) struct Module {
     exports: BTreeSet<String>,
-    /// Module and name.
+    /// The module and the name of each import.
     imports: Vec<(String, String)>,
-    /// Whether it brings a description of its types.
+    /// Whether the module describes its own types.
     pub(crate) describes_itself: bool,
 }
 
 impl Module {
-    /// Reads the names; what is in the functions is not looked at.
+    /// Reads the names, without parsing the functions.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
         if !bytes.starts_with(b"\0asm") {
             return Err(Error::NotWasm);
@@ -52,22 +52,22 @@ impl Module {
         self.imports.iter().any(|(from, _)| from == module)
     }
 
-    /// Names of the interfaces of WASI 0.2 that it imports.
+    /// The names of the interfaces of WASI 0.2 that it imports.
     pub(crate) fn wasi(&self) -> BTreeSet<String> {
         let modules = self.imports.iter().map(|(module, _)| module.clone());
         modules.filter(|module| module.starts_with("wasi:")).collect()
     }
 
-    /// Whether it can be made a driver of that world, with that adapter for WASI 0.1.
+    /// Checks whether it can become a driver of this world with this adapter for WASI 0.1.
     pub(crate) fn check(&self, world: &World, adapter: &Self) -> Result<(), Error> {
         check_contract(world)?;
-        // Names of the younger kind are the encoder's to judge.
+        // The encoder checks names in the newer style.
         if self.exports.iter().any(|name| name.starts_with("cm32p2")) {
             return Ok(());
         }
         let needed = world.functions().into_iter().chain(["memory".to_owned(), "cabi_realloc".to_owned()]);
         let missing: Vec<String> = needed.filter(|name| !self.exports.contains(name)).collect();
-        // A program is told first: its compiler leaves out whatever `main` does not use.
+        // Report a program first: its compiler leaves out the functions that `main` does not use.
         if self.exports.contains("_start") && !self.exports.contains("_initialize") {
             return Err(Error::Program);
         }
@@ -77,7 +77,8 @@ impl Module {
         if !missing.is_empty() {
             return Err(Error::MissingExports { exports: missing });
         }
-        // With `[export]` before their names exported interfaces give what handles their resources.
+        // A module may import functions that handle the resources of exported interfaces. Their
+        // names begin with `[export]`.
         let given: BTreeSet<String> = world.imported().chain(world.exported()).collect();
         let unknown = self.imports.iter().filter(|(module, name)| match module.as_str() {
             WASI_0_1 => !adapter.exports.contains(name),
@@ -88,7 +89,7 @@ impl Module {
         if unknown.is_empty() { Ok(()) } else { Err(Error::UnknownImports { imports: unknown }) }
     }
 
-    /// The edition of the contract whose functions it exports; else the current one.
+    /// The edition of the contract whose functions it exports, otherwise the current one.
     pub(crate) fn edition(&self) -> &'static Edition {
         let exports = |edition: &&Edition| {
             let named = |name: &String| name.split_once('#').is_some_and(|(of, _)| of == edition.interface);
@@ -98,14 +99,14 @@ impl Module {
         EDITIONS.iter().find(exports).unwrap_or(current)
     }
 
-    /// The version of the contract that it was made for, where no edition has it.
+    /// The version of the contract that it was made for, if no edition has that version.
     fn other_contract(&self) -> Option<String> {
         let name = |export: &String| Some(export.split_once('#')?.0.to_owned());
         self.exports.iter().filter_map(name).find_map(|name| other_version(&name))
     }
 }
 
-/// Whether what a module says of itself makes a driver.
+/// Checks whether the module's own description makes it a driver.
 fn check_contract(world: &World) -> Result<(), Error> {
     let exported: Vec<String> = world.exported().collect();
     if exported.iter().any(|name| EDITIONS.iter().any(|edition| name == edition.interface)) {
@@ -117,7 +118,7 @@ fn check_contract(world: &World) -> Result<(), Error> {
     }
 }
 
-/// The version, where this names the contract's interface in one that no edition has.
+/// The version in the name of the contract's interface, if no edition has that version.
 fn other_version(interface: &str) -> Option<String> {
     let found = interface.strip_prefix("purlin:driver/lifecycle@")?;
     let is_known = EDITIONS.iter().any(|edition| edition.interface == interface);

@@ -1,4 +1,4 @@
-//! The contract, as text and as what the tools read.
+//! The contract, as text and as parsed by the tools.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use wit_parser::{FunctionKind, Resolve, SourceMap, WorldId, WorldItem};
 
 use crate::Error;
 
-/// The contract's files: their names, and what is in them. They are what a project in another
-/// language generates its bindings from.
+/// The names and texts of the contract's files. Projects in other languages generate their bindings
+/// from them.
 pub const WIT: &[(&str, &str)] = &[
     ("host.wit", include_str!("../../../wit/host.wit")),
     ("lifecycle.wit", include_str!("../../../wit/lifecycle.wit")),
@@ -20,7 +20,7 @@ pub const WIT: &[(&str, &str)] = &[
 /// The interface that makes a component a driver.
 pub const CONTRACT: &str = "purlin:driver/lifecycle@0.2.0";
 
-/// The same of the contract before, which hosts still load.
+/// The interface of the previous contract, which hosts still load.
 const CONTRACT_0_1: &str = "purlin:driver/lifecycle@0.1.0";
 
 /// An edition of the contract: its interface, and its files.
@@ -29,7 +29,7 @@ pub(crate) struct Edition {
     files: &'static [(&'static str, &'static str)],
 }
 
-/// Every edition that hosts load, the current one first.
+/// All editions that hosts load, the current one first.
 pub(crate) static EDITIONS: [Edition; 2] = [
     Edition { interface: CONTRACT, files: WIT },
     Edition {
@@ -46,14 +46,14 @@ pub(crate) static EDITIONS: [Edition; 2] = [
 /// The version of WASI whose interfaces are known.
 pub(crate) const WASI: &str = "WASI 0.2.12";
 
-/// What a module is to import and export.
+/// The imports and exports that a module must have.
 pub(crate) struct World {
     pub(crate) resolve: Resolve,
     pub(crate) id: WorldId,
 }
 
 impl World {
-    /// The world `driver` of an edition, and those of these interfaces that WASI 0.2 has.
+    /// The world `driver` of an edition, with those of the wanted interfaces that WASI 0.2 has.
     pub(crate) fn driver(edition: &Edition, wanted: &BTreeSet<String>) -> Result<Self, Error> {
         let mut resolve = if wanted.is_empty() { Resolve::default() } else { wasi()? };
         let known: BTreeSet<String> =
@@ -85,17 +85,17 @@ impl World {
         Ok(Self { resolve: found.resolve, id: found.world })
     }
 
-    /// Names of the interfaces that it exports.
+    /// The names of the interfaces that it exports.
     pub(crate) fn exported(&self) -> impl Iterator<Item = String> + '_ {
         self.interfaces(|world| &world.exports).map(|(name, _)| name)
     }
 
-    /// Names of the interfaces that it imports.
+    /// The names of the interfaces that it imports.
     pub(crate) fn imported(&self) -> impl Iterator<Item = String> + '_ {
         self.interfaces(|world| &world.imports).map(|(name, _)| name)
     }
 
-    /// Names that the functions of its exported interfaces have in a core module.
+    /// The names that the functions of the exported interfaces have in a core module.
     pub(crate) fn functions(&self) -> Vec<String> {
         let named = |(interface, item): (String, &WorldItem)| {
             let WorldItem::Interface { id, .. } = item else { return Vec::new() };
@@ -116,7 +116,7 @@ impl World {
     }
 }
 
-/// The interfaces of WASI 0.2 that a module may import by their names.
+/// The interfaces of WASI 0.2 that a module may import by name.
 fn wasi() -> Result<Resolve, Error> {
     let (_, found) = metadata::decode(ADAPTER).map_err(Error::encode)?;
     let mut resolve = found.resolve;

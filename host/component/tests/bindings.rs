@@ -1,6 +1,6 @@
-//! Bindings that are kept in the repository follow the contract. `PURLIN_BLESS=1` writes anew what is
-//! generated; what is by hand (`sdk/go/abi_wasip1.go`) has to be gone through where the layout of
-//! the contract's records changes.
+//! Tests that the bindings in the repository match the contract. `PURLIN_BLESS=1` updates the
+//! generated files. Review the handwritten ones (`sdk/go/abi_wasip1.go`) if the layout of the
+//! contract's records changes.
 
 #![allow(clippy::expect_used, reason = "a test")]
 
@@ -27,7 +27,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Fails unless the file says that, or makes it say so.
+/// Fails unless the file has this content, or writes it with `PURLIN_BLESS`.
 fn keeps(file: &str, text: &str) {
     let path = root().join(file);
     if std::env::var_os("PURLIN_BLESS").is_some() {

@@ -1,4 +1,4 @@
-//! Modules that become drivers, and what is said of those that cannot.
+//! Tests of modules that become drivers, and of the errors for those that cannot.
 
 #![allow(clippy::expect_used, reason = "a test")]
 
@@ -10,7 +10,7 @@ use wit_parser::{Resolve, SourceMap};
 const FUNCTIONS: [&str; 8] =
     ["describe", "check", "name", "create", "read", "update-impact", "update", "delete"];
 
-/// Text of a driver's core module, with these imports and without exports that are named in `less`.
+/// The text of a driver's core module, with these imports and without the exports named in `less`.
 fn text(imports: &str, less: &[&str], contract: &str) -> String {
     let mut text = format!("(module {imports} (memory (export \"memory\") 1)\n");
     for function in FUNCTIONS.into_iter().filter(|name| !less.contains(name)) {
@@ -33,7 +33,7 @@ fn refused(text: &str) -> Error {
     componentize(&module).expect_err("refused")
 }
 
-/// Names that the outermost component imports and exports.
+/// The names that the outermost component imports and exports.
 fn names(component: &[u8]) -> (Vec<String>, Vec<String>) {
     let (mut imports, mut exports, mut depth) = (Vec::new(), Vec::new(), 0);
     for payload in Parser::new(0).parse_all(component) {
@@ -76,7 +76,7 @@ fn wasi_0_1_becomes_wasi_0_2() {
     assert!(!imports.iter().any(|name| name.starts_with("wasi:sockets")), "only what is used: {imports:?}");
 }
 
-/// A driver's module with that import, which says that it is of a world with these items.
+/// A driver's module with this import, which describes a world with these items.
 fn describing(items: &str, imports: &str) -> Vec<u8> {
     let mut sources = SourceMap::default();
     for (name, text) in WIT {
@@ -174,13 +174,13 @@ fn a_wrong_signature_is_told() {
     assert!(error.to_string().contains("shout"), "{error}");
 }
 
-/// Whatever bytes are given, something is said.
+/// Any bytes lead to a result or an error.
 #[test]
 fn broken_modules_break_nothing() {
     let random = r#"(import "wasi_snapshot_preview1" "random_get" (func (param i32 i32) (result i32)))"#;
     for module in [core(random), describing("include purlin:driver/driver@0.2.0;", "")] {
         for end in 0..module.len() {
-            // Without its last section it may be whole.
+            // Without its last section, the module may still be valid.
             let _ = componentize(module.get(..end).unwrap_or_default());
         }
         for (place, bits) in (0..module.len()).flat_map(|place| [(place, 0x01), (place, 0x80), (place, 0xff)])
@@ -189,7 +189,7 @@ fn broken_modules_break_nothing() {
             if let Some(byte) = broken.get_mut(place) {
                 *byte ^= bits;
             }
-            // Some changes do not matter; what counts is that there is an answer.
+            // Some changes do not matter; the test only expects a result.
             let _ = componentize(&broken);
         }
     }

@@ -1,29 +1,29 @@
-//! Reading files of which something is expected: that they are regular files, or that nobody else
-//! could have put them there.
+//! Opens and reads files safely: only regular files, or only files that no other user could have
+//! written.
 //!
-//! What is opened is what was checked: a file is opened first, and the open file is asked what it
-//! is. A path that is looked at first and opened then may lead elsewhere meanwhile. Opening waits
-//! for nobody: a pipe without another end is refused like every other thing that is no file.
+//! The opened file itself is checked. Checking a path before opening it would be unsafe, since the
+//! path may lead elsewhere in the meantime. Opening never blocks: a pipe without a writer is
+//! rejected like everything else that is not a regular file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
-/// Opens a regular file for reading. Links are followed.
+/// Opens a regular file for reading. Follows links.
 ///
 /// # Errors
-/// As the system says it; [`io::ErrorKind::InvalidInput`] for a pipe, a socket or a device,
+/// The error of the system; [`io::ErrorKind::InvalidInput`] for a pipe, a socket or a device;
 /// [`io::ErrorKind::IsADirectory`] for a folder.
 pub fn open(path: &Path) -> io::Result<File> {
     opened(path, false)
 }
 
-/// Opens a regular file that only the user of this process could have written: it is his, nobody
-/// else may write to it, and the last part of the path is no link.
+/// Opens a regular file that only the user of this process could have written: the user owns it, no
+/// other user may write to it, and the last part of the path is not a link.
 ///
 /// # Errors
-/// As [`open`]; [`io::ErrorKind::PermissionDenied`] where it is somebody else's, or others may write
-/// to it.
+/// The same as for [`open`]; [`io::ErrorKind::PermissionDenied`] if another user owns the file or
+/// may write to it.
 pub fn open_own(path: &Path) -> io::Result<File> {
     let file = opened(path, true)?;
     #[cfg(unix)]
@@ -40,18 +40,18 @@ pub fn open_own(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads a regular file. It may hold `at_most` bytes.
+/// Reads a regular file of at most `at_most` bytes.
 ///
 /// # Errors
-/// As [`open`]; [`io::ErrorKind::FileTooLarge`] where it holds more.
+/// The same as for [`open`]; [`io::ErrorKind::FileTooLarge`] if the file is larger.
 pub fn read(path: &Path, at_most: u64) -> io::Result<Vec<u8>> {
     whole(open(path)?, at_most)
 }
 
-/// Reads a regular file of text. It may hold `at_most` bytes.
+/// Reads a regular text file of at most `at_most` bytes.
 ///
 /// # Errors
-/// As [`read`]; [`io::ErrorKind::InvalidData`] where it is not UTF-8.
+/// The same as for [`read`]; [`io::ErrorKind::InvalidData`] if the file is not UTF-8.
 pub fn read_text(path: &Path, at_most: u64) -> io::Result<String> {
     String::from_utf8(read(path, at_most)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
@@ -59,16 +59,16 @@ pub fn read_text(path: &Path, at_most: u64) -> io::Result<String> {
 /// Reads a file that only the user of this process could have written ([`open_own`]).
 ///
 /// # Errors
-/// As [`open_own`] and [`read`].
+/// The same as for [`open_own`] and [`read`].
 pub fn read_own(path: &Path, at_most: u64) -> io::Result<Vec<u8>> {
     whole(open_own(path)?, at_most)
 }
 
-/// Closes a folder to others. Where the last part of the path is a link, nothing is done: what it
-/// leads to is not ours to close.
+/// Removes the access of other users to a folder. Does nothing if the last part of the path is a
+/// link, since its target may belong to someone else.
 ///
 /// # Errors
-/// As the system says it.
+/// The error of the system.
 pub fn close_to_others(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -88,16 +88,16 @@ pub fn close_to_others(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The path without links and dots, as far as it is there.
+/// The path without links and dots, as far as it exists.
 pub fn real(path: &Path) -> PathBuf {
     walk(path, |_, _| false).unwrap_or_else(|stopped| stopped)
 }
 
-/// Goes along a path without links, as far as it is there: `stop` is given where that led so far, and
-/// the next step before its link is followed.
+/// Follows a path, as far as it exists, and returns it without links. Before each step, calls
+/// `stop` with the resolved path so far and the next path, whose link is not resolved yet.
 ///
 /// # Errors
-/// The step at which `stop` said so.
+/// The path at which `stop` returned true.
 pub fn walk(path: &Path, stop: impl Fn(&Path, &Path) -> bool) -> Result<PathBuf, PathBuf> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut there = PathBuf::new();
@@ -121,7 +121,7 @@ fn opened(path: &Path, own: bool) -> io::Result<File> {
     {
         use rustix::fs::OFlags;
         use std::os::unix::fs::OpenOptionsExt as _;
-        // A regular file never makes its reader wait; everything else would, and is refused below.
+        // Reading a regular file never blocks. Anything else could, and is rejected below.
         let flags = if own { OFlags::NONBLOCK | OFlags::NOFOLLOW } else { OFlags::NONBLOCK };
         options.custom_flags(flags.bits().cast_signed());
     }
@@ -144,7 +144,7 @@ fn whole(file: File, at_most: u64) -> io::Result<Vec<u8>> {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-    // It may grow while it is read.
+    // The file may grow while it is read.
     file.take(at_most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > at_most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }

@@ -1,8 +1,8 @@
 //! Version ranges in the grammar of Masterminds/semver, version 3 (SPEC §6).
 //!
-//! A range is one or more alternatives, joined by `||`; a version matches the range if it matches one of
-//! them. An alternative is one or more comparisons, separated by spaces or commas; a version has to satisfy
-//! all of them:
+//! A range is one or more alternatives, joined by `||`; a version matches the range if it matches
+//! one of them. An alternative is one or more comparisons, separated by spaces or commas; a version
+//! must satisfy all of them:
 //!
 //! | comparison | matches |
 //! |---|---|
@@ -14,12 +14,14 @@
 //! | `~1.2.3`, `~1.2`, `~1` | the same minor version; the same major version for `~1` |
 //! | `^1.2.3`, `^0.2.3`, `^0.0.3` | the same leftmost part that is not zero |
 //!
-//! A prerelease matches only if a comparison of its alternative names a prerelease: `>=1.2.0-0` admits those
-//! of 1.2.0 and of everything above it. A part left out, or written `x`, `X` or `*`, stands for any number.
+//! A prerelease matches only if a comparison of its alternative names a prerelease: `>=1.2.0-0`
+//! admits prereleases of 1.2.0 and of all higher versions. A part that is omitted, or written as
+//! `x`, `X` or `*`, matches any number.
 //!
-//! Four things are errors here that the published implementation reads in its own way: a number with a
-//! leading zero, a part that mixes digits and wildcards (`1x`), a part behind a wildcard (`1.x.3`), and `<`, `<=`,
-//! `>` or `!=` before nothing but a wildcard. And `^*` matches every release, as its description says.
+//! The published implementation accepts four things that are errors here: a number with a leading
+//! zero, a part that mixes digits and wildcards (`1x`), a number after a wildcard (`1.x.3`), and
+//! `<`, `<=`, `>` or `!=` before only a wildcard. Besides, `^*` matches every release here, as its
+//! documentation says.
 
 mod parse;
 
@@ -32,26 +34,26 @@ use semver::Version;
 
 pub use parse::{Fault, lenient};
 
-/// A set of versions, as a person wrote it. Two ranges are equal if they were written alike.
+/// A set of versions, as written. Two ranges are equal if their texts are equal.
 #[derive(Clone, Debug)]
 pub struct Range {
     text: Arc<str>,
     alternatives: Vec<Alternative>,
 }
 
-/// Comparisons that all have to hold.
+/// Comparisons that must all hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Alternative {
     comparisons: Vec<Comparison>,
-    /// Whether one of them names a prerelease, so that prereleases are admitted.
+    /// Whether one of them names a prerelease, so that prereleases can match.
     prereleases: bool,
 }
 
-/// One comparison with a version.
+/// A comparison with a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Comparison {
     operator: Operator,
-    /// Parts that were left out are zero.
+    /// The version; omitted parts are zero.
     version: Version,
     given: Given,
 }
@@ -68,7 +70,7 @@ enum Operator {
     Caret,
 }
 
-/// How much of a version was given.
+/// How many parts of a version were given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Given {
     Nothing,
@@ -78,15 +80,15 @@ enum Given {
 }
 
 impl Range {
-    /// Reads a range. An empty text is the range of all releases, like `*`.
+    /// Parses a range. An empty text matches all releases, like `*`.
     ///
     /// # Errors
-    /// A [`Fault`] with its place where the text does not follow the grammar.
+    /// A [`Fault`] with its place if the text does not follow the grammar.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         Ok(Self { text: text.trim().into(), alternatives: parse::alternatives(text)? })
     }
 
-    /// Whether a version is in the range. Build metadata does not count.
+    /// Whether a version is in the range. Build metadata is ignored.
     pub fn matches(&self, version: &Version) -> bool {
         self.alternatives.iter().any(|alternative| alternative.matches(version))
     }
@@ -145,7 +147,7 @@ impl Comparison {
         match self.operator {
             Operator::Equal if self.given == Given::Patch => order.is_eq(),
             Operator::Equal | Operator::Tilde => is_above && self.is_close(version),
-            // `!=1.2-beta` leaves out the prereleases `beta` of 1.2 alone.
+            // `!=1.2-beta` excludes only the prereleases `beta` of 1.2.
             Operator::NotEqual => {
                 order.is_ne() || self.given == Given::Minor && version.pre != self.version.pre
             }
@@ -157,7 +159,7 @@ impl Comparison {
         }
     }
 
-    /// How the parts of a version that were given compare with these.
+    /// Compares the given parts with those of a version.
     fn compare(&self, version: &Version) -> Ordering {
         let own = &self.version;
         match self.given {
@@ -168,10 +170,10 @@ impl Comparison {
         }
     }
 
-    /// Whether a version differs in the patch alone, or in what was not given.
+    /// Whether a version differs only in the patch, or in parts that were not given.
     fn is_close(&self, version: &Version) -> bool {
         let own = &self.version;
-        // By definition, `~0.0.0` is every version.
+        // By definition, `~0.0.0` matches every version.
         let is_any = self.given == Given::Patch && (own.major, own.minor, own.patch) == (0, 0, 0);
         match self.given {
             Given::Nothing => true,
@@ -180,7 +182,7 @@ impl Comparison {
         }
     }
 
-    /// Whether a version has the same leftmost part that is not zero, among those given.
+    /// Whether a version has the same leftmost nonzero part, among the given parts.
     fn is_compatible(&self, version: &Version) -> bool {
         let own = &self.version;
         let same_major = version.major == own.major;

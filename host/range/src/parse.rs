@@ -1,4 +1,4 @@
-//! From text to comparisons.
+//! Parses ranges and versions.
 
 use std::ops::Range as Span;
 
@@ -6,22 +6,22 @@ use semver::{BuildMetadata, Prerelease, Version};
 
 use crate::{Alternative, Comparison, Given, Operator};
 
-/// What is wrong with a range.
+/// The reason why a range is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
-    /// What is wrong, a sentence without its end.
+    /// The message, as a sentence without a full stop.
     pub message: String,
-    /// Bytes of the text that it is about.
+    /// The bytes of the text that the message concerns.
     pub at: Span<usize>,
-    /// What would be right.
+    /// How to correct it.
     pub help: &'static str,
 }
 
-/// How a range looks like, for whoever wrote something else.
+/// Examples of ranges, for error messages.
 const EXAMPLES: &str = "a range looks like `1.2.x`, `^1.2`, `>=1.2 <2` or `1.0 - 1.5 || 2.x`";
 
-/// Longest first: `>=` begins with `>`.
+/// Longer operators come first, since `>=` begins with `>`.
 const OPERATORS: [(&str, Operator); 11] = [
     ("!=", Operator::NotEqual),
     (">=", Operator::GreaterOrEqual),
@@ -36,8 +36,8 @@ const OPERATORS: [(&str, Operator); 11] = [
     ("^", Operator::Caret),
 ];
 
-/// Reads a version as tags have it: `v` before it and parts that are left out are allowed (`v1.2` is 1.2.0). None
-/// for everything else, such as `latest`.
+/// Parses a version in the style of tags: a leading `v` and omitted parts are allowed (`v1.2` is
+/// 1.2.0). `None` for everything else, such as `latest`.
 pub fn lenient(text: &str) -> Option<Version> {
     let mut cursor = Cursor { text, at: 0 };
     let (version, given) = cursor.version().ok()?;
@@ -48,7 +48,7 @@ pub(crate) fn alternatives(text: &str) -> Result<Vec<Alternative>, Fault> {
     let mut cursor = Cursor { text, at: 0 };
     let mut all = vec![cursor.alternative()?];
     while !cursor.rest().is_empty() {
-        // Only `||` ends an alternative before the end.
+        // Before the end of the text, only `||` ends an alternative.
         cursor.at += "||".len();
         all.push(cursor.alternative()?);
     }
@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
         is_there
     }
 
-    /// The characters from here that are such ones.
+    /// Takes the following characters that satisfy the condition.
     fn take_while(&mut self, is: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|c| !is(c)).unwrap_or(rest.len());
@@ -89,7 +89,7 @@ impl<'a> Cursor<'a> {
         !self.take_while(char::is_whitespace).is_empty()
     }
 
-    /// What is wrong, from a place to the end of the word that is there.
+    /// A fault from a position to the end of the word there.
     fn fault(&self, from: usize, message: impl Into<String>, help: &'static str) -> Fault {
         let text = self.text.get(from..).unwrap_or_default();
         let end = text.find(|c: char| c.is_whitespace() || c == ',' || c == '|').unwrap_or(text.len());
@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
         let mut comparisons = Vec::new();
         self.space();
         if self.rest().is_empty() || self.rest().starts_with("||") {
-            // Nothing asked is everything released.
+            // An empty alternative matches all releases.
             let version = Version::new(0, 0, 0);
             comparisons.push(Comparison { operator: Operator::Equal, version, given: Given::Nothing });
         }
@@ -129,7 +129,7 @@ impl<'a> Cursor<'a> {
         Ok(Alternative { comparisons, prereleases })
     }
 
-    /// One comparison, or the two that a hyphen between two versions stands for.
+    /// Parses one comparison, or the two of a range with a hyphen.
     fn comparison(&mut self, found: &mut Vec<Comparison>) -> Result<(), Fault> {
         let begin = self.at;
         let operator = OPERATORS.iter().find(|(text, _)| self.take(text));
@@ -157,7 +157,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// The upper end of a range with a hyphen, where one follows.
+    /// Parses the upper end of a range with a hyphen, if there is one.
     fn hyphen(&mut self) -> Result<Option<Comparison>, Fault> {
         let before = self.at;
         if self.space() && self.take("-") && self.space() {
@@ -168,7 +168,7 @@ impl<'a> Cursor<'a> {
         Ok(None)
     }
 
-    /// A version of which parts may be left out.
+    /// Parses a version whose parts may be omitted.
     fn version(&mut self) -> Result<(Version, Given), Fault> {
         let begin = self.at;
         self.take("v");
@@ -212,7 +212,7 @@ impl<'a> Cursor<'a> {
         Ok((version, given))
     }
 
-    /// A number; none for a wildcard.
+    /// Parses a number; `None` for a wildcard.
     fn part(&mut self, begin: usize) -> Result<Option<u64>, Fault> {
         let text = self.take_while(|c| c.is_ascii_digit() || matches!(c, 'x' | 'X' | '*'));
         match text {
@@ -239,7 +239,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether a wildcard was read since a place.
+    /// Whether a wildcard was parsed after a position.
     fn had_wildcard(&self, from: usize) -> bool {
         let text = self.text.get(from..self.at).unwrap_or_default();
         let numbers = text.split(['-', '+']).next().unwrap_or_default();

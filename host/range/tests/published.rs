@@ -1,4 +1,4 @@
-//! The cases of the published implementation: every answer is the same.
+//! Tests with the cases of the published implementation: every answer must be the same.
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
 use std::path::Path;

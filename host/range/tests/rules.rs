@@ -1,4 +1,4 @@
-//! What a range matches, and what is wrong with one, case by case and as laws.
+//! Tests of matches and of errors, with cases and with properties.
 #![allow(clippy::expect_used, clippy::panic)]
 
 use proptest::prelude::*;
@@ -63,7 +63,7 @@ fn prereleases_are_admitted_by_name_only() {
     check(">=1.2.0", &["1.2.0"], &["1.3.0-a", "1.2.0-a"]);
     check(">=1.2.0-0", &["1.2.0-a", "1.2.0", "1.3.0-a"], &["1.1.0-a"]);
     check("*-0", &["0.1.0-a", "1.0.0"], &[]);
-    // Each alternative admits them for itself.
+    // Each alternative decides about prereleases for itself.
     check(">=2.0.0-0 || 1.x", &["2.0.0-a", "1.0.0"], &["1.0.0-a"]);
 }
 

@@ -1,7 +1,8 @@
-//! `cargo xtask bench beside`: what an environment costs beside many others in the same state.
+//! `cargo xtask bench beside`: measures the cost of an environment next to many others in the same
+//! state.
 //!
-//! Each environment has as many resources as the one that is measured. A command should pay for the
-//! environment that it is about and for no other, so the figures should be the same in each row.
+//! All environments have the same number of resources. A command should only pay for its own
+//! environment, so the figures should be the same in each row.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ pub(crate) struct Arguments {
     /// Runs of each command, after one to warm up.
     #[arg(long, value_name = "N", default_value_t = 5)]
     runs: usize,
-    /// Take the program as it was built before.
+    /// Do not build; use the program of an earlier build.
     #[arg(long)]
     no_build: bool,
 }
@@ -67,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The program, built unless it was before.
+/// The path of the program, which is built first unless `no_build` is set.
 pub(super) fn program(no_build: bool) -> anyhow::Result<PathBuf> {
     if !no_build {
         build::run(&build::Arguments { release: true })?;
@@ -75,14 +76,15 @@ pub(super) fn program(no_build: bool) -> anyhow::Result<PathBuf> {
     Ok(built(true).join(format!("purlin{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// A folder for what is measured.
+/// A folder for a measurement.
 pub(super) fn folder(prefix: &str) -> anyhow::Result<tempfile::TempDir> {
     let target = root().join("target/bench");
     fs::create_dir_all(&target)?;
     Ok(tempfile::Builder::new().prefix(prefix).tempdir_in(target)?)
 }
 
-/// Runs a command once to warm up and then `runs` times: the median, the range, and the most memory.
+/// Runs a command once to warm up and then `runs` times. Returns the median and the range of the
+/// times, and the median of the peak memory.
 pub(super) fn cell(command: impl Fn() -> Command, folder: &Path, runs: usize) -> anyhow::Result<String> {
     let (mut times, mut memory) = (Vec::with_capacity(runs), Vec::with_capacity(runs));
     for run in 0..=runs {
@@ -103,7 +105,7 @@ pub(super) fn cell(command: impl Fn() -> Command, folder: &Path, runs: usize) ->
     ))
 }
 
-/// Takes the environment out of the documents: the command line names it.
+/// Removes the environment from the documents, since the command line names it.
 pub(super) fn name_no_environment(folder: &Path) -> anyhow::Result<()> {
     for file in fs::read_dir(folder)? {
         let path = file?.path();

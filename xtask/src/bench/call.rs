@@ -1,4 +1,4 @@
-//! Driver calls next to bare wasmtime.
+//! Measures driver calls, compared with plain wasmtime.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ struct Line {
     ratio: Option<f64>,
 }
 
-/// What the lines are called here.
+/// The names of the lines, and the names of the facts in the report.
 const FACTS: [(&str, &str); 5] = [
     ("instantiate, bare wasmtime", "seconds to instantiate in bare wasmtime"),
     ("instantiate and call, bare wasmtime", "seconds of a call in bare wasmtime"),
@@ -29,7 +29,7 @@ const FACTS: [(&str, &str); 5] = [
 /// Runs the measuring program on a component.
 ///
 /// # Errors
-/// When the program fails, or leaves something out.
+/// If the program fails, or does not write all lines.
 pub(crate) fn measure(program: &Path, component: &Path, folder: &Path) -> anyhow::Result<Sample> {
     let usage = process::run(Command::new(program).arg(component), folder)?;
     let mut sample = Sample { peak: usage.peak as f64, ..Sample::default() };

@@ -1,4 +1,4 @@
-//! The cases: what is measured, in which size, and what it is to reach (SPEC §12).
+//! The cases: what is measured, in which size, and with which target (SPEC §12).
 
 use super::shape::Shape;
 use super::work::{Act, Work};
@@ -8,39 +8,39 @@ use super::work::{Act, Work};
 pub(crate) struct Case {
     /// Its name without the size.
     base: &'static str,
-    /// In words, without the size.
+    /// Its description without the size.
     words: &'static str,
     pub(crate) what: What,
     pub(crate) target: Target,
-    /// Whether peers are asked for the same: what takes them hours is not.
+    /// Whether peers are measured as well. Cases that would take them hours are left out.
     pub(crate) peers: bool,
 }
 
-/// What is measured.
+/// The subject of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// A work of a program, as a whole process.
+    /// A task of a program, as a whole process.
     Work(Work),
     /// A graph from documents in memory.
     Graph(Shape, usize),
-    /// A driver call, next to bare wasmtime.
+    /// A driver call, compared with plain wasmtime.
     Call,
 }
 
-/// What is to be reached; the field is none where nothing is said.
+/// The targets; a field is `None` if there is no target.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Target {
     pub(crate) seconds: Option<f64>,
-    /// Bytes of memory.
+    /// The maximum memory in bytes.
     pub(crate) peak: Option<f64>,
-    /// Another fact, by its name, and how much it may be.
+    /// The name of another fact, and its maximum.
     pub(crate) fact: Option<(&'static str, f64)>,
 }
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = KIB * KIB;
 
-/// The cases in full, or a tenth of each.
+/// All cases, or all with a tenth of the size.
 pub(crate) fn cases(quick: bool) -> Vec<Case> {
     let layers = Shape::Layers;
     let plan_new = Case::work("plan-new", "plan, nothing there yet", Act::PlanNew, layers, 10_000);
@@ -110,7 +110,7 @@ impl Case {
         self
     }
 
-    /// The shape and the size, where there are any.
+    /// The shape and the size, if the case has them.
     fn size(&self) -> Option<(Shape, usize)> {
         match self.what {
             What::Work(Work { act: Act::Start, .. }) | What::Call => None,
@@ -118,7 +118,7 @@ impl Case {
         }
     }
 
-    /// As `--only` names it.
+    /// The name for `--only`.
     pub(crate) fn name(&self) -> String {
         match self.size() {
             Some((_, count)) => format!("{}-{count}", self.base),
@@ -126,7 +126,7 @@ impl Case {
         }
     }
 
-    /// In words.
+    /// The description.
     pub(crate) fn title(&self) -> String {
         match self.size() {
             Some((shape, count)) => format!("{}, {} {shape}", self.words, grouped(count)),
@@ -134,7 +134,7 @@ impl Case {
         }
     }
 
-    /// The same case in another size, for which nothing is promised.
+    /// The same case with another size, without targets.
     pub(crate) fn resized(mut self, resize: impl Fn(usize) -> usize) -> Self {
         if let Some((_, count)) = self.size()
             && resize(count) != count
@@ -149,13 +149,13 @@ impl Case {
         self
     }
 
-    /// Whether somebody means this case: by its name, with or without the size.
+    /// Whether a name, with or without the size, denotes this case.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         name == self.base || name == self.name()
     }
 }
 
-/// A number with its thousands apart.
+/// A number with separated thousands.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

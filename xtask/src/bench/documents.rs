@@ -1,15 +1,17 @@
-//! An environment as documents of Purlin: one definition, and Deployments with its resources.
+//! Generates an environment as documents of Purlin: one definition, and Deployments with its
+//! resources.
 //!
-//! Knows texts only. The program that measures graphs in memory includes this very file.
+//! This module knows only texts. The program that measures graphs in memory includes this file as
+//! well.
 
 use std::fmt::Write as _;
 
 use super::shape::Shape;
 
-/// Resources in one file: people do not read larger ones either.
+/// How many resources are in one file. Larger files are not realistic.
 const IN_A_FILE: usize = 10_000;
 
-/// How each resource is provisioned: what it is given is what it gives.
+/// The definition of all resources, whose outputs are their inputs.
 pub(crate) const DEFINITION: &str = "\
 apiVersion: purlin.dev/v1
 kind: Definition
@@ -30,7 +32,7 @@ pub(crate) fn placeholder(name: &str) -> String {
     format!("${{resources['node.default#shared.{name}'].outputs.v}}")
 }
 
-/// The params of a resource, as names and texts: its own name, and what it reads.
+/// The names and values of a resource's params: its own name, and the placeholders that it reads.
 pub(crate) fn params(shape: Shape, index: usize, count: usize) -> [(&'static str, String); 3] {
     let reads = shape.reads(index, count);
     let read = |nth: usize| reads.get(nth).map(|read| placeholder(&shape.name(*read, count)));
@@ -42,7 +44,7 @@ pub(crate) fn params(shape: Shape, index: usize, count: usize) -> [(&'static str
     ]
 }
 
-/// The Deployments, one text a file.
+/// The Deployments, one text per file.
 pub(crate) fn deployments(shape: Shape, count: usize) -> impl Iterator<Item = String> {
     (0..count).step_by(IN_A_FILE).map(move |from| {
         let mut text = String::from(
@@ -51,7 +53,7 @@ pub(crate) fn deployments(shape: Shape, count: usize) -> impl Iterator<Item = St
         for index in from..count.min(from + IN_A_FILE) {
             let [v, a, b] = params(shape, index, count).map(|(_, value)| value);
             let name = &v;
-            // Writing into a string does not fail.
+            // Writing into a string cannot fail.
             let _ = writeln!(
                 text,
                 "    {name}:\n      type: node\n      params: {{v: {v}, a: \"{a}\", b: \"{b}\"}}"

@@ -1,5 +1,5 @@
-//! `cargo xtask bench fleet`: many environments in one PostgreSQL, which many processes keep. The server
-//! writes each commit to the disk, as one does that people trust.
+//! `cargo xtask bench fleet`: measures many environments in one PostgreSQL server, which many
+//! processes reconcile. The server writes each commit to the disk, as a production server does.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,22 +18,22 @@ use crate::step::step;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Environments.
+    /// The number of environments.
     #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
     environments: usize,
-    /// Resources of each.
+    /// The number of resources in each.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     size: usize,
-    /// Processes that keep them at once.
+    /// The number of processes that reconcile them at once.
     #[arg(long, value_name = "COUNT", default_value_t = 8)]
     processes: usize,
-    /// Resources of the environment that is deployed to a folder and to the database.
+    /// The number of resources in the environment that is deployed to a folder and to the database.
     #[arg(long, value_name = "COUNT", default_value_t = 1_000)]
     apply: usize,
     /// Runs of each command, after one to warm up.
     #[arg(long, value_name = "N", default_value_t = 5)]
     runs: usize,
-    /// Take the program as it was built before.
+    /// Do not build; use the program of an earlier build.
     #[arg(long)]
     no_build: bool,
 }
@@ -54,7 +54,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// A folder with so many resources, whose state is in the database or in the folder.
+    /// A folder with this many resources. The state is in the database or in the folder.
     fn workspace(&self, size: usize, schema: Option<&str>) -> anyhow::Result<tempfile::TempDir> {
         let folder = folder("fleet-")?;
         let state = schema.map_or_else(String::new, |schema| {
@@ -84,7 +84,7 @@ impl Bench {
         process::run(&mut command(&self.purlin, words), folder).map(|usage| usage.wall)
     }
 
-    /// The same environment into a folder and into the database, in turns.
+    /// Deploys the same environment to a folder and to the database, in turns.
     fn apply(&self, arguments: &Arguments) -> anyhow::Result<()> {
         let (mut embedded, mut database) = (Vec::new(), Vec::new());
         step("apply", || {
@@ -162,7 +162,7 @@ impl Bench {
         impact("every resource changes")
     }
 
-    /// All processes at once, until the last one is done.
+    /// Starts all processes at once, and waits until the last one ends.
     fn round(&self, folder: &Path, processes: usize) -> anyhow::Result<Duration> {
         let begun = Instant::now();
         let started: Result<Vec<_>, _> = (0..processes)
@@ -178,7 +178,7 @@ impl Bench {
             .collect();
         for process in started? {
             let done = process.wait_with_output()?;
-            // Where one began its round while another was at work, an environment may be locked.
+            // If a process starts its round while another is at work, an environment may be locked.
             let said = String::from_utf8_lossy(&done.stderr);
             ensure!(
                 done.status.code().is_some_and(|code| code < 2),
@@ -202,7 +202,7 @@ fn shown(time: Duration) -> String {
     }
 }
 
-/// A definition beside the one that is used.
+/// Adds a definition that no resource uses.
 fn unmatched(definition: &str) -> String {
     format!(
         "{definition}\n---\napiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: other}}\nspec: {{type: other, \
@@ -210,7 +210,7 @@ fn unmatched(definition: &str) -> String {
     )
 }
 
-/// The definition with one input more.
+/// Adds an input to the definition.
 fn changed(definition: &str) -> anyhow::Result<String> {
     let changed = definition.replacen("    values:\n", "    values:\n      added: one\n", 1);
     ensure!(changed != definition, "the definition has no `values`");

@@ -1,4 +1,4 @@
-//! Graphs in memory, each in a process of its own, because of the memory.
+//! Measures graphs in memory, each in a separate process so that its memory can be measured.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use super::process::{self, STDOUT};
 use super::shape::Shape;
 use super::work::Sample;
 
-/// What the measuring program says.
+/// The output of the measuring program.
 #[derive(Deserialize)]
 struct Said {
     seconds: f64,
@@ -22,7 +22,7 @@ struct Said {
 /// Builds one graph with the measuring program.
 ///
 /// # Errors
-/// When the program fails, or the graph is not the one that was asked for.
+/// If the program fails, or the graph is not the requested one.
 pub(crate) fn measure(program: &Path, shape: Shape, count: usize, folder: &Path) -> anyhow::Result<Sample> {
     let mut command = Command::new(program);
     command.args([shape.to_string(), count.to_string()]);

@@ -1,9 +1,9 @@
-//! `cargo xtask bench languages`: what a driver costs in each language, all in one run.
+//! `cargo xtask bench languages`: measures the cost of a driver in each language, all in one run.
 //!
-//! The same driver, `examples/drivers`, in the same workspace. A call's cost is the difference
-//! between looking at many notes and looking at one, one after the other, so that the start of the
-//! program is not in it. An edit is a comment that is added to the source; then `driver build --dev` builds
-//! the driver, and `driver run` calls `describe`, as an author does.
+//! All are the same driver, `examples/drivers`, in the same workspace. The cost of a call is the
+//! difference between reading many notes and reading one, sequentially, which excludes the start of
+//! the program. An edit adds a comment to the source; then `driver build --dev` builds the driver,
+//! and `driver run` calls `describe`, as an author would do.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::build;
 use crate::step::{built, root, step};
 
 const WITHOUT_WASI: &str = "Rust without WASI";
-/// Name, kit, and a source file with what begins a comment there.
+/// The name, the kit, and a source file with the characters that begin a comment.
 const LANGUAGES: [(&str, &str, &str, &str); 6] = [
     ("Rust", "rust", "src/lib.rs", "//"),
     (WITHOUT_WASI, "rust", "src/lib.rs", "//"),
@@ -25,10 +25,10 @@ const LANGUAGES: [(&str, &str, &str, &str); 6] = [
     ("JavaScript", "js", "note.js", "//"),
     ("Python", "python", "note.py", "#"),
 ];
-/// Notes besides the first.
+/// The number of notes in addition to the first.
 const NOTES: usize = 100;
 
-/// One row.
+/// A row of the table.
 struct Row {
     language: &'static str,
     bytes: u64,
@@ -65,7 +65,7 @@ fn measure(
     (source, comment): (&str, &str),
     runs: usize,
 ) -> anyhow::Result<Row> {
-    // Outside of this workspace, which it is no part of.
+    // The project must be outside of this workspace.
     let scratch = tempfile::Builder::new().prefix("purlin-languages-").tempdir()?;
     let folder = scratch.path().join("note");
     let run =
@@ -82,7 +82,7 @@ fn measure(
     let mut calls = Vec::new();
     let mut edits = Vec::new();
     for number in 0..runs {
-        // Looking at a driver that was not compiled before does little else.
+        // Inspecting a driver that is not compiled yet does little else.
         compiled.push(run(&["driver", "inspect", "note.wasm"], &format!("cache-{number}"))?);
     }
     // The first build for trying things out prepares the others.
@@ -94,7 +94,7 @@ fn measure(
         let built = run(&build, "cache")?;
         edits.push(built + run(&["driver", "run", "note.wasm", "describe"], "cache")?);
     }
-    // Without WASI there is no folder to keep notes in.
+    // Without WASI, the driver has no folder for its notes.
     if !plain {
         let [one, many] = [1, 1 + NOTES].map(|count| -> anyhow::Result<Vec<Duration>> {
             fs::write(folder.join("app.yaml"), notes(count))?;
@@ -108,7 +108,7 @@ fn measure(
     Ok(Row { language, bytes, compiled: median(compiled), edit: median(edits), call: calls.pop() })
 }
 
-/// Documents that want so many notes.
+/// Documents with this many notes.
 fn notes(count: usize) -> String {
     let mut text = String::from(
         "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: note}\nspec:\n  type: note\n  driver: acme/note\n  inputs: {values: {text: Hello.}}\n  criteria: [{}]\n---\napiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared:\n",

@@ -1,7 +1,7 @@
-//! Measures a whole process: by the clock, and its peak memory as the system counted it.
+//! Measures a whole process: the wall time, and the peak memory as counted by the system.
 //!
-//! A process begins with the pages of the one that started it, and the system counts them as its
-//! own: this program has to stay small, so nothing large is ever held in its memory.
+//! A process starts with the pages of its parent, which the system counts as its own. Therefore
+//! this program must stay small and never hold anything large in memory.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use wait4::{ResourceUsage, Wait4 as _};
 
-/// What a process took.
+/// The resources that a process used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
-    /// From its start to its end.
+    /// The time from its start to its end.
     pub(crate) wall: Duration,
-    /// From its start to the line that was waited for.
+    /// The time from its start to the awaited line.
     pub(crate) until: Option<Duration>,
-    /// What the processors spent on it, all together.
+    /// The total processor time.
     pub(crate) processor: Duration,
-    /// Bytes of memory at most.
+    /// The peak memory in bytes.
     pub(crate) peak: u64,
 }
 
@@ -31,14 +31,14 @@ impl Usage {
     }
 }
 
-/// Files in a run's folder that hold what the process wrote.
+/// The files in a run's folder with the output of the process.
 pub(crate) const STDOUT: &str = "stdout.log";
 const STDERR: &str = "stderr.log";
 
-/// Runs a program in a folder and writes what it says to files there.
+/// Runs a program in a folder and writes its output to files there.
 ///
 /// # Errors
-/// When the program cannot be run or fails.
+/// If the program cannot be run or fails.
 pub(crate) fn run(command: &mut Command, folder: &Path) -> anyhow::Result<Usage> {
     let stdout = create(folder, STDOUT)?;
     let start = Instant::now();
@@ -50,10 +50,10 @@ pub(crate) fn run(command: &mut Command, folder: &Path) -> anyhow::Result<Usage>
     if result.status.success() { Ok(usage) } else { failed(command, &result.status.to_string(), folder) }
 }
 
-/// The same, and takes the time at which a line that holds `needle` comes out.
+/// Like [`run`], and measures the time until a line that contains `needle` is written.
 ///
 /// # Errors
-/// When the program cannot be run, fails, or never writes such a line.
+/// If the program cannot be run, fails, or never writes such a line.
 pub(crate) fn run_until(command: &mut Command, folder: &Path, needle: &str) -> anyhow::Result<Usage> {
     let mut kept = create(folder, STDOUT)?;
     let start = Instant::now();

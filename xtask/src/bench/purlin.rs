@@ -1,4 +1,4 @@
-//! Our own program at work: the release binary, as people run it.
+//! Measures the release binary of Purlin.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -12,16 +12,16 @@ use super::process::{self, STDOUT, Usage};
 use super::work::{Act, Sample, Tool, Work, size, write};
 use super::{documents, shape::Shape};
 
-/// `base-env` is part of every environment.
+/// The implicit `base-env` is part of every environment.
 const IMPLICIT: usize = 1;
 
-/// The binary, and where it may keep compiled drivers.
+/// The binary, and its cache for compiled drivers.
 pub(crate) struct Purlin {
     pub(crate) binary: PathBuf,
     pub(crate) cache: PathBuf,
 }
 
-/// How many resources met which fate.
+/// The number of resources per action.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 struct Tally {
     create: usize,
@@ -31,7 +31,7 @@ struct Tally {
     none: usize,
 }
 
-/// What matters of a plan; the steps are passed over as they are read.
+/// The relevant part of a plan; the steps are skipped while reading.
 #[derive(Deserialize)]
 struct Plan {
     summary: Tally,
@@ -85,7 +85,7 @@ impl Purlin {
     }
 }
 
-/// Makes sure that a run did what it was to do.
+/// Checks that a run did its task.
 fn check(folder: &Path, expected: &Tally) -> anyhow::Result<()> {
     let last = process::last_lines(folder, STDOUT, 1)?.pop().unwrap_or_default();
     let summary: Summary =
@@ -100,7 +100,7 @@ fn check(folder: &Path, expected: &Tally) -> anyhow::Result<()> {
 /// Writes an environment as documents.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// If a file cannot be written.
 pub(crate) fn write_documents(shape: Shape, count: usize, folder: &Path) -> anyhow::Result<()> {
     write(folder, "definition.yaml", [documents::DEFINITION.to_owned()])?;
     for (number, text) in documents::deployments(shape, count).enumerate() {
@@ -115,7 +115,7 @@ impl Tool for Purlin {
     }
 
     fn prepare(&self, work: Work, folder: &Path) -> anyhow::Result<()> {
-        // With a file of its own the workspace is nobody else's.
+        // With a workspace file, no other workspace applies.
         let workspace = "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {name: bench}\nspec: {}\n";
         write(folder, "purlin.yaml", [workspace.to_owned()])?;
         write_documents(work.shape, work.count, folder)?;

@@ -1,4 +1,4 @@
-//! What was measured, as a table for people and as JSON for programs.
+//! Reports the measurements, as a table for people and as JSON for programs.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::case::Target;
 use super::series::Series;
 use super::work::Sample;
 
-/// One case, measured.
+/// A measured case.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measured {
     pub(crate) name: String,
@@ -18,37 +18,37 @@ pub(crate) struct Measured {
     pub(crate) targets: Targets,
 }
 
-/// One program's figures.
+/// The figures of one program.
 #[derive(Debug, Serialize)]
 pub(crate) struct Side {
     pub(crate) program: String,
     pub(crate) seconds: Series,
-    /// Bytes.
+    /// The peak memory in bytes.
     pub(crate) peak: Series,
     pub(crate) facts: BTreeMap<&'static str, Series>,
 }
 
-/// A peer's figures, and how they compare.
+/// The figures of a peer, and the comparison with Purlin.
 #[derive(Debug, Serialize)]
 pub(crate) struct Peer {
     #[serde(flatten)]
     pub(crate) side: Side,
-    /// How many times longer the peer took, pair by pair.
+    /// How many times longer the peer took, in each pair of runs.
     pub(crate) ratio: Series,
 }
 
-/// What is to be reached.
+/// The targets of a case.
 #[derive(Debug, Serialize)]
 pub(crate) struct Targets {
     seconds: Option<f64>,
     peak: Option<f64>,
     fact: Option<(&'static str, f64)>,
-    /// Whether all of it was reached, by the medians; none where nothing was to be.
+    /// Whether the medians reached all targets; `None` if there are no targets.
     reached: Option<bool>,
 }
 
 impl Side {
-    /// `None` where nothing was measured.
+    /// `None` if there are no samples.
     pub(crate) fn of(program: String, samples: &[Sample]) -> Option<Self> {
         let mut facts: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         for (name, value) in samples.iter().flat_map(|sample| &sample.facts) {
@@ -125,7 +125,7 @@ fn side(side: &Side) -> String {
     text
 }
 
-/// A fact in words; its name says the unit.
+/// The value of a fact with its unit, which the name determines.
 fn value(name: &str, value: f64) -> String {
     match name.split_once(' ') {
         Some(("bytes", what)) => format!("{} {what}", bytes(value)),
@@ -142,7 +142,7 @@ fn ratio(series: &Series) -> String {
     }
 }
 
-/// A time in the unit that suits it.
+/// A time in a suitable unit.
 pub(crate) fn time(seconds: f64) -> String {
     match seconds {
         s if s >= 10.0 => format!("{s:.1} s"),
@@ -152,7 +152,7 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// Bytes in the unit that suits them.
+/// A number of bytes in a suitable unit.
 pub(crate) fn bytes(bytes: f64) -> String {
     const KIB: f64 = 1024.0;
     match bytes {

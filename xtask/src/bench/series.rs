@@ -1,8 +1,8 @@
-//! Several measurements of one thing.
+//! Repeated measurements of the same quantity.
 
 use serde::Serialize;
 
-/// What was measured, run by run.
+/// The values, run by run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Series {
     pub(crate) median: f64,
@@ -12,7 +12,7 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// `None` where nothing was measured.
+    /// `None` if there are no values.
     pub(crate) fn of(all: Vec<f64>) -> Option<Self> {
         let mut sorted = all.clone();
         sorted.sort_by(f64::total_cmp);

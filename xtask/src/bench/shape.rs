@@ -1,7 +1,7 @@
-//! The shapes that environments of any size are made in: which resource reads which.
+//! The shapes of generated environments of any size: which resource reads which.
 //!
-//! Knows numbers only; what becomes of them in a file is for others to say. The program that
-//! measures graphs in memory includes this very file.
+//! This module knows only numbers; other modules turn them into documents. The program that
+//! measures graphs in memory includes this file as well.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,15 +9,15 @@ use std::str::FromStr;
 /// A shape of an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Nothing reads anything.
+    /// No resource reads another one.
     Independent,
-    /// Ten layers; each resource reads two of the layer before.
+    /// Ten layers; each resource reads two of the previous layer.
     Layers,
-    /// Each reads the one before.
+    /// Each resource reads the previous one.
     Chain,
 }
 
-/// Layers of [`Shape::Layers`].
+/// The number of layers of [`Shape::Layers`].
 const LAYERS: usize = 10;
 
 impl Shape {
@@ -47,7 +47,8 @@ impl Shape {
     }
 }
 
-/// Resources of a layer. The last layer is smaller where the number is no multiple of ten.
+/// The number of resources in a layer. The last layer is smaller if the total is not a multiple of
+/// ten.
 fn width(count: usize) -> usize {
     count.div_ceil(LAYERS).max(1)
 }

@@ -1,7 +1,9 @@
-//! `cargo xtask bench sharing`: what it costs to find an installation among many of other environments.
+//! `cargo xtask bench sharing`: measures the cost of finding an installation among those of many
+//! other environments.
 //!
-//! Each other environment has as many installations as the next, in ten sharing groups of its own. The one that is
-//! measured requires one thing, which it finds in the first of the others.
+//! Each of the other environments has the same number of installations, in ten sharing groups of
+//! its own. The measured one has a single requirement, which an installation of the first other
+//! environment satisfies.
 
 use std::path::Path;
 
@@ -21,7 +23,7 @@ pub(crate) struct Arguments {
     /// Runs of each command, after one to warm up.
     #[arg(long, value_name = "N", default_value_t = 9)]
     runs: usize,
-    /// Take the program as it was built before.
+    /// Do not build; use the program of an earlier build.
     #[arg(long)]
     no_build: bool,
 }
@@ -87,7 +89,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A deployment with requirements, each in a group.
+/// A deployment with requirements, each in a sharing group.
 fn deployment(
     folder: &Path,
     name: &str,

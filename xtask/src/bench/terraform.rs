@@ -1,4 +1,4 @@
-//! A peer: Terraform with its built-in `terraform_data`, which needs no provider.
+//! Measures a peer: Terraform with its built-in `terraform_data`, which needs no provider.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,15 +13,15 @@ use super::work::{Act, Sample, Tool, Work, write};
 
 const STATE: &str = "terraform.tfstate";
 
-/// Terraform, found on the path.
+/// Terraform, found in the path.
 pub(crate) struct Terraform {
     version: String,
-    /// An empty file: nobody's own settings count.
+    /// An empty file, so that the user's settings do not apply.
     settings: PathBuf,
 }
 
 impl Terraform {
-    /// Terraform if it is installed. `folder` is for a file that it is started with.
+    /// Finds Terraform if it is installed. `folder` is for the settings file.
     pub(crate) fn find(folder: &Path) -> anyhow::Result<Option<Self>> {
         write(folder, "terraform.rc", [])?;
         let mut found = Self { version: String::new(), settings: folder.join("terraform.rc") };
@@ -45,7 +45,7 @@ impl Terraform {
 /// Writes an environment as a configuration.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub(crate) fn write_configuration(shape: Shape, count: usize, folder: &Path) -> anyhow::Result<()> {
     let resources = (0..count).map(|index| {
         let name = shape.name(index, count);
@@ -63,7 +63,8 @@ pub(crate) fn write_configuration(shape: Shape, count: usize, folder: &Path) -> 
     write(folder, "main.tf", resources)
 }
 
-/// Writes the state that an apply would leave: applying itself is quadratic, and would take hours.
+/// Writes the state that an apply would leave, since an apply itself takes quadratic time, which
+/// would be hours.
 fn write_state(version: &str, shape: Shape, count: usize, folder: &Path) -> anyhow::Result<()> {
     let begin = format!(
         "{{\"version\": 4, \"terraform_version\": \"{version}\", \"serial\": 1, \
@@ -101,7 +102,7 @@ fn write_state(version: &str, shape: Shape, count: usize, folder: &Path) -> anyh
     write(folder, STATE, std::iter::once(begin).chain(resources).chain(["\n]}\n".to_owned()]))
 }
 
-/// Everything that a resource depends on, at any distance: Terraform records it so.
+/// All direct and indirect dependencies of a resource, as Terraform records them.
 fn behind(shape: Shape, index: usize, count: usize) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let mut open = shape.reads(index, count);

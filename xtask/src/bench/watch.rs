@@ -1,8 +1,8 @@
-//! `cargo xtask bench watch`: what it costs to keep many resources.
+//! `cargo xtask bench watch`: measures the cost of watching many resources.
 //!
-//! Each resource is a file that `purlin/file` reads again at its interval. The watch is measured while
-//! it reads, and once more while nothing is due. At the end a file is changed, which has to be found
-//! and undone: reads that did not happen would be cheap.
+//! Each resource is a file that `purlin/file` reads again at its interval. The watch is measured
+//! while it reads, and again while nothing is due. At the end, a file is changed, and the watch
+//! must find and undo that. Otherwise a watch that reads nothing would look cheap.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -17,26 +17,26 @@ use super::beside::{folder, program};
 use super::work::write;
 use crate::step::step;
 
-/// How often each file is read while nothing is to be due: never in this run.
+/// The interval for files that are never due in this run.
 const NEVER: &str = "24h";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Resources.
+    /// The number of resources.
     #[arg(long, value_name = "COUNT", default_value_t = 5_000)]
     size: usize,
-    /// Seconds between two reads of each.
+    /// Seconds between two reads of each resource.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     interval: u64,
     /// Minutes for which each watch is measured.
     #[arg(long, value_name = "MINUTES", default_value_t = 3)]
     minutes: u32,
-    /// Take the program as it was built before.
+    /// Do not build; use the program of an earlier build.
     #[arg(long)]
     no_build: bool,
 }
 
-/// What a process had taken at one time.
+/// The resources that a process has used so far.
 #[derive(Clone, Copy)]
 struct Taken {
     processor: Duration,
@@ -109,7 +109,7 @@ fn command(purlin: &Path, folder: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// A watch that ends with its owner.
+/// A watch that ends when it is dropped.
 struct Watch(Child);
 
 impl Drop for Watch {
@@ -119,7 +119,7 @@ impl Drop for Watch {
     }
 }
 
-/// What a watch had taken after its first pass, and at the end.
+/// The resources that a watch used until the end of its first pass, and until the end.
 fn watch(
     purlin: &Path,
     folder: &Path,
@@ -139,7 +139,7 @@ fn watch(
         }
     });
     until(&lines, "\"event\":\"summary\"", Duration::from_secs(120))?;
-    // The first read of all is over; from here on each is read in its turn.
+    // The first pass read everything; from here on, each resource is read when it is due.
     let before = taken(watch.0.id())?;
     std::thread::sleep(Duration::from_secs(60) * arguments.minutes);
     let after = taken(watch.0.id())?;
@@ -153,7 +153,7 @@ fn watch(
     Ok((before, after))
 }
 
-/// Waits for a line with a text in it.
+/// Waits for a line that contains a text.
 fn until(lines: &Receiver<String>, text: &str, patience: Duration) -> anyhow::Result<()> {
     let begun = Instant::now();
     while let Ok(line) = lines.recv_timeout(patience.saturating_sub(begun.elapsed())) {
@@ -164,11 +164,11 @@ fn until(lines: &Receiver<String>, text: &str, patience: Duration) -> anyhow::Re
     bail!("the watch did not write {text} in {} s", patience.as_secs())
 }
 
-/// What a process has taken so far, as Linux counts it.
+/// The resources that a process has used so far, according to Linux.
 fn taken(process: u32) -> anyhow::Result<Taken> {
     let folder = Path::new("/proc").join(process.to_string());
     let stat = fs::read_to_string(folder.join("stat")).context("the watch has ended")?;
-    // The name of the program is in parentheses and may hold anything.
+    // The name of the program is in parentheses and may contain anything.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
     let ticks = ticks(11).zip(ticks(12)).map(|(user, system)| user + system).context("no times")?;
@@ -178,7 +178,7 @@ fn taken(process: u32) -> anyhow::Result<Taken> {
         let number = line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok());
         Ok(number.context("no number")? * 1024)
     };
-    // 100 ticks a second on every Linux that Purlin is built for.
+    // Every Linux that Purlin supports has 100 ticks per second.
     Ok(Taken {
         processor: Duration::from_millis(ticks * 10),
         memory: kibibytes("VmRSS:")?,

@@ -1,4 +1,4 @@
-//! What is measured: a work of a size, and whoever can do it.
+//! The measured tasks, and the programs that perform them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,24 +10,24 @@ use anyhow::Context as _;
 use super::process::Usage;
 use super::shape::Shape;
 
-/// What is done to an environment.
+/// An operation on an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// Reading everything and building the graph.
+    /// Read all documents and build the graph.
     Validate,
-    /// A plan where nothing is there yet.
+    /// Plan an environment that does not exist yet.
     PlanNew,
-    /// A plan where everything is there and nothing changed.
+    /// Plan an environment in which nothing changed.
     PlanSame,
-    /// Making everything.
+    /// Create everything.
     Apply,
-    /// Deleting everything.
+    /// Delete everything.
     Destroy,
-    /// Making everything, timed until the first driver is called.
+    /// Create everything, timed until the first driver call.
     Start,
 }
 
-/// An act on an environment of a shape and size.
+/// An operation on an environment of a shape and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
     pub(crate) act: Act,
@@ -38,16 +38,16 @@ pub(crate) struct Work {
 /// One measurement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sample {
-    /// Seconds.
+    /// The time in seconds.
     pub(crate) seconds: f64,
-    /// Bytes of memory at most.
+    /// The peak memory in bytes.
     pub(crate) peak: f64,
-    /// What else is worth knowing, by name.
+    /// Other facts by name.
     pub(crate) facts: BTreeMap<&'static str, f64>,
 }
 
 impl Sample {
-    /// What a whole process took, or took until the line that was waited for.
+    /// The time of a whole process, or the time until the awaited line.
     pub(crate) fn of(usage: Usage) -> Self {
         let seconds = usage.until.unwrap_or(usage.wall).as_secs_f64();
         let mut sample = Self { seconds, peak: usage.peak as f64, ..Self::default() };
@@ -56,25 +56,25 @@ impl Sample {
     }
 }
 
-/// A program that can do it.
+/// A program that can perform the task.
 pub(crate) trait Tool {
-    /// As tables call it, with its version.
+    /// The name in tables, with the version.
     fn name(&self) -> String;
 
-    /// Writes what the work needs into an empty folder. Not timed.
+    /// Writes the files that the task needs into an empty folder. This is not timed.
     ///
     /// # Errors
-    /// When it cannot.
+    /// If that fails.
     fn prepare(&self, work: Work, folder: &Path) -> anyhow::Result<()>;
 
-    /// Does the work, and makes sure that it was done.
+    /// Performs the task, and checks that it was done.
     ///
     /// # Errors
-    /// When the program fails, or does something else.
+    /// If the program fails, or does something else.
     fn perform(&self, work: Work, folder: &Path) -> anyhow::Result<Sample>;
 }
 
-/// Writes a file in pieces, and waits for the disk, so that no later sync pays for it.
+/// Writes a file in pieces and syncs it, so that no later sync has to do that.
 pub(crate) fn write(
     folder: &Path,
     name: &str,
@@ -91,7 +91,7 @@ pub(crate) fn write(
     fill().with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Bytes of all files in a folder and below.
+/// The total size of all files in a folder and its subfolders, in bytes.
 pub(crate) fn size(folder: &Path) -> anyhow::Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {

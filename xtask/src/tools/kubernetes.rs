@@ -1,7 +1,8 @@
-//! Builds the API server and the controller manager of Kubernetes, of which Debian packages only
-//! the sources: once, into target/tools/kubernetes.
+//! Builds the API server and the controller manager of Kubernetes in target/tools/kubernetes.
+//! Debian packages only their sources.
 //!
-//! It works in a folder beside that one and renames it at the end, so that what is there is whole.
+//! The build uses a temporary folder next to that one and renames it at the end, so that the result
+//! is always complete.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,14 +13,15 @@ use anyhow::{Context, bail};
 
 use crate::step::{output, root, run};
 
-/// As `cargo xtask tools --check` lists it.
+/// The name in the output of `cargo xtask tools --check`.
 pub(super) const NAME: &str = "kubernetes 1.20.2, built from Debian's source package";
 const VERSION: &str = "1.20.2";
-/// Names what is built and how. Another number builds again.
+/// Identifies the build. Another number causes a new build.
 const BUILD: &str = "1.20.2, build 1";
 const PROGRAMS: [&str; 2] = ["kube-apiserver", "kube-controller-manager"];
 
-/// Debian's packages that the build needs: a program or file that tells, and the package.
+/// The Debian packages that the build needs: a program or file that shows whether it is installed,
+/// and the package.
 pub(super) const PACKAGES: [(&str, &str); 4] = [
     ("/usr/bin/go", "golang-go"),
     (REFLECT2, "golang-github-modern-go-reflect2-dev"),
@@ -28,7 +30,7 @@ pub(super) const PACKAGES: [(&str, &str); 4] = [
 ];
 const REFLECT2: &str = "/usr/share/gocode/src/github.com/modern-go/reflect2";
 
-/// Whether exactly this build is there.
+/// Whether exactly this build exists.
 pub(super) fn is_built() -> bool {
     let folder = folder();
     let version = fs::read_to_string(folder.join("version"));
@@ -36,7 +38,7 @@ pub(super) fn is_built() -> bool {
         && PROGRAMS.iter().all(|program| folder.join(program).is_file())
 }
 
-/// Builds it. It takes what [`PACKAGES`] lists.
+/// Builds the programs. Requires [`PACKAGES`].
 pub(super) fn build() -> anyhow::Result<()> {
     let scratch = folder().with_extension("building");
     remove(&scratch)?;
@@ -72,9 +74,10 @@ fn within(folder: &Path) -> Command {
     command
 }
 
-/// Downloads the sources, which apt checks against the distribution's signature.
+/// Downloads the sources. apt checks them against the distribution's signature.
 ///
-/// The lists of source packages lie in a folder of their own: the machine keeps the lists that it has.
+/// The lists of source packages are in a separate folder, so that the machine's lists stay
+/// unchanged.
 fn fetch(scratch: &Path) -> anyhow::Result<PathBuf> {
     let (entries, lists) = (scratch.join("sources.list"), scratch.join("lists"));
     fs::create_dir_all(lists.join("partial"))?;
@@ -85,7 +88,7 @@ fn fetch(scratch: &Path) -> anyhow::Result<PathBuf> {
         apt.arg("-o").arg(format!("Dir::Etc::sourcelist={}", entries.display()));
         apt.arg("-o").arg(format!("Dir::State::lists={}", lists.display()));
         apt.args(["-o", "Dir::Etc::sourceparts=-", "-o", "Dir::Cache::pkgcache="]);
-        // The user as whom apt downloads may not write to our folder.
+        // The user that apt normally downloads as may not write to this folder.
         apt.args(["-o", "Dir::Cache::srcpkgcache=", "-o", "APT::Sandbox::User=root"]).args(arguments);
         run(&mut apt)
     };
@@ -98,8 +101,7 @@ fn fetch(scratch: &Path) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// An entry for the sources of each of Debian's packages that the machine knows, from the same
-/// mirror.
+/// Source entries for all Debian repositories that the machine uses, with the same mirrors.
 fn source_entries() -> anyhow::Result<String> {
     run(Command::new("apt-get").args(["update", "-q"]))?;
     let targets = ["indextargets", "Created-By: Packages", "Origin: Debian"];
@@ -128,8 +130,8 @@ fn unpack(archive: &Path, scratch: &Path) -> anyhow::Result<PathBuf> {
     Ok(sources)
 }
 
-/// The copy of reflect2 in the sources crashes when Go 1.18 or newer compiles it. Debian's package
-/// has a newer one.
+/// The copy of reflect2 in the sources crashes when Go 1.18 or newer compiles it. Replaces it with
+/// the newer one of Debian's package.
 fn update_reflect2(sources: &Path) -> anyhow::Result<()> {
     let vendored = sources.join("vendor/github.com/modern-go/reflect2");
     let is_go = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "go");
@@ -149,7 +151,7 @@ fn update_reflect2(sources: &Path) -> anyhow::Result<()> {
 fn compile(sources: &Path, built: &Path) -> anyhow::Result<()> {
     let workspace = sources.join("_output/local/go");
     let cache = sources.join("_cache");
-    // Debian's Go and nothing of another one; the version comes from here, not from the Git
+    // Use only Debian's Go. The version is set here, so that it does not come from the Git
     // repository around this folder.
     let go = |folder: &Path| {
         let mut command = within(folder);
@@ -161,7 +163,8 @@ fn compile(sources: &Path, built: &Path) -> anyhow::Result<()> {
         command.arg(format!("GIT_CEILING_DIRECTORIES={}", root().join("target").display()));
         command
     };
-    // The archive lacks one generated file. Making it also lays out the workspace that Go expects.
+    // The archive lacks one generated file. Generating it also creates the workspace that Go
+    // expects.
     run(go(sources).args(["make", "gen_openapi", &format!("KUBE_GIT_VERSION=v{VERSION}")]))?;
     let mut build = go(&workspace.join("src/k8s.io/kubernetes"));
     build.arg(format!("GOPATH={}", workspace.display()));
@@ -169,7 +172,7 @@ fn compile(sources: &Path, built: &Path) -> anyhow::Result<()> {
     run(build.args(PROGRAMS.map(|program| format!("k8s.io/kubernetes/cmd/{program}"))))
 }
 
-/// Without symbols, and with the version that the programs report.
+/// Flags that omit symbols and set the version that the programs report.
 fn linker_flags() -> String {
     let version = format!("v{VERSION}");
     let mut numbers = VERSION.split('.');

@@ -1,16 +1,15 @@
-//! The checks, each with the number of the invariant that it holds and with samples of a crate
-//! that breaks it.
+//! The checks, each with the number of its invariant and with samples of crates that break it.
 
 use std::fmt;
 
 use crate::house::{Crate, House};
 
-/// How an invariant is held.
+/// A check of an invariant.
 pub(crate) struct Check {
-    /// Its number in ARCHITECTURE.md.
+    /// The number of the invariant in ARCHITECTURE.md.
     pub(crate) invariant: u32,
     pub(crate) find: fn(&House) -> Vec<Fault>,
-    /// Crates that break it: name, what they need, what their one file says.
+    /// Crates that break it: name, dependencies, and the text of their only file.
     pub(crate) broken: &'static [(&'static str, &'static [&'static str], &'static str)],
 }
 
@@ -122,11 +121,11 @@ pub(crate) const CHECKS: &[Check] = &[
     },
 ];
 
-/// Where components are parsed and compiled: in a worker, and for those that come with Purlin while
-/// it is built.
+/// Where components are parsed and compiled: in a worker process or, for built-in drivers, during
+/// the build.
 const PARSING: [&str; 4] = ["src/compiler.rs", "src/instances.rs", "src/modules.rs", "src/compile.rs"];
 
-/// Fault for each crate of these names that needs one of `unwanted`.
+/// A fault for each of these crates that depends on one of `unwanted`.
 fn needs<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for one in crates {
@@ -137,7 +136,7 @@ fn needs<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: 
     faults
 }
 
-/// Fault for each line of these crates that holds one of `unwanted`.
+/// A fault for each line of these crates that contains one of `unwanted`.
 fn says<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for one in crates {
@@ -153,7 +152,8 @@ fn says<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: &
     faults
 }
 
-/// Whether a line holds a word that no longer word ends with: `eprintln!` is not `println!`.
+/// Whether a line contains a word that is not the end of a longer one: `eprintln!` does not contain
+/// `println!`.
 fn holds(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -163,7 +163,7 @@ fn holds(line: &str, word: &str) -> bool {
 }
 
 const ASYNC: [&str; 4] = ["tokio", "futures", "async-trait", "tokio-stream"];
-/// Addresses are words; sockets are not.
+/// Types for addresses are allowed; sockets are not.
 const IO: [&str; 7] =
     ["std::fs", "std::process", "std::io", "TcpStream", "TcpListener", "UdpSocket", "ToSocketAddrs"];
 
@@ -184,7 +184,7 @@ fn model_is_alone(house: &House) -> Vec<Fault> {
     faults
 }
 
-/// Crates that read a format of documents.
+/// Crates that parse a format of documents.
 const FORMATS: [&str; 4] = ["granit-parser", "serde-saphyr", "saphyr", "serde_yaml"];
 
 fn graph_is_pure(house: &House) -> Vec<Fault> {
@@ -236,7 +236,7 @@ fn nothing_below_cli_touches_the_process(house: &House) -> Vec<Fault> {
 
 fn cli_uses_the_host_only(house: &House) -> Vec<Fault> {
     let mut faults = Vec::new();
-    // What makes components is a tool for authors: no room needs it, and it needs none.
+    // purlin-component is a tool for authors: no other crate depends on it, and it depends on none.
     let allowed = ["purlin-host", "purlin-component"];
     for one in house.named("purlin-cli") {
         let ours = one.needs.iter().filter(|name| name.starts_with("purlin-"));
@@ -254,7 +254,7 @@ fn texts_are_parsed_once(house: &House) -> Vec<Fault> {
     };
     let mut faults = needs(6, behind(), &FORMATS);
     faults.extend(says(6, behind(), &["parse_text(", "parse_selector(", "\"${"]));
-    // A placeholder knows how it was written: this one line writes, and nothing reads it again.
+    // A placeholder knows its own notation: only this line writes it, and nothing parses it again.
     let writes = "let mut source = format!(\"${{resources['{descriptor}'].outputs\");";
     faults.retain(|fault| !(fault.place.ends_with("model/src/template.rs") && fault.what.contains(writes)));
     faults
@@ -279,7 +279,7 @@ fn stores_serve_one_call(house: &House) -> Vec<Fault> {
     faults
 }
 
-/// A field or a static that owns a store: `name: …Store<…>,` with no borrow.
+/// A field or a static that owns a store: `name: …Store<…>,` without a borrow.
 fn keeps_a_store(line: &str) -> bool {
     let field = line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub ")).unwrap_or(line);
     let field = field.strip_prefix("static ").unwrap_or(field);
@@ -341,7 +341,7 @@ fn components_are_parsed_in_one_place(house: &House) -> Vec<Fault> {
         .crates
         .iter()
         .filter(|one| one.folder.starts_with("host/"))
-        // A tool for authors, who parse what they built.
+        // A tool for authors, who parse their own components.
         .filter(|one| !matches!(one.name.as_str(), "purlin-sandbox" | "purlin-component"));
     let mut faults = needs(10, others.clone(), &["wasmparser"]);
     faults.extend(says(10, others, PARSERS));

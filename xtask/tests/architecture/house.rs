@@ -1,4 +1,4 @@
-//! The house as it stands: crates, what they need, and their code without comments and tests.
+//! The crates of the workspace: their dependencies, and their code without comments and tests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,36 +8,36 @@ use std::process::Command;
 /// All crates of the workspace.
 pub(crate) struct House {
     pub(crate) crates: Vec<Crate>,
-    /// The workspace's manifest, where the lints are set.
+    /// The workspace's manifest, which sets the lints.
     pub(crate) lints: String,
 }
 
 /// A crate.
 pub(crate) struct Crate {
     pub(crate) name: String,
-    /// From the root, with `/`.
+    /// The path relative to the root, with `/`.
     pub(crate) folder: String,
-    /// Crates that it needs when it runs, ours and others'.
+    /// Its dependencies at run time, including those from outside of the workspace.
     pub(crate) needs: Vec<String>,
     pub(crate) sources: Vec<Source>,
-    /// Whether it takes the workspace's lints.
+    /// Whether it uses the workspace's lints.
     pub(crate) lints: bool,
 }
 
-/// A file of `src/` that is not for tests only.
+/// A file of `src/` that is not only for tests.
 pub(crate) struct Source {
-    /// From the crate's folder.
+    /// The path relative to the crate's folder.
     pub(crate) path: String,
     pub(crate) code: String,
 }
 
-/// The workspace's root.
+/// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder above").to_owned()
 }
 
 impl House {
-    /// Asks cargo for the crates, and reads their sources.
+    /// Gets the crates from cargo, and reads their sources.
     pub(crate) fn read() -> Self {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
@@ -54,7 +54,7 @@ impl House {
         }
     }
 
-    /// Crates below the command line: everything in `host/` but it.
+    /// The crates below the command line: all of `host/` except `host/cli`.
     pub(crate) fn below_cli(&self) -> impl Iterator<Item = &Crate> {
         self.crates.iter().filter(|one| one.folder.starts_with("host/") && one.folder != "host/cli")
     }
@@ -69,7 +69,7 @@ impl Crate {
         let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
         let folder = manifest.parent().expect("a folder");
         let needs = package["dependencies"].as_array().into_iter().flatten();
-        // `kind` is null for what the program itself needs.
+        // `kind` is null for dependencies at run time.
         let needs = needs.filter(|one| one["kind"].is_null()).filter_map(|one| one["name"].as_str());
         let mut sources = Vec::new();
         read_sources(&folder.join("src"), folder, &mut sources);
@@ -114,7 +114,8 @@ fn read_texts(folder: &Path, texts: &mut Vec<(PathBuf, String)>) {
     }
 }
 
-/// Modules in files of their own that a file has for its tests only, as paths without ending.
+/// The modules in separate files that a file declares only for its tests, as paths without
+/// extension.
 pub(crate) fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
     let name = path.file_stem().unwrap_or_default();
     let folder = path.parent().unwrap_or(path);
@@ -134,7 +135,7 @@ pub(crate) fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
     modules
 }
 
-/// A source without comments and without what is compiled for tests only.
+/// A source without comments and without code that is only compiled for tests.
 pub(crate) fn code(text: &str) -> String {
     let mut out = String::new();
     let mut lines = text.lines();
@@ -153,7 +154,7 @@ pub(crate) fn code(text: &str) -> String {
             continue;
         }
         if trimmed.starts_with("#[cfg(test)]") || trimmed.starts_with("#[cfg(any(test") {
-            // The item that follows ends where its indentation comes back with a `}` or `;`.
+            // The item ends at a line with the same indentation that ends in `}` or `;`.
             let indent = line.len() - trimmed.len();
             for line in lines.by_ref() {
                 let depth = line.len() - line.trim_start().len();
@@ -164,7 +165,7 @@ pub(crate) fn code(text: &str) -> String {
             }
             continue;
         }
-        // A `//` behind code, but for one within a text such as a URL.
+        // Remove a `//` after code, but not one within a text such as a URL.
         let line = match line.find(" // ") {
             Some(at) if line[..at].matches('"').count() % 2 == 0 => &line[..at],
             _ => line,
@@ -175,7 +176,7 @@ pub(crate) fn code(text: &str) -> String {
     out
 }
 
-/// The table of the page: what each crate may use, by package name.
+/// The table of the page: the crates that each crate may use, by package name.
 pub(crate) fn table(page: &str) -> BTreeMap<String, Vec<String>> {
     let rows = page.lines().filter_map(|line| {
         let cells: Vec<&str> =

@@ -1,6 +1,6 @@
-//! Holds ARCHITECTURE.md: its table against the manifests, and each of its invariants against the
-//! sources. A crate's Cargo.toml is the wall; where a wall does not reach, the text of the sources
-//! is read. Every check is shown a house in which its rule is broken, to prove that it can fail.
+//! Checks ARCHITECTURE.md: its table against the manifests, and its invariants against the
+//! manifests and, where these are not sufficient, against the text of the sources. Samples that
+//! break each rule prove that every check can fail.
 
 #![allow(clippy::expect_used, reason = "a test")]
 
@@ -19,7 +19,7 @@ fn page() -> String {
     fs::read_to_string(house::root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there")
 }
 
-/// Numbers of the invariants that the page states.
+/// The numbers of the invariants on the page.
 fn stated(page: &str) -> Vec<u32> {
     let (_, section) = page.split_once("## Invariants").expect("a section on invariants");
     let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
@@ -50,7 +50,7 @@ fn the_table_says_what_the_manifests_say() {
     assert!(lines.is_empty(), "the table of ARCHITECTURE.md and the manifests differ:\n{}", lines.join("\n"));
 }
 
-/// Dependencies that the table does not allow, and crates that it does not name.
+/// Dependencies that the table does not allow, and crates that it does not contain.
 fn table_faults(table: &BTreeMap<String, Vec<String>>, house: &House) -> Vec<String> {
     let ours: Vec<&str> = house.crates.iter().map(|one| one.name.as_str()).collect();
     let mut faults = Vec::new();
@@ -59,7 +59,7 @@ fn table_faults(table: &BTreeMap<String, Vec<String>>, house: &House) -> Vec<Str
             name if name.starts_with("purlin-driver-") => "purlin-driver-*",
             name => name,
         };
-        // What only serves tests has no row.
+        // Crates that only serve tests have no row.
         let Some(allowed) = table.get(row) else {
             if !one.folder.starts_with("tests/") && !one.folder.starts_with("examples/") {
                 faults.push(format!("`{row}` has no row"));
@@ -83,7 +83,7 @@ fn the_table_can_be_contradicted() {
     assert_eq!(faults, ["`a` may not use `b`", "`c` has no row"]);
 }
 
-/// A crate of one file.
+/// A crate with a single file.
 fn sample(name: &str, needs: &[&str], text: &str) -> Crate {
     let source = Source { path: "src/lib.rs".into(), code: house::code(text) };
     Crate {
@@ -101,7 +101,7 @@ fn every_check_can_fail() {
         assert!(!check.broken.is_empty(), "the check of invariant {} has no sample", check.invariant);
         for (name, needs, text) in check.broken {
             let mut one = sample(name, needs, text);
-            // A crate that has nothing wrong but its lints.
+            // The last sample breaks only the rule about lints.
             one.lints = !text.is_empty() || !needs.is_empty();
             let house = House { crates: vec![one], lints: String::new() };
             let faults = (check.find)(&house);
