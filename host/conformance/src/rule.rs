@@ -1,18 +1,18 @@
-//! The rules, each with what it demands and why: the one table that the examination, the report
-//! and the book are made from.
+//! The table of rules, with their requirements and reasons. The check, its report and the page of
+//! the book are all based on it.
 
 use std::fmt::Write as _;
 
-/// Something that every driver has to keep.
+/// A rule that every driver must obey.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Short and stable: `FUNCTION.WHAT`.
+    /// A short and stable id, `FUNCTION.WHAT`.
     pub id: &'static str,
-    /// In a few words, for a list.
+    /// A few words for a list.
     pub title: &'static str,
-    /// What it demands, in a sentence or two.
+    /// The requirement, in a few sentences.
     pub demands: &'static str,
-    /// What goes wrong without it.
+    /// The reason for the rule.
     pub why: &'static str,
 }
 
@@ -20,256 +20,256 @@ const fn new(id: &'static str, title: &'static str, demands: &'static str, why: 
     Rule { id, title, demands, why }
 }
 
-/// Every rule, in the order in which they are tried.
+/// All rules, in the order in which they are checked.
 pub static RULES: &[Rule] = &[
     new(
         "describe.same",
-        "describe always says the same",
-        "`describe` gives the same answer each time.",
-        "The host asks once and keeps the answer with the compiled component.",
+        "describe always gives the same answer",
+        "Every call of `describe` returns the same manifest.",
+        "The host asks once and caches the answer with the compiled component.",
     ),
     new(
         "describe.alone",
         "describe calls no imports",
-        "`describe` calls no import. Borne is what a language's runtime does as it starts and what reaches nothing: that it asks for the time, for random numbers, or for an environment that is empty.",
-        "A driver is asked what it is before anybody has decided to trust it, in an instance that reaches nothing.",
+        "`describe` calls no import. Two kinds of calls are allowed, which runtimes of languages make at startup: for the time or random numbers, and for an empty environment.",
+        "The host calls `describe` before anyone has decided to trust the driver, in an instance without access to anything.",
     ),
     new(
         "schema.valid",
-        "schemas are valid and examples fit",
-        "The schemas of inputs and outputs are JSON Schemas of 2020-12, and the `examples` and `default`s in them fit.",
-        "Editors and people learn from them what to write.",
+        "schemas and their examples are valid",
+        "The schemas of inputs and outputs are valid JSON Schemas of 2020-12, and their `examples` and `default`s are valid against them.",
+        "Editors and users learn from them what to write.",
     ),
     new(
         "schema.agrees",
         "schema and check agree",
-        "Inputs that `check` takes, and those that it returns, fit the schema of the inputs.",
-        "A schema that refuses what works sends people to fix what is right.",
+        "Inputs that `check` accepts, and those that it returns, are valid against the schema of the inputs.",
+        "A schema that rejects working inputs makes users change something that is right.",
     ),
     new(
         "answers",
-        "every call is answered within the contract",
-        "Every call ends with an answer that the contract allows: no trap, no text that is not JSON, an id and a name of 1 to 4096 bytes, a cookie of 10 KiB at most, the id kept by `read` and `update`, nothing over the limits.",
-        "After anything else of a call with effects nobody knows what happened.",
+        "every answer conforms to the contract",
+        "Every call ends with an answer that the contract allows. There is no trap and no invalid JSON. Ids and names have 1 to 4096 bytes, and cookies at most 10 KiB. `read` and `update` keep the id, and no limit is exceeded.",
+        "After any other answer of a call with effects, its outcome is unknown.",
     ),
     new(
         "secrets.hidden",
         "secrets stay secret",
-        "What a call was given in `secrets` stands in clear in no output, value, id, name, log line, progress or message: only in the state's `secrets` and its cookie.",
-        "The host hides what it finds, and it does not find everything.",
+        "Values given in `secrets` never appear in plain text in an output, value, id, name, log line, progress or message. They may appear only in the state's `secrets` and in its cookie.",
+        "The host masks the secrets that it finds, but it cannot find all of them.",
     ),
     new(
         "check.accepts",
-        "check takes the case's inputs",
-        "`check` takes the inputs of each case.",
-        "Without it nothing else can be tried.",
+        "check accepts the case's inputs",
+        "`check` accepts the inputs of each case.",
+        "All further rules depend on it.",
     ),
     new(
         "check.fixpoint",
         "checking the result changes nothing",
-        "`check` given what it returned returns just that.",
-        "The host checks what it recorded; another answer would be a change that nobody made.",
+        "If `check` gets its own result as input, it returns the same result.",
+        "The host checks recorded inputs again. A different result would appear as a change that no one made.",
     ),
     new(
         "check.previous",
-        "check answers the same, or keeps previous",
-        "Asked the same, `check` answers the same; a default that is drawn at random is taken from `previous` where that has one.",
+        "check repeats its answer, or keeps previous",
+        "The same request to `check` gives the same answer. A random default is taken from `previous` if that contains it.",
         "Otherwise every run finds a change.",
     ),
     new(
         "check.unknown",
-        "check bears unknown inputs",
-        "An input that is `null` and named in `unknown` is no fault, and stays `null`.",
-        "While a plan is made, what other resources give is not there yet.",
+        "check accepts unknown inputs",
+        "An input that is `null` and listed in `unknown` is not a fault, and stays `null`.",
+        "The outputs of other resources are not known during planning.",
     ),
     new(
         "check.faults",
-        "check names every fault with its place",
-        "Wrong inputs are refused as `invalid-inputs`, with every fault at once, each with a pointer to its place or to what holds it. Tried are the case's `invalid`, of which the driver has to name what its schema does not refuse, and values of another type than the schema says.",
-        "People mend all of it in one go, and are shown the line.",
+        "check reports every fault with its place",
+        "`check` rejects wrong inputs with `invalid-inputs`. It reports all faults at once, each with a pointer to the input or to an object that contains it. The rule tests the `invalid` inputs of the case, of which the driver must report those that its schema does not reject, and values of a type that the schema does not allow.",
+        "Users can correct all faults at once, and see the line of each.",
     ),
     new(
         "quiet",
         "check, name and update-impact have no effects",
-        "`check`, `name` and `update-impact` open no file and no connection, and `check` answers the same without any grant.",
-        "They are called while a plan is made, as often as the host likes, where nothing may happen.",
+        "`check`, `name` and `update-impact` open no files and no connections, and `check` gives the same answer without any grants.",
+        "The host calls them during planning, as often as it likes, and planning must not have effects.",
     ),
     new(
         "name.same",
         "the same request gives the same name",
-        "`name` gives the same name for the same request.",
-        "After a crash the name is what the resource is looked for by.",
+        "`name` returns the same name for the same request.",
+        "After a crash, the host looks for the resource by its name.",
     ),
     new(
         "text.any",
-        "any text is borne",
-        "Long, strange and foreign texts in values, params, account and context end in an answer, never in a trap.",
-        "What developers write reaches the driver as it is.",
+        "any text is accepted",
+        "Long, strange and foreign texts in values, params, account and context lead to an answer, never to a trap.",
+        "Text from developers reaches the driver unchanged.",
     ),
     new(
         "limits",
-        "too little memory or time gives no other answer",
-        "With less memory or time `check` gives the same answer, or the host ends the call; it never gives another one.",
-        "A result that depends on the machine's day is found by nobody.",
+        "limits on memory and time change no answer",
+        "With less memory or time, `check` gives the same answer, or the host ends the call. It never gives a different answer.",
+        "A result that depends on the load of the machine is very hard to diagnose.",
     ),
     new(
         "denied",
-        "a missing grant is said as denied",
-        "Without the grants that it needs `create` fails as `denied`, with capability and target.",
-        "The operator is told what to grant; `failed` tells him nothing.",
+        "a missing grant is reported as denied",
+        "Without the grants that it needs, `create` fails with `denied`, with the capability and the target.",
+        "The operator then learns what to grant; `failed` does not say that.",
     ),
     new(
         "read.none",
-        "read finds nothing where nothing is",
-        "Before a resource was made, `read` by its name says `none`, or fails where it cannot be certain.",
-        "What is found there would be taken for the result of a lost call.",
+        "read finds nothing before create",
+        "Before a resource is created, `read` by its name returns `none`, or fails if the driver cannot be certain.",
+        "The host would take the object that it finds for the result of a lost call.",
     ),
     new(
         "create.works",
-        "create makes the resource",
+        "create succeeds",
         "`create` succeeds for the inputs of each case.",
-        "Without it nothing else can be tried.",
+        "All further rules depend on it.",
     ),
     new(
         "create.outputs",
-        "outputs fit their schema",
-        "The outputs of `create` and `update` fit the schema of the outputs, and those that it marks with `writeOnly` come as secrets.",
-        "Plans tell from the schema which outputs there will be, and people which are secret.",
+        "outputs are valid against their schema",
+        "The outputs of `create` and `update` are valid against the schema of the outputs. Outputs marked with `writeOnly` are returned as secrets.",
+        "The schema tells plans which outputs there will be, and which of them are secret.",
     ),
     new(
         "outputs.once",
-        "what is told once does not change",
-        "Outputs that the schema marks with `x-purlin-write-once` and requires come with `create`. `read` gives what `create` gave or leaves it out.",
-        "The host keeps what was told. Nothing else knows it.",
+        "write-once outputs do not change",
+        "`create` returns the outputs that the schema requires and marks with `x-purlin-write-once`. `read` returns the same value as `create` or leaves it out.",
+        "The host keeps these values, since no other call can return them.",
     ),
     new(
         "create.checkpoint",
         "create reports a checkpoint",
-        "A driver with `read` reports the id with `checkpoint` before `create` ends, and the id is the one it returns. A missing checkpoint is advice.",
-        "After a crash what was made is found by its checkpoint, for certain and at once.",
+        "A driver with `read` reports the id with `checkpoint` before `create` ends, and `create` returns the same id. A missing checkpoint is only advice.",
+        "After a crash, the checkpoint identifies the created object immediately and with certainty.",
     ),
     new(
         "create.repeat",
-        "the same key makes nothing twice",
-        "A driver with `repeat-create` answers `create` with the key of an earlier attempt with what that made.",
-        "It promises so, and after a crash the host relies on it.",
+        "the same key creates nothing twice",
+        "If `create` gets the key of an earlier attempt, a driver with `repeat-create` returns the result of that attempt.",
+        "The driver promises this, and the host relies on it after a crash.",
     ),
     new(
         "read.finds",
-        "read finds what was made",
-        "`read` of what was made finds the same id and the same outputs, each time, and without a record by id as well as by name.",
-        "A refresh would see a change that nobody made, or take what is there for gone.",
+        "read finds the created resource",
+        "`read` of a created resource always returns the same id and the same outputs. This holds by id and, without a record, also by name.",
+        "Otherwise a refresh would report a change that no one made, or consider an existing resource deleted.",
     ),
     new(
         "read.values",
-        "read sees no drift where there is none",
-        "Where `read` tells values, they equal what `check` returned, as long as nobody touched the resource.",
-        "Every other value is shown to people as drift, and repaired again and again.",
+        "read reports no drift without a change",
+        "If `read` returns values, they equal those that `check` returned, as long as the resource has not been changed.",
+        "Every other value is shown as drift, and repaired again and again.",
     ),
     new(
         "create.cut",
-        "a create that is cut off leaves one or none",
-        "A `create` that is cut off at any instant can be found out about: the checkpoint, the name, or the same key once more lead to exactly one resource, whole.",
-        "Hosts are killed, and the next run has to go on.",
+        "an interrupted create leaves at most one resource",
+        "A `create` can be interrupted at any time, and its outcome can still be determined. The checkpoint, the name, or a repetition with the same key lead to exactly one complete resource.",
+        "Hosts are killed, and the next run must be able to continue.",
     ),
     new(
         "create.lost",
         "a lost answer is undecided",
-        "If any answer of a server to `create` is lost, `create` succeeds all the same, fails with `partial` or `undecided`, or has made nothing. After `undecided`, the checkpoint, the name or the same key lead to exactly one resource.",
-        "Connections break. The host forgets a resource that `create` says it did not make.",
+        "If any answer of a server to `create` is lost, `create` still succeeds, fails with `partial` or `undecided`, or has created nothing. After `undecided`, the checkpoint, the name or the same key lead to exactly one resource.",
+        "Connections break, and the host forgets a resource if `create` reports that it was not created.",
     ),
     new(
         "create.clean",
         "a create that fails leaves nothing",
-        "After a `create` that failed, with anything but `partial`, there is nothing.",
-        "The host forgets it; nobody would delete what is left.",
+        "After a `create` that failed with anything but `partial`, there is no object.",
+        "The host keeps no record of it, so the remains would never be deleted.",
     ),
     new(
         "connection.rotated",
-        "another connection is no other resource",
-        "With another `connection` to the same system, `check` and `name` answer as before, `update-impact` replaces nothing, `read` finds the resource as it is, and `delete` deletes it. The case gives the other connection as `rotate`. Without it, only `check` and `name` are tried, with other secrets.",
-        "Credentials are rotated. Calls always get the current connection, also for resources that were made with an earlier one.",
+        "another connection means the same resource",
+        "With another `connection` to the same system, `check` and `name` give the same answers, `update-impact` replaces nothing, `read` finds the resource unchanged, and `delete` deletes it. The case gives the other connection as `rotate`. Without it, the rule tests only `check` and `name`, with other secrets.",
+        "Credentials are rotated. Calls always get the current connection, even for resources that were created with an earlier one.",
     ),
     new(
         "cancel",
         "a cancelled call ends",
-        "A `create` whose operator wants it to end does so within ten seconds, by an answer or a failure. Where a whole `create` takes longer than a second, ten times as long.",
-        "Whoever presses Ctrl-C waits for that.",
+        "When the operator cancels a `create`, it ends within ten seconds, with an answer or a failure. If an undisturbed `create` takes longer than a second, the limit is ten times its duration.",
+        "A user who presses Ctrl-C waits for it.",
     ),
     new(
         "impact.agrees",
         "update-impact and update agree",
-        "What the case calls an update, `update-impact` lets be done in place; what it calls a replacement, it says so, with pointers to inputs that there are.",
-        "The plan shows people what will happen.",
+        "`update-impact` allows an update for each change that the case calls an update. For each change that the case calls a replacement, it reports a replacement, with pointers to existing inputs.",
+        "The plan shows users what will happen.",
     ),
     new(
         "impact.stable",
         "stable outputs are stable",
         "Outputs that `update-impact` calls stable are the same after `update`.",
-        "Others were planned with them.",
+        "Plans for other resources used these outputs.",
     ),
     new(
         "update.works",
-        "update does what was asked",
-        "`update` succeeds, and `read` then finds its id and outputs, and the new values.",
+        "update applies the change",
+        "`update` succeeds, and `read` then returns the id and outputs of `update`, and the new values.",
         "Otherwise the next run finds drift.",
     ),
     new(
         "update.repeat",
-        "the same update twice is one",
-        "`update` with the same key once more succeeds and changes nothing.",
-        "After a crash the host asks again.",
+        "a repeated update changes nothing",
+        "A second `update` with the same key succeeds and changes nothing.",
+        "After a crash, the host repeats the call.",
     ),
     new(
         "update.cut",
-        "an update that is cut off can be repeated",
-        "After an `update` that is cut off at any instant, the same update once more succeeds, and what is there is as it was asked for.",
-        "Hosts are killed, and the next run has to go on.",
+        "an interrupted update can be repeated",
+        "After an `update` is interrupted at any time, the same update succeeds when repeated, and the resource is as requested.",
+        "Hosts are killed, and the next run must be able to continue.",
     ),
     new(
         "update.lost",
         "an update can be repeated after a lost answer",
-        "If any answer of a server to `update` is lost, `update` succeeds all the same, or the same update once more succeeds, and what is there is as it was asked for.",
-        "Connections break, and the host asks again.",
+        "If any answer of a server to `update` is lost, `update` still succeeds, or the same update succeeds when repeated, and the resource is as requested.",
+        "Connections break, and the host repeats the call.",
     ),
     new(
         "replace.beside",
-        "the old one and the new one do not touch each other",
-        "For the change of the case that replaces, `create` is told which resource the new one replaces. It makes the new one beside the old one, with another id, and each is left as it is when the other is made or deleted. Where both cannot exist, it fails with `needs-delete-before`, and succeeds once the old one is gone.",
-        "By default the old one is deleted last, and is recorded until then.",
+        "the old and the new resource are independent",
+        "For the replacing change of the case, `create` gets the id of the resource that the new one replaces. It creates the new one next to the old one, with another id. Creating or deleting one does not change the other. If both cannot exist at once, `create` fails with `needs-delete-before`, and succeeds once the old one is deleted.",
+        "By default, the old resource is deleted last, and stays recorded until then.",
     ),
     new(
         "delete.gone",
-        "what is deleted is gone",
+        "a deleted resource is gone",
         "`delete` succeeds, and `read` then finds nothing, by id and by name.",
-        "What is left is nobody's.",
+        "No one would manage what remains.",
     ),
     new(
         "delete.lost",
         "a delete can be repeated after a lost answer",
-        "If any answer of a server to `delete` is lost, `delete` succeeds all the same, or deleting once more succeeds. Then nothing is left.",
-        "Connections break, and the host asks again.",
+        "If any answer of a server to `delete` is lost, `delete` still succeeds, or succeeds when repeated. Afterwards, nothing remains.",
+        "Connections break, and the host repeats the call.",
     ),
     new(
         "delete.repeat",
-        "deleting what is gone succeeds",
-        "`delete` of what is gone already is a success.",
-        "Somebody may have been quicker, and after a crash the host asks again.",
+        "deleting a deleted resource succeeds",
+        "`delete` of a resource that no longer exists succeeds.",
+        "Others may have deleted it first, and after a crash the host repeats the call.",
     ),
 ];
 
-/// The rule of that id.
+/// The rule with this id.
 pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
 }
 
-/// The page of the book that publishes them.
+/// The page of the book with all rules.
 pub fn rules_page() -> String {
     let mut page = String::from(
         "# Conformance\n\n\
-         <!-- Made from the table in host/conformance/src/rule.rs: `PURLIN_BLESS=1 cargo test -p purlin-conformance` writes it anew. -->\n\n\
-         What `purlin driver check` holds a driver to. Each rule follows from the [contract](contract.md); \
-         `--rule ID` tries one alone. [Check a driver](../guides/check-a-driver.md) tells how.\n",
+         <!-- Generated from the table in host/conformance/src/rule.rs: `PURLIN_BLESS=1 cargo test -p purlin-conformance` updates it. -->\n\n\
+         `purlin driver check` checks these rules. Each of them follows from the [contract](contract.md). \
+         `--rule ID` checks a single rule. [Check a driver](../guides/check-a-driver.md) shows how.\n",
     );
     for Rule { id, title, demands, why } in RULES {
         let mut title = title.chars();
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(
             std::fs::read_to_string(&path).unwrap_or_default(),
             rules_page(),
-            "PURLIN_BLESS=1 writes it anew"
+            "PURLIN_BLESS=1 updates it"
         );
     }
 }
