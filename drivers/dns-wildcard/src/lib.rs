@@ -14,7 +14,7 @@ use serde_json::json;
 /// A name below a domain that a wildcard record serves.
 pub struct DnsWildcard;
 
-/// What the driver is given.
+/// The inputs of the driver.
 #[derive(Inputs)]
 pub struct WildcardInputs {
     values: Values,
@@ -22,18 +22,18 @@ pub struct WildcardInputs {
 
 #[derive(Input)]
 struct Values {
-    /// The domain with the wildcard record; a leading `*.` is dropped.
+    /// The domain with the wildcard record. A leading `*.` is removed.
     domain: String,
-    /// What stands before it: text, or a Go template with Sprig's functions but those for regular
-    /// expressions, YAML and digests; `.id` is the `guresid`. Without it, the first 12 digits of the
-    /// `guresid`.
+    /// The part before the domain: text, or a Go template with Sprig's functions except those for
+    /// regular expressions, YAML and digests. `.id` is the `guresid`. By default, the first 12
+    /// digits of the `guresid`.
     template: Option<String>,
 }
 
-/// What others may read.
+/// The outputs.
 #[derive(Outputs)]
 struct WildcardOutputs {
-    /// The whole name, in small letters.
+    /// The full name, in lower case.
     host: String,
 }
 

@@ -21,16 +21,16 @@ pub(crate) struct Values {
     pub(crate) records: Option<Records>,
 }
 
-/// The server, and the key of its API.
+/// The server, and its API key.
 #[derive(Input)]
 pub(crate) struct Connection {
-    /// Where the API is, such as `http://10.0.0.53:8081`, without `/` at its end.
+    /// The URL of the API, such as `http://10.0.0.53:8081`, without a trailing `/`.
     #[input(reaches = "http", replaces, pattern = "^[Hh][Tt][Tt][Pp][Ss]?://")]
     pub(crate) url: String,
-    /// The server's id in its API.
+    /// The id of the server in its API.
     #[input(default = "localhost", min_length = 1, replaces)]
     pub(crate) id: String,
-    /// The key of the API.
+    /// The API key.
     #[input(secret, min_length = 1)]
     pub(crate) api_key: String,
 }
@@ -40,27 +40,28 @@ pub(crate) struct Connection {
     holds_data = "the zone, with its name servers, keys and metadata, and with `force_destroy` every record in it"
 )]
 pub(crate) struct Zone {
-    /// Such as `example.org`.
+    /// The name, such as `example.org`.
     #[input(replaces)]
     pub(crate) name: String,
-    /// Who has its data, in the words of the server.
+    /// Who has the zone's data, in PowerDNS' terms.
     #[input(default)]
     pub(crate) kind: Kind,
-    /// Names of the servers that answer for it, its `NS` records. Left alone when left out.
+    /// The names of the servers that answer for the zone, its `NS` records. Not changed if omitted.
     #[input(min_items = 1)]
     pub(crate) nameservers: Option<Vec<String>>,
-    /// Addresses that a `Slave` is copied from.
+    /// The addresses from which a `Slave` is copied.
     #[input(default)]
     pub(crate) masters: Vec<String>,
-    /// How the serial changes with the records.
+    /// How the serial number changes with the records.
     #[input(default = "DEFAULT")]
     pub(crate) soa_edit_api: String,
-    /// Whether a zone that has records left is deleted with them. Without it that is a conflict.
+    /// Whether a zone that still has records is deleted together with them. Otherwise, deleting
+    /// such a zone is a conflict.
     #[input(default)]
     pub(crate) force_destroy: bool,
 }
 
-/// Who has the zone's data, in the words of the server.
+/// Who has the zone's data, in PowerDNS' terms.
 #[derive(Clone, Copy, Default, Input, PartialEq, Eq, Serialize)]
 pub(crate) enum Kind {
     #[default]
@@ -71,43 +72,43 @@ pub(crate) enum Kind {
 
 #[derive(Input)]
 pub(crate) struct Records {
-    /// The zone that they are in.
+    /// The zone of the records.
     #[input(replaces)]
     pub(crate) zone: String,
-    /// The name, in full or below the zone; `@` is the zone itself.
+    /// The name, in full or relative to the zone; `@` is the zone itself.
     #[input(replaces)]
     pub(crate) name: String,
-    /// Such as `A` or `CNAME`.
+    /// The type, such as `A` or `CNAME`.
     #[serde(rename = "type")]
     #[input(replaces, pattern = "^[A-Z][A-Z0-9]*$")]
     pub(crate) kind: String,
-    /// Seconds that an answer may be kept.
+    /// For how many seconds an answer may be cached.
     #[input(default = 3600, max = i32::MAX)]
     pub(crate) ttl: u32,
-    /// One text for each record; their order does not matter.
+    /// One text per record; the order does not matter.
     #[input(min_items = 1)]
     pub(crate) content: Vec<String>,
 }
 
-/// What others may read.
+/// The outputs.
 #[derive(Default, Outputs)]
 pub(crate) struct DnsOutputs {
-    /// The name, with a dot at its end.
+    /// The name, with a trailing dot.
     pub(crate) name: String,
-    /// The name, without a dot at its end.
+    /// The name, without a trailing dot.
     pub(crate) fqdn: String,
-    /// The zone, with a dot at its end.
+    /// The zone, with a trailing dot.
     pub(crate) zone: String,
-    /// Of a zone.
+    /// For a zone: its kind.
     pub(crate) kind: Option<String>,
-    /// Of a zone: what answers for it.
+    /// For a zone: the servers that answer for it.
     pub(crate) nameservers: Option<Vec<String>>,
-    /// Of records.
+    /// For records: their type.
     #[serde(rename = "type")]
     pub(crate) record_type: Option<String>,
-    /// Of records: seconds.
+    /// For records: the time to live in seconds.
     pub(crate) ttl: Option<u32>,
-    /// Of records.
+    /// For records: their contents.
     pub(crate) content: Option<Vec<String>>,
 }
 

@@ -12,30 +12,31 @@ pub struct FileInputs {
 
 #[derive(Input)]
 struct Values {
-    /// Where the file is, within a granted folder; without `..`.
+    /// The path of the file in a granted folder, without `..`.
     #[input(replaces, reaches = "dir")]
     path: String,
-    /// What is to be in it. Either this or `secrets.content` is required.
+    /// The content. Either this or `secrets.content` is required.
     content: Option<String>,
-    /// Permission bits such as `"0640"`. WASI has none, so the sandboxed driver leaves them to the system.
+    /// Permission bits such as `"0640"`. WASI does not support them, so the system sets the
+    /// permissions.
     #[input(pattern = "^0?[0-7]{3}$")]
     mode: Option<String>,
 }
 
 #[derive(Input)]
 struct Secrets {
-    /// What is to be in it, if that is a secret.
+    /// The content, if it is secret.
     content: Option<String>,
 }
 
-/// What others may read of a file.
+/// The outputs.
 #[derive(Outputs)]
 pub(crate) struct FileOutputs {
-    /// Where it is, written in the shortest way.
+    /// The normalised path.
     pub(crate) path: String,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub(crate) size: u64,
-    /// The SHA-256 digest of its content, in hexadecimal.
+    /// The SHA-256 digest of the content, in hexadecimal.
     pub(crate) sha256: String,
 }
 // ANCHOR_END: described

@@ -24,7 +24,7 @@ const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
 
 #[derive(Input)]
 pub(crate) struct Values {
-    /// The resource's name in the API; by default its `guresid`.
+    /// The name of the resource in the API; by default its `guresid`.
     #[input(replaces, min_length = 1, max_length = 1024)]
     pub(crate) name: Option<String>,
     /// Headers of every request.
@@ -33,74 +33,78 @@ pub(crate) struct Values {
     /// Values for paths, as `{vars.X}`.
     #[input(assumed)]
     pub(crate) vars: Object,
-    /// Where the API's id of a new resource comes from: `/id` of the answer to `create` by default.
+    /// Where to find the API's id of a new resource; by default `/id` in the response to `create`.
     #[input(assumed)]
     pub(crate) id: Id,
-    /// Makes it: `POST`, or `PUT` where the name is the id. Its `path` is required.
+    /// The request that creates the resource: `POST`, or `PUT` if the name is the id. Its `path` is
+    /// required.
     pub(crate) create: Operation,
-    /// Reads it: `GET`, at `create.path` with `/{id}` behind it by default, or at `create.path` where the name is
-    /// the id.
+    /// The request that reads the resource: `GET`, by default at `create.path` followed by `/{id}`,
+    /// or at `create.path` if the name is the id.
     #[input(assumed)]
     pub(crate) read: Operation,
-    /// Changes it: `PUT`, where it is read, with the body of `create`. Without it every change of `create`, `vars`
-    /// or the secret body replaces.
+    /// The request that updates the resource: `PUT` at the path of `read`, with the body of
+    /// `create`. Without it, every change of `create`, `vars` or the secret body replaces the
+    /// resource.
     pub(crate) update: Option<Operation>,
-    /// Deletes it: `DELETE`, where it is read.
+    /// The request that deletes the resource: `DELETE` at the path of `read`.
     #[input(assumed)]
     pub(crate) delete: Operation,
-    /// What the API does not have.
+    /// Operations that the API does not support.
     #[input(assumed)]
     pub(crate) without: Vec<Lacking>,
-    /// Outputs, by JSON Pointers into what is read.
+    /// Outputs, as JSON Pointers into the response to `read`.
     #[input(assumed)]
     #[schemars(extend("additionalProperties" = {"type": "string", "pattern": POINTER}))]
     pub(crate) outputs: BTreeMap<String, String>,
-    /// Secret outputs, by JSON Pointers into what is read, or else into the answer to `create`. What only that
-    /// answer has is kept.
+    /// Secret outputs, as JSON Pointers into the response to `read`, otherwise into that to
+    /// `create`. Values that only the response to `create` contains are kept.
     #[input(assumed)]
     #[schemars(extend("additionalProperties" = {"type": "string", "pattern": POINTER}))]
     pub(crate) secret_outputs: BTreeMap<String, String>,
-    /// How it is looked for by its name: before it is made, and after an answer was lost.
+    /// How to find the resource by its name: before it is created, and after a response was lost.
     pub(crate) find: Option<Find>,
-    /// JSON Pointer to what tells whose it is: a text with the `guresid` in it, or a list that has it.
+    /// A JSON Pointer to the owner's mark: a text that contains the `guresid`, or a list with it.
     #[input(pattern = POINTER)]
     pub(crate) mark: Option<String>,
-    /// From places in `/create/body`, `/update/body` or `/vars` of the values to JSON Pointers into what is read:
-    /// what differs is drift.
+    /// From places in `/create/body`, `/update/body` or `/vars` of the values to JSON Pointers into
+    /// the response to `read`. A difference is drift.
     #[input(assumed)]
     #[schemars(extend("additionalProperties" = {"type": "string", "pattern": POINTER}))]
     pub(crate) observe: BTreeMap<String, String>,
-    /// When it is ready.
+    /// When the resource is ready.
     pub(crate) wait: Option<Wait>,
-    /// How an operation is followed that goes on after an answer with status 202.
+    /// How to follow an operation that continues after a response with status 202.
     pub(crate) operation: Option<LongOperation>,
-    /// Statuses that mean that nothing was done, and that it should be tried again; 429 and 503 do anyway.
+    /// Statuses that mean that nothing was done and that the request should be retried, in addition
+    /// to 429 and 503.
     #[input(assumed)]
     #[schemars(inner(range(min = 200, max = 599)))]
     pub(crate) retry: Vec<u16>,
-    /// Statuses that mean that there is none.
+    /// Statuses that mean that the resource does not exist.
     #[input(assumed = vec![404, 410])]
     #[schemars(inner(range(min = 200, max = 599)))]
     pub(crate) gone: Vec<u16>,
-    /// What tells in an answer that it is deleted although it is there.
+    /// A condition on the response, under which a resource that can still be read counts as
+    /// deleted.
     pub(crate) gone_when: Option<Condition>,
-    /// The header that the API takes an idempotency key in.
+    /// The header for the idempotency key.
     pub(crate) idempotency_header: Option<String>,
-    /// Places in the values whose change needs a new resource, such as `/create/body/region`.
+    /// Places in the values whose change requires a new resource, such as `/create/body/region`.
     #[input(assumed)]
     // Read in inputs that are not known as a whole.
     #[serde(rename = "replaces")]
     #[schemars(inner(regex(pattern = POINTER)))]
     _replaces: Vec<String>,
-    /// Whether deleting it loses data; then a plan that deletes or replaces it takes `--allow-data-loss`. The driver
-    /// cannot know.
+    /// Whether deleting the resource loses data. Then a plan that deletes or replaces it needs
+    /// `--allow-data-loss`. The driver cannot find out by itself.
     // Read by the host, in the recorded inputs.
     #[serde(rename = "holds_data")]
     #[schemars(extend("if" = {"const": true}, "then" = {"x-purlin-holds-data": true}))]
     _holds_data: Option<bool>,
 }
 
-/// What an API does not have.
+/// An operation that an API does not support.
 #[derive(Clone, Copy, Input, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Lacking {
@@ -108,15 +112,15 @@ pub(crate) enum Lacking {
     Delete,
 }
 
-/// Where the API's id of a new resource comes from.
+/// Where to find the API's id of a new resource.
 #[derive(Default, Input, Serialize)]
 pub(crate) struct Id {
-    /// JSON Pointer to the id in the answer.
+    /// A JSON Pointer to the id in the response.
     #[input(pattern = POINTER)]
     pub(crate) pointer: Option<String>,
-    /// A header whose last segment is the id, such as `location`.
+    /// A header whose last path segment is the id, such as `location`.
     pub(crate) header: Option<String>,
-    /// Whether the name is the id: it is made where it is read.
+    /// Whether the name is the id. The resource is then created at the path where it is read.
     #[input(assumed)]
     pub(crate) name: bool,
 }
@@ -124,40 +128,41 @@ pub(crate) struct Id {
 /// A request.
 #[derive(Default, Input, Serialize)]
 pub(crate) struct Operation {
-    /// Its method.
+    /// The method.
     #[input(one_of = METHODS)]
     pub(crate) method: Option<String>,
-    /// Where it is sent, behind `base_url`. `{id}`, `{name}`, `{guresid}`, `{outputs.X}`, `{params.X}` and
-    /// `{vars.X}` are filled in, encoded.
+    /// The path after `base_url`. `{id}`, `{name}`, `{guresid}`, `{outputs.X}`, `{params.X}` and
+    /// `{vars.X}` are replaced with their encoded values.
     #[input(pattern = PATH)]
     pub(crate) path: Option<String>,
     /// Headers of this request.
     #[input(assumed)]
     pub(crate) headers: BTreeMap<String, String>,
-    /// JSON that is sent.
+    /// The JSON body.
     pub(crate) body: Option<Json>,
-    /// Statuses that are a success; any from 200 to 299 by default.
+    /// Statuses that mean success; by default all from 200 to 299.
     #[input(assumed)]
     #[schemars(inner(range(min = 200, max = 599)))]
     pub(crate) expect: Vec<u16>,
 }
 
-/// How a resource is looked for by its name.
+/// How to find a resource by its name.
 #[derive(Input)]
 pub(crate) struct Find {
-    /// A list, behind `base_url`; places are filled in as in those of requests.
+    /// The path of a list, after `base_url`. Placeholders are replaced as in other paths.
     #[input(pattern = PATH)]
     pub(crate) path: String,
-    /// JSON Pointer to the items; the whole answer by default.
+    /// A JSON Pointer to the items; by default the whole response.
     #[input(assumed, pattern = POINTER)]
     pub(crate) items: String,
-    /// JSON Pointer to the name in an item.
+    /// A JSON Pointer to the name in an item.
     #[input(pattern = POINTER)]
     pub(crate) name: String,
-    /// JSON Pointer to the id in an item; by default where the answer to `create` has it.
+    /// A JSON Pointer to the id in an item; by default at the same place as in the response to
+    /// `create`.
     #[input(pattern = POINTER)]
     pub(crate) id: Option<String>,
-    /// JSON Pointer to the URL of the next page, or `link` for the header.
+    /// A JSON Pointer to the URL of the next page, or `link` for the header.
     #[input(pattern = "^(link|/.*)?$")]
     pub(crate) next: Option<String>,
 }
@@ -165,50 +170,50 @@ pub(crate) struct Find {
 /// When a resource is ready.
 #[derive(Input)]
 pub(crate) struct Wait {
-    /// What is asked, behind `base_url`; by default where it is read.
+    /// The path of the request, after `base_url`; by default that of `read`.
     #[input(pattern = PATH)]
     pub(crate) path: Option<String>,
-    /// What is waited for.
+    /// The condition to wait for.
     pub(crate) until: Condition,
-    /// What ends the waiting.
+    /// The condition that means failure.
     pub(crate) fail: Option<Condition>,
-    /// Milliseconds between two looks.
+    /// Milliseconds between two requests.
     #[input(assumed = 1000, min = 20, max = 60_000)]
     pub(crate) every_ms: u64,
-    /// Milliseconds of the longest wait; by default until the call has to end.
+    /// The maximum wait in milliseconds; by default until the end of the call.
     #[input(min = 20)]
     pub(crate) at_most_ms: Option<u64>,
 }
 
-/// An operation that goes on after the answer, and has a place of its own.
+/// An operation that continues after the response and has a URL of its own.
 #[derive(Input)]
 pub(crate) struct LongOperation {
-    /// The header that has its URL, such as `operation-location`.
+    /// The header with the URL of the operation, such as `operation-location`.
     pub(crate) header: String,
-    /// JSON Pointer to the id of what was made, once it has ended.
+    /// A JSON Pointer to the id of the created resource, once the operation has ended.
     #[input(pattern = POINTER)]
     pub(crate) id: Option<String>,
-    /// When it has ended well.
+    /// The condition that means success.
     pub(crate) until: Condition,
-    /// When it has failed.
+    /// The condition that means failure.
     pub(crate) fail: Option<Condition>,
-    /// Milliseconds between two looks.
+    /// Milliseconds between two requests.
     #[input(assumed = 1000, min = 20, max = 60_000)]
     pub(crate) every_ms: u64,
-    /// Milliseconds of the longest wait; by default until the call has to end.
+    /// The maximum wait in milliseconds; by default until the end of the call.
     #[input(min = 20)]
     pub(crate) at_most_ms: Option<u64>,
 }
 
-/// A place in an answer, and what has to stand there.
+/// A place in a response, and the expected value.
 #[derive(Input)]
 pub(crate) struct Condition {
-    /// JSON Pointer to what is compared.
+    /// A JSON Pointer to the value.
     #[input(pattern = POINTER)]
     pub(crate) pointer: String,
-    /// What it has to be.
+    /// The expected value.
     pub(crate) equals: Option<Json>,
-    /// One of which it has to be.
+    /// The expected values, of which one must match.
     #[serde(rename = "in")]
     #[input(assumed)]
     pub(crate) one_of: Vec<Json>,
@@ -224,15 +229,15 @@ impl Condition {
 
 #[derive(Input)]
 pub(crate) struct Secrets {
-    /// Laid over the body of `create` and `update`.
+    /// Merged into the body of `create` and `update`.
     pub(crate) body: Option<Json>,
 }
 
-/// Where the API is, and who asks. Credentials can be rotated at any time: Purlin uses the connection that the
-/// documents have now.
+/// The API, and the credentials for it. Credentials can be rotated at any time, since Purlin always
+/// uses the current connection.
 #[derive(Input)]
 pub(crate) struct Connection {
-    /// What all paths are put behind, without `/` at its end.
+    /// The URL before all paths, without a trailing `/`.
     #[input(reaches = "http", replaces, pattern = "^[Hh][Tt][Tt][Pp][Ss]?://")]
     #[schemars(extend("x-purlin-methods" = [
         {"method": "POST", "at": "/values/create/method", "unless": {"/values/id/name": true}},
@@ -244,13 +249,13 @@ pub(crate) struct Connection {
     /// A token for every request.
     #[input(secret)]
     pub(crate) bearer: Option<String>,
-    /// A user and a password for every request.
+    /// A user and password for every request.
     #[input(secret)]
     pub(crate) basic: Option<Basic>,
-    /// Headers of every request that are secret, such as an API key.
+    /// Secret headers of every request, such as an API key.
     #[input(secret, assumed)]
     pub(crate) headers: BTreeMap<String, String>,
-    /// Parameters of the query of every request.
+    /// Query parameters of every request.
     #[input(secret, assumed)]
     pub(crate) query: BTreeMap<String, String>,
 }
@@ -263,12 +268,12 @@ pub(crate) struct Basic {
     pub(crate) password: String,
 }
 
-/// What others may read, besides what `outputs` and `secret_outputs` name.
+/// The outputs, in addition to those in `outputs` and `secret_outputs`.
 #[derive(Outputs)]
 pub(crate) struct HttpOutputs {
     /// The API's id.
     pub(crate) id: String,
-    /// Where it is read.
+    /// The URL at which the resource is read.
     pub(crate) url: String,
 }
 

@@ -10,7 +10,7 @@ use crate::check;
 pub(crate) const KINDS: [&str; 5] =
     ["/values/policy", "/values/role", "/values/user", "/values/role_policy", "/values/attachment"];
 
-/// Where it is to be, what, and with whose rights.
+/// The place, the resource, and the credentials.
 #[derive(Inputs)]
 pub struct IamInputs {
     pub(crate) connection: Connection,
@@ -28,33 +28,33 @@ struct Values {
     user: Option<User>,
     /// A policy that is part of a role.
     role_policy: Option<RolePolicy>,
-    /// A policy attached to a role or a user. Others are left alone.
+    /// A policy attached to a role or a user. Other attachments are not changed.
     attachment: Option<Attachment>,
 }
 
-/// Where requests go, and who signs them.
+/// The endpoint, and the keys that sign requests.
 #[derive(Input)]
 pub(crate) struct Connection {
-    /// Where requests go; AWS itself by default.
+    /// The endpoint of requests; AWS by default.
     endpoint: Option<Endpoint>,
-    /// The access key that signs requests. It can be rotated at any time: Purlin uses the connection that the
-    /// documents have now.
+    /// The access key that signs requests. It can be rotated at any time, since Purlin always uses
+    /// the current connection.
     #[input(secret)]
     access_key_id: String,
-    /// Its secret.
+    /// The secret of the access key.
     #[input(secret)]
     secret_access_key: String,
-    /// With temporary credentials only.
+    /// The session token, for temporary credentials.
     #[input(secret)]
     session_token: Option<String>,
 }
 
 #[derive(Input)]
 struct Endpoint {
-    /// The region. It says which partition of AWS it is.
+    /// The region. It determines the partition of AWS.
     #[input(default = purlin_sdk_aws::Endpoint::REGION.to_owned())]
     region: String,
-    /// Another server than AWS's own, such as `http://127.0.0.1:9000`, without `/` at its end.
+    /// A server other than AWS, such as `http://127.0.0.1:9000`, without a trailing `/`.
     #[input(replaces, reaches = "http")]
     url: Option<String>,
 }
@@ -82,19 +82,19 @@ impl Connection {
 /// A policy that can be attached.
 #[derive(Clone, Input)]
 pub(crate) struct Policy {
-    /// Its name. By default `purlin-` and the resource's `guresid`.
+    /// The name. By default `purlin-` and the resource's `guresid`.
     #[input(replaces)]
     name: Option<String>,
-    /// The policy document, as JSON or as a text with JSON.
+    /// The policy document, as JSON or as a text that contains JSON.
     #[schemars(extend("type" = ["object", "string"]))]
     pub(crate) document: Json,
-    /// A path before the name, such as `/teams/blue/`.
+    /// The path before the name, such as `/teams/blue/`.
     #[input(default = "/", replaces)]
     pub(crate) path: String,
-    /// What it is for.
+    /// The description.
     #[input(replaces, max_length = 1000)]
     pub(crate) description: Option<String>,
-    /// Tags. Others than these are taken away.
+    /// Tags. All other tags are removed.
     #[input(default)]
     pub(crate) tags: Tags,
 }
@@ -102,43 +102,44 @@ pub(crate) struct Policy {
 /// A role.
 #[derive(Clone, Input)]
 pub(crate) struct Role {
-    /// Its name. By default `purlin-` and the resource's `guresid`.
+    /// The name. By default `purlin-` and the resource's `guresid`.
     #[input(replaces)]
     name: Option<String>,
-    /// Who may take on the role: its trust policy, as JSON or as a text with JSON.
+    /// The trust policy, which says who may assume the role, as JSON or as a text that contains
+    /// JSON.
     #[schemars(extend("type" = ["object", "string"]))]
     pub(crate) assume_role_policy: Json,
-    /// A path before the name, such as `/teams/blue/`.
+    /// The path before the name, such as `/teams/blue/`.
     #[input(default = "/", replaces)]
     pub(crate) path: String,
-    /// What it is for.
+    /// The description.
     #[input(max_length = 1000)]
     pub(crate) description: Option<String>,
-    /// Tags. Others than these are taken away.
+    /// Tags. All other tags are removed.
     #[input(default)]
     pub(crate) tags: Tags,
-    /// Seconds that a session may last.
+    /// The maximum duration of a session in seconds.
     #[input(default = 3600, min = 3600, max = 43200)]
     pub(crate) max_session_duration: u32,
-    /// ARNs of the policies that are attached, all of them: others are detached. Left alone when left out.
+    /// The ARNs of all attached policies; others are detached. Not changed if omitted.
     pub(crate) attached_policies: Option<Vec<String>>,
 }
 
 /// A user.
 #[derive(Clone, Input)]
 pub(crate) struct User {
-    /// Its name. By default `purlin-` and the resource's `guresid`.
+    /// The name. By default `purlin-` and the resource's `guresid`.
     #[input(replaces)]
     name: Option<String>,
-    /// A path before the name, such as `/teams/blue/`.
+    /// The path before the name, such as `/teams/blue/`.
     #[input(default = "/", replaces)]
     pub(crate) path: String,
-    /// Tags. Others than these are taken away.
+    /// Tags. All other tags are removed.
     #[input(default)]
     pub(crate) tags: Tags,
-    /// ARNs of the policies that are attached, all of them: others are detached. Left alone when left out.
+    /// The ARNs of all attached policies; others are detached. Not changed if omitted.
     pub(crate) attached_policies: Option<Vec<String>>,
-    /// Whether it gets an access key, told in the secret outputs.
+    /// Whether the user gets an access key, which is returned in the secret outputs.
     #[input(default)]
     pub(crate) access_key: bool,
 }
@@ -146,13 +147,13 @@ pub(crate) struct User {
 /// A policy that is part of a role.
 #[derive(Clone, Input)]
 pub(crate) struct RolePolicy {
-    /// The role's name.
+    /// The name of the role.
     #[input(replaces)]
     pub(crate) role: String,
-    /// Its name within the role.
+    /// The name of the policy within the role.
     #[input(replaces)]
     pub(crate) name: String,
-    /// The policy document, as JSON or as a text with JSON.
+    /// The policy document, as JSON or as a text that contains JSON.
     #[schemars(extend("type" = ["object", "string"]))]
     pub(crate) document: Json,
 }
@@ -160,36 +161,36 @@ pub(crate) struct RolePolicy {
 /// A policy attached to a role or a user.
 #[derive(Clone, Input)]
 pub(crate) struct Attachment {
-    /// The role's name. Either this or `user` is required.
+    /// The name of the role. Either this or `user` is required.
     #[input(replaces)]
     pub(crate) role: Option<String>,
-    /// The user's name.
+    /// The name of the user.
     #[input(replaces)]
     pub(crate) user: Option<String>,
-    /// The policy's ARN.
+    /// The ARN of the policy.
     #[input(replaces)]
     pub(crate) policy_arn: String,
 }
 
-/// What others may read.
+/// The outputs.
 #[derive(Default, Outputs)]
 pub(crate) struct IamOutputs {
-    /// ARN of a policy, role or user.
+    /// The ARN of a policy, role or user.
     pub(crate) arn: Option<String>,
-    /// Its name.
+    /// The name.
     pub(crate) name: Option<String>,
-    /// The id that AWS gave a policy, role or user, which no later one of that name has.
+    /// The id that AWS gave a policy, role or user. A later one with the same name gets another id.
     pub(crate) id: Option<String>,
-    /// The role that a policy is part of, or is attached to.
+    /// The role that contains a policy, or that a policy is attached to.
     pub(crate) role: Option<String>,
     /// The user that a policy is attached to.
     pub(crate) user: Option<String>,
-    /// ARN of the attached policy.
+    /// The ARN of the attached policy.
     pub(crate) policy_arn: Option<String>,
-    /// Of a user with an access key: the key's id.
+    /// For a user with an access key: the id of the key.
     #[output(secret)]
     pub(crate) access_key_id: Option<String>,
-    /// Of a user with an access key: its secret.
+    /// For a user with an access key: the secret of the key.
     #[output(secret, write_once)]
     pub(crate) secret_access_key: Option<String>,
 }

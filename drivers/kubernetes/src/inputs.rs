@@ -16,7 +16,7 @@ const PATIENCE: &str = "25s";
 /// A duration.
 const TIME: &str = "^[0-9]{1,6}(ms|s|m|h)$";
 
-/// All inputs.
+/// The inputs.
 #[derive(Inputs, Serialize)]
 pub struct KubernetesInputs {
     pub(crate) connection: Connection,
@@ -26,41 +26,43 @@ pub struct KubernetesInputs {
 
 #[derive(Input, Serialize)]
 pub(crate) struct Values {
-    /// Namespace of objects that name none.
+    /// The namespace of objects that do not name one.
     #[input(default = "default")]
     pub(crate) namespace: String,
-    /// Who owns what is applied. Under a new name the old one lets go.
+    /// The field manager that owns the applied fields. If it changes, the old one releases them.
     #[input(default = "purlin")]
     pub(crate) field_manager: String,
     /// The object. Either this or `manifests` is required.
     #[schemars(extend("required" = PARTS, "properties" = parts(), "allOf" = data()))]
     manifest: Option<Object>,
-    /// Objects that are one resource.
+    /// Several objects that form one resource.
     #[schemars(extend("items" = {
         "type": "object", "required": PARTS, "properties": parts(), "allOf": data(),
     }))]
     manifests: Option<Vec<Object>>,
-    /// What counts as done.
+    /// When the resource counts as done.
     #[input(default)]
     pub(crate) wait: Wait,
-    /// Whether objects that left `manifests` are deleted. Else they stay, and are nobody's from then on.
+    /// Whether objects that are removed from `manifests` are deleted. Otherwise they stay, without
+    /// being managed.
     #[input(default = true)]
     pub(crate) prune: bool,
-    /// Whether objects that hold data are pruned, too.
+    /// Whether objects that hold data are deleted when they are removed from `manifests`.
     #[input(default)]
     pub(crate) force_destroy: bool,
-    /// Whether fields are taken from other managers.
+    /// Whether to take over fields from other managers.
     #[input(default)]
     pub(crate) force_conflicts: bool,
-    /// How objects are deleted.
+    /// How to delete objects.
     #[input(default)]
     pub(crate) delete: Deletion,
-    /// Outputs by JSON Pointers into the live object. With `manifests` the first part of a pointer is the object's
-    /// number, from 0. Of a Secret, `/data/…` is given as text, and is always secret.
+    /// Outputs, as JSON Pointers into the live object. With `manifests`, the first part of a
+    /// pointer is the number of the object, counted from 0. `/data/…` of a Secret is decoded to
+    /// text, and is always secret.
     #[input(assumed)]
     #[schemars(extend("additionalProperties" = {"type": "string", "pattern": "^/"}))]
     pub(crate) outputs: Map<String, Json>,
-    /// The same for secret outputs.
+    /// Secret outputs, in the same way.
     #[input(assumed)]
     #[schemars(extend("additionalProperties" = {"type": "string", "pattern": "^/"}))]
     pub(crate) secret_outputs: Map<String, Json>,
@@ -103,13 +105,13 @@ fn data() -> Json {
     ])
 }
 
-/// The API server, and who asks: a `token`, or a `username` with its `password`.
+/// The API server, and the credentials for it: a `token`, or a `username` with a `password`.
 #[derive(Input, Serialize)]
 pub(crate) struct Connection {
-    /// URL of the API server, without `/` at its end.
+    /// The URL of the API server, without a trailing `/`.
     #[input(replaces, reaches = "http", format = "uri")]
     pub(crate) server: String,
-    /// Token of a user or a service account. It can be rotated at any time.
+    /// The token of a user or a service account. It can be rotated at any time.
     #[input(secret)]
     pub(crate) token: Option<String>,
     /// A user.
@@ -124,22 +126,23 @@ pub(crate) struct Connection {
 #[derive(Clone, Copy, Debug, Default, Input, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WaitFor {
-    /// The object does what it is for.
+    /// The object is ready.
     #[default]
     Ready,
-    /// The API server has it.
+    /// The object exists in the API server.
     Exists,
-    /// Nothing is looked at after it was applied.
+    /// Applying it is enough.
     None,
 }
 
 #[derive(Input, Serialize)]
 pub(crate) struct Wait {
-    /// What is waited for: that each object is ready, or that the API server has it (`exists`), or nothing.
+    /// What to wait for: that each object is ready, that it exists in the API server (`exists`), or
+    /// nothing.
     #[serde(rename = "for")]
     #[input(default)]
     pub(crate) until: WaitFor,
-    /// How long; never longer than the call may take (`limits.time`).
+    /// The maximum wait, which the time limit of the call (`limits.time`) also limits.
     #[input(default = PATIENCE.to_owned(), pattern = TIME)]
     timeout: String,
 }
@@ -156,7 +159,7 @@ impl Wait {
     }
 }
 
-/// Whether dependents go before an object, after it, or stay.
+/// Whether dependents are deleted before an object, deleted after it, or kept.
 #[derive(Clone, Copy, Default, Input, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Propagation {
@@ -179,10 +182,11 @@ impl Propagation {
 
 #[derive(Input, Serialize)]
 pub(crate) struct Deletion {
-    /// Whether what an object owns goes before it (`foreground`), after it, or stays (`orphan`).
+    /// Whether an object's dependents are deleted before it (`foreground`), deleted after it, or
+    /// kept (`orphan`).
     #[input(default)]
     pub(crate) propagation: Propagation,
-    /// How long to wait until an object is gone.
+    /// How long to wait until an object is deleted.
     #[input(default = PATIENCE.to_owned(), pattern = TIME)]
     timeout: String,
 }
@@ -201,28 +205,29 @@ impl Deletion {
 
 #[derive(Input, Serialize)]
 pub(crate) struct Secrets {
-    /// A part of `values.manifest` that is secret; it is laid over it.
+    /// The secret part of `values.manifest`, which is merged into it.
     manifest: Option<Object>,
-    /// The same for `values.manifests`, by `KIND/NAME` or `KIND/NAMESPACE/NAME`.
+    /// The secret parts of `values.manifests`, by `KIND/NAME` or `KIND/NAMESPACE/NAME`.
     manifests: Option<Map<String, Json>>,
 }
 
-/// What others may read, besides what `outputs` and `secret_outputs` name.
+/// The outputs, in addition to those in `outputs` and `secret_outputs`.
 #[derive(Default, Outputs)]
 pub(crate) struct KubernetesOutputs {
-    /// Of the first object, as are the kind, the name, the namespace and the uid.
+    /// The API version of the first object. The kind, name, namespace and uid are also those of the
+    /// first object.
     pub(crate) api_version: Option<String>,
-    /// Its kind.
+    /// The kind.
     pub(crate) kind: Option<String>,
-    /// Its name.
+    /// The name.
     pub(crate) name: Option<String>,
-    /// Its namespace, if it is in one.
+    /// The namespace, if the object is in one.
     pub(crate) namespace: Option<String>,
-    /// Its uid.
+    /// The uid.
     pub(crate) uid: Option<String>,
-    /// All objects, each with the same five.
+    /// All objects, each with the same five fields.
     pub(crate) objects: Vec<Json>,
-    /// SHA-256 of what the cluster has in the places of the secret parts, where there are any.
+    /// The SHA-256 digest of the live values of the secret parts, if there are any.
     pub(crate) digest: Option<String>,
 }
 

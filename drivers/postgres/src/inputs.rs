@@ -10,7 +10,7 @@ use serde::Serialize;
 pub(crate) use normalise::normalise;
 pub(crate) use validate::shape;
 
-/// A server and one thing on it.
+/// A server, and one object on it.
 #[derive(Inputs)]
 pub struct PgInputs {
     pub(crate) connection: Connection,
@@ -18,12 +18,12 @@ pub struct PgInputs {
     pub(crate) secrets: Secrets,
 }
 
-/// Just one of `database`, `role` and `grant`.
+/// Exactly one of `database`, `role` and `grant`.
 #[derive(Input)]
 pub(crate) struct Values {
     /// A database.
     pub(crate) database: Option<Database>,
-    /// A role, with `secrets.role_password` where it has a password. It is never a superuser.
+    /// A role. `secrets.role_password` sets its password, if any. It is never a superuser.
     pub(crate) role: Option<Role>,
     /// Privileges of a role.
     pub(crate) grant: Option<Grant>,
@@ -31,40 +31,40 @@ pub(crate) struct Values {
 
 #[derive(Input)]
 pub(crate) struct Secrets {
-    /// The password of the role that is made. The server gets a SCRAM verifier of it, made by the driver, and never
+    /// The password of the new role. The driver sends the server only a SCRAM verifier of it, never
     /// the password.
     #[input(min_length = 1)]
     pub(crate) role_password: Option<String>,
 }
 
-/// Where the server is, and as whom the driver works there.
+/// The server, and the role that the driver uses there.
 #[derive(Input)]
 #[input(reaches = "tcp", port = PORT)]
 pub(crate) struct Connection {
-    /// Name or address of the server.
+    /// The name or address of the server.
     #[input(replaces)]
     pub(crate) host: String,
-    /// Port of the server.
+    /// The port of the server.
     #[input(default = PORT, min = 1, replaces)]
     pub(crate) port: u16,
-    /// The role that the driver works as.
+    /// The role that the driver uses.
     #[input(default = "postgres", min_length = 1, max_length = LONGEST)]
     pub(crate) user: String,
     /// The password of `user`.
     #[input(secret, min_length = 1)]
     pub(crate) password: Option<String>,
-    /// The database that the driver connects to for work on others.
+    /// The database that the driver connects to when it manages other databases.
     #[input(default = "postgres", min_length = 1, max_length = LONGEST)]
     pub(crate) database: String,
-    /// Whether the connection is encrypted (TLS 1.3) and the server proves who it is: `verify-full` wants a
-    /// certificate from `ca` with the host's name, `verify-ca` one from `ca`, `require` any, `disable` no TLS. There
-    /// is no `prefer`.
+    /// Whether the connection is encrypted (TLS 1.3), and how the server's certificate is verified:
+    /// `verify-full` requires a certificate from `ca` with the host's name, `verify-ca` one from
+    /// `ca`, `require` any certificate, and `disable` no TLS. There is no `prefer`.
     #[input(default)]
     pub(crate) tls: Tls,
-    /// Certificates (PEM) of the authorities that the server's certificate has to come from; `verify-full` and
-    /// `verify-ca` need them, for a driver does not see those of the system.
+    /// The certificates (PEM) of the authorities for the server's certificate. `verify-full` and
+    /// `verify-ca` require them, since a driver cannot read those of the system.
     ca: Option<String>,
-    /// Seconds for opening a connection.
+    /// The timeout for connecting, in seconds.
     #[input(default = Server::CONNECT_TIMEOUT, min = 1, max = 300)]
     connect_timeout: u64,
 }
@@ -92,32 +92,34 @@ impl Connection {
 #[derive(Clone, Input, Serialize)]
 #[input(holds_data = "every table of the database, and everything else in it")]
 pub(crate) struct Database {
-    /// Its name. By default one that no other resource has: the end of the resource's id, and digits of its
-    /// `guresid`. A change renames it.
+    /// The name. By default a unique one: the end of the resource's id, and digits of its
+    /// `guresid`. A change renames the database.
     #[input(min_length = 1, max_length = LONGEST)]
     pub(crate) name: Option<String>,
-    /// The role that owns it; the driver's own where none is named. Where the driver's role is not a member of it,
-    /// it becomes one, for only members can hand a database over.
+    /// The role that owns the database; by default the driver's role. The driver's role becomes a
+    /// member of this role if necessary, since only members can transfer a database.
     #[input(min_length = 1, max_length = LONGEST)]
     pub(crate) owner: Option<String>,
-    /// Such as `UTF8`; the template's by default.
+    /// The encoding, such as `UTF8`; by default that of the template.
     #[input(replaces, min_length = 1, max_length = LONGEST)]
     pub(crate) encoding: Option<String>,
-    /// The database that it begins as a copy of.
+    /// The database that is copied to create this one.
     #[input(replaces, min_length = 1, max_length = LONGEST)]
     pub(crate) template: Option<String>,
-    /// Connections at the same time; -1 for no limit.
+    /// The maximum number of concurrent connections; -1 for no limit.
     #[input(default = -1, min = -1)]
     pub(crate) connection_limit: i32,
-    /// Extensions that it has. One that is taken from here stays in the database.
+    /// The extensions of the database. Removing one from this list does not remove it from the
+    /// database.
     #[input(default)]
     #[schemars(inner(length(min = 1)))]
     pub(crate) extensions: Vec<String>,
-    /// Whether a deletion ends the sessions of others.
+    /// Whether deleting the database ends the sessions of others.
     #[input(default)]
     pub(crate) force: bool,
-    /// Whether a database that is not empty is deleted with all that is in it. Without it that is a conflict.
-    // Nothing that the server knows of.
+    /// Whether a database that is not empty is deleted with its contents. Otherwise, deleting such
+    /// a database is a conflict.
+    // The server does not know this option.
     #[input(assumed = false)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) force_destroy: bool,
@@ -126,34 +128,34 @@ pub(crate) struct Database {
 /// A role.
 #[derive(Clone, Input, Serialize)]
 pub(crate) struct Role {
-    /// Its name. By default one that no other resource has, as for a database. A change renames it.
+    /// The name. By default a unique one, as for a database. A change renames the role.
     #[input(min_length = 1, max_length = LONGEST)]
     pub(crate) name: Option<String>,
-    /// Whether it may log in.
+    /// Whether the role may log in.
     #[input(default = true)]
     pub(crate) login: bool,
-    /// Whether it may make databases.
+    /// Whether the role may create databases.
     #[input(default)]
     pub(crate) createdb: bool,
-    /// Whether it may make roles.
+    /// Whether the role may create roles.
     #[input(default)]
     pub(crate) createrole: bool,
-    /// Connections at the same time; -1 for no limit.
+    /// The maximum number of concurrent connections; -1 for no limit.
     #[input(default = -1, min = -1)]
     pub(crate) connection_limit: i32,
-    /// The roles that it is a member of; of no other.
+    /// The roles that it is a member of. All other memberships are removed.
     #[input(default)]
     #[schemars(inner(length(min = 1)))]
     pub(crate) member_of: Vec<String>,
-    /// Until when its password is good, such as `2027-01-31T00:00:00Z`.
+    /// When the password expires, such as `2027-01-31T00:00:00Z`.
     #[input(pattern = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     pub(crate) valid_until: Option<String>,
-    /// The database that it is to use: for the outputs `name` and `url` only.
+    /// The database for the outputs `name` and `url`; it has no other effect.
     #[input(min_length = 1, max_length = LONGEST)]
     pub(crate) database: Option<String>,
 }
 
-/// What privileges are on.
+/// The objects of privileges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Input, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum On {
@@ -168,45 +170,46 @@ pub(crate) enum On {
 /// Privileges of a role.
 #[derive(Clone, Input, Serialize)]
 pub(crate) struct Grant {
-    /// Who gets them.
+    /// The role that gets the privileges.
     #[input(min_length = 1, max_length = LONGEST)]
     pub(crate) role: String,
-    /// The database they are on or in.
+    /// The database of the privileges.
     #[input(min_length = 1, max_length = LONGEST)]
     pub(crate) database: String,
-    /// What they are on: the database, the schema, or everything of a kind that the schema has.
+    /// The objects of the privileges: the database, the schema, or everything of a kind in the
+    /// schema.
     #[input(default)]
     pub(crate) on: On,
-    /// The schema; `public` by default, unless they are on the database.
+    /// The schema; `public` by default, unless the privileges are for the database.
     #[input(min_length = 1, max_length = LONGEST)]
     pub(crate) schema: Option<String>,
-    /// Such as `CONNECT`, `USAGE`, `SELECT`.
+    /// The privileges, such as `CONNECT`, `USAGE`, `SELECT`.
     #[input(min_items = 1)]
     pub(crate) privileges: Vec<String>,
-    /// Roles: what they make in the schema from now on is granted, too.
+    /// Roles whose future objects in the schema are covered as well.
     #[input(default)]
     #[schemars(inner(length(min = 1)))]
     pub(crate) future_of: Vec<String>,
 }
 
-/// What others may read.
+/// The outputs.
 #[derive(Default, Outputs)]
 pub(crate) struct PgOutputs {
-    /// The server's name or address.
+    /// The name or address of the server.
     pub(crate) host: String,
-    /// The server's port.
+    /// The port of the server.
     pub(crate) port: u16,
-    /// The database: of a database, a grant, and a role with `database`.
+    /// The database, for a database, a grant, and a role with `database`.
     pub(crate) name: Option<String>,
-    /// The role: of a role and a grant.
+    /// The role, for a role and a grant.
     pub(crate) username: Option<String>,
-    /// The password of a role that has one.
+    /// The password of a role, if it has one.
     #[output(secret)]
     pub(crate) password: Option<String>,
-    /// How a role with a password connects, as `libpq` reads it.
+    /// The connection URL of a role with a password, for `libpq`.
     #[output(secret)]
     pub(crate) url: Option<String>,
-    /// Whether the password that the server keeps is the one that was given; servers show that to superusers only.
+    /// Whether the server's password is the given one. Servers show that only to superusers.
     #[output(one_of = ["as given", "changed", "not shown"])]
     pub(crate) password_is: Option<String>,
 }

@@ -10,84 +10,84 @@ pub(crate) const SPECIAL: &str = "-_.~";
 /// The special characters that version 0.1.0 used.
 pub(crate) const FORMER_SPECIAL: &str = "!#$%&*()-_=+[]{}<>:?";
 
-/// What the driver is given.
+/// The inputs.
 #[derive(Inputs)]
 pub struct RandomInputs {
     pub(crate) values: Values,
 }
 
-/// What kind of thing is drawn.
+/// The kind of random value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Input, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
-    /// Letters, digits and signs; secret.
+    /// Letters, digits and special characters; secret.
     #[default]
     Password,
-    /// Small letters and digits, beginning with a letter.
+    /// Lower-case letters and digits, beginning with a letter.
     Id,
-    /// Words, to be read by people.
+    /// Readable words.
     Pet,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A UUID of version 4.
     Uuid,
-    /// Bytes in Base64; secret.
+    /// Base64-encoded bytes; secret.
     Bytes,
 }
 
-/// The shape of it, and what it is kept for. Most of it matters to one kind only, so it is assumed: a plan
-/// for a password need not show the words of a pet.
+/// The format of the value, and values to keep it for. Most inputs matter for one kind only, so
+/// they are assumed: a plan for a password need not show the words of a pet.
 #[derive(Clone, Debug, Input, Serialize)]
 pub(crate) struct Values {
-    /// What is drawn.
+    /// The kind of value.
     #[input(default)]
     pub(crate) kind: Kind,
-    /// How long it is: characters of a password or an id, bytes, or words of a pet, 10 at most. By default
-    /// 24, 8, 32 and 2.
+    /// The length: characters of a password or an id, bytes, or words of a pet, at most 10. By
+    /// default 24, 8, 32 and 2.
     #[input(min = 1, max = LONGEST)]
     pub(crate) length: Option<usize>,
-    /// Whether a password has small letters.
+    /// Whether a password contains lower-case letters.
     #[input(assumed = true)]
     pub(crate) lower: bool,
-    /// Whether a password has capital letters.
+    /// Whether a password contains upper-case letters.
     #[input(assumed = true)]
     pub(crate) upper: bool,
-    /// Whether a password has digits.
+    /// Whether a password contains digits.
     #[input(assumed = true)]
     pub(crate) digits: bool,
-    /// Whether a password has signs.
+    /// Whether a password contains special characters.
     #[input(assumed = true)]
     pub(crate) special: bool,
-    /// Which signs. Those of the default need no encoding in a URL.
+    /// The special characters. The default ones need no encoding in a URL.
     #[input(assumed = SPECIAL.to_owned())]
     pub(crate) special_characters: String,
-    /// How many small letters a password has at least.
+    /// The minimum number of lower-case letters in a password.
     #[input(assumed = 0)]
     pub(crate) min_lower: usize,
-    /// How many capital letters a password has at least.
+    /// The minimum number of upper-case letters in a password.
     #[input(assumed = 0)]
     pub(crate) min_upper: usize,
-    /// How many digits a password has at least.
+    /// The minimum number of digits in a password.
     #[input(assumed = 0)]
     pub(crate) min_digits: usize,
-    /// How many signs a password has at least.
+    /// The minimum number of special characters in a password.
     #[input(assumed = 0)]
     pub(crate) min_special: usize,
-    /// The lowest integer.
+    /// The minimum of an integer.
     #[input(assumed = 0)]
     pub(crate) min: i64,
-    /// The highest integer.
+    /// The maximum of an integer.
     #[input(assumed = 2_147_483_647)]
     pub(crate) max: i64,
-    /// What stands between the words of a pet.
+    /// The separator between the words of a pet.
     #[input(assumed = "-")]
     pub(crate) separator: String,
-    /// What stands before the words of a pet, or before an id.
+    /// The prefix of a pet or an id.
     #[input(assumed)]
     pub(crate) prefix: String,
-    /// Whether `value` is a secret output. By default those of the kinds `password` and `bytes` are.
+    /// Whether `value` is a secret output. By default it is for the kinds `password` and `bytes`.
     pub(crate) secret: Option<bool>,
-    /// Any values. When one of them changes, a new value is drawn.
+    /// Any values. If one of them changes, a new value is generated.
     #[input(assumed)]
     pub(crate) keepers: Object,
 }
@@ -98,13 +98,14 @@ const LONGEST: usize = 1024;
 /// Words of the longest pet.
 const MOST_WORDS: usize = 10;
 
-/// What others may read.
+/// The outputs.
 #[derive(Outputs)]
 pub(crate) struct RandomOutputs {
-    /// What was drawn. It is secret for passwords and bytes, or as the input `secret` says.
+    /// The generated value. It is secret for passwords and bytes, or according to the input
+    /// `secret`.
     #[schemars(extend("type" = ["string", "integer"]))]
     pub(crate) value: Json,
-    /// The same, of a password.
+    /// The value again, for a password.
     #[output(secret)]
     #[schemars(extend("type" = "string"))]
     pub(crate) password: Option<Json>,

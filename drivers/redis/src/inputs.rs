@@ -19,36 +19,37 @@ pub(crate) struct Values {
 
 #[derive(Input)]
 pub(crate) struct Secrets {
-    /// The password of the user that is made. The server gets its SHA-256, not the password: choose one that is
-    /// drawn, not thought of.
+    /// The password of the new user. The server gets only its SHA-256 digest, so use a random
+    /// password.
     #[input(min_length = 1)]
     pub(crate) user_password: String,
 }
 
-/// Where the server is, and as whom the driver works there.
+/// The server, and the user that the driver uses there.
 #[derive(Input)]
 #[input(reaches = "tcp", port = PORT)]
 pub(crate) struct Connection {
-    /// Name or address of the server.
+    /// The name or address of the server.
     #[input(replaces)]
     host: String,
-    /// Port of the server.
+    /// The port of the server.
     #[input(default = PORT, min = 1, replaces)]
     port: u16,
-    /// Whom the driver works as.
+    /// The user that the driver uses.
     #[input(default = "default", min_length = 1, max_length = 512)]
     pub(crate) user: String,
     /// The password of `user`.
     #[input(secret)]
     pub(crate) password: Option<String>,
-    /// Whether the connection is encrypted (TLS 1.3) and the server proves who it is: `verify-full` wants a
-    /// certificate from `ca` with the host's name, `verify-ca` one from `ca`, `require` any, `disable` no TLS.
+    /// Whether the connection is encrypted (TLS 1.3), and how the server's certificate is verified:
+    /// `verify-full` requires a certificate from `ca` with the host's name, `verify-ca` one from
+    /// `ca`, `require` any certificate, and `disable` no TLS.
     #[input(default)]
     tls: Tls,
-    /// Certificates (PEM) of the authorities that the server's certificate has to come from; `verify-full` and
-    /// `verify-ca` need them.
+    /// The certificates (PEM) of the authorities for the server's certificate, which `verify-full`
+    /// and `verify-ca` require.
     ca: Option<String>,
-    /// Seconds for opening a connection.
+    /// The timeout for connecting, in seconds.
     #[input(default = Server::CONNECT_TIMEOUT, min = 1, max = 300)]
     connect_timeout: u64,
 }
@@ -71,48 +72,49 @@ impl Connection {
 /// A user.
 #[derive(Input)]
 pub(crate) struct User {
-    /// Its name. By default one that no other resource has: the end of the resource's id, and digits of its
+    /// The name. By default a unique one: the end of the resource's id, and digits of its
     /// `guresid`.
     #[input(replaces, min_length = 1, max_length = 512)]
     name: Option<String>,
-    /// Whether it may log in.
+    /// Whether the user may log in.
     #[input(default = true)]
     pub(crate) enabled: bool,
-    /// Patterns of the keys it may touch, such as `app:*`; `%R~app:*` for reading, `%W~app:*` for writing only.
+    /// Patterns of keys that the user may access, such as `app:*`; `%R~app:*` only for reading,
+    /// `%W~app:*` only for writing.
     #[input(default)]
     #[schemars(inner(length(min = 1)))]
     pub(crate) keys: Vec<String>,
-    /// Patterns of the channels it may use.
+    /// Patterns of channels that the user may access.
     #[input(default)]
     #[schemars(inner(length(min = 1)))]
     pub(crate) channels: Vec<String>,
-    /// Rules for commands: `+COMMAND`, `-COMMAND`, `+@CATEGORY`, `-@CATEGORY`, in the order in which they count;
-    /// before them nothing is allowed.
+    /// Rules for commands: `+COMMAND`, `-COMMAND`, `+@CATEGORY`, `-@CATEGORY`, applied in this
+    /// order. Without rules, no command is allowed.
     #[input(default)]
     #[schemars(inner(length(min = 1)))]
     pub(crate) commands: Vec<String>,
 }
 
-/// What others may read of a user.
+/// The outputs of a user.
 #[derive(Outputs)]
 pub(crate) struct UserOutputs {
-    /// The server's name or address.
+    /// The name or address of the server.
     pub(crate) host: String,
-    /// The server's port.
+    /// The port of the server.
     pub(crate) port: u16,
-    /// The user.
+    /// The name of the user.
     pub(crate) username: String,
     /// The user's password.
     #[output(secret)]
     pub(crate) password: String,
-    /// How the user connects: `redis://` or, with TLS, `rediss://`.
+    /// The connection URL of the user: `redis://` or, with TLS, `rediss://`.
     #[output(secret)]
     pub(crate) url: String,
-    /// Whether the server keeps its users over a restart: it does where it has an `aclfile`. `null` where it does
-    /// not say.
+    /// Whether the server keeps its users when it restarts, which it does with an `aclfile`. `null`
+    /// if the server does not report it.
     #[schemars(extend("type" = ["boolean", "null"]))]
     pub(crate) persistent: Json,
-    /// Whether the password that the server keeps is the one that was given.
+    /// Whether the server's password is the given one.
     #[output(one_of = ["as given", "changed"])]
     pub(crate) password_is: String,
 }

@@ -12,7 +12,7 @@ use crate::check;
 /// The things that the driver provisions; inputs name exactly one.
 pub(crate) const KINDS: [&str; 3] = ["/values/bucket", "/values/bucket_policy", "/values/object"];
 
-/// Where it is to be, what, and with whose rights.
+/// The place, the object, and the credentials.
 #[derive(Inputs)]
 pub struct S3Inputs {
     pub(crate) connection: Connection,
@@ -33,27 +33,27 @@ struct Values {
 
 #[derive(Input)]
 struct Secrets {
-    /// What is in an object, if that is a secret.
+    /// The content of an object, if it is secret.
     content: Option<String>,
-    /// Secrets to hand on as outputs of a bucket, such as keys that a workload may use: `aws_access_key_id` and
-    /// `aws_secret_access_key` are what the type `s3` of others has. The keys of the connection never become
-    /// outputs.
+    /// Secrets to pass on as outputs of a bucket, such as keys for a workload. Other tools' type
+    /// `s3` has the outputs `aws_access_key_id` and `aws_secret_access_key`. The keys of the
+    /// connection never become outputs.
     outputs: Option<BTreeMap<String, String>>,
 }
 
-/// Where requests go, and who signs them.
+/// The endpoint, and the keys that sign requests.
 #[derive(Input)]
 pub(crate) struct Connection {
-    /// Where requests go; AWS itself by default.
+    /// The endpoint of requests; AWS by default.
     endpoint: Option<Endpoint>,
-    /// The access key that signs requests. It can be rotated at any time: Purlin uses the connection that the
-    /// documents have now.
+    /// The access key that signs requests. It can be rotated at any time, since Purlin always uses
+    /// the current connection.
     #[input(secret)]
     access_key_id: String,
-    /// Its secret.
+    /// The secret of the access key.
     #[input(secret)]
     secret_access_key: String,
-    /// With temporary credentials only.
+    /// The session token, for temporary credentials.
     #[input(secret)]
     session_token: Option<String>,
 }
@@ -63,11 +63,11 @@ struct Endpoint {
     /// The region.
     #[input(default = purlin_sdk_aws::Endpoint::REGION.to_owned(), replaces)]
     region: String,
-    /// Another server than AWS's own, such as `http://127.0.0.1:9000`, without `/` at its end.
+    /// A server other than AWS, such as `http://127.0.0.1:9000`, without a trailing `/`.
     #[input(replaces)]
     url: Option<String>,
-    /// Whether the bucket's name is in the path and not in the host. It is by default with a `url`, and for names
-    /// with a dot.
+    /// Whether the bucket's name is in the path instead of the host. This is the default with a
+    /// `url`, and for names with a dot.
     path_style: Option<bool>,
 }
 
@@ -95,24 +95,26 @@ impl Connection {
 #[derive(Clone, Input)]
 #[input(holds_data = "the bucket, and with `force_destroy` every object in it")]
 pub(crate) struct Bucket {
-    /// Its name, unique among all buckets of AWS. By default `purlin-` and the resource's `guresid`.
+    /// The name, unique among all buckets of AWS. By default `purlin-` and the resource's
+    /// `guresid`.
     #[input(replaces)]
     name: Option<String>,
-    /// Whether old versions of objects are kept.
+    /// Whether to keep old versions of objects.
     #[input(default)]
     pub(crate) versioning: bool,
-    /// Tags. Others than these are taken away.
+    /// Tags. All other tags are removed.
     #[input(default)]
     pub(crate) tags: Tags,
-    /// The public access block. By default it blocks everything in AWS itself, and is left alone in another server.
+    /// The public access block. By default it blocks everything in AWS, and is not changed on
+    /// another server.
     pub(crate) public_access_block: Option<PublicAccessBlock>,
-    /// How objects are encrypted that do not say it themselves; left alone when left out.
+    /// The default encryption of objects; not changed if omitted.
     pub(crate) encryption: Option<Encryption>,
-    /// What becomes of objects with time; left alone when left out.
+    /// Rules for expiring and moving objects; not changed if omitted.
     pub(crate) lifecycle_rules: Option<Vec<Rule>>,
-    /// Whether a bucket that is not empty is deleted with all objects and versions in it. Without it that is a
-    /// conflict.
-    // Asked for when the bucket goes, of the inputs that are recorded.
+    /// Whether a bucket that is not empty is deleted with all its objects and versions. Otherwise,
+    /// deleting such a bucket is a conflict.
+    // The driver reads this from the recorded inputs when it deletes the bucket.
     #[serde(rename = "force_destroy")]
     #[input(default)]
     _force_destroy: bool,
@@ -125,19 +127,19 @@ impl Bucket {
     }
 }
 
-/// The public access block: which kinds of public access are refused.
+/// The public access block: the kinds of public access that are rejected.
 #[derive(Clone, Input, Serialize, PartialEq, Eq)]
 pub(crate) struct PublicAccessBlock {
-    /// Refuse ACLs that let the public in.
+    /// Reject ACLs that allow public access.
     #[input(default = true)]
     pub(crate) block_public_acls: bool,
-    /// Refuse policies that let the public in.
+    /// Reject policies that allow public access.
     #[input(default = true)]
     pub(crate) block_public_policy: bool,
-    /// Ignore ACLs that are there and let the public in.
+    /// Ignore existing ACLs that allow public access.
     #[input(default = true)]
     pub(crate) ignore_public_acls: bool,
-    /// Let nobody but the account use a policy that lets the public in.
+    /// Restrict a policy that allows public access to the account itself.
     #[input(default = true)]
     pub(crate) restrict_public_buckets: bool,
 }
@@ -152,13 +154,13 @@ impl PublicAccessBlock {
     };
 }
 
-/// How objects are encrypted that do not say it themselves.
+/// The default encryption of objects.
 #[derive(Clone, Input, Serialize, PartialEq, Eq)]
 pub(crate) struct Encryption {
-    /// With what.
+    /// The algorithm.
     #[input(default = "AES256", one_of = ["AES256", "aws:kms", "aws:kms:dsse"])]
     pub(crate) algorithm: String,
-    /// Id or ARN of the key in KMS.
+    /// The id or ARN of the key in KMS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kms_key_id: Option<String>,
     /// Whether to ask KMS once for many objects.
@@ -166,45 +168,45 @@ pub(crate) struct Encryption {
     pub(crate) bucket_key: bool,
 }
 
-/// What becomes of objects with time.
+/// A rule for expiring and moving objects.
 #[derive(Clone, Input, Serialize, PartialEq, Eq)]
 pub(crate) struct Rule {
-    /// Name of the rule, unique in the bucket.
+    /// The name of the rule, unique in the bucket.
     #[input(min_length = 1, max_length = 255)]
     pub(crate) id: String,
-    /// Whether it is in force.
+    /// Whether the rule is enabled.
     #[input(default = true)]
     pub(crate) enabled: bool,
-    /// What keys of the objects begin with that it is about.
+    /// The prefix of the keys of the objects.
     #[input(default)]
     pub(crate) prefix: String,
-    /// Objects are deleted this many days after they were made.
+    /// Objects are deleted this many days after they were created.
     #[input(min = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expire_after_days: Option<u32>,
-    /// Old versions are deleted this many days after they became old.
+    /// Old versions are deleted this many days after they were superseded.
     #[input(min = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expire_noncurrent_after_days: Option<u32>,
-    /// Uploads that nobody finished are given up after so many days.
+    /// Incomplete uploads are aborted after this many days.
     #[input(min = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) abort_uploads_after_days: Option<u32>,
-    /// Moves to cheaper kinds of storage.
+    /// Transitions to cheaper storage classes.
     #[input(assumed)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) transitions: Vec<Transition>,
-    /// Something that this driver cannot say: only ever found, never given.
+    /// A rule that this driver does not support. It is only found, never set.
     #[serde(skip_deserializing, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) other: bool,
 }
 
-/// A move to a cheaper kind of storage.
+/// A transition to a cheaper storage class.
 #[derive(Clone, Input, Serialize, PartialEq, Eq)]
 pub(crate) struct Transition {
-    /// Days after the object was made.
+    /// The number of days after the creation of the object.
     pub(crate) after_days: u32,
-    /// The kind of storage.
+    /// The storage class.
     #[input(one_of = CLASSES)]
     pub(crate) storage_class: String,
 }
@@ -216,10 +218,10 @@ const CLASSES: [&str; 6] =
 /// The policy of a bucket.
 #[derive(Clone, Input)]
 pub(crate) struct BucketPolicy {
-    /// The bucket's name.
+    /// The name of the bucket.
     #[input(replaces)]
     pub(crate) bucket: String,
-    /// The policy document, as JSON or as a text with JSON.
+    /// The policy document, as JSON or as a text that contains JSON.
     #[schemars(extend("type" = ["object", "string"]))]
     pub(crate) policy: Json,
 }
@@ -228,37 +230,37 @@ pub(crate) struct BucketPolicy {
 #[derive(Clone, Input)]
 #[input(holds_data = "the object's content")]
 pub(crate) struct Object {
-    /// The bucket's name.
+    /// The name of the bucket.
     #[input(replaces)]
     pub(crate) bucket: String,
-    /// Its key.
+    /// The key of the object.
     #[input(replaces)]
     pub(crate) key: String,
-    /// What is in it. Either this or `secrets.content` is required.
+    /// The content. Either this or `secrets.content` is required.
     pub(crate) content: Option<String>,
-    /// Its media type.
+    /// The media type.
     #[input(default = "application/octet-stream")]
     pub(crate) content_type: String,
 }
 
-/// What others may read.
+/// The outputs.
 #[derive(Default, Outputs)]
 pub(crate) struct S3Outputs {
-    /// The bucket's name.
+    /// The name of the bucket.
     pub(crate) bucket: String,
-    /// Of a bucket: where it is.
+    /// For a bucket: its region.
     pub(crate) region: Option<String>,
-    /// ARN of the bucket or the object.
+    /// The ARN of the bucket or the object.
     pub(crate) arn: String,
-    /// Of a bucket: its host name in AWS itself.
+    /// For a bucket: its host name in AWS.
     pub(crate) domain: Option<String>,
-    /// Of a bucket or an object: where to find it.
+    /// For a bucket or an object: its URL.
     pub(crate) url: Option<String>,
-    /// Of an object: its key.
+    /// For an object: its key.
     pub(crate) key: Option<String>,
-    /// Of an object: its bytes.
+    /// For an object: its size in bytes.
     pub(crate) size: Option<u64>,
-    /// Of an object: the hexadecimal digest of its content.
+    /// For an object: the SHA-256 digest of its content, in hexadecimal.
     pub(crate) sha256: Option<String>,
 }
 

@@ -2,8 +2,8 @@
 
 use purlin_sdk::{Input, Inputs, Json, Object};
 
-/// Values, secrets and params, as templates see them. Templates are `values.templates`, or
-/// `secrets.templates` for what is itself a secret.
+/// The values, secrets and params that templates read. The templates are in `values.templates`, or
+/// in `secrets.templates` if they are secret themselves.
 #[derive(Clone, Default, Inputs)]
 pub struct TemplateInputs {
     /// `.driver.values`
@@ -21,10 +21,10 @@ impl TemplateInputs {
     }
 }
 
-/// A map that may hold templates.
+/// A map that may contain templates.
 #[derive(Clone, Default, Input)]
 pub struct Holder {
-    /// The templates. Templates in `secrets` make secret outputs only.
+    /// The templates. Those in `secrets` create only secret outputs.
     #[serde(default)]
     pub templates: Templates,
     /// Everything else.
@@ -35,13 +35,13 @@ pub struct Holder {
 /// The templates, each a text or a map whose leaves are templates.
 #[derive(Clone, Default, Input)]
 pub struct Templates {
-    /// Rendered first, and `.init` for all others.
+    /// Rendered first. The result is `.init` in all other templates.
     #[schemars(extend("type" = ["string", "object", "array", "null"]))]
     pub init: Option<Json>,
-    /// The outputs, and `.outputs` for those after it. It has to render a map.
+    /// The outputs, which must be a map. They are `.outputs` in the following templates.
     #[schemars(extend("type" = ["string", "object", "array", "null"]))]
     pub outputs: Option<Json>,
-    /// The secret outputs, and `.secrets` for those after it. It has to render a map.
+    /// The secret outputs, which must be a map. They are `.secrets` in the following templates.
     #[schemars(extend("type" = ["string", "object", "array", "null"]))]
     pub secrets: Option<Json>,
     /// Manifests to deliver, by name: a map of `{location, data}`.
@@ -54,7 +54,7 @@ pub struct Templates {
         },
     ))]
     pub manifests: Option<Json>,
-    /// Up to 10 KiB, given back as `.cookie` at the next call.
+    /// Up to 10 KiB, which the next call gets as `.cookie`.
     #[schemars(extend("type" = ["string", "object", "array", "null"]))]
     pub cookie: Option<Json>,
 }
