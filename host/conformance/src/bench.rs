@@ -332,7 +332,7 @@ impl Bench {
         self.book.tried("quiet");
         let what = match (done.seen.reached.first(), done.seen.refused.first()) {
             (_, Some(refused)) => format!("it was refused something: {refused}"),
-            (Some(purlin_sandbox::Asked::Files), None) => "it opened a file".to_owned(),
+            (Some(purlin_sandbox::HostRequest::Files), None) => "it opened a file".to_owned(),
             (Some(_), None) => "it used the network".to_owned(),
             (None, None) => return done,
         };
@@ -379,7 +379,7 @@ impl Bench {
             time: how.time,
             cancel,
             checkpoint: Some(watch.clone()),
-            witness: Some(watch.clone()),
+            observer: Some(watch.clone()),
             ..CallContext::new(how.subject.as_ref().unwrap_or(&trial.subject), &key)
         };
         let driver = how.driver.unwrap_or_else(|| self.driver.clone());

@@ -1,10 +1,10 @@
-//! The witness of one call: it keeps its observations, and cuts the call off at the requested
+//! The observer of one call: it keeps its observations, and cuts the call off at the requested
 //! instant.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use purlin_model::Label;
-use purlin_sandbox::{Asked, CancelToken, CheckpointSink, Deed, Witness};
+use purlin_sandbox::{CallEvent, CallObserver, CancelToken, CheckpointSink, HostRequest};
 
 /// Bytes of one call's texts that are kept; the rest is ignored.
 const MOST: usize = 8 << 20;
@@ -15,7 +15,7 @@ pub(crate) struct Seen {
     /// How often it called the host.
     pub(crate) asked: usize,
     /// The requests of calls that reach out.
-    pub(crate) reached: Vec<Asked>,
+    pub(crate) reached: Vec<HostRequest>,
     /// What it was denied.
     pub(crate) refused: Vec<String>,
     /// Its output, and the channel.
@@ -40,7 +40,7 @@ pub(crate) enum Cut {
     Answer(usize),
 }
 
-/// A witness that is also a sink for checkpoints.
+/// An observer that is also a sink for checkpoints.
 pub(crate) struct Watch {
     seen: Mutex<Seen>,
     cut: Option<Cut>,
@@ -70,22 +70,22 @@ impl Seen {
     }
 }
 
-impl Witness for Watch {
-    fn sees(&self, deed: Deed<'_>) {
+impl CallObserver for Watch {
+    fn observe(&self, event: CallEvent<'_>) {
         let mut seen = self.seen();
-        match deed {
-            Deed::Asks(asked) => {
+        match event {
+            CallEvent::Requests(asked) => {
                 seen.asked += 1;
-                if matches!(asked, Asked::Files | Asked::Network) {
+                if matches!(asked, HostRequest::Files | HostRequest::Network) {
                     seen.reached.push(asked);
                 }
                 if self.cut == Some(Cut::At(seen.asked)) {
                     self.cancel.cut();
                 }
             }
-            Deed::Refused(what) => seen.refused.push(what.to_owned()),
-            Deed::Says(text) => seen.keep("log", text),
-            Deed::Answers { part, text } => seen.keep(part, text),
+            CallEvent::Refused(what) => seen.refused.push(what.to_owned()),
+            CallEvent::Says(text) => seen.keep("log", text),
+            CallEvent::Answers { part, text } => seen.keep(part, text),
             _ => {}
         }
     }

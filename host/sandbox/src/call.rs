@@ -214,9 +214,9 @@ impl Runner {
         function: impl for<'a> FnOnce(Exports<'a>, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
     ) -> Result<R, CallError> {
         let context = given.context;
-        let (key, witness) = (Some(&context.subject.key), context.witness.clone());
+        let (key, observer) = (Some(&context.subject.key), context.observer.clone());
         let facts = context.facts.clone();
-        let log = Log::new(&self.name, key, &given.needles, self.limits.log, witness, facts);
+        let log = Log::new(&self.name, key, &given.needles, self.limits.log, observer, facts);
         let call = OneCall {
             operation: Operation::new(context, given.creates, &given.needles),
             log,

@@ -9,7 +9,7 @@ use purlin_model::driver::Subject;
 use tokio::sync::watch;
 
 use crate::facts::Facts;
-use crate::witness::Witness;
+use crate::observer::CallObserver;
 
 /// Facts about one call.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ pub struct CallContext<'a> {
     /// How to stop the call.
     pub cancel: CancelToken,
     /// Observes the driver, unmasked. None except for examining drivers.
-    pub witness: Option<Arc<dyn Witness>>,
+    pub observer: Option<Arc<dyn CallObserver>>,
     /// The host's record of its observations of the call.
     pub facts: Facts,
 }
@@ -42,7 +42,7 @@ impl<'a> CallContext<'a> {
             checkpoint: None,
             progress: None,
             cancel: CancelToken::default(),
-            witness: None,
+            observer: None,
             facts: Facts::default(),
         }
     }

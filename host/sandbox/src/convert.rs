@@ -15,9 +15,9 @@ use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::bindings::purlin::driver::types;
 use crate::error::CallError;
 use crate::json::{self, Values};
+use crate::observer::{CallEvent, CallObserver};
 use crate::secrets::{Needles, neutralise};
 use crate::sensitive;
-use crate::witness::{Deed, Witness};
 
 /// Bytes of a provider id or a name.
 pub(crate) const LONGEST_ID: usize = 4 << 10;
@@ -137,7 +137,7 @@ pub(crate) struct Reader<'a> {
     driver: &'a str,
     limit: u64,
     needles: &'a Needles,
-    witness: Option<&'a dyn Witness>,
+    observer: Option<&'a dyn CallObserver>,
     values: Values,
 }
 
@@ -147,19 +147,19 @@ impl<'a> Reader<'a> {
         driver: &'a str,
         limit: u64,
         needles: &'a Needles,
-        witness: Option<&'a dyn Witness>,
+        observer: Option<&'a dyn CallObserver>,
     ) -> Self {
-        Self { driver, limit, needles, witness, values: Values::new(limit / BYTES_PER_VALUE) }
+        Self { driver, limit, needles, observer, values: Values::new(limit / BYTES_PER_VALUE) }
     }
 
     pub(crate) fn junk(&self, what: impl Into<String>) -> CallError {
         CallError::Junk { driver: self.driver.to_owned(), what: what.into() }
     }
 
-    /// Reports a part of the answer to the witness.
-    fn sees(&self, part: &'static str, text: &str) {
-        if let Some(witness) = self.witness {
-            witness.sees(Deed::Answers { part, text });
+    /// Reports a part of the answer to the observer.
+    fn observe(&self, part: &'static str, text: &str) {
+        if let Some(observer) = self.observer {
+            observer.observe(CallEvent::Answers { part, text });
         }
     }
 
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
 
     /// Text for people.
     fn people(&self, text: &str) -> String {
-        self.sees("message", text);
+        self.observe("message", text);
         people(self.needles, text)
     }
 
@@ -205,8 +205,8 @@ impl<'a> Reader<'a> {
                 .into_iter()
                 .chain(state.manifests.iter().map(|f| f.name.len() + f.location.len() + f.data.len())),
         )?;
-        self.sees("id", &state.id);
-        self.sees("outputs", &state.outputs);
+        self.observe("id", &state.id);
+        self.observe("outputs", &state.outputs);
         if state.id.is_empty() || state.id.len() > LONGEST_ID {
             return Err(self.junk("the id of a resource has 1 to 4096 bytes"));
         }
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
                     self.people(&file.name)
                 )));
             }
-            self.sees("manifest", &file.name);
+            self.observe("manifest", &file.name);
             manifests.push(ManifestFile {
                 name: self.label(file.name.clone()),
                 location: self.label(file.location.clone()),
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
         let state = self.state(observed.state)?;
         let values = match &observed.values {
             Some(text) => {
-                self.sees("values", text);
+                self.observe("values", text);
                 let values = remark(Value::Map(self.map("observed values", text)?), &given.values);
                 Some(self.needles.taint_beside(values, &given.values))
             }
@@ -269,14 +269,14 @@ impl<'a> Reader<'a> {
         if name.is_empty() || name.len() > LONGEST_ID {
             return Err(self.junk("the name of a resource has 1 to 4096 bytes"));
         }
-        self.sees("name", &name);
+        self.observe("name", &name);
         Ok(self.label(name))
     }
 
     pub(crate) fn checked(&self, mut checked: wit::Checked, given: &Inputs) -> Result<Checked, CallError> {
         let warnings = checked.warnings.iter().map(|w| w.pointer.len() + w.message.len()).sum();
         self.fits([checked.values.len(), checked.secrets.len(), warnings])?;
-        self.sees("checked values", &checked.values);
+        self.observe("checked values", &checked.values);
         let values = remark(Value::Map(self.map("values", &checked.values)?), &given.values);
         let secrets = remark(Value::Map(self.map("secrets", &checked.secrets)?), &given.secrets);
         // Values of secrets are secret anyway; their names are shown, unless one contains a secret.

@@ -34,12 +34,12 @@ mod json;
 mod limits;
 mod manifest;
 mod modules;
+mod observer;
 mod sandbox;
 mod secrets;
 mod sensitive;
 mod ticker;
 mod v0_1;
-mod witness;
 mod worker;
 
 pub use artifact::Precompiled;
@@ -50,8 +50,8 @@ pub use driver::{Change, Driver, Look};
 pub use error::{CallError, LoadError, SandboxError};
 pub use facts::Facts;
 pub use inspect::{Import, Interfaces};
+pub use observer::{CallEvent, CallObserver, HostRequest};
 pub use sandbox::{CompileEvent, DriverSetup, Sandbox, SandboxConfig, Source, read_component};
-pub use witness::{Asked, Deed, Witness};
 pub use worker::{Worker, serve_worker};
 
 /// The version of the contract in `wit/` that this host supports. Drivers of 0.1.0 load as well.

@@ -1,5 +1,5 @@
-//! Streams of a connection on which a witness can lose answers
-//! (`crate::witness::Witness::loses_answer`).
+//! Streams of a connection on which an observer can lose answers
+//! (`crate::observer::CallObserver::loses_answer`).
 //!
 //! Only connections of drivers under examination use them: deployments are not affected.
 

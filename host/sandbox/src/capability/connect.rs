@@ -51,7 +51,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 }
 
 impl Guest {
-    /// The streams of a connection, observed by a witness.
+    /// The streams of a connection, observed by an observer.
     fn watched(&mut self, socket: &Resource<TcpSocket>, streams: Streams) -> wasmtime::Result<Streams> {
         if !self.log.is_watched() {
             return Ok(streams);

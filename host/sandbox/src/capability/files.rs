@@ -14,7 +14,7 @@ use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 use super::Guest;
 use super::listing::{self, Listing};
 use crate::limits::{FILES, WRITERS};
-use crate::witness::Asked;
+use crate::observer::HostRequest;
 
 /// The interface as wasmtime links it. A test that opens files without end notices if the name
 /// changes.
@@ -32,7 +32,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         |mut store: StoreContextMut<'_, Guest>, opening: Opening| {
             Box::new(async move {
                 let guest = store.data_mut();
-                guest.log.asks(Asked::Files);
+                guest.log.requests(HostRequest::Files);
                 let opened = guest.open(opening).await;
                 wasmtime::Result::<Opened>::Ok((guest.or_code(opened)?,))
             })
@@ -71,7 +71,7 @@ impl Guest {
         &mut self,
         open: impl FnOnce(&mut WasiFilesystemCtxView<'_>) -> FsResult<Resource<DynOutputStream>>,
     ) -> FsResult<Resource<DynOutputStream>> {
-        self.log.asks(Asked::Files);
+        self.log.requests(HostRequest::Files);
         let is_stream = |entry: &&mut (dyn std::any::Any + Send)| entry.is::<DynOutputStream>();
         if self.table.iter_mut().filter(is_stream).count() >= WRITERS {
             return Err(ErrorCode::Quota.into());

@@ -24,7 +24,7 @@ use wasmtime_wasi_http::{
 use super::Guest;
 use super::reach::{Reach, Refusal, Target};
 use crate::limits::HANDLE_BYTES;
-use crate::witness::Asked;
+use crate::observer::HostRequest;
 pub(super) use tls::Trust;
 
 /// Bytes of a body that are read from the guest at once; a few pieces wait for the network.
@@ -58,7 +58,7 @@ impl Http {
 
 impl WasiHttpView for Guest {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
-        self.log.asks(Asked::Other);
+        self.log.requests(HostRequest::Other);
         let reach = self.reach();
         let Self { http, granted, table, .. } = self;
         let Http { context, hooks } = http.get_or_insert_with(|| Http::new(reach, &granted.trust));

@@ -14,7 +14,7 @@ use wasmtime_wasi::p2::{FsResult, ReaddirIterator};
 
 use super::Guest;
 use crate::limits::ENTRIES;
-use crate::witness::Asked;
+use crate::observer::HostRequest;
 
 type Entry = Result<DirectoryEntry, ErrorCode>;
 type Listed = (Result<Resource<ReaddirIterator>, ErrorCode>,);
@@ -42,7 +42,7 @@ pub(super) fn link(types: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()
         |mut store: StoreContextMut<'_, Guest>, (folder,): (Resource<Descriptor>,)| {
             Box::new(async move {
                 let guest = store.data_mut();
-                guest.log.asks(Asked::Files);
+                guest.log.requests(HostRequest::Files);
                 let listing = guest.list(&folder).await;
                 wasmtime::Result::<Listed>::Ok((guest.or_code(listing)?,))
             })

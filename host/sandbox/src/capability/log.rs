@@ -15,8 +15,8 @@ use crate::bindings::purlin::driver::log;
 use crate::convert::people;
 use crate::error::size;
 use crate::facts::Facts;
+use crate::observer::{CallEvent, HostRequest, OptionalObserver};
 use crate::secrets::{Needles, neutralise};
-use crate::witness::{Asked, Deed, Watching};
 
 /// Bytes of one line; the rest of a longer one is dropped.
 const LONGEST_LINE: usize = 16 << 10;
@@ -36,7 +36,7 @@ struct Inner {
     resource: Option<Key>,
     needles: Arc<Needles>,
     limit: u64,
-    witness: Watching,
+    observer: OptionalObserver,
     facts: Facts,
     state: Mutex<State>,
 }
@@ -75,7 +75,7 @@ impl log::Host for Guest {
             log::Level::Warn => tracing::Level::WARN,
             log::Level::Error => tracing::Level::ERROR,
         };
-        self.log.asks(Asked::Contract);
+        self.log.requests(HostRequest::Contract);
         self.log.message(level, &message);
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Log {
         resource: Option<&Key>,
         needles: &Arc<Needles>,
         limit: u64,
-        witness: Watching,
+        observer: OptionalObserver,
         facts: Facts,
     ) -> Self {
         Self(Arc::new(Inner {
@@ -95,7 +95,7 @@ impl Log {
             resource: resource.cloned(),
             needles: Arc::clone(needles),
             limit,
-            witness,
+            observer,
             facts,
             state: Mutex::default(),
         }))
@@ -105,26 +105,26 @@ impl Log {
         &self.0.driver
     }
 
-    /// Reports a request to the host to the witness.
-    pub(super) fn asks(&self, what: Asked) {
-        self.sees(Deed::Asks(what));
+    /// Reports a request to the host to the observer.
+    pub(super) fn requests(&self, what: HostRequest) {
+        self.observe(CallEvent::Requests(what));
     }
 
-    /// Reports a deed to the witness.
-    pub(super) fn sees(&self, deed: Deed<'_>) {
-        if let Some(witness) = &self.0.witness {
-            witness.sees(deed);
+    /// Reports an event to the observer.
+    pub(super) fn observe(&self, event: CallEvent<'_>) {
+        if let Some(observer) = &self.0.observer {
+            observer.observe(event);
         }
     }
 
-    /// Whether there is a witness.
+    /// Whether there is an observer.
     pub(super) fn is_watched(&self) -> bool {
-        self.0.witness.is_some()
+        self.0.observer.is_some()
     }
 
     /// Whether an answer that has arrived is lost on its way to the driver.
     pub(super) fn loses_answer(&self) -> bool {
-        self.0.witness.as_ref().is_some_and(|witness| witness.loses_answer())
+        self.0.observer.as_ref().is_some_and(|observer| observer.loses_answer())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -133,7 +133,7 @@ impl Log {
 
     /// Logs a message of the driver, each of its lines as an event.
     fn message(&self, level: tracing::Level, message: &str) {
-        self.sees(Deed::Says(message));
+        self.observe(CallEvent::Says(message));
         let mut state = self.state();
         // Masked before it is cut into lines: a secret can have several.
         for line in self.0.needles.mask(message).lines() {
@@ -176,7 +176,7 @@ impl Log {
 
     /// Reports a denial to the operator: each one once, and only up to a limit.
     pub(super) fn refused(&self, what: &str) {
-        self.sees(Deed::Refused(what));
+        self.observe(CallEvent::Refused(what));
         let what = people(&self.0.needles, what).replace(['\n', '\t'], " ");
         let mut state = self.state();
         if state.refused.len() >= MOST_REFUSED || state.refused.contains(&what) {
@@ -236,7 +236,7 @@ impl Log {
     fn end_of_line(&self, state: &mut State, origin: Origin) {
         let Line { bytes, cut } = std::mem::take(state.line(origin));
         let text = String::from_utf8_lossy(&bytes);
-        self.sees(Deed::Says(&text));
+        self.observe(CallEvent::Says(&text));
         let mut masked = self.0.needles.mask(&text).into_owned();
         if cut {
             // The end may be the beginning of a secret.

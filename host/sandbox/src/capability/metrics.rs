@@ -2,11 +2,11 @@
 
 use super::Guest;
 use crate::bindings::purlin::driver::metrics;
-use crate::witness::Asked;
+use crate::observer::HostRequest;
 
 impl metrics::Host for Guest {
     fn count(&mut self, name: String, by: u64) -> wasmtime::Result<()> {
-        self.log.asks(Asked::Contract);
+        self.log.requests(HostRequest::Contract);
         if valid(&name) {
             self.log.metric(&name, format_args!("+{by}"));
         }
@@ -14,7 +14,7 @@ impl metrics::Host for Guest {
     }
 
     fn record_value(&mut self, name: String, value: f64) -> wasmtime::Result<()> {
-        self.log.asks(Asked::Contract);
+        self.log.requests(HostRequest::Contract);
         if valid(&name) {
             self.log.metric(&name, format_args!("{value}"));
         }

@@ -28,8 +28,8 @@ use crate::bindings::purlin::driver::types;
 use crate::contract;
 use crate::error::{CallError, LoadError};
 use crate::limits::{HANDLES, Limits, Meter, RANDOM_BYTES};
+use crate::observer::HostRequest;
 use crate::sandbox::DriverSetup;
-use crate::witness::Asked;
 
 use http::{Http, Trust};
 pub(crate) use log::Log;
@@ -123,7 +123,7 @@ impl Guest {
 
 impl WasiView for Guest {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        self.log.asks(Asked::Other);
+        self.log.requests(HostRequest::Other);
         let reach = if self.wasi.is_none() { Some(self.reach()) } else { None };
         let Self { granted, wasi, log, table, .. } = self;
         // Building fails only for folders, and those are built at once.

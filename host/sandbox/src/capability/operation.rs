@@ -7,8 +7,8 @@ use crate::bindings::purlin::driver::operation;
 use crate::context::{CallContext, CancelToken, CheckpointSink, Progress, ProgressSink};
 use crate::convert::{LONGEST_ID, people};
 use crate::error::CallError;
+use crate::observer::{CallEvent, HostRequest};
 use crate::secrets::Needles;
-use crate::witness::{Asked, Deed};
 
 /// The answers of `operation` in one call.
 pub(crate) struct Operation {
@@ -44,7 +44,7 @@ impl Operation {
 
 impl operation::Host for Guest {
     async fn checkpoint(&mut self, id: String) -> wasmtime::Result<()> {
-        self.log.asks(Asked::Contract);
+        self.log.requests(HostRequest::Contract);
         let driver = self.log.driver().to_string();
         let stop = |error| Err(wasmtime::Error::new(Stop(error)));
         if !self.operation.creates {
@@ -63,8 +63,8 @@ impl operation::Host for Guest {
     }
 
     fn progress(&mut self, message: String, percent: Option<u8>) -> wasmtime::Result<()> {
-        self.log.asks(Asked::Contract);
-        self.log.sees(Deed::Says(&message));
+        self.log.requests(HostRequest::Contract);
+        self.log.observe(CallEvent::Says(&message));
         if let Some(hear) = &self.operation.progress
             && self.log.spend(message.len() + 16)
         {
@@ -75,7 +75,7 @@ impl operation::Host for Guest {
     }
 
     fn cancelled(&mut self) -> wasmtime::Result<bool> {
-        self.log.asks(Asked::Contract);
+        self.log.requests(HostRequest::Contract);
         Ok(self.operation.cancel.is_requested())
     }
 }

@@ -18,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::log::Log;
 use crate::limits::{ADDRESSES, CONNECTIONS, LOOKUPS, Limits};
-use crate::witness::Asked;
+use crate::observer::HostRequest;
 
 /// The network grants of one driver, and its limits per call.
 pub(super) struct Rules {
@@ -161,7 +161,7 @@ impl Reach {
 
     /// Counts a request, a socket, a connection or a look-up.
     pub(super) fn spend(&self) -> Result<(), Refusal> {
-        self.0.log.asks(Asked::Network);
+        self.0.log.requests(HostRequest::Network);
         let mut state = self.state();
         match state.requests.checked_sub(1) {
             Some(left) => {

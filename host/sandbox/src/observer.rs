@@ -7,10 +7,10 @@ use std::sync::Arc;
 /// An action of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Deed<'a> {
+pub enum CallEvent<'a> {
     /// It calls a function of the host. Reported before the function does anything. A call can be
     /// reported more than once, the same way each time.
-    Asks(Asked),
+    Requests(HostRequest),
     /// The host denied something that no grant covers: the operator's words.
     Refused(&'a str),
     /// It writes to its log or its standard streams, or reports progress.
@@ -27,7 +27,7 @@ pub enum Deed<'a> {
 /// A call's request to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Asked {
+pub enum HostRequest {
     /// `log`, `metrics` or `operation` of the contract.
     Contract,
     /// Opening a file or a folder.
@@ -40,9 +40,9 @@ pub enum Asked {
 
 /// Observes the actions of a call. It is called in the middle of the call and must not block; it
 /// may cut the call off.
-pub trait Witness: Send + Sync {
+pub trait CallObserver: Send + Sync {
     /// Receives an action.
-    fn sees(&self, deed: Deed<'_>);
+    fn observe(&self, event: CallEvent<'_>);
 
     /// Called once for each answer of a server that has arrived, before the driver has any of it:
     /// returns whether it is lost on its way, as when a connection breaks. An answer is the
@@ -52,5 +52,5 @@ pub trait Witness: Send + Sync {
     }
 }
 
-/// A witness, if there is any.
-pub(crate) type Watching = Option<Arc<dyn Witness>>;
+/// An observer, if there is any.
+pub(crate) type OptionalObserver = Option<Arc<dyn CallObserver>>;
