@@ -5,7 +5,7 @@
 //! base64, hex and URLs.
 
 mod automaton;
-mod dress;
+mod encodings;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -29,7 +29,7 @@ const LONGEST_PART: usize = 1 << 10;
 const BEGINNING: usize = LONGEST_PART / 4;
 /// Bytes of all encodings of the secrets of a call, beside the secrets themselves. Beyond that, the
 /// last secrets are recognised only verbatim.
-const MOST_DRESSES: usize = 1 << 20;
+const MOST_ENCODED_BYTES: usize = 1 << 20;
 /// Bytes that are searched for names that documents show. Later names are secret if they contain a
 /// secret.
 const MOST_EXCUSES: usize = 64 << 20;
@@ -45,7 +45,7 @@ pub(crate) struct Needles {
     /// Finds all of them at once; none if there are none.
     found: Option<Automaton>,
     /// Bytes of encodings so far.
-    dressed: usize,
+    encoded: usize,
     /// Bytes of the longest part.
     longest: usize,
     /// Found as a whole.
@@ -150,11 +150,11 @@ impl Needles {
         }
         let beginning = text.get(..text.floor_char_boundary(LONGEST_PART)).unwrap_or(text);
         self.part(beginning.as_bytes());
-        if self.dressed < MOST_DRESSES {
-            for mut dress in dress::dresses(beginning) {
-                self.dressed += dress.len().min(LONGEST_PART);
-                self.part(dress.as_bytes());
-                dress.zeroize();
+        if self.encoded < MOST_ENCODED_BYTES {
+            for mut encoding in encodings::encodings(beginning) {
+                self.encoded += encoding.len().min(LONGEST_PART);
+                self.part(encoding.as_bytes());
+                encoding.zeroize();
             }
         }
         if text.contains('\n') {

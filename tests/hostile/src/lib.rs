@@ -19,7 +19,7 @@ mod bindings {
 }
 
 mod attacks;
-mod dress;
+mod encodings;
 
 use attacks::Attack;
 use bindings::exports::purlin::driver::lifecycle::{

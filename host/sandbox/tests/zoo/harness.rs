@@ -20,7 +20,7 @@ use crate::common::{self, Heard};
 pub(crate) const SECRET: &str = "Hunter+2/and\"more~x";
 
 /// Its encodings, as far as they can be recognised.
-const DRESSES: [&str; 10] = [
+const ENCODINGS: [&str; 10] = [
     SECRET,
     "Hunter+2/and\\\"more~x",
     "SHVudGVyKzIvYW5kIm1vcmV+",
@@ -491,8 +491,8 @@ fn head(text: &str) -> &str {
 }
 
 fn without_secret(name: &str, text: &str) {
-    for dress in DRESSES {
-        let at = text.find(dress);
+    for encoding in ENCODINGS {
+        let at = text.find(encoding);
         assert_eq!(at, None, "{name}: the secret came out: {}", head(&text[at.unwrap_or(0)..]));
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::harness::{Attack, Call, attack};
 
-const DRESSES: [&str; 11] = [
+const ENCODINGS: [&str; 11] = [
     "",
     "json",
     "base64",
@@ -65,17 +65,17 @@ fn secrets_in_every_channel() {
 }
 
 #[test]
-fn secrets_in_every_dress() {
-    for dress in DRESSES {
+fn secrets_in_every_encoding() {
+    for encoding in ENCODINGS {
         for channel in ["stdout", "log", "progress", "panic"] {
             let text = "before {secret} after";
-            attack("say").with("channel", channel).with("dress", dress).with("text", text).harmless();
+            attack("say").with("channel", channel).with("encoding", encoding).with("text", text).harmless();
         }
-        attack("fail").with("dress", dress).with("text", "{secret}").fails("[secret]");
+        attack("fail").with("encoding", encoding).with("text", "{secret}").fails("[secret]");
         let outputs = json!({"a": "x {secret} y", "b": ["{secret}"]}).to_string();
-        if !dress.is_empty() && dress != "json" {
+        if !encoding.is_empty() && encoding != "json" {
             attack("answer")
-                .with("dress", dress)
+                .with("encoding", encoding)
                 .with("outputs", outputs)
                 .answers(r#"id {"a":"[secret]","b":["[secret]"]}"#);
         }
@@ -84,7 +84,7 @@ fn secrets_in_every_dress() {
 
 #[test]
 fn secrets_in_answers() {
-    let answer = |outputs: &str| attack("answer").with("dress", "percent").with("outputs", outputs);
+    let answer = |outputs: &str| attack("answer").with("encoding", "percent").with("outputs", outputs);
     answer(r#"{"{secret}":1}"#).answers(r#"id "[secret]""#);
     answer(r#"{"a":{"b":{"{secret}":1}},"c":2}"#).answers(r#"{"a":{"b":"[secret]"},"c":2}"#);
     answer("{}")
@@ -136,6 +136,6 @@ fn floods_in_every_channel() {
 
 #[test]
 fn metrics_named_after_a_secret() {
-    let say = attack("say").with("channel", "metrics").with("dress", "hex");
+    let say = attack("say").with("channel", "metrics").with("encoding", "hex");
     say.with("text", "x.{secret}").harmless();
 }

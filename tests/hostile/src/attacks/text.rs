@@ -4,14 +4,14 @@ use super::{Attack, state};
 use crate::bindings::exports::purlin::driver::lifecycle::{Failure, State};
 use crate::bindings::purlin::driver::types::Call;
 use crate::bindings::purlin::driver::{log, metrics, operation};
-use crate::dress::dressed;
+use crate::encodings::encoded;
 use serde_json::json;
 use std::io::Write as _;
 
 impl Attack {
     /// A text with the secret, in the requested encoding, in place of `{secret}`.
     pub(crate) fn filled(&self, text: &str) -> String {
-        text.replace("{secret}", &dressed(&self.secret, &self.text("dress")))
+        text.replace("{secret}", &encoded(&self.secret, &self.text("encoding")))
     }
 }
 

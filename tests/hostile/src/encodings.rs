@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 /// The secret in another encoding.
-pub(crate) fn dressed(secret: &str, dress: &str) -> String {
-    match dress {
+pub(crate) fn encoded(secret: &str, encoding: &str) -> String {
+    match encoding {
         "base64" => base64(secret.as_bytes(), b"+/"),
         "base64-url" => base64(secret.as_bytes(), b"-_"),
         // As in `Authorization: Basic`: the prefix shifts all bits.
@@ -14,7 +14,7 @@ pub(crate) fn dressed(secret: &str, dress: &str) -> String {
             let _ = write!(text, "{byte:02x}");
             text
         }),
-        "upper-hex" => dressed(secret, "hex").to_uppercase(),
+        "upper-hex" => encoded(secret, "hex").to_uppercase(),
         "percent" => percent(secret, |byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte)),
         "percent-lower" => percent(secret, |byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte))
             .replace("%2B", "%2b")

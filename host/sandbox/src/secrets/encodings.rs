@@ -10,7 +10,7 @@ const SHORTEST: usize = 8;
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// The text in every encoding that differs from it.
-pub(super) fn dresses(text: &str) -> Vec<String> {
+pub(super) fn encodings(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
     // The text before it shifts its bits by none, one or two bytes.
     let mut long: Vec<String> = (0..3).map(|before| base64(before, bytes)).collect();
@@ -37,7 +37,7 @@ pub(super) fn dresses(text: &str) -> Vec<String> {
     long.push(hex(bytes, "", |_| false).to_ascii_lowercase());
     long.extend(lowered);
     long.extend([text.to_uppercase(), text.to_lowercase()]);
-    long.retain(|dress| dress.len() >= SHORTEST);
+    long.retain(|encoding| encoding.len() >= SHORTEST);
     let json = jsons(text);
     long.extend(json.iter().map(|json| self::json(json, Case::Lower, |_| false)));
     long.extend(json);
@@ -52,7 +52,7 @@ pub(super) fn dresses(text: &str) -> Vec<String> {
         text.replace('"', "\"\""),
         text.replace('\\', "\\\\").replace('\'', "\\'"),
     ]);
-    long.retain(|dress| dress != text);
+    long.retain(|encoding| encoding != text);
     long.sort_unstable();
     long.dedup();
     long
@@ -179,18 +179,18 @@ mod tests {
 
     #[test]
     fn urls_and_hex_in_large_and_small() {
-        let found = dresses("a+b/C d~");
-        for dress in
+        let found = encodings("a+b/C d~");
+        for encoding in
             ["612B622F4320647E", "612b622f4320647e", "a%2Bb%2FC%20d~", "a%2bb%2fC%20d~", "a%2Bb%2FC+d~"]
         {
-            assert!(found.iter().any(|known| known == dress), "{dress}: {found:?}");
+            assert!(found.iter().any(|known| known == encoding), "{encoding}: {found:?}");
         }
     }
 
     #[test]
     fn json_of_many_languages_and_json_within_json() {
-        let found = dresses("a<b>&\"c/é🔑+'");
-        for dress in [
+        let found = encodings("a<b>&\"c/é🔑+'");
+        for encoding in [
             r#"a<b>&\"c/é🔑+'"#,
             r#"a\u003cb\u003e\u0026\"c/é🔑+'"#,
             r#"a<b>&\"c/\u00e9\ud83d\udd11+'"#,
@@ -205,13 +205,13 @@ mod tests {
             "a%3Cb%3E%26%22c/%C3%A9%F0%9F%94%91%2B%27",
             "a%3Cb%3E&%22c/%C3%A9%F0%9F%94%91+'",
         ] {
-            assert!(found.iter().any(|known| known == dress), "{dress}: {found:#?}");
+            assert!(found.iter().any(|known| known == encoding), "{encoding}: {found:#?}");
         }
     }
 
     #[test]
     fn plain_texts_have_few_dresses() {
-        let found = dresses("hunter22");
+        let found = encodings("hunter22");
         assert!(found.len() <= 10, "{found:?}");
         assert!(!found.contains(&"hunter22".to_owned()));
     }
