@@ -5,7 +5,7 @@
 //! own: both come from [`Host`], so that it builds for every WebAssembly target.
 
 mod builtins;
-mod moves;
+mod passthrough;
 mod rendered;
 mod rewrite;
 mod run;

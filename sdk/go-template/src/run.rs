@@ -14,7 +14,7 @@ use gotmpl::parse::{
 use gotmpl::{TemplateError, Value, ValueFunc};
 
 use crate::builtins::{self, Builtins};
-use crate::moves::Tokens;
+use crate::passthrough::Tokens;
 use crate::rendered::Rendered;
 use crate::rewrite::{AT, KEPT, SHOWN, THERE};
 use crate::veil::{Held, Veil};
