@@ -139,8 +139,8 @@ impl Call<'_> {
         if pointer.starts_with("/secrets/") {
             made.secret.push(String::new());
         }
-        let (data, veil) = scope.data();
-        let with = With { engine: self.engine, data: &data, veil: &veil, sensitive: &self.inputs.sensitive };
+        let (data, mask) = scope.data();
+        let with = With { engine: self.engine, data: &data, mask: &mask, sensitive: &self.inputs.sensitive };
         made.json = with.render(tree, pointer, &mut String::new(), &mut made.secret)?;
         Ok(made)
     }
@@ -150,7 +150,7 @@ impl Call<'_> {
 struct With<'a> {
     engine: &'a Engine,
     data: &'a Json,
-    veil: &'a purlin_go_template::Veil,
+    mask: &'a purlin_go_template::SecretMask,
     /// Places of the inputs that hold secrets: a template may be at such a place.
     sensitive: &'a [String],
 }
@@ -173,14 +173,14 @@ impl With<'_> {
         Ok(match tree {
             Tree::Plain(plain) => plain.clone(),
             Tree::Leaf(text) => {
-                let text = self.engine.render_veiled(text, self.data, self.veil).map_err(refuse)?;
+                let text = self.engine.render_masked(text, self.data, self.mask).map_err(refuse)?;
                 if text.is_secret() {
                     secret.push(at.clone());
                 }
                 Json::String(text.text().to_owned())
             }
             Tree::Whole(text) => {
-                let text = self.engine.render_veiled(text, self.data, self.veil).map_err(refuse)?;
+                let text = self.engine.render_masked(text, self.data, self.mask).map_err(refuse)?;
                 let (document, places) = text.document().map_err(refuse)?;
                 secret.extend(places.into_iter().map(|place| format!("{at}{place}")));
                 document

@@ -1,6 +1,6 @@
 //! The data that templates see, and which of it is secret.
 
-use purlin_go_template::Veil;
+use purlin_go_template::SecretMask;
 use purlin_sdk::{Failure, Inputs, Json, Object};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -96,21 +96,21 @@ impl Scope {
     }
 
     /// The data as one value, and its secret places.
-    pub(crate) fn data(&self) -> (Json, Veil) {
+    pub(crate) fn data(&self) -> (Json, SecretMask) {
         let data = Json::Object(self.data.clone());
-        let mut veil = Veil::default();
-        veil.cover(&data, "/driver/secrets", &Veil::leaves(&data["driver"]["secrets"]));
+        let mut mask = SecretMask::default();
+        mask.cover(&data, "/driver/secrets", &SecretMask::leaves(&data["driver"]["secrets"]));
         for place in &self.given {
-            veil.cover(&data, place, &Veil::Given);
+            mask.cover(&data, place, &SecretMask::Given);
         }
         // Results of the template `secrets` are always secret.
         if let Some(secrets) = data.get("secrets") {
-            veil.cover(&data, "/secrets", &Veil::leaves(secrets));
+            mask.cover(&data, "/secrets", &SecretMask::leaves(secrets));
         }
         for place in &self.made {
-            veil.cover(&data, place, &Veil::Made);
+            mask.cover(&data, place, &SecretMask::Made);
         }
-        (data, veil)
+        (data, mask)
     }
 
     /// The cookie to leave, with its secret places.

@@ -5,6 +5,7 @@
 //! own: both come from [`Host`], so that it builds for every WebAssembly target.
 
 mod builtins;
+mod mask;
 mod passthrough;
 mod rendered;
 mod rewrite;
@@ -12,7 +13,6 @@ mod run;
 mod sprig;
 mod stray;
 mod value;
-mod veil;
 #[cfg(feature = "full")]
 pub mod yaml;
 
@@ -23,12 +23,12 @@ use gotmpl::parse::{DefineNode, ListNode, Parser};
 use gotmpl::{TemplateError, Value, ValueFunc};
 use serde_json::Value as Json;
 
+use mask::Held;
 use run::Run;
-use veil::Held;
 
+pub use mask::SecretMask;
 pub use rendered::Rendered;
 pub use value::{from_json, to_json};
-pub use veil::Veil;
 
 /// The maximum number of characters of a render, or of one intermediate value.
 pub const MAX_TEXT: usize = 1 << 20;
@@ -110,18 +110,23 @@ impl Engine {
     /// # Errors
     /// The fault that stopped it.
     pub fn render(&self, template: &Parsed, data: &Json) -> Result<String, Fault> {
-        Ok(self.render_veiled(template, data, &Veil::Open)?.text)
+        Ok(self.render_masked(template, data, &SecretMask::Open)?.text)
     }
 
-    /// Renders a template with data whose secret parts the veil marks. The text records which of
+    /// Renders a template with data whose secret parts the mask marks. The text records which of
     /// its parts a secret touched.
     ///
     /// # Errors
     /// The fault that stopped it, without secrets.
-    pub fn render_veiled(&self, template: &Parsed, data: &Json, veil: &Veil) -> Result<Rendered, Fault> {
+    pub fn render_masked(
+        &self,
+        template: &Parsed,
+        data: &Json,
+        mask: &SecretMask,
+    ) -> Result<Rendered, Fault> {
         let defines = template.defines.iter().map(|define| (define.name.as_str(), &define.body));
         let mut run = Run::new(&self.functions, defines.collect());
-        let data = Held { value: from_json(data), veil: veil.clone() };
+        let data = Held { value: from_json(data), mask: mask.clone() };
         run.run(&template.main, data).map_err(|error| fault(&error, run.line))
     }
 }
@@ -157,7 +162,7 @@ fn bounded(value: &Value) -> Result<(), String> {
     if fits { Ok(()) } else { Err(format!("a value is larger than {MAX_TEXT} bytes or {MAX_ITEMS} items")) }
 }
 
+#[cfg(all(test, feature = "full"))]
+mod masked_tests;
 #[cfg(test)]
 mod tests;
-#[cfg(all(test, feature = "full"))]
-mod veiled;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use gotmpl::{Value, ValueFunc};
 
 use crate::MAX_ITEMS;
-use crate::veil::{Held, Veil};
+use crate::mask::{Held, SecretMask};
 
 /// How a function uses an argument.
 #[derive(Clone, Copy)]
@@ -73,19 +73,19 @@ impl Tokens {
         let mut tokens = Self { hidden: Vec::new(), left: MAX_ITEMS };
         let merges = function.contains("erge");
         let each = args.iter().enumerate().map(|(index, held)| {
-            let Held { value, veil } = held;
+            let Held { value, mask } = held;
             match role(function, index, args.len())? {
-                Role::Seen => veil.is_open().then(|| value.clone()),
-                Role::Moved => Some(tokens.token(value, veil)),
-                Role::Asked => (!veil.decides(value)).then(|| value.clone()),
-                Role::Picked if veil.decides(value) => None,
+                Role::Seen => mask.is_open().then(|| value.clone()),
+                Role::Moved => Some(tokens.token(value, mask)),
+                Role::Asked => (!mask.decides(value)).then(|| value.clone()),
+                Role::Picked if mask.decides(value) => None,
                 Role::Picked if !value.is_truthy() => Some(value.clone()),
-                Role::Picked => Some(tokens.token(value, veil)),
-                Role::Holder if veil.is_whole() => None,
-                Role::Holder => Some(tokens.token(value, veil)),
+                Role::Picked => Some(tokens.token(value, mask)),
+                Role::Holder if mask.is_whole() => None,
+                Role::Holder => Some(tokens.token(value, mask)),
                 Role::Deep => {
-                    let looks = looks_at(value, veil, merges, &mut tokens.left);
-                    (!looks).then(|| tokens.token(value, veil))
+                    let looks = looks_at(value, mask, merges, &mut tokens.left);
+                    (!looks).then(|| tokens.token(value, mask))
                 }
             }
         });
@@ -93,29 +93,29 @@ impl Tokens {
         Some((tokens, hidden))
     }
 
-    fn token(&mut self, value: &Value, veil: &Veil) -> Value {
+    fn token(&mut self, value: &Value, mask: &SecretMask) -> Value {
         let left = self.left.checked_sub(1);
         self.left = left.unwrap_or(0);
-        match (value, veil) {
-            (Value::Nil, _) | (_, Veil::Open) => value.clone(),
-            _ if left.is_none() => self.hide_whole(value, &Veil::Made),
-            (Value::List(items), Veil::List(_)) => {
+        match (value, mask) {
+            (Value::Nil, _) | (_, SecretMask::Open) => value.clone(),
+            _ if left.is_none() => self.hide_whole(value, &SecretMask::Made),
+            (Value::List(items), SecretMask::List(_)) => {
                 let items = items.iter().enumerate();
-                Value::List(items.map(|(index, item)| self.token(item, &veil.item(index))).collect())
+                Value::List(items.map(|(index, item)| self.token(item, &mask.item(index))).collect())
             }
-            (Value::Map(entries), Veil::Map(_)) => {
+            (Value::Map(entries), SecretMask::Map(_)) => {
                 let entries = entries.iter();
                 let hidden =
-                    entries.map(|(name, entry)| (Arc::clone(name), self.token(entry, &veil.field(name))));
+                    entries.map(|(name, entry)| (Arc::clone(name), self.token(entry, &mask.field(name))));
                 Value::Map(Arc::new(hidden.collect()))
             }
-            _ => self.hide_whole(value, veil),
+            _ => self.hide_whole(value, mask),
         }
     }
 
-    fn hide_whole(&mut self, value: &Value, veil: &Veil) -> Value {
+    fn hide_whole(&mut self, value: &Value, mask: &SecretMask) -> Value {
         let index = i64::try_from(self.hidden.len()).unwrap_or(i64::MAX);
-        self.hidden.push(Held { value: value.clone(), veil: veil.clone() });
+        self.hidden.push(Held { value: value.clone(), mask: mask.clone() });
         let token: ValueFunc = Arc::new(move |_| Ok(Value::Int(index)));
         Value::Function(token)
     }
@@ -131,50 +131,54 @@ impl Tokens {
                 _ => Held::default(),
             },
             Value::List(items) => {
-                let (values, veils): (Vec<_>, Vec<_>) = items.iter().map(|item| self.parts(item)).unzip();
-                let veil = if all_open(&veils) { Veil::Open } else { Veil::List(veils.into()) };
-                Held { value: Value::List(values.into()), veil }
+                let (values, masks): (Vec<_>, Vec<_>) = items.iter().map(|item| self.parts(item)).unzip();
+                let mask = if all_open(&masks) { SecretMask::Open } else { SecretMask::List(masks.into()) };
+                Held { value: Value::List(values.into()), mask }
             }
             Value::Map(entries) => {
-                let mut veils = std::collections::BTreeMap::new();
+                let mut masks = std::collections::BTreeMap::new();
                 let values = entries.iter().map(|(name, entry)| {
-                    let (value, veil) = self.parts(entry);
-                    veils.insert(Arc::clone(name), veil);
+                    let (value, mask) = self.parts(entry);
+                    masks.insert(Arc::clone(name), mask);
                     (Arc::clone(name), value)
                 });
                 let value = Value::Map(Arc::new(values.collect()));
-                let veil = if all_open(veils.values()) { Veil::Open } else { Veil::Map(Arc::new(veils)) };
-                Held { value, veil }
+                let mask = if all_open(masks.values()) {
+                    SecretMask::Open
+                } else {
+                    SecretMask::Map(Arc::new(masks))
+                };
+                Held { value, mask }
             }
             plain => Held::open(plain.clone()),
         }
     }
 
-    fn parts(&self, value: &Value) -> (Value, Veil) {
-        let Held { value, veil } = self.restore(value);
-        (value, veil)
+    fn parts(&self, value: &Value) -> (Value, SecretMask) {
+        let Held { value, mask } = self.restore(value);
+        (value, mask)
     }
 }
 
-fn all_open<'a>(veils: impl IntoIterator<Item = &'a Veil>) -> bool {
-    veils.into_iter().all(|veil| matches!(veil, Veil::Open))
+fn all_open<'a>(masks: impl IntoIterator<Item = &'a SecretMask>) -> bool {
+    masks.into_iter().all(|mask| matches!(mask, SecretMask::Open))
 }
 
 /// Whether a function that reads lists and maps at any depth would read a secret: a list or map
 /// that is secret as a whole or, if it checks for emptiness, a value that reveals a secret by being
 /// empty or not.
-fn looks_at(value: &Value, veil: &Veil, asks: bool, left: &mut usize) -> bool {
+fn looks_at(value: &Value, mask: &SecretMask, asks: bool, left: &mut usize) -> bool {
     let Some(now) = left.checked_sub(1) else { return true };
     *left = now;
-    match (value, veil) {
-        (_, Veil::Open) | (Value::Nil, _) => false,
-        (Value::List(items), Veil::List(_)) => {
-            items.iter().enumerate().any(|(index, item)| looks_at(item, &veil.item(index), asks, left))
+    match (value, mask) {
+        (_, SecretMask::Open) | (Value::Nil, _) => false,
+        (Value::List(items), SecretMask::List(_)) => {
+            items.iter().enumerate().any(|(index, item)| looks_at(item, &mask.item(index), asks, left))
         }
-        (Value::Map(entries), Veil::Map(_)) => {
-            entries.iter().any(|(name, entry)| looks_at(entry, &veil.field(name), asks, left))
+        (Value::Map(entries), SecretMask::Map(_)) => {
+            entries.iter().any(|(name, entry)| looks_at(entry, &mask.field(name), asks, left))
         }
         (Value::List(_) | Value::Map(_), _) => true,
-        _ => asks && (veil.decides(value) || !value.is_truthy()),
+        _ => asks && (mask.decides(value) || !value.is_truthy()),
     }
 }

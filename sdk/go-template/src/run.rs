@@ -1,4 +1,4 @@
-//! Walks a template and writes its text, as Go does, with a veil beside every value, so that the
+//! Walks a template and writes its text, as Go does, with a mask beside every value, so that the
 //! secret parts of the text are known.
 //!
 //! Everything that a condition on a secret decides is secret too: the text that it outputs, and
@@ -14,10 +14,10 @@ use gotmpl::parse::{
 use gotmpl::{TemplateError, Value, ValueFunc};
 
 use crate::builtins::{self, Builtins};
+use crate::mask::{Held, SecretMask};
 use crate::passthrough::Tokens;
 use crate::rendered::Rendered;
 use crate::rewrite::{AT, KEPT, SHOWN, THERE};
-use crate::veil::{Held, Veil};
 use crate::{MAX_TEXT, MAX_TURNS, bounded};
 
 /// The maximum nesting of templates and branches.
@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
         if !action.pipe.decl.is_empty() || is_mark(action) {
             return Ok(());
         }
-        let secret = !held.veil.is_open();
+        let secret = !held.mask.is_open();
         match &held.value {
             Value::Nil => self.write("<no value>", secret),
             Value::String(text) => self.write(text, secret),
@@ -160,7 +160,7 @@ impl<'a> Run<'a> {
     fn choice(&mut self, branch: &BranchNode, dot: &Held, with: bool) -> Ran<()> {
         self.names.push(BTreeMap::new());
         let walked = self.pipeline(dot, &branch.pipe).and_then(|held| {
-            let secret = held.veil.decides(&held.value);
+            let secret = held.mask.decides(&held.value);
             let (taken, dot) = match held.value.is_truthy() {
                 true => (Some(&branch.body), if with { &held } else { dot }),
                 false => (branch.else_body.as_ref(), dot),
@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
         branch.else_body.iter().for_each(|list| changes.of(list));
         for name in changes.names {
             if let Some(held) = self.names.iter_mut().rev().find_map(|names| names.get_mut(&name)) {
-                held.veil = Veil::Made;
+                held.mask = SecretMask::Made;
             }
         }
         // The end of the loop depends on the secret, and so does everything after it.
@@ -204,21 +204,21 @@ impl<'a> Run<'a> {
 
     fn range(&mut self, branch: &BranchNode, dot: &Held) -> Ran<()> {
         let over = self.commands(dot, &branch.pipe)?;
-        let Held { value, veil } = &over;
-        let secret = veil.is_whole();
+        let Held { value, mask } = &over;
+        let secret = mask.is_whole();
         // The name or number of an item reveals how many there are.
         let index = |value: Value| if secret { Held::made(value) } else { Held::open(value) };
         match value {
             Value::List(items) if !items.is_empty() => self.shaded(secret, branch, |run| {
                 let items = items.iter().enumerate().map(|(at, item)| {
                     let number = Value::Int(i64::try_from(at).unwrap_or(i64::MAX));
-                    (index(number), Held { value: item.clone(), veil: veil.item(at) })
+                    (index(number), Held { value: item.clone(), mask: mask.item(at) })
                 });
                 run.turns(branch, items)
             }),
             Value::Map(entries) if !entries.is_empty() => self.shaded(secret, branch, |run| {
                 let entries = entries.iter().map(|(name, entry)| {
-                    let held = Held { value: entry.clone(), veil: veil.field(name) };
+                    let held = Held { value: entry.clone(), mask: mask.field(name) };
                     (index(Value::String(Arc::clone(name))), held)
                 });
                 run.turns(branch, entries)
@@ -235,7 +235,7 @@ impl<'a> Run<'a> {
             }),
             Value::List(_) | Value::Map(_) | Value::Int(_) | Value::Uint(_) | Value::Nil => {
                 let none = branch.else_body.as_ref();
-                let secret = veil.decides(value);
+                let secret = mask.decides(value);
                 self.shaded(secret, branch, |run| none.map_or(Ok(()), |list| run.list(list, dot)))
             }
             other => Err(TemplateError::NotIterable(other.type_name().to_owned()).into()),
@@ -285,7 +285,7 @@ impl<'a> Run<'a> {
 
     fn name(&mut self, name: &SmolStr, mut held: Held) {
         if self.shade > 0 {
-            held.veil = Veil::Made;
+            held.mask = SecretMask::Made;
         }
         if let Some(names) = self.names.last_mut() {
             names.insert(name.clone(), held);
@@ -294,7 +294,7 @@ impl<'a> Run<'a> {
 
     fn assign(&mut self, name: &SmolStr, mut held: Held) {
         if self.shade > 0 {
-            held.veil = Veil::Made;
+            held.mask = SecretMask::Made;
         }
         match self.names.iter_mut().rev().find_map(|names| names.get_mut(name)) {
             Some(there) => *there = held,
@@ -372,14 +372,14 @@ impl<'a> Run<'a> {
                 },
                 (None, false) => break,
             };
-            secret |= held.veil.decides(&held.value);
+            secret |= held.mask.decides(&held.value);
             last = held;
             if last.value.is_truthy() == ends {
                 break;
             }
         }
         if secret {
-            last.veil = Veil::Made;
+            last.mask = SecretMask::Made;
         }
         Ok(last)
     }
@@ -420,7 +420,7 @@ impl<'a> Run<'a> {
             }
             _ => {}
         }
-        if args.iter().all(|held| held.veil.is_open()) {
+        if args.iter().all(|held| held.mask.is_open()) {
             let args: Vec<Value> = args.into_iter().map(|held| held.value).collect();
             return Ok(Held::open(self.invoke(name, &args)?));
         }
@@ -468,10 +468,10 @@ impl<'a> Run<'a> {
 }
 
 fn fields_of(held: Held, fields: &[SmolStr]) -> Ran<Held> {
-    fields.iter().try_fold(held, |Held { value, veil }, name| match &value {
+    fields.iter().try_fold(held, |Held { value, mask }, name| match &value {
         Value::Map(entries) => {
             let entry = entries.get(name.as_str()).cloned().unwrap_or(Value::Nil);
-            Ok(Held { value: entry, veil: veil.field(name) })
+            Ok(Held { value: entry, mask: mask.field(name) })
         }
         Value::Nil => Ok(Held::default()),
         other => Err(exec(format!("can't evaluate field {name} in type {}", other.type_name())).into()),

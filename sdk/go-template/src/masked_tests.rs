@@ -20,22 +20,22 @@ impl Host for Still {
     }
 }
 
-fn data() -> (Json, Veil) {
+fn data() -> (Json, SecretMask) {
     let data = json!({
         "open": "clear", "n": 3, "list": ["a", "b"], "map": {"k": "v"},
         "s": {"pw": "hunter2", "user": "user", "none": "", "pin": 1234, "flag": true, "off": false,
               "pem": "-----BEGIN\nline one\n  line two\n-----END", "list": ["first", "second"],
               "map": {"in": "deep", "out": "far"}, "quote": "a\"b: #c", "null": null},
     });
-    let veil = Veil::map([("s", Veil::leaves(&data["s"]))]);
-    (data, veil)
+    let mask = SecretMask::map([("s", SecretMask::leaves(&data["s"]))]);
+    (data, mask)
 }
 
 fn rendered(template: &str) -> Rendered {
     let engine = Engine::new(Arc::new(Still));
-    let (data, veil) = data();
+    let (data, mask) = data();
     let parsed = engine.parse(template).unwrap_or_else(|faults| panic!("{template}: {faults:?}"));
-    engine.render_veiled(&parsed, &data, &veil).unwrap_or_else(|fault| panic!("{template}: {fault}"))
+    engine.render_masked(&parsed, &data, &mask).unwrap_or_else(|fault| panic!("{template}: {fault}"))
 }
 
 /// The secret places of the YAML that a template renders.
@@ -242,7 +242,7 @@ fn of_a_document_the_leaves_that_a_secret_touched_are_told() {
 #[test]
 fn a_fault_never_tells_the_secret() {
     let engine = Engine::new(Arc::new(Still));
-    let (data, veil) = data();
+    let (data, mask) = data();
     for template in [
         "{{ fail .s.pw }}",
         "{{ b64dec .s.pw }}",
@@ -258,12 +258,12 @@ fn a_fault_never_tells_the_secret() {
         "{{ printf \"%d\" .s.pw | fail }}",
     ] {
         let parsed = engine.parse(template).expect("parses");
-        let fault = engine.render_veiled(&parsed, &data, &veil).expect_err(template).to_string();
+        let fault = engine.render_masked(&parsed, &data, &mask).expect_err(template).to_string();
         assert!(!fault.contains("hunter2") && !fault.contains("1234"), "{template}: {fault}");
     }
     for template in ["a: \"{{ .s.quote }}\"", "a: {{ .s.quote }}", "{{ .s.quote }}\n  - a: [\n"] {
         let parsed = engine.parse(template).expect("parses");
-        let made = engine.render_veiled(&parsed, &data, &veil).expect("renders");
+        let made = engine.render_masked(&parsed, &data, &mask).expect("renders");
         if let Err(fault) = made.document() {
             assert!(!fault.to_string().contains("a\"b"), "{template}: {fault}");
         }

@@ -1,5 +1,5 @@
-//! Which parts of a value are secret. A veil accompanies a value and has its shape; the result of a
-//! function on something veiled is veiled too.
+//! Which parts of a value are secret. A mask accompanies a value and has its shape; the result of a
+//! function on something masked is masked too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 /// map exists or is empty, so a template may test for it (`{{ if .driver.secrets.ca }}`). A value
 /// *made* from a secret reveals something by its mere existence.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Veil {
+pub enum SecretMask {
     /// No part.
     #[default]
     Open,
@@ -21,29 +21,29 @@ pub enum Veil {
     Given,
     /// All of it, made from a secret.
     Made,
-    /// The veils of the items of a list.
-    List(Arc<[Veil]>),
-    /// The veils of the entries of a map; entries without one are open.
-    Map(Arc<BTreeMap<Arc<str>, Veil>>),
+    /// The masks of the items of a list.
+    List(Arc<[SecretMask]>),
+    /// The masks of the entries of a map; entries without one are open.
+    Map(Arc<BTreeMap<Arc<str>, SecretMask>>),
 }
 
-impl Veil {
+impl SecretMask {
     /// Every leaf of a value, as given. The names in maps are open.
     pub fn leaves(json: &Json) -> Self {
         match json {
             Json::Null => Self::Open,
             Json::Array(items) => Self::List(items.iter().map(Self::leaves).collect()),
             Json::Object(entries) => {
-                let veils = entries.iter().map(|(name, entry)| (name.as_str().into(), Self::leaves(entry)));
-                Self::Map(Arc::new(veils.collect()))
+                let masks = entries.iter().map(|(name, entry)| (name.as_str().into(), Self::leaves(entry)));
+                Self::Map(Arc::new(masks.collect()))
             }
             _ => Self::Given,
         }
     }
 
-    /// A map of veils.
+    /// A map of masks.
     pub fn map<const N: usize>(entries: [(&str, Self); N]) -> Self {
-        Self::Map(Arc::new(entries.into_iter().map(|(name, veil)| (name.into(), veil)).collect()))
+        Self::Map(Arc::new(entries.into_iter().map(|(name, mask)| (name.into(), mask)).collect()))
     }
 
     /// Also covers the place at a JSON Pointer; existing covers stay. A pointer to nothing covers
@@ -64,13 +64,13 @@ impl Veil {
         };
         match json {
             Json::Object(entries) if entries.contains_key(segment) => {
-                let mut veils = match std::mem::take(self) {
-                    Self::Map(veils) => Arc::unwrap_or_clone(veils),
+                let mut masks = match std::mem::take(self) {
+                    Self::Map(masks) => Arc::unwrap_or_clone(masks),
                     _ => BTreeMap::new(),
                 };
-                let veil = veils.entry(segment.as_str().into()).or_default();
-                veil.cover_at(&json[segment], rest, with);
-                *self = Self::Map(Arc::new(veils));
+                let mask = masks.entry(segment.as_str().into()).or_default();
+                mask.cover_at(&json[segment], rest, with);
+                *self = Self::Map(Arc::new(masks));
             }
             Json::Array(items) => {
                 let at = segment.parse::<usize>().ok().and_then(|at| Some((at, items.get(at)?)));
@@ -78,15 +78,15 @@ impl Veil {
                     *self = with.clone();
                     return;
                 };
-                let mut veils = match self {
-                    Self::List(veils) => veils.to_vec(),
+                let mut masks = match self {
+                    Self::List(masks) => masks.to_vec(),
                     _ => Vec::new(),
                 };
-                veils.resize(items.len(), Self::Open);
-                if let Some(veil) = veils.get_mut(at) {
-                    veil.cover_at(item, rest, with);
+                masks.resize(items.len(), Self::Open);
+                if let Some(mask) = masks.get_mut(at) {
+                    mask.cover_at(item, rest, with);
                 }
-                *self = Self::List(veils.into());
+                *self = Self::List(masks.into());
             }
             _ => *self = with.clone(),
         }
@@ -97,24 +97,24 @@ impl Veil {
         match self {
             Self::Open => true,
             Self::Given | Self::Made => false,
-            Self::List(veils) => veils.iter().all(Self::is_open),
-            Self::Map(veils) => veils.values().all(Self::is_open),
+            Self::List(masks) => masks.iter().all(Self::is_open),
+            Self::Map(masks) => masks.values().all(Self::is_open),
         }
     }
 
-    /// The veil of an entry.
+    /// The mask of an entry.
     pub fn field(&self, name: &str) -> Self {
         match self {
-            Self::Map(veils) => veils.get(name).cloned().unwrap_or_default(),
+            Self::Map(masks) => masks.get(name).cloned().unwrap_or_default(),
             Self::List(_) | Self::Open => Self::Open,
             whole => whole.clone(),
         }
     }
 
-    /// The veil of an item.
+    /// The mask of an item.
     pub(crate) fn item(&self, index: usize) -> Self {
         match self {
-            Self::List(veils) => veils.get(index).cloned().unwrap_or_default(),
+            Self::List(masks) => masks.get(index).cloned().unwrap_or_default(),
             Self::Map(_) | Self::Open => Self::Open,
             whole => whole.clone(),
         }
@@ -135,11 +135,11 @@ impl Veil {
     }
 }
 
-/// A value and its veil.
+/// A value and its mask.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub(crate) value: Value,
-    pub(crate) veil: Veil,
+    pub(crate) mask: SecretMask,
 }
 
 impl Default for Held {
@@ -150,10 +150,10 @@ impl Default for Held {
 
 impl Held {
     pub(crate) fn open(value: Value) -> Self {
-        Self { value, veil: Veil::Open }
+        Self { value, mask: SecretMask::Open }
     }
 
     pub(crate) fn made(value: Value) -> Self {
-        Self { value, veil: Veil::Made }
+        Self { value, mask: SecretMask::Made }
     }
 }
