@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use crate::house::{Crate, House};
+use crate::workspace::{Crate, Workspace};
 
 /// A check of an invariant.
 pub(crate) struct Check {
     /// The number of the invariant in ARCHITECTURE.md.
     pub(crate) invariant: u32,
-    pub(crate) find: fn(&House) -> Vec<Fault>,
+    pub(crate) find: fn(&Workspace) -> Vec<Fault>,
     /// Crates that break it: name, dependencies, and the text of their only file.
     pub(crate) broken: &'static [(&'static str, &'static [&'static str], &'static str)],
 }
@@ -167,8 +167,8 @@ const ASYNC: [&str; 4] = ["tokio", "futures", "async-trait", "tokio-stream"];
 const IO: [&str; 7] =
     ["std::fs", "std::process", "std::io", "TcpStream", "TcpListener", "UdpSocket", "ToSocketAddrs"];
 
-fn model_is_alone(house: &House) -> Vec<Fault> {
-    let both = || house.named("purlin-model").chain(house.named("purlin-range"));
+fn model_is_alone(workspace: &Workspace) -> Vec<Fault> {
+    let both = || workspace.named("purlin-model").chain(workspace.named("purlin-range"));
     let mut faults = needs(1, both(), &ASYNC);
     for one in both() {
         let is_ours = |needed: &&String| {
@@ -187,8 +187,8 @@ fn model_is_alone(house: &House) -> Vec<Fault> {
 /// Crates that parse a format of documents.
 const FORMATS: [&str; 4] = ["granit-parser", "serde-saphyr", "saphyr", "serde_yaml"];
 
-fn graph_is_pure(house: &House) -> Vec<Fault> {
-    let graph = || house.named("purlin-graph");
+fn graph_is_pure(workspace: &Workspace) -> Vec<Fault> {
+    let graph = || workspace.named("purlin-graph");
     let mut faults = needs(2, graph(), &["wasmtime", "wasmtime-wasi", "sled", "purlin-sandbox"]);
     faults.extend(needs(2, graph(), &["purlin-state", "purlin-documents", "purlin-engine"]));
     faults.extend(needs(2, graph(), &FORMATS));
@@ -198,13 +198,17 @@ fn graph_is_pure(house: &House) -> Vec<Fault> {
     faults
 }
 
-fn sandbox_and_state_are_strangers(house: &House) -> Vec<Fault> {
-    let mut faults = needs(3, house.named("purlin-sandbox"), &["purlin-state", "sled"]);
-    faults.extend(needs(3, house.named("purlin-state"), &["purlin-sandbox", "wasmtime", "wasmtime-wasi"]));
+fn sandbox_and_state_are_strangers(workspace: &Workspace) -> Vec<Fault> {
+    let mut faults = needs(3, workspace.named("purlin-sandbox"), &["purlin-state", "sled"]);
+    faults.extend(needs(
+        3,
+        workspace.named("purlin-state"),
+        &["purlin-sandbox", "wasmtime", "wasmtime-wasi"],
+    ));
     faults
 }
 
-fn nothing_below_cli_touches_the_process(house: &House) -> Vec<Fault> {
+fn nothing_below_cli_touches_the_process(workspace: &Workspace) -> Vec<Fault> {
     const PRINTS: &[&str] =
         &["println!", "print!", "eprintln!", "eprint!", "dbg!", "io::stdout", "io::stderr", "io::stdin"];
     const READS: &[&str] = &[
@@ -227,18 +231,18 @@ fn nothing_below_cli_touches_the_process(house: &House) -> Vec<Fault> {
         "process::exit",
         "process::abort",
     ];
-    let mut faults = needs(4, house.below_cli(), &["dirs", "home", "etcetera", "directories"]);
+    let mut faults = needs(4, workspace.below_cli(), &["dirs", "home", "etcetera", "directories"]);
     for words in [PRINTS, READS, STARTS] {
-        faults.extend(says(4, house.below_cli(), words));
+        faults.extend(says(4, workspace.below_cli(), words));
     }
     faults
 }
 
-fn cli_uses_the_host_only(house: &House) -> Vec<Fault> {
+fn cli_uses_the_host_only(workspace: &Workspace) -> Vec<Fault> {
     let mut faults = Vec::new();
     // purlin-component is a tool for authors: no other crate depends on it, and it depends on none.
     let allowed = ["purlin-host", "purlin-component"];
-    for one in house.named("purlin-cli") {
+    for one in workspace.named("purlin-cli") {
         let ours = one.needs.iter().filter(|name| name.starts_with("purlin-"));
         for needed in ours.filter(|name| !allowed.contains(&name.as_str())) {
             faults.push(Fault { invariant: 5, place: one.name.clone(), what: format!("needs `{needed}`") });
@@ -247,10 +251,10 @@ fn cli_uses_the_host_only(house: &House) -> Vec<Fault> {
     faults
 }
 
-fn texts_are_parsed_once(house: &House) -> Vec<Fault> {
+fn texts_are_parsed_once(workspace: &Workspace) -> Vec<Fault> {
     let behind = || {
         let parsers = ["purlin-documents", "purlin-expression"];
-        house.below_cli().filter(move |one| !parsers.contains(&one.name.as_str()))
+        workspace.below_cli().filter(move |one| !parsers.contains(&one.name.as_str()))
     };
     let mut faults = needs(6, behind(), &FORMATS);
     faults.extend(says(6, behind(), &["parse_text(", "parse_selector(", "\"${"]));
@@ -260,10 +264,11 @@ fn texts_are_parsed_once(house: &House) -> Vec<Fault> {
     faults
 }
 
-fn stores_serve_one_call(house: &House) -> Vec<Fault> {
-    let others = house.below_cli().filter(|one| one.name != "purlin-sandbox" && one.name != "purlin-builtin");
+fn stores_serve_one_call(workspace: &Workspace) -> Vec<Fault> {
+    let others =
+        workspace.below_cli().filter(|one| one.name != "purlin-sandbox" && one.name != "purlin-builtin");
     let mut faults = needs(7, others, &["wasmtime", "wasmtime-wasi"]);
-    for one in house.named("purlin-sandbox") {
+    for one in workspace.named("purlin-sandbox") {
         let made: usize = one.sources.iter().map(|source| source.code.matches("Store::new(").count()).sum();
         if made > 1 {
             let what = format!("makes stores in {made} places, so that not each belongs to one call");
@@ -288,9 +293,9 @@ fn keeps_a_store(line: &str) -> bool {
     is_name && kind.contains("Store<") && !kind.contains('&') && !kind.contains("FnOnce")
 }
 
-fn secrets_have_no_text(house: &House) -> Vec<Fault> {
+fn secrets_have_no_text(workspace: &Workspace) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for one in house.named("purlin-model") {
+    for one in workspace.named("purlin-model") {
         for source in &one.sources {
             let lines: Vec<&str> = source.code.lines().map(str::trim).collect();
             for (index, line) in lines.iter().enumerate() {
@@ -316,17 +321,17 @@ fn secrets_have_no_text(house: &House) -> Vec<Fault> {
     faults
 }
 
-fn nothing_panics(house: &House) -> Vec<Fault> {
+fn nothing_panics(workspace: &Workspace) -> Vec<Fault> {
     const PANICS: &[&str] =
         &[".unwrap()", ".expect(\"", ".expect(&", "panic!(", "todo!(", "unimplemented!(", ".unwrap_err()"];
-    let mut faults = says(9, house.below_cli(), PANICS);
-    for one in house.crates.iter().filter(|one| !one.lints && one.folder.starts_with("host/")) {
+    let mut faults = says(9, workspace.below_cli(), PANICS);
+    for one in workspace.crates.iter().filter(|one| !one.lints && one.folder.starts_with("host/")) {
         let what = "does not take the workspace's lints".to_owned();
         faults.push(Fault { invariant: 9, place: one.name.clone(), what });
     }
-    if !house.lints.is_empty() {
+    if !workspace.lints.is_empty() {
         for lint in ["unwrap_used", "expect_used", "panic"] {
-            if !house.lints.contains(&format!("\n{lint} = ")) {
+            if !workspace.lints.contains(&format!("\n{lint} = ")) {
                 let what = format!("does not set the lint `{lint}`");
                 faults.push(Fault { invariant: 9, place: "Cargo.toml".into(), what });
             }
@@ -335,9 +340,9 @@ fn nothing_panics(house: &House) -> Vec<Fault> {
     faults
 }
 
-fn components_are_parsed_in_one_place(house: &House) -> Vec<Fault> {
+fn components_are_parsed_in_one_place(workspace: &Workspace) -> Vec<Fault> {
     const PARSERS: &[&str] = &["wasmparser::", "from_binary(", "from_file(", "precompile_component("];
-    let others = house
+    let others = workspace
         .crates
         .iter()
         .filter(|one| one.folder.starts_with("host/"))
@@ -345,7 +350,7 @@ fn components_are_parsed_in_one_place(house: &House) -> Vec<Fault> {
         .filter(|one| !matches!(one.name.as_str(), "purlin-sandbox" | "purlin-component"));
     let mut faults = needs(10, others.clone(), &["wasmparser"]);
     faults.extend(says(10, others, PARSERS));
-    let elsewhere = says(10, house.named("purlin-sandbox"), PARSERS);
+    let elsewhere = says(10, workspace.named("purlin-sandbox"), PARSERS);
     faults.extend(
         elsewhere.into_iter().filter(|fault| !PARSING.iter().any(|file| fault.place.ends_with(file))),
     );

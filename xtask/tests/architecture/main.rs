@@ -5,18 +5,18 @@
 #![allow(clippy::expect_used, reason = "a test")]
 
 mod checks;
-mod house;
 mod secrecy;
+mod workspace;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use checks::{CHECKS, Fault};
-use house::{Crate, House, Source};
+use workspace::{Crate, Source, Workspace};
 
 fn page() -> String {
-    fs::read_to_string(house::root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there")
+    fs::read_to_string(workspace::root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there")
 }
 
 /// The numbers of the invariants on the page.
@@ -34,27 +34,27 @@ fn every_invariant_has_a_check_and_every_check_an_invariant() {
 }
 
 #[test]
-fn the_house_keeps_its_invariants() {
-    let house = House::read();
-    assert!(house.crates.len() >= 15, "the workspace was not read: {} crates", house.crates.len());
-    let faults: Vec<Fault> = CHECKS.iter().flat_map(|check| (check.find)(&house)).collect();
+fn the_workspace_keeps_its_invariants() {
+    let workspace = Workspace::read();
+    assert!(workspace.crates.len() >= 15, "the workspace was not read: {} crates", workspace.crates.len());
+    let faults: Vec<Fault> = CHECKS.iter().flat_map(|check| (check.find)(&workspace)).collect();
     let lines: Vec<String> = faults.iter().map(|fault| format!("{fault}")).collect();
     assert!(lines.is_empty(), "ARCHITECTURE.md says otherwise:\n{}", lines.join("\n"));
 }
 
 #[test]
 fn the_table_says_what_the_manifests_say() {
-    let table = house::table(&page());
-    let house = House::read();
-    let lines = table_faults(&table, &house);
+    let table = workspace::table(&page());
+    let workspace = Workspace::read();
+    let lines = table_faults(&table, &workspace);
     assert!(lines.is_empty(), "the table of ARCHITECTURE.md and the manifests differ:\n{}", lines.join("\n"));
 }
 
 /// Dependencies that the table does not allow, and crates that it does not contain.
-fn table_faults(table: &BTreeMap<String, Vec<String>>, house: &House) -> Vec<String> {
-    let ours: Vec<&str> = house.crates.iter().map(|one| one.name.as_str()).collect();
+fn table_faults(table: &BTreeMap<String, Vec<String>>, workspace: &Workspace) -> Vec<String> {
+    let ours: Vec<&str> = workspace.crates.iter().map(|one| one.name.as_str()).collect();
     let mut faults = Vec::new();
-    for one in &house.crates {
+    for one in &workspace.crates {
         let row = match one.name.as_str() {
             name if name.starts_with("purlin-driver-") => "purlin-driver-*",
             name => name,
@@ -77,15 +77,15 @@ fn table_faults(table: &BTreeMap<String, Vec<String>>, house: &House) -> Vec<Str
 
 #[test]
 fn the_table_can_be_contradicted() {
-    let table = house::table("| `host/a` | `a` | x | nothing of ours |\n| `host/b` | `b` | x | a |\n");
+    let table = workspace::table("| `host/a` | `a` | x | nothing of ours |\n| `host/b` | `b` | x | a |\n");
     let crates = vec![sample("a", &["b"], ""), sample("b", &["a", "serde"], ""), sample("c", &[], "")];
-    let faults = table_faults(&table, &House { crates, lints: String::new() });
+    let faults = table_faults(&table, &Workspace { crates, lints: String::new() });
     assert_eq!(faults, ["`a` may not use `b`", "`c` has no row"]);
 }
 
 /// A crate with a single file.
 fn sample(name: &str, needs: &[&str], text: &str) -> Crate {
-    let source = Source { path: "src/lib.rs".into(), code: house::code(text) };
+    let source = Source { path: "src/lib.rs".into(), code: workspace::code(text) };
     Crate {
         name: name.into(),
         folder: format!("host/{}", name.trim_start_matches("purlin-")),
@@ -103,8 +103,8 @@ fn every_check_can_fail() {
             let mut one = sample(name, needs, text);
             // The last sample breaks only the rule about lints.
             one.lints = !text.is_empty() || !needs.is_empty();
-            let house = House { crates: vec![one], lints: String::new() };
-            let faults = (check.find)(&house);
+            let workspace = Workspace { crates: vec![one], lints: String::new() };
+            let faults = (check.find)(&workspace);
             assert!(
                 faults.iter().any(|fault| fault.invariant == check.invariant),
                 "invariant {}: nothing was found wrong with `{name}` needing {needs:?} and saying `{text}`",
@@ -116,7 +116,7 @@ fn every_check_can_fail() {
 
 #[test]
 fn what_is_quoted_or_only_for_tests_is_no_code() {
-    let code = house::code(
+    let code = workspace::code(
         "//! println!(\"a\")\nlet a = 1; // panic!()\n/* todo!() */\n#[cfg(test)]\nmod tests {\n    fn t() { x.unwrap(); }\n}\nfn b() {}\n",
     );
     for gone in ["println", "panic", "todo", "unwrap"] {
@@ -128,7 +128,7 @@ fn what_is_quoted_or_only_for_tests_is_no_code() {
 #[test]
 fn files_that_are_only_for_tests_are_known_by_their_parents() {
     let text = "mod a;\n#[cfg(test)]\nmod testing;\n#[cfg(test)]\n#[allow(x)]\npub(crate) mod b;\n#[cfg(test)]\nmod tests {\n}\nmod c;\n";
-    let modules = |path: &str| house::test_modules(Path::new(path), text);
+    let modules = |path: &str| workspace::test_modules(Path::new(path), text);
     assert_eq!(modules("src/lib.rs"), [Path::new("src/testing"), Path::new("src/b")]);
     assert_eq!(modules("src/x.rs"), [Path::new("src/x/testing"), Path::new("src/x/b")]);
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// All crates of the workspace.
-pub(crate) struct House {
+pub(crate) struct Workspace {
     pub(crate) crates: Vec<Crate>,
     /// The workspace's manifest, which sets the lints.
     pub(crate) lints: String,
@@ -36,7 +36,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder above").to_owned()
 }
 
-impl House {
+impl Workspace {
     /// Gets the crates from cargo, and reads their sources.
     pub(crate) fn read() -> Self {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -181,13 +181,13 @@ pub(crate) fn table(page: &str) -> BTreeMap<String, Vec<String>> {
     let rows = page.lines().filter_map(|line| {
         let cells: Vec<&str> =
             line.trim().strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim).collect();
-        let [room, name, _, uses] = cells.as_slice() else { return None };
+        let [folder, name, _, uses] = cells.as_slice() else { return None };
         let name = name.strip_prefix('`')?.strip_suffix('`')?;
-        Some((room.trim_matches('`').trim_start_matches("host/"), name.to_owned(), *uses))
+        Some((folder.trim_matches('`').trim_start_matches("host/"), name.to_owned(), *uses))
     });
     let rows: Vec<_> = rows.collect();
     let package =
-        |room: &str| rows.iter().find(|(known, ..)| *known == room).map(|(_, name, _)| name.clone());
+        |folder: &str| rows.iter().find(|(known, ..)| *known == folder).map(|(_, name, _)| name.clone());
     rows.iter()
         .enumerate()
         .map(|(index, (_, name, uses))| {
