@@ -5,11 +5,11 @@ mod analyse;
 mod dependents;
 mod fields;
 mod gather;
+mod lifecycle;
 mod order;
 mod same;
 mod selectors;
 mod unmatched;
-mod wishes;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::adjacency::{Adjacency, RawEdge};
 use crate::catalogue::{Found, Matcher};
 use crate::docs::{Docs, Match, NodeData, Nodes, Scope, Source};
 use crate::graph::Graph;
-use crate::lifecycle::Wished;
+use crate::lifecycle::LifecycleSettings;
 use crate::node::{EdgeKind, NodeId};
 use crate::targets::{Missing, Targets};
 
@@ -41,7 +41,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     builder.check_params();
     builder.check_text();
     builder.check_requirers();
-    builder.wishes();
+    builder.lifecycle_settings();
     builder.report_unmatched();
     if !builder.faults.is_empty() {
         // Missing targets are reported together with the other faults.
@@ -53,7 +53,8 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     if !builder.faults.is_empty() {
         return Err(once(builder.faults));
     }
-    let Builder { mut nodes, mut sources, wished, edges, mut targets, mut missing, mut beside, .. } = builder;
+    let Builder { mut nodes, mut sources, lifecycles, edges, mut targets, mut missing, mut beside, .. } =
+        builder;
     let adjacency = Adjacency::new(nodes.map.len(), &edges);
     drop(edges);
     sources.sort_unstable();
@@ -71,7 +72,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         deployment: input.deployment.clone(),
         nodes,
         sources,
-        wished,
+        lifecycles,
         adjacency,
         targets,
         missing,
@@ -148,7 +149,7 @@ struct Builder<'a> {
     nodes: Nodes,
     /// Which documents declare a node.
     sources: Vec<(NodeId, Source)>,
-    wished: Wished,
+    lifecycles: LifecycleSettings,
     edges: Vec<RawEdge>,
     queue: Vec<Work>,
     /// Placeholders in one node's params that read the params of the node that gave them.
@@ -188,7 +189,7 @@ impl<'a> Builder<'a> {
             matcher: Matcher::new(docs.catalogue, docs.context),
             nodes: Nodes::default(),
             sources: Vec::new(),
-            wished: Wished::new(),
+            lifecycles: LifecycleSettings::new(),
             edges: Vec::new(),
             queue: Vec::new(),
             links: Vec::new(),

@@ -13,7 +13,7 @@ use purlin_model::{
 use crate::adjacency::Adjacency;
 use crate::catalogue::Catalogue;
 use crate::docs::{Docs, Match, Nodes, Source};
-use crate::lifecycle::Wished;
+use crate::lifecycle::LifecycleSettings;
 use crate::node::{EdgeKinds, NodeId};
 use crate::targets::{Missing, Targets};
 
@@ -29,7 +29,7 @@ pub struct Graph {
     pub(crate) nodes: Nodes,
     /// Sorted.
     pub(crate) sources: Vec<(NodeId, Source)>,
-    pub(crate) wished: Wished,
+    pub(crate) lifecycles: LifecycleSettings,
     pub(crate) adjacency: Adjacency,
     pub(crate) targets: Targets,
     pub(crate) missing: Vec<Missing>,

@@ -10,7 +10,7 @@ use crate::graph::Graph;
 use crate::node::NodeId;
 
 /// Settings of the nodes for which the deployment has some, merged with those of the recipe.
-pub(crate) type Wished = HashMap<NodeId, Lifecycle>;
+pub(crate) type LifecycleSettings = HashMap<NodeId, Lifecycle>;
 
 /// The field that names another resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +34,11 @@ impl Field {
 pub(crate) fn of<'a>(
     docs: Docs<'a>,
     nodes: &Nodes,
-    wished: &'a Wished,
+    lifecycles: &'a LifecycleSettings,
     node: NodeId,
 ) -> Option<&'a Lifecycle> {
     // A large graph without settings should not pay for the lookup.
-    let own = if wished.is_empty() { None } else { wished.get(&node) };
+    let own = if lifecycles.is_empty() { None } else { lifecycles.get(&node) };
     own.or_else(|| docs.recipe(nodes, node).map(|recipe| &recipe.lifecycle))
 }
 
@@ -54,7 +54,7 @@ impl Graph {
     /// The lifecycle settings of a resource: those of its definition, overridden by those of the
     /// deployment (SPEC §9).
     pub fn lifecycle(&self, id: NodeId) -> Option<&Lifecycle> {
-        of(self.docs(), &self.nodes, &self.wished, id)
+        of(self.docs(), &self.nodes, &self.lifecycles, id)
     }
 
     /// The resources with which this one is replaced (`lifecycle.replace_with`), each once.

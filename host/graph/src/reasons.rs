@@ -193,8 +193,8 @@ impl Graph {
                     }
                 }
                 EdgeKind::DependsOn => {
-                    let wishes = self.lifecycle(from).into_iter().flat_map(lifecycle::named);
-                    for (_, (descriptor, location)) in wishes {
+                    let settings = self.lifecycle(from).into_iter().flat_map(lifecycle::named);
+                    for (_, (descriptor, location)) in settings {
                         let here = self.nodes.key(from).map(|here| Key::relative(descriptor, here));
                         if here.as_ref() == self.nodes.key(to) {
                             add(Some(location.clone()), None);

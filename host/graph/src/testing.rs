@@ -108,7 +108,7 @@ pub(crate) fn lifecycle(file: &str, json: &Json) -> Lifecycle {
 }
 
 /// Settings of the deployment for a resource; also reads `aliases`, the first at line 7.
-pub(crate) fn wish(key: &str, json: &Json) -> ResourceLifecycle {
+pub(crate) fn resource_lifecycle(key: &str, json: &Json) -> ResourceLifecycle {
     let aliases = json["aliases"].as_array().into_iter().flatten().filter_map(Json::as_str);
     let aliases = (7..).zip(aliases).map(|(line, text)| Alias {
         name: match Urn::parse(text) {

@@ -2,9 +2,9 @@
 
 mod faults;
 mod fields;
+mod lifecycle;
 mod random;
 mod recorded;
 mod rules;
 mod sources;
 mod values;
-mod wishes;

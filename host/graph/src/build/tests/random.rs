@@ -7,7 +7,7 @@ use purlin_expression::Dialect;
 use purlin_model::{Definition, Deployment};
 use serde_json::json;
 
-use crate::testing::{definition, request, show, tell, try_build, wish, workload};
+use crate::testing::{definition, request, resource_lifecycle, show, tell, try_build, workload};
 use crate::{EdgeKind, Graph, NodeId};
 
 /// Definitions of the types t0, t1, … whose recipes refer to, co-provision and select one another.
@@ -50,11 +50,11 @@ fn catalogues() -> impl Strategy<Value = Vec<Definition>> {
 }
 
 /// Settings for shared resources: the resource, one of the three kinds, and the target.
-fn wishes() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
+fn settings() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
     proptest::collection::vec((0..3_usize, 0..3_usize, 0..3_usize), 0..3)
 }
 
-fn deployment(order: &[usize], wishes: &[(usize, usize, usize)]) -> Deployment {
+fn deployment(order: &[usize], settings: &[(usize, usize, usize)]) -> Deployment {
     let all = [("a", "t0"), ("b", "t1"), ("c", "t2")];
     let keys = ["t0.default#shared.a", "t1.default#shared.b", "t2.default#shared.c"];
     let requests = order.iter().filter_map(|index| all.get(*index));
@@ -68,16 +68,16 @@ fn deployment(order: &[usize], wishes: &[(usize, usize, usize)]) -> Deployment {
         workloads.reverse();
     }
     let lifecycle = order.iter().map(|owner| {
-        let mut wished = serde_json::Map::new();
-        for (_, kind, to) in wishes.iter().filter(|(from, _, _)| from == owner) {
+        let mut lifecycles = serde_json::Map::new();
+        for (_, kind, to) in settings.iter().filter(|(from, _, _)| from == owner) {
             let to = keys[*to];
             match kind {
-                0 => wished.insert("depends_on".to_owned(), json!([to])),
-                1 => wished.insert("replace_with".to_owned(), json!([to])),
-                _ => wished.insert("deleted_with".to_owned(), json!(to)),
+                0 => lifecycles.insert("depends_on".to_owned(), json!([to])),
+                1 => lifecycles.insert("replace_with".to_owned(), json!([to])),
+                _ => lifecycles.insert("deleted_with".to_owned(), json!(to)),
             };
         }
-        wish(keys[*owner], &wished.into())
+        resource_lifecycle(keys[*owner], &lifecycles.into())
     });
     Deployment { shared, workloads, lifecycle: lifecycle.collect(), ..Deployment::default() }
 }
@@ -136,12 +136,12 @@ proptest! {
         definitions in catalogues(),
         shuffled in Just([0_usize, 1, 2].to_vec()).prop_shuffle(),
         turn in 0..6_usize,
-        wishes in wishes(),
+        settings in settings(),
     ) {
-        let first = try_build(definitions.clone(), deployment(&[0, 1, 2], &wishes));
+        let first = try_build(definitions.clone(), deployment(&[0, 1, 2], &settings));
         let mut turned = definitions;
         turned.rotate_left(turn);
-        match (first, try_build(turned, deployment(&shuffled, &wishes))) {
+        match (first, try_build(turned, deployment(&shuffled, &settings))) {
             (Ok(first), Ok(second)) => {
                 check_order(&first);
                 prop_assert_eq!(show(&first), show(&second));

@@ -233,8 +233,8 @@ fn equal_params_are_one_resource_and_others_a_fault() {
 
 #[test]
 fn depends_on_waits_for_what_is_there() {
-    let all = |wish: &str| {
-        vec![definition("a", "a", json!({"depends_on": [wish]})), definition("b", "b", json!({}))]
+    let all = |setting: &str| {
+        vec![definition("a", "a", json!({"depends_on": [setting]})), definition("b", "b", json!({}))]
     };
     let both = || shared(&[("x", "a", Json::Null), ("y", "b", Json::Null)]);
     let graph = try_build(all("b#shared.y"), both()).expect("a graph");

@@ -14,36 +14,36 @@ const NEAR: usize = 10;
 
 impl Builder<'_> {
     /// Adds the settings of the deployment and the targets of all settings.
-    pub(super) fn wishes(&mut self) {
-        self.wished();
+    pub(super) fn lifecycle_settings(&mut self) {
+        self.record_settings();
         self.named();
         self.aliases();
     }
 
     /// Merges the settings of the deployment over those of the recipes.
-    fn wished(&mut self) {
+    fn record_settings(&mut self) {
         let mut first: HashMap<NodeId, &Location> = HashMap::new();
-        for (index, wish) in self.docs.deployment.lifecycle.iter().enumerate() {
-            let Some(node) = self.nodes.id(wish.key.as_str()) else {
+        for (index, setting) in self.docs.deployment.lifecycle.iter().enumerate() {
+            let Some(node) = self.nodes.id(setting.key.as_str()) else {
                 let fault = Diagnostic::error(
                     "unknown-resource",
-                    format!("`lifecycle` names `{}`, which is not in the graph", wish.key),
+                    format!("`lifecycle` names `{}`, which is not in the graph", setting.key),
                 )
-                .at(&wish.location);
+                .at(&setting.location);
                 let fault = match index < NEAR {
-                    true => fault.help(self.near(&wish.key)),
+                    true => fault.help(self.near(&setting.key)),
                     false => fault,
                 };
                 self.faults.push(fault);
                 continue;
             };
-            if let Some(other) = first.insert(node, &wish.location) {
+            if let Some(other) = first.insert(node, &setting.location) {
                 self.faults.push(
                     Diagnostic::error(
                         "lifecycle-twice",
-                        format!("`{}` has two entries in `lifecycle`", wish.key),
+                        format!("`{}` has two entries in `lifecycle`", setting.key),
                     )
-                    .at(&wish.location)
+                    .at(&setting.location)
                     .related(other, "the first one is here")
                     .help("write all settings into one of them"),
                 );
@@ -51,7 +51,7 @@ impl Builder<'_> {
             }
             let none = Lifecycle::default();
             let base = self.docs.recipe(&self.nodes, node).map_or(&none, |recipe| &recipe.lifecycle);
-            self.wished.insert(node, wish.options.over(base));
+            self.lifecycles.insert(node, setting.options.over(base));
         }
     }
 
@@ -70,9 +70,11 @@ impl Builder<'_> {
     fn named(&mut self) {
         let mut unknown = 0;
         for node in self.nodes.ids() {
-            let Some(wishes) = lifecycle::of(self.docs, &self.nodes, &self.wished, node) else { continue };
+            let Some(settings) = lifecycle::of(self.docs, &self.nodes, &self.lifecycles, node) else {
+                continue;
+            };
             let mut targets = Vec::new();
-            for (field, (descriptor, location)) in lifecycle::named(wishes) {
+            for (field, (descriptor, location)) in lifecycle::named(settings) {
                 let Some(here) = self.nodes.key(node) else { continue };
                 let key = Key::relative(descriptor, here);
                 if let Some(target) = self.nodes.id(key.as_str()) {
@@ -103,11 +105,11 @@ impl Builder<'_> {
     fn aliases(&mut self) {
         let mut claimed: HashMap<Urn, (NodeId, &Location)> = HashMap::new();
         let mut faults = Vec::new();
-        let mut wished: Vec<(&NodeId, &Lifecycle)> = self.wished.iter().collect();
-        wished.sort_unstable_by(|(a, _), (b, _)| self.nodes.key(**a).cmp(&self.nodes.key(**b)));
-        for (node, wishes) in wished {
+        let mut lifecycles: Vec<(&NodeId, &Lifecycle)> = self.lifecycles.iter().collect();
+        lifecycles.sort_unstable_by(|(a, _), (b, _)| self.nodes.key(**a).cmp(&self.nodes.key(**b)));
+        for (node, settings) in lifecycles {
             let Some(own) = self.nodes.key(*node) else { continue };
-            for alias in &wishes.aliases {
+            for alias in &settings.aliases {
                 let (urn, key) = self.former(alias);
                 let told = faults.len() < NEAR;
                 if let Some(fault) = self.taken(alias, key.as_ref(), (*node, own), told) {

@@ -2,17 +2,17 @@ use purlin_expression::Dialect;
 use purlin_model::Deployment;
 use serde_json::{Value as Json, json};
 
-use crate::testing::{definition, has, request, tell, try_build, wish};
+use crate::testing::{definition, has, request, resource_lifecycle, tell, try_build};
 use crate::{EdgeKind, Graph};
 
 /// Shared resources by name and type, and lifecycle settings for them by key.
-fn deployment(shared: &[(&str, &str)], wishes: &[(&str, Json)]) -> Deployment {
+fn deployment(shared: &[(&str, &str)], settings: &[(&str, Json)]) -> Deployment {
     Deployment {
         shared: shared
             .iter()
             .map(|(name, kind)| request("deploy", name, kind, None, Dialect::Definition))
             .collect(),
-        lifecycle: wishes.iter().map(|(key, json)| wish(key, json)).collect(),
+        lifecycle: settings.iter().map(|(key, json)| resource_lifecycle(key, json)).collect(),
         ..Deployment::default()
     }
 }
@@ -22,18 +22,18 @@ fn node(graph: &Graph, key: &str) -> crate::NodeId {
 }
 
 #[test]
-fn the_deployment_s_wishes_lie_over_the_definition_s() {
+fn settings_of_the_deployment_override_those_of_the_definition() {
     let all = vec![
         definition("a", "a", json!({"protect": true, "depends_on": ["b#shared.b"]})),
         definition("b", "b", json!({"protect": true, "provision": {"c": {}}})),
         definition("c", "c", json!({})),
     ];
-    let wishes = [
+    let settings = [
         ("a.default#shared.a", json!({"protect": false, "depends_on": ["c#shared.b"]})),
         ("c.default#shared.b", json!({"protect": true})),
         ("base-env.default#base-env", json!({"protect": true})),
     ];
-    let graph = try_build(all, deployment(&[("a", "a"), ("b", "b")], &wishes)).expect("a graph");
+    let graph = try_build(all, deployment(&[("a", "a"), ("b", "b")], &settings)).expect("a graph");
     let protect = |key| graph.node(node(&graph, key)).expect(key).lifecycle.protect;
     assert!(!protect("a.default#shared.a"), "the deployment says otherwise");
     assert!(protect("b.default#shared.b") && protect("c.default#shared.b"));
@@ -53,8 +53,8 @@ fn replacing_and_deleting_with_others_waits_for_them() {
         definition("c", "c", json!({})),
     ];
     let shared = [("x", "a"), ("x", "b"), ("c", "c")];
-    let wishes = [("b.default#shared.x", json!({"deleted_with": "c.default#shared.c"}))];
-    let graph = try_build(all, deployment(&shared, &wishes)).expect("a graph");
+    let settings = [("b.default#shared.x", json!({"deleted_with": "c.default#shared.c"}))];
+    let graph = try_build(all, deployment(&shared, &settings)).expect("a graph");
     let [a, b, c] =
         ["a.default#shared.x", "b.default#shared.x", "c.default#shared.c"].map(|key| node(&graph, key));
     assert_eq!((graph.replace_with(a), graph.deleted_with(a)), (vec![b], Some(c)));
@@ -66,7 +66,7 @@ fn replacing_and_deleting_with_others_waits_for_them() {
 }
 
 #[test]
-fn loops_by_wishes_are_loops() {
+fn loops_by_lifecycle_settings_are_loops() {
     let all = vec![
         definition("a", "a", json!({"replace_with": ["b"]})),
         definition("b", "b", json!({"values": {"x": "${resources.c.outputs.x}"}})),
@@ -74,11 +74,11 @@ fn loops_by_wishes_are_loops() {
         definition("d", "d", json!({})),
     ];
     let shared = [("x", "a"), ("x", "b"), ("x", "d")];
-    let wishes = [
+    let settings = [
         ("c.default#shared.x", json!({"deleted_with": "a.default#shared.x"})),
         ("d.default#shared.x", json!({"replace_with": ["d.default#shared.x"]})),
     ];
-    insta::assert_snapshot!(tell(&try_build(all, deployment(&shared, &wishes)).expect_err("loops")), @r"
+    insta::assert_snapshot!(tell(&try_build(all, deployment(&shared, &settings)).expect_err("loops")), @r"
     a:3:1+0 loop: resources depend on each other in a loop: `a.default#shared.x` → `b.default#shared.x` → `c.default#shared.x` → `a.default#shared.x`
       a:3:1: `a.default#shared.x` depends on `b.default#shared.x` (depends-on)
       b:1:1: `b.default#shared.x` depends on `c.default#shared.x` (reference) by ${resources.c.outputs.x}
@@ -91,19 +91,19 @@ fn loops_by_wishes_are_loops() {
 }
 
 #[test]
-fn wishes_for_what_is_not_there_are_faults() {
+fn settings_of_missing_resources_are_faults() {
     let all = vec![
         definition("postgres", "postgres", json!({"replace_with": ["postgres#shared.dc"]})),
         definition("dns", "dns", json!({"deleted_with": "redis#cache"})),
     ];
     let shared = [("db", "postgres"), ("zone", "dns")];
-    let wishes = [
+    let settings = [
         ("postgres.default#shared.bd", json!({})),
         ("postgress.default#shared.db", json!({})),
         ("dns.default#shared.zone", json!({})),
         ("dns.default#shared.zone", json!({"protect": true})),
     ];
-    insta::assert_snapshot!(tell(&try_build(all, deployment(&shared, &wishes)).expect_err("faults")), @r"
+    insta::assert_snapshot!(tell(&try_build(all, deployment(&shared, &settings)).expect_err("faults")), @r"
     postgres.default#shared.bd:6:1+0 unknown-resource: `lifecycle` names `postgres.default#shared.bd`, which is not in the graph
       help: did you mean `postgres.default#shared.db`?
     postgress.default#shared.db:6:1+0 unknown-resource: `lifecycle` names `postgress.default#shared.db`, which is not in the graph
@@ -132,12 +132,12 @@ fn a_former_name_is_that_of_one_resource() {
     let graph = try_build(all(), deployment(&shared, &good)).expect("a graph");
     let x = graph.node(node(&graph, "a.default#shared.x")).expect("a node");
     assert_eq!(x.lifecycle.aliases.len(), 3);
-    let wishes = [
+    let settings = [
         ("a.default#shared.x", json!({"aliases": ["a#old", "a#shared.x", "b#shared.y"]})),
         ("a.default#shared.y", json!({"aliases": [urn("shop", "shared.x"), urn("shop", "old"), "a#other"]})),
         ("b.default#shared.x", json!({"aliases": ["a#other", "base-env#base-env"]})),
     ];
-    insta::assert_snapshot!(tell(&try_build(all(), deployment(&shared, &wishes)).expect_err("faults")), @r"
+    insta::assert_snapshot!(tell(&try_build(all(), deployment(&shared, &settings)).expect_err("faults")), @r"
     a.default#shared.x:8:1+0 alias-of-itself: `a.default#shared.x` is called that now
       help: write what it was called before, or leave the alias out
     a.default#shared.x:9:1+0 alias-in-use: `a.default#shared.x` claims to have been `b.default#shared.y`, which is a resource of this graph
