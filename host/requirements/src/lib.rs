@@ -14,8 +14,8 @@ mod fit;
 mod names;
 mod pick;
 mod resolve;
+mod reuse;
 mod same;
-mod there;
 mod wires;
 
 pub use catalog::{Catalog, CatalogError, Folders};

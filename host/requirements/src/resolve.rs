@@ -16,7 +16,7 @@ use crate::choose::{Lost, Why};
 use crate::existing::{Seen, looked_for};
 use crate::fit::{Used, used};
 use crate::names::Names;
-use crate::there::There;
+use crate::reuse::There;
 use crate::{same, wires};
 
 /// The maximum depth of requirements. The loops that only a new version ends are found earlier.
