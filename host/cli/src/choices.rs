@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use purlin_host::documents::{Input, SourceMap, plain_file, plain_value};
-use purlin_host::model::{Answer, BundleReference, Choices, ResourceId, Setting, Wish};
+use purlin_host::model::{Answer, BundleReference, Choices, RequirementChoice, ResourceId, Setting};
 use purlin_host::requirements::Unmapped;
 
 use crate::app::App;
@@ -162,7 +162,7 @@ impl ChoiceArgs {
 }
 
 /// Parses the `--with` options into a map from requirement to choice.
-fn with(all: &[String]) -> Result<BTreeMap<Arc<str>, Option<Wish>>, Failure> {
+fn with(all: &[String]) -> Result<BTreeMap<Arc<str>, Option<RequirementChoice>>, Failure> {
     let mut with = BTreeMap::new();
     for written in all {
         let shown = text::line(written);

@@ -40,7 +40,7 @@ impl fmt::Display for Setting {
 pub struct Choices {
     /// The choice for a requirement (`--with`), by the name of the requirement or by that of its
     /// installation. None revokes the choice of an earlier run.
-    pub with: BTreeMap<Arc<str>, Option<Wish>>,
+    pub with: BTreeMap<Arc<str>, Option<RequirementChoice>>,
     /// Parameters and credentials (`--param`, `--credential`); later ones override earlier ones.
     pub answers: Vec<Answer>,
     /// Whether the deployment's own requirements are created, whatever exists (`--bundle`).
@@ -49,12 +49,12 @@ pub struct Choices {
 
 /// A person's choice for a requirement: a bundle, or an existing installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct RequirementChoice {
     written: Arc<str>,
     bundle: Option<BundleReference>,
 }
 
-impl Wish {
+impl RequirementChoice {
     /// The bundle, if the text can mean one.
     pub fn bundle(&self) -> Option<&BundleReference> {
         self.bundle.as_ref()
@@ -74,7 +74,7 @@ impl Wish {
     }
 }
 
-impl FromStr for Wish {
+impl FromStr for RequirementChoice {
     type Err = BadReference;
 
     fn from_str(written: &str) -> Result<Self, Self::Err> {
@@ -88,13 +88,13 @@ impl FromStr for Wish {
     }
 }
 
-impl From<BundleReference> for Wish {
+impl From<BundleReference> for RequirementChoice {
     fn from(bundle: BundleReference) -> Self {
         Self { written: bundle.to_string().into(), bundle: Some(bundle) }
     }
 }
 
-impl fmt::Display for Wish {
+impl fmt::Display for RequirementChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.written)
     }

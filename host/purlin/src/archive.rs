@@ -7,7 +7,7 @@ use std::sync::Arc;
 use purlin_documents::{AttachedFile, FileContent, Loaded, SourceText, load_sources};
 use purlin_model::{
     Answer, Choices, Context, ContextDefaults, ContextPlaces, EnvironmentId, Existing, GivenValue, Installed,
-    Location, Said, Setting, Share, Urn, ValueOrigin, Wish,
+    Location, RequirementChoice, Said, Setting, Share, Urn, ValueOrigin,
 };
 use purlin_requirements::Installation;
 use serde::{Deserialize, Serialize};
@@ -442,8 +442,9 @@ impl Documents {
 
     fn to_archive(&self) -> Archive {
         let Context { org, app, env, namespace, .. } = &*self.context;
-        let named =
-            |(name, wish): (&Arc<str>, &Option<Wish>)| Some((name.to_string(), wish.as_ref()?.to_string()));
+        let named = |(name, choice): (&Arc<str>, &Option<RequirementChoice>)| {
+            Some((name.to_string(), choice.as_ref()?.to_string()))
+        };
         let used = |one: &Installation| one.uses.as_ref().map(|uses| ExistingThen::new(&uses.0));
         Archive {
             format: FORMAT,

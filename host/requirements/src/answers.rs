@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purlin_model::{Answer, Choices, Declared, Diagnostic, Said, Setting, Wish};
+use purlin_model::{Answer, Choices, Declared, Diagnostic, RequirementChoice, Said, Setting};
 use serde_json::Value;
 
 /// A person's choices, and which of them were used.
@@ -23,7 +23,7 @@ pub(crate) struct Answers<'a> {
 
 /// The bundle or the installation that a person named.
 pub(crate) struct Named {
-    pub(crate) wish: Wish,
+    pub(crate) choice: RequirementChoice,
     /// Whether it was named in an earlier run.
     pub(crate) is_before: bool,
 }
@@ -49,9 +49,9 @@ impl<'a> Answers<'a> {
         });
         let before = || self.said.before.with.get(installation).map(|named| (named, true));
         let (named, is_before) = now.or_else(before)?;
-        let wish = named.clone()?;
-        self.counting.with.insert(Arc::clone(installation), Some(wish.clone()));
-        Some(Named { wish, is_before })
+        let choice = named.clone()?;
+        self.counting.with.insert(Arc::clone(installation), Some(choice.clone()));
+        Some(Named { choice, is_before })
     }
 
     /// Whether a person now revokes the named bundle.

@@ -49,22 +49,22 @@ pub(crate) fn fits(
     used: &BTreeSet<Arc<str>>,
     by_reference: Option<&Bundle>,
 ) -> Result<BTreeMap<Arc<str>, Arc<str>>, Lost> {
-    let wished: Vec<Offered> = match by_reference {
+    let wanted: Vec<Offered> = match by_reference {
         Some(other) => self::offered(other),
         None => requirement.interface.outputs.iter().map(Offered::from).collect(),
     };
-    let names: BTreeSet<&Arc<str>> = used.iter().chain(wished.iter().map(|one| &one.name)).collect();
+    let names: BTreeSet<&Arc<str>> = used.iter().chain(wanted.iter().map(|one| &one.name)).collect();
     let mut found = BTreeMap::new();
     for name in names {
-        let wish = wished.iter().find(|one| one.name == *name);
-        let is_it = |output: &&Offered| match (wish.and_then(|wish| wish.id.as_ref()), &output.id) {
-            (Some(wished), Some(known)) => wished == known,
+        let expected = wanted.iter().find(|one| one.name == *name);
+        let is_it = |output: &&Offered| match (expected.and_then(|one| one.id.as_ref()), &output.id) {
+            (Some(wanted), Some(known)) => wanted == known,
             _ => output.name == *name,
         };
         let output = offered.iter().find(is_it).ok_or_else(|| Lost::LacksOutput(Arc::clone(name)))?;
         // Both sides must declare the same schema.
-        let differs = wish.is_some_and(|wish| {
-            wish.schema.iter().any(|(word, said)| output.schema.get(word).is_some_and(|known| known != said))
+        let differs = expected.is_some_and(|one| {
+            one.schema.iter().any(|(word, said)| output.schema.get(word).is_some_and(|known| known != said))
         });
         if differs {
             return Err(Lost::OtherType(Arc::clone(name)));

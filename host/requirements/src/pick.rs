@@ -21,7 +21,7 @@ impl Work<'_> {
     ) -> Result<Option<Installation>, CatalogError> {
         let named = self.answers.with(name, &requirement.name);
         let (named, is_before) = (
-            named.as_ref().and_then(|named| named.wish.bundle()),
+            named.as_ref().and_then(|named| named.choice.bundle()),
             named.as_ref().is_some_and(|named| named.is_before),
         );
         let Some(asked) = named.or(requirement.reference.as_ref()) else {

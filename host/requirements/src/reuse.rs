@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purlin_model::{Bundle, Diagnostic, Existing, Requirement, Urn, User, Wish};
+use purlin_model::{Bundle, Diagnostic, Existing, Requirement, RequirementChoice, Urn, User};
 use semver::Version;
 
 use crate::catalog::CatalogError;
@@ -60,7 +60,7 @@ impl<'a> Work<'a> {
         let wanted = Wanted { requirement, used: &used, by_reference: by_reference.as_deref() };
         let named = self.answers.with(name, &requirement.name);
         if let Some(named) = &named {
-            let one = match self.named(&named.wish, requirement) {
+            let one = match self.named(&named.choice, requirement) {
                 Ok(Some(one)) => one,
                 Ok(None) => return Ok(There::Nothing(None)),
                 Err(fault) => {
@@ -76,7 +76,7 @@ impl<'a> Work<'a> {
                 Ok(outputs) => There::uses(name, requirement, one, (outputs, true)),
                 Err(why) => {
                     let message =
-                        format!("`{}` cannot be used for `{}`: {why}", named.wish, requirement.name);
+                        format!("`{}` cannot be used for `{}`: {why}", named.choice, requirement.name);
                     let fault = Diagnostic::error("no-installation", message).at(&requirement.location);
                     let help = format!(
                         "name another one, or a bundle: `--with {}=REPOSITORY:TAG`",
@@ -123,19 +123,23 @@ impl<'a> Work<'a> {
     }
 
     /// The installation that a person named; none if the text means a bundle.
-    fn named(&self, wish: &Wish, requirement: &Requirement) -> Result<Option<&'a Existing>, Box<Diagnostic>> {
-        if let Some(urn) = wish.urn() {
+    fn named(
+        &self,
+        choice: &RequirementChoice,
+        requirement: &Requirement,
+    ) -> Result<Option<&'a Existing>, Box<Diagnostic>> {
+        if let Some(urn) = choice.urn() {
             let asked = ("", urn.as_str());
             let one = self.seen.of_urn(&urn);
             return one.map(Some).ok_or_else(|| Box::new(self.no_installation(asked, requirement)));
         }
-        let Some(asked) = wish.installation() else { return Ok(None) };
+        let Some(asked) = choice.installation() else { return Ok(None) };
         match &*self.seen.named(asked) {
             [one] => Ok(Some(*one)),
-            [] if wish.bundle().is_some() => Ok(None),
+            [] if choice.bundle().is_some() => Ok(None),
             [] => Err(Box::new(self.no_installation(asked, requirement))),
             several => {
-                let message = format!("`{wish}` is the name of {} installations", several.len());
+                let message = format!("`{choice}` is the name of {} installations", several.len());
                 let fault = Diagnostic::error("no-installation", message).at(&requirement.location);
                 let told = |fault: Diagnostic, one: &&Existing| fault.fact(format!("`{}`", one.urn));
                 let help = format!("name one of them by its URN: `--with {}=URN`", requirement.name);

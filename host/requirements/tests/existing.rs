@@ -229,9 +229,9 @@ fn who_uses_something_goes_on_with_it_and_who_has_one_keeps_it() {
 
 #[test]
 fn a_person_may_name_an_installation() {
-    let with = |wish: &str, existing| {
+    let with = |choice: &str, existing| {
         let mut said = seeing(existing);
-        said.now.with.insert("db".into(), Some(wish.parse().expect("a wish")));
+        said.now.with.insert("db".into(), Some(choice.parse().expect("a choice")));
         said
     };
     let other = || there("/shared", "acme/unknown:v9.0.0", Some("elsewhere"), &["connstr"]);
@@ -250,13 +250,13 @@ fn a_person_may_name_an_installation() {
     let by_urn = app(PLAIN, &with(&urn, vec![near(), twin]));
     let uses = by_urn.installations[0].uses.as_ref().map(|uses| uses.0.urn.to_string());
     assert_eq!((errors(&by_urn), uses), (Vec::new(), Some(urn)));
-    for (wish, existing, code) in [
+    for (choice, existing, code) in [
         ("/nowhere", vec![other()], "no-installation"),
         ("/shared", vec![there("/shared", "acme/db:v1.0.0", None, &["connstr"])], "no-installation"),
         ("/shared", vec![there("/shared", "acme/db:v1.0.0", Some(""), &["port"])], "no-installation"),
         ("qa/shared", vec![there("qa/shared", "acme/db:v1.0.0", Some(""), &["connstr"])], "no-bundle"),
     ] {
-        assert_eq!(errors(&app(PLAIN, &with(wish, existing))), [code], "{wish}");
+        assert_eq!(errors(&app(PLAIN, &with(choice, existing))), [code], "{choice}");
     }
 }
 
@@ -264,8 +264,8 @@ fn a_person_may_name_an_installation() {
 fn what_is_asked_for_by_bundle_is_made_whatever_is_there() {
     let all = catalog(&bundles());
     let one = there("dev/db", "acme/db:v1.0.0", Some(""), &["connstr"]);
-    let wish = "{name: mine, bundle: acme/db:v1.0.0}";
-    let uses = |said: &Said| deployed(&all, &[wish], said).installations[0].uses.is_some();
+    let requirement = "{name: mine, bundle: acme/db:v1.0.0}";
+    let uses = |said: &Said| deployed(&all, &[requirement], said).installations[0].uses.is_some();
     let mut said = seeing(vec![one]);
     assert!(uses(&said));
     said.now.makes = true;
@@ -275,10 +275,10 @@ fn what_is_asked_for_by_bundle_is_made_whatever_is_there() {
 #[test]
 fn who_uses_it_decides_what_its_owner_may_take() {
     let all = catalog(&bundles());
-    let wish = |reference: &str, version: &str| {
+    let requirement = |reference: &str, version: &str| {
         format!("{{name: db, bundle: {{reference: {reference}, version: '{version}'}}}}")
     };
-    let deploy = |wish: &str, said: &Said| deployed(&all, &[wish], said);
+    let deploy = |requirement: &str, said: &Said| deployed(&all, &[requirement], said);
     let needs = |version: &str, outputs: &[&str]| User {
         urn: Urn::parse("urn:purlin:e/o::b::shared::installation.default::db").expect("a URN"),
         needs: Use {
@@ -288,7 +288,7 @@ fn who_uses_it_decides_what_its_owner_may_take() {
             outputs: outputs.iter().map(|name| Arc::from(*name)).collect(),
         },
     };
-    let before = deploy(&wish("acme/db:v1.0.0", "1.0.x"), &Said::default());
+    let before = deploy(&requirement("acme/db:v1.0.0", "1.0.x"), &Said::default());
     assert_eq!(before.installations[0].reference.to_string(), "acme/db:v1.0.0");
     let used_by = |version: &str, outputs: &[&str]| {
         let mut said = after(&before);
@@ -296,11 +296,11 @@ fn who_uses_it_decides_what_its_owner_may_take() {
         said
     };
     // A newer one is offered if all its users accept it.
-    let wider = wish("acme/db:v1.0.0", "1.x");
+    let wider = requirement("acme/db:v1.0.0", "1.x");
     let offered = |said: &Said| deploy(&wider, said).offers.len();
     assert_eq!((offered(&used_by("1.x", &["connstr"])), offered(&used_by("1.0.x", &["connstr"]))), (1, 0));
     // One that they do not accept is rejected.
-    let newer = wish("acme/db:v2.0.0", "2.x");
+    let newer = requirement("acme/db:v2.0.0", "2.x");
     let refused = deploy(&newer, &used_by("1.x", &["connstr"]));
     assert_eq!(errors(&refused), ["breaks-user"]);
     assert!(refused.diagnostics[0].message.contains("o::b::shared"), "{:?}", refused.diagnostics);

@@ -27,15 +27,15 @@ const PARAMETERS: [&str; 4] = [
 const BUNDLES: [&str; 6] = ["leaf0", "leaf1", "middle0", "middle1", "top0", "top1"];
 
 /// A requirement: the index of its bundle among the possible ones, and its other settings.
-type Wish = (usize, usize, usize);
+type RequirementSpec = (usize, usize, usize);
 
-fn spec(wishes: &[Wish], below: &[&str]) -> String {
+fn spec(requirements: &[RequirementSpec], below: &[&str]) -> String {
     let mut spec =
         "parameters: [{name: p, type: string, default: d}]\noutputs: [{name: v, default: v}]\n".to_owned();
-    if !wishes.is_empty() {
+    if !requirements.is_empty() {
         spec.push_str("requires:\n");
     }
-    for (number, (of, sharing, parameters)) in wishes.iter().enumerate() {
+    for (number, (of, sharing, parameters)) in requirements.iter().enumerate() {
         let (of, sharing, parameters) = (
             below[of % below.len()],
             SHARING[sharing % SHARING.len()],
@@ -65,7 +65,7 @@ proptest! {
 
     #[test]
     fn whoever_wants_the_same_keeps_what_is_there(
-        wishes in prop::collection::vec(prop::collection::vec((0..8_usize, 0..5_usize, 0..4_usize), 1..3), 4),
+        requirements in prop::collection::vec(prop::collection::vec((0..8_usize, 0..5_usize, 0..4_usize), 1..3), 4),
         lives in prop::collection::vec(
             prop::collection::btree_map("[a-f]", (0..BUNDLES.len(), any::<bool>()), 1..5).prop_map(|roots| {
                 roots.into_iter().collect::<Vec<_>>()
@@ -74,9 +74,9 @@ proptest! {
         ),
     ) {
         let mut bundles = vec![bundle("leaf0", "1.0.0", &spec(&[], &[])), bundle("leaf1", "1.0.0", &spec(&[], &[]))];
-        for (number, wishes) in wishes.iter().enumerate() {
+        for (number, requirements) in requirements.iter().enumerate() {
             let below = if number < 2 { &BUNDLES[..2] } else { &BUNDLES[..4] };
-            bundles.push(bundle(BUNDLES[number + 2], "1.0.0", &spec(wishes, below)));
+            bundles.push(bundle(BUNDLES[number + 2], "1.0.0", &spec(requirements, below)));
         }
         let catalog = catalog(&bundles);
         let mut last: Option<Resolution> = None;
