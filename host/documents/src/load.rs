@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use purlin_model::{
     Bundle, ContextDefaults, ContextPlaces, Definition, Deployment, Diagnostic, GivenValue, Location,
-    ResourceRequest, ResourceType, Said, Severity, Workload, Workspace,
+    RequirementContext, ResourceRequest, ResourceType, Severity, Workload, Workspace,
 };
 
 use crate::SourceMap;
@@ -75,7 +75,7 @@ pub struct Loaded {
     /// earlier ones.
     pub given: Vec<GivenValue>,
     /// A person's choices for requirements, beside the documents.
-    pub said: Said,
+    pub said: RequirementContext,
     /// Workloads, shared resources and values of all documents.
     pub deployment: Deployment,
     /// Definitions, in reading order.

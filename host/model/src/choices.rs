@@ -122,7 +122,7 @@ impl fmt::Debug for Answer {
 
 /// The choices of this run, and those of an earlier run of the same environment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
+pub struct RequirementContext {
     /// In this run. They override the documents; a choice that fits nothing is a fault.
     pub now: Choices,
     /// In earlier runs, by full names. The documents override them.

@@ -45,7 +45,7 @@ pub use bundle::{
     BadReference, Bundle, BundleReference, Declared, InstallationRequest, Interface, RequiredBy, Requirement,
     Sharing, Wire,
 };
-pub use choices::{Answer, Choices, Installed, RequirementChoice, Said, Setting};
+pub use choices::{Answer, Choices, Installed, RequirementChoice, RequirementContext, Setting};
 pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle, Stand};
 pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;

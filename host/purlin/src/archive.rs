@@ -7,7 +7,7 @@ use std::sync::Arc;
 use purlin_documents::{AttachedFile, FileContent, Loaded, SourceText, load_sources};
 use purlin_model::{
     Answer, Choices, Context, ContextDefaults, ContextPlaces, EnvironmentId, Existing, GivenValue, Installed,
-    Location, RequirementChoice, Said, Setting, Share, Urn, ValueOrigin,
+    Location, RequirementChoice, RequirementContext, Setting, Share, Urn, ValueOrigin,
 };
 use purlin_requirements::Installation;
 use serde::{Deserialize, Serialize};
@@ -115,7 +115,7 @@ impl Archive {
 
     /// The answers about requirements and their results, for a later run. Leaves out a bundle whose
     /// reference is no longer valid.
-    pub(crate) fn said(&self) -> Said {
+    pub(crate) fn said(&self) -> RequirementContext {
         let answer = |one: &SaidThen| {
             let part = if one.credential { Setting::Credential } else { Setting::Parameter };
             Answer { part, name: Arc::from(&*one.name), value: one.value.clone(), is_text: false }
@@ -137,7 +137,12 @@ impl Archive {
             })
         });
         let existing = self.existing.iter().filter_map(ExistingThen::read).collect();
-        Said { before, installed: Some(installed.collect()), existing, ..Said::default() }
+        RequirementContext {
+            before,
+            installed: Some(installed.collect()),
+            existing,
+            ..RequirementContext::default()
+        }
     }
 
     /// The texts, to be read again.

@@ -7,7 +7,9 @@ use futures::FutureExt as _;
 use purlin_documents::Loaded;
 use purlin_engine::{Action, Plan};
 use purlin_graph::Catalogue;
-use purlin_model::{Bundle, Context, ContextDefaults, Deployment, Diagnostic, Key, Recipe, Said, Workspace};
+use purlin_model::{
+    Bundle, Context, ContextDefaults, Deployment, Diagnostic, Key, Recipe, RequirementContext, Workspace,
+};
 use purlin_requirements::{Folders, Resolution, Unmapped, compile, resolve_requirements};
 
 use crate::settle::settle;
@@ -88,7 +90,10 @@ pub fn unmapped(loaded: &Loaded, flags: &ContextDefaults, workspace: Option<&Wor
 ///
 /// # Errors
 /// Every fault in them.
-pub(crate) fn resolve_again(documents: &Documents, said: &Said) -> Result<Resolution, Vec<Diagnostic>> {
+pub(crate) fn resolve_again(
+    documents: &Documents,
+    said: &RequirementContext,
+) -> Result<Resolution, Vec<Diagnostic>> {
     let known = documents.resolution.requirers.iter().map(|one| (one.key.clone(), Arc::clone(&one.recipe)));
     let known: Vec<_> = known.collect();
     let resolution =
@@ -101,7 +106,7 @@ fn resolved(
     deployment: &Deployment,
     requirers: &[(Key, Arc<Recipe>)],
     bundles: &[Bundle],
-    said: &Said,
+    said: &RequirementContext,
     context: &Context,
 ) -> Result<Resolution, Vec<Diagnostic>> {
     // The bundles were read once for each name and version.

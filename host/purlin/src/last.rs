@@ -3,7 +3,7 @@
 
 use purlin_documents::{Loaded, SourceText};
 use purlin_engine::Base;
-use purlin_model::{Context, ContextDefaults, Said, Workspace};
+use purlin_model::{Context, ContextDefaults, RequirementContext, Workspace};
 use purlin_state::{Deployment, Environment, Known};
 
 use crate::archive::Archive;
@@ -138,10 +138,10 @@ impl Purlin {
     }
 
     /// Reads the answers about requirements that were given to the last run in addition to its
-    /// documents, and their results ([`Said`]), for a run that does not repeat them, and the
-    /// installations of other environments. Nothing is remembered after everything was destroyed.
-    /// Call this before [`Documents::new`], with the same context. Costs nothing if there are no
-    /// requirements.
+    /// documents, and their results ([`RequirementContext`]), for a run that does not repeat them,
+    /// and the installations of other environments. Nothing is remembered after everything was
+    /// destroyed. Call this before [`Documents::new`], with the same context. Costs nothing if
+    /// there are no requirements.
     ///
     /// # Errors
     /// [`Error::State`] if the store cannot be read; [`Error::Archive`] if a newer program wrote
@@ -168,7 +168,7 @@ impl Purlin {
         let before = known.map(|last| last.archive()).transpose()?.map(|archive| archive.said());
         let recorded = Some(crate::sharing::recorded(&snapshot));
         let (existing, users) = self.seen_from(&environment).await?;
-        loaded.said = Said { now, recorded, existing, users, ..before.unwrap_or_default() };
+        loaded.said = RequirementContext { now, recorded, existing, users, ..before.unwrap_or_default() };
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use purlin_engine::{Action, CancelToken, Plan};
-use purlin_model::{Diagnostic, Existing, Said};
+use purlin_model::{Diagnostic, Existing, RequirementContext};
 use purlin_requirements::{Installation, LookedFor};
 use purlin_state::Vacancy;
 
@@ -70,7 +70,7 @@ impl Session<'_> {
         if existing == said.existing {
             return Ok(());
         }
-        let said = Said { existing, users, ..said.clone() };
+        let said = RequirementContext { existing, users, ..said.clone() };
         let now = crate::installations::resolve_again(documents, &said).map_err(Error::Documents)?;
         let faults = filling.iter().filter_map(|one| {
             let now = now.installations.iter().find(|now| now.name == one.name)?;

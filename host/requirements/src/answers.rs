@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purlin_model::{Answer, Choices, Declared, Diagnostic, RequirementChoice, Said, Setting};
+use purlin_model::{Answer, Choices, Declared, Diagnostic, RequirementChoice, RequirementContext, Setting};
 use serde_json::Value;
 
 /// A person's choices, and which of them were used.
 pub(crate) struct Answers<'a> {
-    said: &'a Said,
+    said: &'a RequirementContext,
     /// The only installation that a bare name can refer to.
     only: Option<Arc<str>>,
     used_with: BTreeSet<Arc<str>>,
@@ -29,7 +29,7 @@ pub(crate) struct Named {
 }
 
 impl<'a> Answers<'a> {
-    pub(crate) fn new(said: &'a Said, only: Option<Arc<str>>) -> Self {
+    pub(crate) fn new(said: &'a RequirementContext, only: Option<Arc<str>>) -> Self {
         Self {
             said,
             only,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use purlin_model::{
     Bundle, BundleReference, Choices, Declared, Diagnostic, Existing, Installed, Key, Location, Recipe,
-    Requirement, Said, Setting, Sharing, Template, Urn, Use, User, Value, Wire,
+    Requirement, RequirementContext, Setting, Sharing, Template, Urn, Use, User, Value, Wire,
 };
 
 use crate::answers::Answers;
@@ -246,7 +246,11 @@ impl Resolution {
 ///
 /// # Errors
 /// If the catalog is not available. All faults in the bundles are in [`Resolution::diagnostics`].
-pub async fn resolve(root: Root, catalog: &dyn Catalog, said: &Said) -> Result<Resolution, CatalogError> {
+pub async fn resolve(
+    root: Root,
+    catalog: &dyn Catalog,
+    said: &RequirementContext,
+) -> Result<Resolution, CatalogError> {
     Ok(resolve_all(root, &[], catalog, said).await?.finished())
 }
 
@@ -254,7 +258,7 @@ async fn resolve_all(
     root: Root,
     requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
-    said: &Said,
+    said: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
     let mut reserved = Reserved::new();
     // Each round reserves at least one name that the last one has given away.
@@ -280,7 +284,7 @@ async fn resolve_with(
     root: &Root,
     requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
-    said: &Said,
+    said: &RequirementContext,
     reserved: &Reserved,
 ) -> Result<(Resolution, Reserved), CatalogError> {
     let Root { bundle, name, namespace } = root.clone();
@@ -347,7 +351,7 @@ pub async fn resolve_requirements(
     requirers: &[(Key, Arc<Recipe>)],
     namespace: Arc<str>,
     catalog: &dyn Catalog,
-    said: &Said,
+    said: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
     let bundle = Arc::new(Bundle::requiring(requires.to_vec()));
     // The deployment itself is not an installation.

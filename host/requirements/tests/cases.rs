@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Arc;
 
-use purlin_model::{Answer, Choices, RequiredBy, Said, Setting};
+use purlin_model::{Answer, Choices, RequiredBy, RequirementContext, Setting};
 use purlin_requirements::{Lost, Why, compile, resolve_requirements};
 use support::{after, bundle, catalog, deployed, errors, faults_of, names, required_by, resolved};
 
@@ -28,7 +28,7 @@ fn two(first: &str, second: &str) -> String {
 }
 
 fn of(bundles: &[String]) -> purlin_requirements::Resolution {
-    resolved(&catalog(bundles), "acme/app:v1.0.0", &Said::default())
+    resolved(&catalog(bundles), "acme/app:v1.0.0", &RequirementContext::default())
 }
 
 fn by(places: &[u32]) -> Vec<RequiredBy> {
@@ -167,19 +167,19 @@ fn a_parameter_takes_an_output_where_nobody_sets_it() {
             ),
         )
     };
-    let compiled = |source: &str, said: &Said| {
+    let compiled = |source: &str, said: &RequirementContext| {
         let resolution = resolved(&catalog(&[db(), web(source)]), "acme/app:v1.0.0", said);
         assert_eq!(errors(&resolution), [""; 0]);
         assert_eq!(resolution.unmapped, []);
         format!("{:?}", compile(&resolution).expect("compiles").last().expect("the root").params)
     };
     let source = "{dependency: db, output: connstr}";
-    let reads = compiled(source, &Said::default());
+    let reads = compiled(source, &RequirementContext::default());
     assert!(reads.contains("Named(\"root/db\")") && reads.contains("connstr"), "{reads}");
     let said = compiled(source, &said(&[("root.db", "mine", true)]));
     assert!(said.contains("mine") && !said.contains("connstr"), "{said}");
     // An output of its own last run, which only the steps of another tool read.
-    let own = compiled("{output: state}", &Said::default());
+    let own = compiled("{output: state}", &RequirementContext::default());
     assert!(!own.contains("state"), "{own}");
     for (source, code) in [
         ("{dependency: bd, output: connstr}", "unknown-requirement"),
@@ -199,29 +199,29 @@ fn what_nobody_says_is_gathered_over_the_whole_graph() {
         "parameters: [{name: region, type: string}]\nrequires: [{name: deep, bundle: 'acme/deep:v1.0.0'}]",
     );
     let bundles = [deep, middle, app("- {name: middle, bundle: 'acme/middle:v1.0.0'}")];
-    let asked = |said: &Said| -> Vec<String> {
+    let asked = |said: &RequirementContext| -> Vec<String> {
         let resolution = resolved(&catalog(&bundles), "acme/app:v1.0.0", said);
         let unmapped = resolution.unmapped.iter();
         unmapped.map(|one| format!("{} {} of {}", one.part, one.name, one.installation)).collect()
     };
     assert_eq!(
-        asked(&Said::default()),
+        asked(&RequirementContext::default()),
         ["credential token of root/middle/deep", "parameter region of root/middle", "parameter size of root"]
     );
     let said = said(&[("root/middle.region", "eu", true)]);
     assert_eq!(asked(&said).len(), 2);
     let again = resolved(&catalog(&bundles), "acme/app:v1.0.0", &said).said;
-    assert_eq!(asked(&Said { before: again, ..Said::default() }).len(), 2);
+    assert_eq!(asked(&RequirementContext { before: again, ..RequirementContext::default() }).len(), 2);
 }
 
 /// Parameters from a person, by full name and text.
-fn said(answers: &[(&str, &str, bool)]) -> Said {
+fn said(answers: &[(&str, &str, bool)]) -> RequirementContext {
     let answer = |(name, text, is_text): &(&str, &str, bool)| {
         let value = if *is_text { (*text).into() } else { serde_json::from_str(text).expect("JSON") };
         Answer { part: Setting::Parameter, name: Arc::from(*name), value, is_text: *is_text }
     };
     let answers = answers.iter().map(answer).collect();
-    Said { now: Choices { answers, ..Choices::default() }, ..Said::default() }
+    RequirementContext { now: Choices { answers, ..Choices::default() }, ..RequirementContext::default() }
 }
 
 /// A current choice overrides the written value, and the written value overrides an earlier choice.
@@ -230,13 +230,13 @@ fn what_is_said_now_goes_before_what_is_written() {
     let db = "parameters: [{name: size, type: integer, default: 1}, {name: kind, type: string}]";
     let app = app("- name: db\n  bundle: 'acme/db:v1.0.0'\n  parameters: {kind: small}");
     let catalog = catalog(&[bundle("db", "1.0.0", db), app]);
-    let given = |said: &Said| -> Vec<String> {
+    let given = |said: &RequirementContext| -> Vec<String> {
         let resolution = resolved(&catalog, "acme/app:v1.0.0", said);
         let codes = errors(&resolution).into_iter().map(str::to_owned);
         let all = resolution.installations.first().map(|one| one.given.clone()).unwrap_or_default();
         codes.chain(all.iter().map(|one| format!("{} {:?}", one.wire.name, one.wire.value))).collect()
     };
-    let holds = |said: &Said, words: &[&str]| {
+    let holds = |said: &RequirementContext, words: &[&str]| {
         let given = given(said).join("; ");
         words.iter().for_each(|word| assert!(given.contains(word), "{word} in {given}"));
         given
@@ -249,7 +249,7 @@ fn what_is_said_now_goes_before_what_is_written() {
     holds(&said(&[("kind", "3", true)]), &["unknown-answer"]);
     let said = said(&[("root/db.size", "3", true), ("root/db.kind", "large", true)]);
     let before = resolved(&catalog, "acme/app:v1.0.0", &said).said;
-    let told = holds(&Said { before, ..Said::default() }, &["Number(3", "small"]);
+    let told = holds(&RequirementContext { before, ..RequirementContext::default() }, &["Number(3", "small"]);
     assert!(!told.contains("large"), "{told}");
 }
 
@@ -264,7 +264,11 @@ fn a_named_bundle_is_remembered() {
         Choices { with: [(Arc::from("db"), reference)].into(), ..Choices::default() }
     };
     let resolution = |now: Choices, before: Choices| {
-        let resolution = resolved(&catalog, "acme/app:v1.0.0", &Said { now, before, ..Said::default() });
+        let resolution = resolved(
+            &catalog,
+            "acme/app:v1.0.0",
+            &RequirementContext { now, before, ..RequirementContext::default() },
+        );
         let db = &resolution.installations[0];
         (db.reference.to_string(), db.why.code(), resolution.said)
     };
@@ -318,7 +322,7 @@ fn each_choice_has_its_reason_and_each_loser_too() {
     let versions = ["1.0.0", "1.2.0", "1.3.0-beta.1", "2.0.0"].map(|version| bundle("db", version, DB));
     let app = app("- name: db\n  bundle: {reference: 'acme/db:v1.0.0', version: '1.x'}");
     let catalog = catalog(&[&versions[..], &[app]].concat());
-    let resolution = resolved(&catalog, "acme/app:v1.0.0", &Said::default());
+    let resolution = resolved(&catalog, "acme/app:v1.0.0", &RequirementContext::default());
     let db = &resolution.installations[0];
     assert_eq!(db.reference.to_string(), "acme/db:v1.2.0");
     assert!(matches!(db.why, Why::HighestInRange(_)));
@@ -331,7 +335,7 @@ fn each_choice_has_its_reason_and_each_loser_too() {
     let with = |name: &str| {
         let with = [(Arc::from(name), Some("acme/db:v2.0.0".parse().expect("a reference")))].into();
         let now = Choices { with, ..Choices::default() };
-        resolved(&catalog, "acme/app:v1.0.0", &Said { now, ..Said::default() })
+        resolved(&catalog, "acme/app:v1.0.0", &RequirementContext { now, ..RequirementContext::default() })
     };
     for name in ["db", "root/db"] {
         let resolution = with(name);
@@ -404,7 +408,7 @@ fn a_few_bundles_cannot_ask_for_more_than_anybody_could_count() {
         all.push(bundle("l40", "1.0.0", "parameters: [{name: p}]\noutputs: [{name: x}]"));
         catalog(&all)
     };
-    let apart = resolved(&bundles("sharing: {mode: none}"), "acme/l0:v1.0.0", &Said::default());
+    let apart = resolved(&bundles("sharing: {mode: none}"), "acme/l0:v1.0.0", &RequirementContext::default());
     assert_eq!(errors(&apart), ["too-many-requirements"]);
     let mut reads = (0..40).map(|number| level(number, "sharing: {mode: group}")).collect::<Vec<_>>();
     reads.push(bundle("l40", "1.0.0", "parameters: [{name: p}]\noutputs: [{name: x}]"));
@@ -413,7 +417,7 @@ fn a_few_bundles_cannot_ask_for_more_than_anybody_could_count() {
         "1.0.0",
         "driver: purlin/echo\ninputs: {values: {x: '${bundle.dependencies.l.outputs.x}'}}\nrequires: [{name: l, bundle: 'acme/l0:v1.0.0'}]",
     ));
-    let resolution = resolved(&catalog(&reads), "acme/reader:v1.0.0", &Said::default());
+    let resolution = resolved(&catalog(&reads), "acme/reader:v1.0.0", &RequirementContext::default());
     assert_eq!(errors(&resolution), [""; 0]);
     // Each level reads the outputs of the next, and none holds the texts of all levels below it.
     let compiled = compile(&resolution).expect("compiles");
@@ -430,7 +434,7 @@ fn what_a_deployment_requires_has_an_installation_of_its_name() {
     let loaded = purlin_documents::load(&[input]);
     assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
     let requires = &loaded.deployment.requires;
-    let said = Said::default();
+    let said = RequirementContext::default();
     let resolving = resolve_requirements(requires, &[], Arc::from("dev"), &catalog, &said);
     let resolution = futures::executor::block_on(resolving).expect("answers");
     assert_eq!(names(&resolution), ["app/db", "app", "one", "two", "late"]);
@@ -453,7 +457,7 @@ fn what_is_shared_keeps_its_name_when_its_first_user_goes() {
     let catalog = catalog(&[net, db, app("- {name: db, bundle: 'acme/db:v1.0.0'}")]);
     let of = |name: &str| format!("{{name: {name}, bundle: acme/app, parameters: {{size: s}}}}");
     let (a, b, c) = (of("a"), of("b"), of("c"));
-    let first = deployed(&catalog, &[&a, &b], &Said::default());
+    let first = deployed(&catalog, &[&a, &b], &RequirementContext::default());
     assert_eq!(names(&first), ["a/db/net", "a/db", "a", "b"]);
     // The second stays alone, and moves before a third.
     let second = deployed(&catalog, &[&b], &after(&first));
@@ -470,7 +474,7 @@ fn what_is_shared_keeps_its_name_when_its_first_user_goes() {
     let other = "{name: a, bundle: acme/app, parameters: {size: s}, sharing: {mode: none}}";
     assert_eq!(names(&deployed(&catalog, &[&b, other], &after(&second))), ["a/db/net", "a/db", "b", "a"]);
     let answers = said(&[("a/db.size", "large", true)]);
-    let said = Said { now: answers.now, ..after(&first) };
+    let said = RequirementContext { now: answers.now, ..after(&first) };
     assert_eq!(errors(&deployed(&catalog, &[&b], &said)), Vec::<&str>::new());
 }
 
@@ -485,7 +489,7 @@ fn what_is_shared_below_something_shared_keeps_its_name_too() {
         format!("{{name: {name}, bundle: acme/top, parameters: {{size: s}}}}")
     });
     let (f, d) = (of("f"), of("d"));
-    let first = deployed(&catalog, &[b], &Said::default());
+    let first = deployed(&catalog, &[b], &RequirementContext::default());
     let second = deployed(&catalog, &[&f, b], &after(&first));
     assert_eq!(names(&second), ["b/leaf", "f/middle", "f", "b"]);
     assert_eq!(
@@ -508,7 +512,7 @@ fn what_is_there_stays_with_whoever_wants_the_same() {
     };
     let before = catalog(&[db.clone(), one("a", "s"), one("b", "s")]);
     let both = ["{name: a, bundle: acme/a}", "{name: b, bundle: acme/b}"];
-    let first = deployed(&before, &both, &Said::default());
+    let first = deployed(&before, &both, &RequirementContext::default());
     assert_eq!(names(&first), ["a/db", "a", "b"]);
     let now = catalog(&[db.clone(), one("a", "l"), one("b", "s")]);
     let second = deployed(&now, &both, &after(&first));
@@ -527,7 +531,11 @@ fn what_is_there_stays_with_whoever_wants_the_same() {
 fn a_new_version_is_offered_and_not_taken() {
     let version = |version: &str| bundle("db", version, DB);
     let app = app("- name: db\n  bundle: {reference: 'acme/db', version: '1.x'}");
-    let first = resolved(&catalog(&[version("1.0.0"), app.clone()]), "acme/app:v1.0.0", &Said::default());
+    let first = resolved(
+        &catalog(&[version("1.0.0"), app.clone()]),
+        "acme/app:v1.0.0",
+        &RequirementContext::default(),
+    );
     let newer =
         catalog(&[version("1.0.0"), version("1.1.0"), version("1.2.0"), version("2.0.0"), app.clone()]);
     let second = resolved(&newer, "acme/app:v1.0.0", &after(&first));
@@ -540,7 +548,7 @@ fn a_new_version_is_offered_and_not_taken() {
     assert_eq!(lost, ["acme/db:v1.1.0 Lower", "acme/db:v1.2.0 Newer", "acme/db:v2.0.0 OutOfRange"]);
     // A person who requests it gets it, and it stays.
     let with = [(Arc::from("db"), Some("acme/db:v1.2.0".parse().expect("a reference")))].into();
-    let said = Said { now: Choices { with, ..Choices::default() }, ..after(&second) };
+    let said = RequirementContext { now: Choices { with, ..Choices::default() }, ..after(&second) };
     let third = resolved(&newer, "acme/app:v1.0.0", &said);
     assert_eq!(
         (third.installations[0].reference.to_string(), third.offers.len()),
@@ -570,7 +578,7 @@ fn what_is_made_from_the_name_of_the_root_is_not_the_same_for_two_roots() {
     let catalog = catalog(&[db(), app]);
     let of = |name: &str| format!("{{name: {name}, bundle: acme/app, parameters: {{size: s}}}}");
     assert_eq!(
-        names(&deployed(&catalog, &[&of("a"), &of("b")], &Said::default())),
+        names(&deployed(&catalog, &[&of("a"), &of("b")], &RequirementContext::default())),
         ["a/db", "a", "b/db", "b"]
     );
 }
@@ -597,14 +605,14 @@ fn what_definitions_require_is_shared_by_resources_where_it_is_the_same() {
     ] {
         let spec = requires(more);
         let resources = [("x.default#shared.a", &*spec), ("x.default#shared.b", &*spec)];
-        let resolution = required_by(&catalog, &resources, &Said::default());
+        let resolution = required_by(&catalog, &resources, &RequirementContext::default());
         assert_eq!((errors(&resolution), names(&resolution)), (vec![], expected.to_vec()), "{more}");
         let again = required_by(&catalog, &resources, &after(&resolution));
         assert_eq!(names(&again), expected, "{more}");
     }
     let spec = requires(", parameters: {size: '${params.size}'}");
     let resources = [("x.default#shared.a", &*spec), ("y.default#shared.a", &*spec)];
-    let resolution = required_by(&catalog, &resources, &Said::default());
+    let resolution = required_by(&catalog, &resources, &RequirementContext::default());
     assert_eq!(names(&resolution), ["shared.a/db", "shared.a/db~2"]);
     let swapped = required_by(&catalog, &[resources[1], resources[0]], &after(&resolution));
     let compiled = compile(&swapped).expect("compiles");
@@ -630,7 +638,8 @@ fn what_a_definition_reads_of_its_requirements_is_there() {
         let spec = format!(
             "requires: [{{name: db, bundle: 'acme/db:v1.0.0'}}]\n  inputs: {{values: {{x: '${{bundle.dependencies.{reads}}}'}}}}"
         );
-        let resolution = required_by(&catalog, &[("x.default#shared.a", &spec)], &Said::default());
+        let resolution =
+            required_by(&catalog, &[("x.default#shared.a", &spec)], &RequirementContext::default());
         assert_eq!(errors(&resolution), expected, "{reads}");
     }
 }

@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Arc;
 
-use purlin_model::{Existing, Offered, Said, Share, Urn, Use, User};
+use purlin_model::{Existing, Offered, RequirementContext, Share, Urn, Use, User};
 use purlin_requirements::{CatalogError, Resolution, Why};
 use support::{after, bundle, catalog, deployed, errors, tried};
 
@@ -27,8 +27,8 @@ fn there(id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]) -> Exist
     }
 }
 
-fn seeing(existing: Vec<Existing>) -> Said {
-    Said { existing, ..Said::default() }
+fn seeing(existing: Vec<Existing>) -> RequirementContext {
+    RequirementContext { existing, ..RequirementContext::default() }
 }
 
 fn bundles() -> Vec<String> {
@@ -48,7 +48,7 @@ fn bundles() -> Vec<String> {
 }
 
 /// The existing installation for the only requirement of a bundle, if one is used.
-fn used(requirement: &str, said: &Said) -> Option<String> {
+fn used(requirement: &str, said: &RequirementContext) -> Option<String> {
     let resolution = app(requirement, said);
     assert_eq!(errors(&resolution), Vec::<&str>::new(), "{requirement}");
     let one = resolution.installations.first().expect("one");
@@ -58,11 +58,11 @@ fn used(requirement: &str, said: &Said) -> Option<String> {
 }
 
 /// The resolution of an application in the namespace `dev` that reads `connstr`.
-fn app(requirement: &str, said: &Said) -> Resolution {
+fn app(requirement: &str, said: &RequirementContext) -> Resolution {
     tried_app(requirement, said).expect("answers")
 }
 
-fn tried_app(requirement: &str, said: &Said) -> Result<Resolution, CatalogError> {
+fn tried_app(requirement: &str, said: &RequirementContext) -> Result<Resolution, CatalogError> {
     let mut all = bundles();
     let spec = format!(
         "requires:\n- {requirement}\nparameters: [{{name: url, default: ''}}]\ndriver: purlin/echo\ninputs: {{values: {{url: '${{bundle.dependencies.db.outputs.connstr}}'}}}}"
@@ -199,7 +199,7 @@ fn who_uses_something_goes_on_with_it_and_who_has_one_keeps_it() {
     let mut moved = first.clone();
     moved.is_ready = false;
     Arc::make_mut(&mut moved.share).group = Some("others".into());
-    let again = Said { existing: vec![better.clone(), moved], ..after(&before) };
+    let again = RequirementContext { existing: vec![better.clone(), moved], ..after(&before) };
     assert_eq!(used(requirement, &again).as_deref(), Some("dev/a"));
     // Until a person revokes it.
     let mut taken_back = again.clone();
@@ -207,22 +207,23 @@ fn who_uses_something_goes_on_with_it_and_who_has_one_keeps_it() {
     assert_eq!(used(requirement, &taken_back).as_deref(), Some("dev/b"));
     // A missing one is searched again.
     assert_eq!(
-        used(requirement, &Said { existing: vec![better.clone()], ..after(&before) }).as_deref(),
+        used(requirement, &RequirementContext { existing: vec![better.clone()], ..after(&before) })
+            .as_deref(),
         Some("dev/b")
     );
     // Its own installation stays, unless it failed.
-    let own = app(requirement, &Said::default());
-    let said = Said { existing: vec![better.clone()], ..after(&own) };
+    let own = app(requirement, &RequirementContext::default());
+    let said = RequirementContext { existing: vec![better.clone()], ..after(&own) };
     assert_eq!(used(requirement, &said), None);
     let made = [(Arc::from("root/db"), None)].into();
-    let forgotten = Said { recorded: Some(made), installed: None, ..said.clone() };
+    let forgotten = RequirementContext { recorded: Some(made), installed: None, ..said.clone() };
     assert_eq!(
         used(requirement, &forgotten),
         None,
         "what is recorded is its own, whatever the last run was about"
     );
     assert_eq!(
-        used(requirement, &Said { recorded: Some(Default::default()), ..said }).as_deref(),
+        used(requirement, &RequirementContext { recorded: Some(Default::default()), ..said }).as_deref(),
         Some("dev/b")
     );
 }
@@ -240,7 +241,7 @@ fn a_person_may_name_an_installation() {
     let named = app(PLAIN, &with("dev/shared", vec![near()]));
     assert_eq!(errors(&named), Vec::<&str>::new());
     // It is remembered, and reported when it is gone.
-    let again = Said { existing: vec![near()], ..after(&named) };
+    let again = RequirementContext { existing: vec![near()], ..after(&named) };
     assert_eq!(used(PLAIN, &again).as_deref(), Some("dev/shared"));
     // If two have the same name, one must be named by its URN.
     let mut twin = near();
@@ -265,7 +266,8 @@ fn what_is_asked_for_by_bundle_is_made_whatever_is_there() {
     let all = catalog(&bundles());
     let one = there("dev/db", "acme/db:v1.0.0", Some(""), &["connstr"]);
     let requirement = "{name: mine, bundle: acme/db:v1.0.0}";
-    let uses = |said: &Said| deployed(&all, &[requirement], said).installations[0].uses.is_some();
+    let uses =
+        |said: &RequirementContext| deployed(&all, &[requirement], said).installations[0].uses.is_some();
     let mut said = seeing(vec![one]);
     assert!(uses(&said));
     said.now.makes = true;
@@ -278,7 +280,7 @@ fn who_uses_it_decides_what_its_owner_may_take() {
     let requirement = |reference: &str, version: &str| {
         format!("{{name: db, bundle: {{reference: {reference}, version: '{version}'}}}}")
     };
-    let deploy = |requirement: &str, said: &Said| deployed(&all, &[requirement], said);
+    let deploy = |requirement: &str, said: &RequirementContext| deployed(&all, &[requirement], said);
     let needs = |version: &str, outputs: &[&str]| User {
         urn: Urn::parse("urn:purlin:e/o::b::shared::installation.default::db").expect("a URN"),
         needs: Use {
@@ -288,7 +290,7 @@ fn who_uses_it_decides_what_its_owner_may_take() {
             outputs: outputs.iter().map(|name| Arc::from(*name)).collect(),
         },
     };
-    let before = deploy(&requirement("acme/db:v1.0.0", "1.0.x"), &Said::default());
+    let before = deploy(&requirement("acme/db:v1.0.0", "1.0.x"), &RequirementContext::default());
     assert_eq!(before.installations[0].reference.to_string(), "acme/db:v1.0.0");
     let used_by = |version: &str, outputs: &[&str]| {
         let mut said = after(&before);
@@ -297,7 +299,7 @@ fn who_uses_it_decides_what_its_owner_may_take() {
     };
     // A newer one is offered if all its users accept it.
     let wider = requirement("acme/db:v1.0.0", "1.x");
-    let offered = |said: &Said| deploy(&wider, said).offers.len();
+    let offered = |said: &RequirementContext| deploy(&wider, said).offers.len();
     assert_eq!((offered(&used_by("1.x", &["connstr"])), offered(&used_by("1.0.x", &["connstr"]))), (1, 0));
     // One that they do not accept is rejected.
     let newer = requirement("acme/db:v2.0.0", "2.x");

@@ -6,7 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use purlin_documents::Input;
-use purlin_model::{Diagnostic, Said};
+use purlin_model::{Diagnostic, RequirementContext};
 use purlin_requirements::{Catalog as _, Folders};
 use support::{errors, names, read, resolved};
 
@@ -45,7 +45,7 @@ fn every_bundle_is_read() {
 #[test]
 fn a_bundle_with_a_database_needs_one() {
     let Some((catalog, _)) = corpus() else { return };
-    let resolution = resolved(&catalog, "localhost:5000/wordpress:v0.1.4", &Said::default());
+    let resolution = resolved(&catalog, "localhost:5000/wordpress:v0.1.4", &RequirementContext::default());
     assert_eq!(errors(&resolution), [""; 0]);
     assert_eq!(names(&resolution), ["root/mysql", "root"]);
     let asked: Vec<&str> = resolution.unmapped.iter().map(|one| &*one.name).collect();
@@ -56,7 +56,7 @@ fn a_bundle_with_a_database_needs_one() {
 #[test]
 fn a_wire_between_two_requirements_orders_them() {
     let Some((catalog, _)) = corpus() else { return };
-    let resolution = resolved(&catalog, "localhost:5000/wiring-top:v0.1.0", &Said::default());
+    let resolution = resolved(&catalog, "localhost:5000/wiring-top:v0.1.0", &RequirementContext::default());
     assert_eq!(errors(&resolution), [""; 0]);
     assert_eq!(names(&resolution), ["root/infra", "root/app", "root"]);
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use purlin_documents::{Input, bundles_in};
-use purlin_model::{Diagnostic, Said};
+use purlin_model::{Diagnostic, RequirementContext};
 use purlin_requirements::{CatalogError, Folders, Resolution, Root, resolve, resolve_requirements};
 
 /// A `kind: Bundle` named `acme/NAME`, with the rest of its `spec`.
@@ -43,12 +43,16 @@ pub(crate) fn faults_of(bundle: String) -> Vec<&'static str> {
 }
 
 /// Resolves a bundle of the catalog as the installation `root` in the namespace `dev`.
-pub(crate) fn resolved(catalog: &Folders, reference: &str, said: &Said) -> Resolution {
+pub(crate) fn resolved(catalog: &Folders, reference: &str, said: &RequirementContext) -> Resolution {
     tried(catalog, reference, said).expect("answers")
 }
 
 /// The same if the catalog may lack the bundle.
-pub(crate) fn tried(catalog: &Folders, reference: &str, said: &Said) -> Result<Resolution, CatalogError> {
+pub(crate) fn tried(
+    catalog: &Folders,
+    reference: &str,
+    said: &RequirementContext,
+) -> Result<Resolution, CatalogError> {
     use purlin_requirements::Catalog as _;
 
     futures::executor::block_on(async {
@@ -70,13 +74,21 @@ pub(crate) fn errors(resolution: &Resolution) -> Vec<&'static str> {
 }
 
 /// The input of the next run after the same requirements.
-pub(crate) fn after(before: &Resolution) -> Said {
-    Said { installed: Some(before.installed()), before: before.said.clone(), ..Said::default() }
+pub(crate) fn after(before: &Resolution) -> RequirementContext {
+    RequirementContext {
+        installed: Some(before.installed()),
+        before: before.said.clone(),
+        ..RequirementContext::default()
+    }
 }
 
 /// The resolution of resources whose definitions require bundles: each a key, and `requires` and `inputs` of the
 /// definition's `spec`.
-pub(crate) fn required_by(catalog: &Folders, resources: &[(&str, &str)], said: &Said) -> Resolution {
+pub(crate) fn required_by(
+    catalog: &Folders,
+    resources: &[(&str, &str)],
+    said: &RequirementContext,
+) -> Resolution {
     let one = |(key, spec): &(&str, &str)| {
         let head = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: d}\n";
         let text = format!("{head}spec:\n  type: x\n  driver: purlin/echo\n  criteria: [{{}}]\n  {spec}\n");
@@ -91,7 +103,7 @@ pub(crate) fn required_by(catalog: &Folders, resources: &[(&str, &str)], said: &
 }
 
 /// The resolution of a deployment that requires bundles under names, with parameters.
-pub(crate) fn deployed(catalog: &Folders, requires: &[&str], said: &Said) -> Resolution {
+pub(crate) fn deployed(catalog: &Folders, requires: &[&str], said: &RequirementContext) -> Resolution {
     let requires: String = requires.iter().map(|one| format!("    - {one}\n")).collect();
     let text = format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n{requires}");
     let loaded = purlin_documents::load(&[Input::Text { name: "app.yaml".into(), text }]);

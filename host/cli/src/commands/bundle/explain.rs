@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purlin_host::documents::{Bundles, bundles};
-use purlin_host::model::{Bundle, BundleReference, Diagnostic, Said};
+use purlin_host::model::{Bundle, BundleReference, Diagnostic, RequirementContext};
 use purlin_host::requirements::{Catalog as _, Folders, Root, Why, choose, resolve};
 
 use crate::app::App;
@@ -97,7 +97,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let name = args.name.as_deref().unwrap_or_else(|| last_part(&bundle.repository));
     choices::check_name(name)?;
     let root = Root { name: name.into(), namespace: args.namespace.as_deref().unwrap_or("").into(), bundle };
-    let said = Said { now, ..Said::default() };
+    let said = RequirementContext { now, ..RequirementContext::default() };
     let resolution = resolve(root, &catalog, &said).await.map_err(|error| Failure::run(error.0))?;
     diagnostics.extend(resolution.diagnostics.iter().cloned());
     if resolution.has_errors() {
