@@ -18,10 +18,10 @@ mod report;
 mod series;
 mod shape;
 mod sharing;
+mod task;
 mod terraform;
 #[cfg(target_os = "linux")]
 mod watch;
-mod work;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,8 +33,8 @@ use purlin::Purlin;
 use report::{Measured, Peer, Side, Targets};
 use series::Series;
 use shape::Shape;
+use task::{Sample, Task, Tool};
 use terraform::Terraform;
-use work::{Sample, Tool, Work};
 
 use crate::build;
 use crate::step::{self, root, step};
@@ -241,7 +241,7 @@ impl Bench {
             What::Call => {
                 (self.repeat(|folder| call::measure(&self.floor, &self.component, folder))?, Vec::new())
             }
-            What::Work(work) => self.compare(work, case.peers)?,
+            What::Task(task) => self.compare(task, case.peers)?,
         };
         let side = |program, samples: &[Sample]| Side::of(program, samples).context("nothing was measured");
         let mut theirs = Vec::new();
@@ -273,28 +273,28 @@ impl Bench {
     #[allow(clippy::type_complexity, reason = "used in one place")]
     fn compare(
         &self,
-        work: Work,
+        task: Task,
         peers: bool,
     ) -> anyhow::Result<(Vec<Sample>, Vec<(&dyn Tool, Vec<Sample>)>)> {
         let mut theirs: Vec<(&dyn Tool, Vec<Sample>)> = Vec::new();
         if peers {
             theirs.extend(self.peers.iter().map(|peer| (&**peer, Vec::new())));
         }
-        self.once(&self.purlin, work)?;
+        self.once(&self.purlin, task)?;
         for (peer, _) in &theirs {
             // A small size is enough to warm up a slow peer.
-            self.once(*peer, Work { count: work.count.min(20), ..work })?;
+            self.once(*peer, Task { count: task.count.min(20), ..task })?;
         }
         let mut ours = Vec::new();
         for run in 1..=self.runs {
-            let sample = self.once(&self.purlin, work)?;
+            let sample = self.once(&self.purlin, task)?;
             tell(self.purlin.name(), run, &sample);
             ours.push(sample);
             for (peer, samples) in &mut theirs {
                 let spent: f64 = samples.iter().map(|sample| sample.seconds).sum();
                 let next = samples.last().map_or(0.0, |sample| sample.seconds);
                 if samples.is_empty() || spent + next <= self.patience.as_secs_f64() {
-                    let sample = self.once(*peer, work)?;
+                    let sample = self.once(*peer, task)?;
                     tell(peer.name(), run, &sample);
                     samples.push(sample);
                 }
@@ -303,12 +303,12 @@ impl Bench {
         Ok((ours, theirs))
     }
 
-    fn once(&self, tool: &dyn Tool, work: Work) -> anyhow::Result<Sample> {
+    fn once(&self, tool: &dyn Tool, task: Task) -> anyhow::Result<Sample> {
         let folder = self.folder()?;
         let start = Instant::now();
-        let result = tool.prepare(work, folder.path()).and_then(|()| tool.perform(work, folder.path()));
+        let result = tool.prepare(task, folder.path()).and_then(|()| tool.perform(task, folder.path()));
         result.with_context(|| {
-            format!("{} failed after {:.1} s with {work:?}", tool.name(), start.elapsed().as_secs_f64())
+            format!("{} failed after {:.1} s with {task:?}", tool.name(), start.elapsed().as_secs_f64())
         })
     }
 

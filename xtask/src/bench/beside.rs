@@ -14,7 +14,7 @@ use super::process;
 use super::purlin::write_documents;
 use super::series::Series;
 use super::shape::Shape;
-use super::work::write;
+use super::task::write;
 use crate::build;
 use crate::step::{built, root, step};
 

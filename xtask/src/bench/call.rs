@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
 use super::process::{self, STDOUT};
-use super::work::Sample;
+use super::task::Sample;
 
 /// A line of the measuring program: a time in microseconds, or a ratio.
 #[derive(Deserialize)]

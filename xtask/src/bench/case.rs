@@ -1,7 +1,7 @@
 //! The cases: what is measured, in which size, and with which target (SPEC §12).
 
 use super::shape::Shape;
-use super::work::{Act, Work};
+use super::task::{Act, Task};
 
 /// A case.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Case {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// A task of a program, as a whole process.
-    Work(Work),
+    Task(Task),
     /// A graph from documents in memory.
     Graph(Shape, usize),
     /// A driver call, compared with plain wasmtime.
@@ -43,17 +43,17 @@ const MIB: f64 = KIB * KIB;
 /// All cases, or all with a tenth of the size.
 pub(crate) fn cases(quick: bool) -> Vec<Case> {
     let layers = Shape::Layers;
-    let plan_new = Case::work("plan-new", "plan, nothing there yet", Act::PlanNew, layers, 10_000);
-    let plan_same = Case::work("plan-same", "plan, nothing changed", Act::PlanSame, layers, 10_000);
-    let apply = |shape, count| Case::work("apply", "apply", Act::Apply, shape, count);
-    let independent = Case::work("apply-ind", "apply", Act::Apply, Shape::Independent, 10_000);
-    let chain = Case::work("apply-chain", "apply", Act::Apply, Shape::Chain, 1_000);
-    let destroy = |count| Case::work("destroy", "destroy", Act::Destroy, layers, count);
+    let plan_new = Case::task("plan-new", "plan, nothing there yet", Act::PlanNew, layers, 10_000);
+    let plan_same = Case::task("plan-same", "plan, nothing changed", Act::PlanSame, layers, 10_000);
+    let apply = |shape, count| Case::task("apply", "apply", Act::Apply, shape, count);
+    let independent = Case::task("apply-ind", "apply", Act::Apply, Shape::Independent, 10_000);
+    let chain = Case::task("apply-chain", "apply", Act::Apply, Shape::Chain, 1_000);
+    let destroy = |count| Case::task("destroy", "destroy", Act::Destroy, layers, count);
     let words = "start of the program to the first driver call";
     let all = vec![
         Case::graph(100_000).within(1.0).fact("bytes of graph a resource", KIB),
         Case::graph(1_000_000).within(12.0).fact("bytes of graph a resource", KIB),
-        Case::work("validate", "graph from documents on disk", Act::Validate, layers, 100_000).alone(),
+        Case::task("validate", "graph from documents on disk", Act::Validate, layers, 100_000).alone(),
         plan_new.within(0.5).peak(100.0),
         plan_same.within(0.3),
         apply(layers, 1_000).within(0.15),
@@ -62,7 +62,7 @@ pub(crate) fn cases(quick: bool) -> Vec<Case> {
         chain.within(0.5).fact("bytes of state", 2e6),
         destroy(1_000),
         destroy(10_000).within(1.5).alone(),
-        Case::work("start", words, Act::Start, layers, 1).within(0.02).peak(30.0),
+        Case::task("start", words, Act::Start, layers, 1).within(0.02).peak(30.0),
         Case::call().fact("ratio to bare wasmtime", 1.5),
     ];
     if !quick {
@@ -78,8 +78,8 @@ impl Case {
         Self { base, words, what, target: Target::default(), peers: true }
     }
 
-    fn work(base: &'static str, words: &'static str, act: Act, shape: Shape, count: usize) -> Self {
-        Self::new(base, words, What::Work(Work { act, shape, count }))
+    fn task(base: &'static str, words: &'static str, act: Act, shape: Shape, count: usize) -> Self {
+        Self::new(base, words, What::Task(Task { act, shape, count }))
     }
 
     fn graph(count: usize) -> Self {
@@ -113,8 +113,8 @@ impl Case {
     /// The shape and the size, if the case has them.
     fn size(&self) -> Option<(Shape, usize)> {
         match self.what {
-            What::Work(Work { act: Act::Start, .. }) | What::Call => None,
-            What::Work(Work { shape, count, .. }) | What::Graph(shape, count) => Some((shape, count)),
+            What::Task(Task { act: Act::Start, .. }) | What::Call => None,
+            What::Task(Task { shape, count, .. }) | What::Graph(shape, count) => Some((shape, count)),
         }
     }
 
@@ -140,7 +140,7 @@ impl Case {
             && resize(count) != count
         {
             match &mut self.what {
-                What::Work(work) => work.count = resize(count),
+                What::Task(task) => task.count = resize(count),
                 What::Graph(_, old) => *old = resize(count),
                 What::Call => {}
             }

@@ -13,7 +13,7 @@ use super::beside::{cell, command, folder, name_no_environment, program};
 use super::process;
 use super::purlin::write_documents;
 use super::shape::Shape;
-use super::work::write;
+use super::task::write;
 use crate::step::step;
 
 #[derive(clap::Args)]

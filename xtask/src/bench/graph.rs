@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::process::{self, STDOUT};
 use super::shape::Shape;
-use super::work::Sample;
+use super::task::Sample;
 
 /// The output of the measuring program.
 #[derive(Deserialize)]

@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 
 use super::process::{self, STDOUT, Usage};
-use super::work::{Act, Sample, Tool, Work, size, write};
+use super::task::{Act, Sample, Task, Tool, size, write};
 use super::{documents, shape::Shape};
 
 /// The implicit `base-env` is part of every environment.
@@ -68,19 +68,19 @@ impl Purlin {
         Ok(usage)
     }
 
-    fn up(&self, work: Work, folder: &Path) -> anyhow::Result<Usage> {
+    fn up(&self, task: Task, folder: &Path) -> anyhow::Result<Usage> {
         let words = ["up", "--yes", "--format", "json"];
-        let usage = match work.act {
+        let usage = match task.act {
             Act::Start => process::run_until(&mut self.command(&words), folder, "\"phase\":\"started\"")?,
             _ => process::run(&mut self.command(&words), folder)?,
         };
-        check(folder, &Tally { create: work.count + IMPLICIT, ..Tally::default() })?;
+        check(folder, &Tally { create: task.count + IMPLICIT, ..Tally::default() })?;
         Ok(usage)
     }
 
-    fn destroy(&self, work: Work, folder: &Path) -> anyhow::Result<Usage> {
+    fn destroy(&self, task: Task, folder: &Path) -> anyhow::Result<Usage> {
         let usage = process::run(&mut self.command(&["destroy", "--yes", "--format", "json"]), folder)?;
-        check(folder, &Tally { delete: work.count + IMPLICIT, ..Tally::default() })?;
+        check(folder, &Tally { delete: task.count + IMPLICIT, ..Tally::default() })?;
         Ok(usage)
     }
 }
@@ -114,35 +114,35 @@ impl Tool for Purlin {
         "Purlin".into()
     }
 
-    fn prepare(&self, work: Work, folder: &Path) -> anyhow::Result<()> {
+    fn prepare(&self, task: Task, folder: &Path) -> anyhow::Result<()> {
         // With a workspace file, no other workspace applies.
         let workspace = "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {name: bench}\nspec: {}\n";
         write(folder, "purlin.yaml", [workspace.to_owned()])?;
-        write_documents(work.shape, work.count, folder)?;
-        if matches!(work.act, Act::PlanSame | Act::Destroy) {
-            self.up(Work { act: Act::Apply, ..work }, folder)?;
+        write_documents(task.shape, task.count, folder)?;
+        if matches!(task.act, Act::PlanSame | Act::Destroy) {
+            self.up(Task { act: Act::Apply, ..task }, folder)?;
         }
         Ok(())
     }
 
-    fn perform(&self, work: Work, folder: &Path) -> anyhow::Result<Sample> {
-        let all = work.count + IMPLICIT;
-        let usage = match work.act {
+    fn perform(&self, task: Task, folder: &Path) -> anyhow::Result<Sample> {
+        let all = task.count + IMPLICIT;
+        let usage = match task.act {
             Act::Validate => self.validate(folder)?,
             Act::PlanNew => self.plan(folder, &Tally { create: all, ..Tally::default() })?,
             Act::PlanSame => self.plan(folder, &Tally { none: all, ..Tally::default() })?,
-            Act::Apply | Act::Start => self.up(work, folder)?,
-            Act::Destroy => self.destroy(work, folder)?,
+            Act::Apply | Act::Start => self.up(task, folder)?,
+            Act::Destroy => self.destroy(task, folder)?,
         };
         let mut sample = Sample::of(usage);
-        if work.act == Act::Apply {
+        if task.act == Act::Apply {
             let state = size(&folder.join(".purlin"))?;
             if state == 0 {
                 bail!("there is no state after the run");
             }
             sample.facts.insert("bytes of state", state as f64);
         }
-        if work.act == Act::Start {
+        if task.act == Act::Start {
             sample.facts.insert("seconds of the whole process", usage.wall.as_secs_f64());
         }
         Ok(sample)

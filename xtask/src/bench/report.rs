@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::case::Target;
 use super::series::Series;
-use super::work::Sample;
+use super::task::Sample;
 
 /// A measured case.
 #[derive(Debug, Serialize)]

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::beside::{cell, command, folder, program};
 use super::process;
-use super::work::write;
+use super::task::write;
 use crate::step::step;
 
 #[derive(clap::Args)]

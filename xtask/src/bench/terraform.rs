@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::process::{self, STDOUT};
 use super::shape::Shape;
-use super::work::{Act, Sample, Tool, Work, write};
+use super::task::{Act, Sample, Task, Tool, write};
 
 const STATE: &str = "terraform.tfstate";
 
@@ -119,17 +119,17 @@ impl Tool for Terraform {
         format!("Terraform {}", self.version)
     }
 
-    fn prepare(&self, work: Work, folder: &Path) -> anyhow::Result<()> {
-        write_configuration(work.shape, work.count, folder)?;
+    fn prepare(&self, task: Task, folder: &Path) -> anyhow::Result<()> {
+        write_configuration(task.shape, task.count, folder)?;
         process::run(&mut self.command(&["init", "-input=false", "-no-color"]), folder)?;
-        if matches!(work.act, Act::PlanSame | Act::Destroy) {
-            write_state(&self.version, work.shape, work.count, folder)?;
+        if matches!(task.act, Act::PlanSame | Act::Destroy) {
+            write_state(&self.version, task.shape, task.count, folder)?;
         }
         Ok(())
     }
 
-    fn perform(&self, work: Work, folder: &Path) -> anyhow::Result<Sample> {
-        let Work { act, count, .. } = work;
+    fn perform(&self, task: Task, folder: &Path) -> anyhow::Result<Sample> {
+        let Task { act, count, .. } = task;
         let (words, said): (&[&str], String) = match act {
             Act::Validate => (&["validate"], "Success! The configuration is valid.".into()),
             Act::PlanNew => (&["plan"], format!("Plan: {count} to add, 0 to change, 0 to destroy.")),
@@ -183,6 +183,6 @@ mod tests {
             state["resources"][2]["instances"][0]["dependencies"],
             json!(["terraform_data.r0", "terraform_data.r1"])
         );
-        assert_eq!(super::super::work::size(folder.path()).expect("there"), text.len() as u64);
+        assert_eq!(super::super::task::size(folder.path()).expect("there"), text.len() as u64);
     }
 }

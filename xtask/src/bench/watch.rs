@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 
 use super::beside::{folder, program};
-use super::work::write;
+use super::task::write;
 use crate::step::step;
 
 /// The interval for files that are never due in this run.

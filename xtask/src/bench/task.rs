@@ -29,7 +29,7 @@ pub(crate) enum Act {
 
 /// An operation on an environment of a shape and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Work {
+pub(crate) struct Task {
     pub(crate) act: Act,
     pub(crate) shape: Shape,
     pub(crate) count: usize,
@@ -65,13 +65,13 @@ pub(crate) trait Tool {
     ///
     /// # Errors
     /// If that fails.
-    fn prepare(&self, work: Work, folder: &Path) -> anyhow::Result<()>;
+    fn prepare(&self, task: Task, folder: &Path) -> anyhow::Result<()>;
 
     /// Performs the task, and checks that it was done.
     ///
     /// # Errors
     /// If the program fails, or does something else.
-    fn perform(&self, work: Work, folder: &Path) -> anyhow::Result<Sample>;
+    fn perform(&self, task: Task, folder: &Path) -> anyhow::Result<Sample>;
 }
 
 /// Writes a file in pieces and syncs it, so that no later sync has to do that.
