@@ -22,13 +22,13 @@ use server::Api;
 pub struct Dns;
 
 /// The subject of one call.
-struct Work<'a> {
+struct DnsOperation<'a> {
     inputs: &'a DnsInputs,
     resource: &'a Resource,
     api: Api,
 }
 
-impl<'a> Work<'a> {
+impl<'a> DnsOperation<'a> {
     fn new(inputs: &'a DnsInputs, resource: &'a Resource, call: &Call) -> Self {
         Self { inputs, resource, api: Api::new(inputs, resource, call) }
     }
@@ -55,7 +55,7 @@ impl Driver for Dns {
 
     fn create(request: CreateRequest<DnsInputs>) -> Result<State, Failure> {
         let inputs = &request.inputs.given;
-        let work = Work::new(inputs, &request.resource, &request.call);
+        let work = DnsOperation::new(inputs, &request.resource, &request.call);
         let target = inputs.target()?;
         let id = inputs.id(&target);
         match &target {
@@ -68,7 +68,7 @@ impl Driver for Dns {
 
     fn delete(request: DeleteRequest<DnsInputs>) -> Result<(), Failure> {
         let inputs = request.inputs.parse()?;
-        let work = Work::new(&inputs, &request.resource, &request.call);
+        let work = DnsOperation::new(&inputs, &request.resource, &request.call);
         match &inputs.target()? {
             Target::Zone { name, zone } => work.delete_zone(name, zone),
             Target::Records { zone, name, kind, .. } => work.delete_records(&Place { zone, name, kind }),
@@ -97,7 +97,7 @@ impl Name for Dns {
 impl Read for Dns {
     fn read(request: ReadRequest<DnsInputs>) -> Result<Option<Observed>, Failure> {
         let inputs = request.inputs.parse()?;
-        let work = Work::new(&inputs, &request.resource, &request.call);
+        let work = DnsOperation::new(&inputs, &request.resource, &request.call);
         let target = inputs.target()?;
         let id = inputs.id(&target);
         // An id that is not recorded may come from a person, who need not write it in full.
@@ -138,7 +138,7 @@ impl UpdateImpact for Dns {
 impl Update for Dns {
     fn update(request: UpdateRequest<DnsInputs>) -> Result<State, Failure> {
         let inputs = &request.after.given;
-        let work = Work::new(inputs, &request.resource, &request.call);
+        let work = DnsOperation::new(inputs, &request.resource, &request.call);
         let target = inputs.target()?;
         if inputs.id(&target) != request.state.id {
             return Err(Failure::input("/values", "a zone or a record cannot move, only be replaced"));

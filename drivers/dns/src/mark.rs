@@ -3,7 +3,7 @@
 
 use purlin_sdk::Failure;
 
-use crate::Work;
+use crate::DnsOperation;
 use crate::server::{Rrset, Zone};
 
 /// Who owns an object.
@@ -41,7 +41,7 @@ fn is_guresid(account: &str) -> bool {
     account.len() == 40 && account.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-impl Work<'_> {
+impl DnsOperation<'_> {
     /// Rejects an object that now belongs to another resource. Objects that people created may have
     /// been imported.
     pub(crate) fn not_anothers(&self, what: &str, whose: Whose) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use purlin_sdk::{Failure, Json, State, operation};
 use purlin_sdk_http::Request;
 use serde_json::json;
 
-use crate::Work;
+use crate::DnsOperation;
 use crate::inputs::{DnsOutputs, Records as Wanted, contents};
 use crate::mark::{self, Whose};
 use crate::server::Rrset;
@@ -16,7 +16,7 @@ pub(crate) struct Place<'a> {
     pub(crate) kind: &'a str,
 }
 
-impl Work<'_> {
+impl DnsOperation<'_> {
     /// The set, `None` if it has no records; not found if there is no zone.
     fn set(&self, place: &Place<'_>) -> Result<Option<Rrset>, Failure> {
         let url = self.inputs.zone_url(place.zone);

@@ -4,7 +4,7 @@ use purlin_sdk::{Failure, Json, State, log, operation};
 use purlin_sdk_http::Request;
 use serde_json::json;
 
-use crate::Work;
+use crate::DnsOperation;
 use crate::inputs::{DnsOutputs, Zone as Wanted, servers};
 use crate::mark::{self, Whose};
 use crate::server::Zone;
@@ -12,7 +12,7 @@ use crate::server::Zone;
 /// Seconds for which the names of servers may be cached.
 const TTL: u32 = 3600;
 
-impl Work<'_> {
+impl DnsOperation<'_> {
     fn zone_body(&self, wanted: &Wanted) -> Json {
         json!({
             "kind": wanted.kind,

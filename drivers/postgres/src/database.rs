@@ -47,14 +47,14 @@ impl Candidate for Row {
 }
 
 /// One call about one database.
-pub(crate) struct Work<'a> {
+pub(crate) struct DatabaseOperation<'a> {
     pub(crate) inputs: &'a PgInputs,
     pub(crate) wanted: &'a Database,
     pub(crate) identity: Identity,
     pub(crate) until: Deadline,
 }
 
-impl<'a> Work<'a> {
+impl<'a> DatabaseOperation<'a> {
     pub(crate) fn new(
         inputs: &'a PgInputs,
         wanted: &'a Database,

@@ -11,7 +11,7 @@ use crate::inputs::{Grant, On, PgInputs, PgOutputs};
 use crate::session::{Session, name, text, texts};
 
 /// One call about privileges.
-pub(crate) struct Work<'a> {
+pub(crate) struct GrantOperation<'a> {
     pub(crate) inputs: &'a PgInputs,
     pub(crate) wanted: &'a Grant,
     pub(crate) identity: Identity,
@@ -28,7 +28,7 @@ struct Held {
     held: i64,
 }
 
-impl<'a> Work<'a> {
+impl<'a> GrantOperation<'a> {
     pub(crate) fn new(
         inputs: &'a PgInputs,
         wanted: &'a Grant,
@@ -253,7 +253,7 @@ impl<'a> Work<'a> {
                 // It is another database, or the same with another name: then there is nothing to
                 // revoke.
                 let (inputs, until) = (self.inputs, self.until);
-                let old = Work { inputs, wanted: before, identity: self.identity.clone(), until };
+                let old = GrantOperation { inputs, wanted: before, identity: self.identity.clone(), until };
                 old.revoke(&doing)?;
             }
             Some(before) if self.exists(&mut session, before).map_err(|fault| fault.failure(&doing))? => {

@@ -18,8 +18,11 @@ use purlin_sdk::{
 };
 use purlin_sdk_net::Deadline;
 
+use database::DatabaseOperation;
+use grant::GrantOperation;
 use identity::{Identity, Kept};
 use inputs::{KINDS, PgInputs, PgOutputs, Thing};
+use role::RoleOperation;
 
 /// Databases, roles and privileges of a PostgreSQL server.
 pub struct Postgres;
@@ -48,13 +51,13 @@ impl Driver for Postgres {
         let old = |kind| request.replaces.as_deref().map(|id| Identity::of(kind, resource, Some(id)));
         match inputs.thing()? {
             Thing::Database(wanted) => {
-                database::Work::new(inputs, wanted, resource, None, until).create(old("database").as_ref())
+                DatabaseOperation::new(inputs, wanted, resource, None, until).create(old("database").as_ref())
             }
             Thing::Role(wanted) => {
-                role::Work::new(inputs, wanted, resource, None, until).create(old("role").as_ref())
+                RoleOperation::new(inputs, wanted, resource, None, until).create(old("role").as_ref())
             }
             Thing::Grant(wanted) => {
-                grant::Work::new(inputs, wanted, resource, None, until).create(old("grant").as_ref())
+                GrantOperation::new(inputs, wanted, resource, None, until).create(old("grant").as_ref())
             }
         }
     }
@@ -65,12 +68,12 @@ impl Driver for Postgres {
         let until = Deadline::of_call(request.call.deadline);
         match inputs.thing()? {
             Thing::Database(wanted) => {
-                database::Work::new(&inputs, wanted, resource, id, until).delete(kept.as_ref())
+                DatabaseOperation::new(&inputs, wanted, resource, id, until).delete(kept.as_ref())
             }
             Thing::Role(wanted) => {
-                role::Work::new(&inputs, wanted, resource, id, until).delete(kept.as_ref())
+                RoleOperation::new(&inputs, wanted, resource, id, until).delete(kept.as_ref())
             }
-            Thing::Grant(wanted) => grant::Work::new(&inputs, wanted, resource, id, until).delete(),
+            Thing::Grant(wanted) => GrantOperation::new(&inputs, wanted, resource, id, until).delete(),
         }
     }
 }
@@ -105,13 +108,13 @@ impl Read for Postgres {
         let until = Deadline::of_call(request.call.deadline);
         let (kind, found) = match inputs.thing()? {
             Thing::Database(wanted) => {
-                ("database", database::Work::new(&inputs, wanted, resource, id, until).read(id, kept)?)
+                ("database", DatabaseOperation::new(&inputs, wanted, resource, id, until).read(id, kept)?)
             }
             Thing::Role(wanted) => {
-                ("role", role::Work::new(&inputs, wanted, resource, id, until).read(id, kept)?)
+                ("role", RoleOperation::new(&inputs, wanted, resource, id, until).read(id, kept)?)
             }
             Thing::Grant(wanted) => {
-                ("grant", grant::Work::new(&inputs, wanted, resource, id, until).read(id, recorded)?)
+                ("grant", GrantOperation::new(&inputs, wanted, resource, id, until).read(id, recorded)?)
             }
         };
         let Some((state, there)) = found else { return Ok(None) };
@@ -164,16 +167,16 @@ impl Update for Postgres {
         let until = Deadline::of_call(request.call.deadline);
         match inputs.thing()? {
             Thing::Database(wanted) => {
-                database::Work::new(inputs, wanted, resource, Some(id), until).update(id, &kept)
+                DatabaseOperation::new(inputs, wanted, resource, Some(id), until).update(id, &kept)
             }
             Thing::Role(wanted) => {
                 let before = request.before.get("/secrets/role_password").and_then(Json::as_str);
-                role::Work::new(inputs, wanted, resource, Some(id), until).update(id, &kept, before)
+                RoleOperation::new(inputs, wanted, resource, Some(id), until).update(id, &kept, before)
             }
             Thing::Grant(wanted) => {
                 let before = request.before.parse().ok();
                 let before = before.as_ref().and_then(|before: &PgInputs| before.values.grant.as_ref());
-                grant::Work::new(inputs, wanted, resource, Some(id), until).update(id, before)
+                GrantOperation::new(inputs, wanted, resource, Some(id), until).update(id, before)
             }
         }
     }

@@ -68,14 +68,14 @@ impl Password {
 }
 
 /// One call about one role.
-pub(crate) struct Work<'a> {
+pub(crate) struct RoleOperation<'a> {
     pub(crate) inputs: &'a PgInputs,
     pub(crate) wanted: &'a Role,
     pub(crate) identity: Identity,
     pub(crate) until: Deadline,
 }
 
-impl<'a> Work<'a> {
+impl<'a> RoleOperation<'a> {
     pub(crate) fn new(
         inputs: &'a PgInputs,
         wanted: &'a Role,

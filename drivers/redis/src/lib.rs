@@ -14,7 +14,7 @@ use purlin_sdk_net::Deadline;
 
 use identity::Identity;
 use inputs::{RedisInputs, UserOutputs};
-use user::Work;
+use user::UserOperation;
 
 /// Users of a Redis server.
 pub struct Redis;
@@ -41,13 +41,14 @@ impl Driver for Redis {
         inputs.validate()?;
         let identity = Identity::of(&request.resource, None);
         let old = request.replaces.as_deref().map(|id| Identity::of(&request.resource, Some(id)));
-        Work { inputs, identity, until: Deadline::of_call(request.call.deadline) }.create(old.as_ref())
+        UserOperation { inputs, identity, until: Deadline::of_call(request.call.deadline) }
+            .create(old.as_ref())
     }
 
     fn delete(request: DeleteRequest<RedisInputs>) -> Result<(), Failure> {
         let inputs = &request.inputs.parse()?;
         let identity = Identity::of(&request.resource, Some(&request.state.id));
-        Work { inputs, identity, until: Deadline::of_call(request.call.deadline) }.delete()
+        UserOperation { inputs, identity, until: Deadline::of_call(request.call.deadline) }.delete()
     }
 }
 
@@ -73,7 +74,7 @@ impl Read for Redis {
     fn read(request: ReadRequest<RedisInputs>) -> Result<Option<Observed>, Failure> {
         let inputs = &request.inputs.parse()?;
         let identity = Identity::of(&request.resource, request.id.as_deref());
-        let work = Work { inputs, identity, until: Deadline::of_call(request.call.deadline) };
+        let work = UserOperation { inputs, identity, until: Deadline::of_call(request.call.deadline) };
         let Some((state, user)) = work.read(request.state.as_ref())? else { return Ok(None) };
         let Some(user) = user else { return Ok(Some(state.into())) };
         let mut values = Object::new();
@@ -102,7 +103,7 @@ impl Update for Redis {
         inputs.validate()?;
         let id = request.state.id.as_str();
         let identity = Identity::of(&request.resource, Some(id));
-        Work { inputs, identity, until: Deadline::of_call(request.call.deadline) }.update(id)
+        UserOperation { inputs, identity, until: Deadline::of_call(request.call.deadline) }.update(id)
     }
 }
 

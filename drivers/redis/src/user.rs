@@ -40,13 +40,13 @@ impl There {
 }
 
 /// One call about one user.
-pub(crate) struct Work<'a> {
+pub(crate) struct UserOperation<'a> {
     pub(crate) inputs: &'a RedisInputs,
     pub(crate) identity: Identity,
     pub(crate) until: Deadline,
 }
 
-impl Work<'_> {
+impl UserOperation<'_> {
     fn wanted(&self) -> &User {
         &self.inputs.values.user
     }
