@@ -117,9 +117,9 @@ fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
     faults
 }
 
-/// Work still to be done.
+/// A step that has yet to be done.
 #[derive(Clone, Copy)]
-enum Work {
+enum Pending {
     /// The recipe of a node.
     Recipe(NodeId),
     /// The params of a node.
@@ -151,7 +151,7 @@ struct Builder<'a> {
     sources: Vec<(NodeId, Source)>,
     lifecycles: LifecycleSettings,
     edges: Vec<RawEdge>,
-    queue: Vec<Work>,
+    queue: Vec<Pending>,
     /// Placeholders in one node's params that read the params of the node that gave them.
     links: Vec<(NodeId, NodeId, &'a Placeholder)>,
     /// The links so far.
@@ -247,7 +247,7 @@ impl<'a> Builder<'a> {
         let data =
             NodeData { found, params: None, level: 0, implicit: false, foundation: false, shown: false };
         self.nodes.map.insert(key, data);
-        self.queue.push(Work::Recipe(node));
+        self.queue.push(Pending::Recipe(node));
         node
     }
 
@@ -261,7 +261,7 @@ impl<'a> Builder<'a> {
         match data.params {
             None => {
                 data.params = Some(source);
-                self.queue.push(Work::Params(node));
+                self.queue.push(Pending::Params(node));
             }
             Some(first) if first != source => self.given_twice.push((node, first, source)),
             Some(_) => {}

@@ -9,9 +9,9 @@ use purlin_model::{Bundle, BundleReference, Diagnostic, Requirement};
 use crate::catalog::{Catalog, CatalogError};
 use crate::choose::{Lost, Why, candidates, choose};
 use crate::fit::{fits, offered};
-use crate::resolve::{Installation, Offer, Parent, Work};
+use crate::resolve::{Installation, Offer, Parent, Resolver};
 
-impl Work<'_> {
+impl Resolver<'_> {
     /// The best bundle that offers the requested interface.
     pub(crate) async fn choose(
         &mut self,

@@ -297,7 +297,7 @@ async fn resolve_with(
         "" => bundle.requires.iter().map(|one| Arc::clone(&one.name)).collect(),
         _ => [Arc::clone(&name)].into(),
     };
-    let mut work = Work {
+    let mut resolver = Resolver {
         catalog,
         answers: Answers::new(said, only),
         seen: Seen::new(Arc::clone(&namespace), &said.existing),
@@ -309,18 +309,18 @@ async fn resolve_with(
     };
     let own = Installation::root(name, Arc::clone(&bundle));
     if own.name.is_empty() {
-        work.requirements(&own, &mut Vec::new(), &Meanings::new()).await?;
+        resolver.requirements(&own, &mut Vec::new(), &Meanings::new()).await?;
     } else {
-        work.install(own, &mut Vec::new(), None).await?;
+        resolver.install(own, &mut Vec::new(), None).await?;
     }
     for (key, recipe) in requirers {
         let own = Installation::root(key.as_str().into(), Arc::new(requiring(recipe)));
-        if let Some(requires) = work.requirements(&own, &mut Vec::new(), &Meanings::new()).await? {
+        if let Some(requires) = resolver.requirements(&own, &mut Vec::new(), &Meanings::new()).await? {
             let own = Installation { requires, ..own };
-            work.done.requirers.push(Requirer { key: key.clone(), recipe: Arc::clone(recipe), own });
+            resolver.done.requirers.push(Requirer { key: key.clone(), recipe: Arc::clone(recipe), own });
         }
     }
-    let Work { mut done, answers, names, .. } = work;
+    let Resolver { mut done, answers, names, .. } = resolver;
     let of_recipes = requirers.iter().flat_map(|(_, recipe)| &recipe.requires);
     let written = bundle.requires.iter().chain(of_recipes).map(|one| &*one.name);
     let nested = done.installations.iter().flat_map(|one| one.requires.iter().map(|(name, _)| &**name));
@@ -364,7 +364,7 @@ type Places = Vec<(Arc<str>, usize)>;
 type Resolved<'a, T> = Pin<Box<dyn Future<Output = Result<T, CatalogError>> + Send + 'a>>;
 
 /// A resolution in progress.
-pub(crate) struct Work<'a> {
+pub(crate) struct Resolver<'a> {
     pub(crate) catalog: &'a dyn Catalog,
     pub(crate) answers: Answers<'a>,
     pub(crate) names: Names<'a>,
@@ -393,7 +393,7 @@ pub(crate) struct Parent<'a> {
     pub(crate) given: &'a Meanings,
 }
 
-impl Work<'_> {
+impl Resolver<'_> {
     /// Resolves the requirements of an installation, and adds it after them. None if there is a
     /// fault in it.
     fn install<'s>(

@@ -11,7 +11,7 @@ use crate::catalog::CatalogError;
 use crate::choose::{Lost, Why};
 use crate::existing::{PassedOver, Wanted, id, needs, outputs_fit, suits};
 use crate::fit::offered;
-use crate::resolve::{Installation, Parent, Work};
+use crate::resolve::{Installation, Parent, Resolver};
 
 /// The result of the search for an existing installation.
 pub(crate) enum There {
@@ -43,7 +43,7 @@ impl There {
     }
 }
 
-impl<'a> Work<'a> {
+impl<'a> Resolver<'a> {
     /// An existing installation, if one fits or a person named it (SPEC §6, steps 1 and 2).
     pub(crate) async fn there(
         &mut self,

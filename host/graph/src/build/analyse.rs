@@ -8,7 +8,7 @@ use purlin_model::{
     Absent, Access, ContextField, Diagnostic, Key, ManifestPart, Path, Placeholder, Reference, Template,
 };
 
-use super::{Builder, Spot, Work};
+use super::{Builder, Pending, Spot};
 use crate::docs::{self, Match, Params, Scope, Source};
 use crate::node::{EdgeKind, NodeId};
 use crate::targets::Target;
@@ -20,8 +20,8 @@ impl<'a> Builder<'a> {
         loop {
             while let Some(work) = self.queue.pop() {
                 match work {
-                    Work::Recipe(node) => self.recipe(node),
-                    Work::Params(node) => self.params(node),
+                    Pending::Recipe(node) => self.recipe(node),
+                    Pending::Params(node) => self.params(node),
                 }
             }
             // Params of params can be followed once they exist; a node's params never change.
