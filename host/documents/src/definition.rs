@@ -12,7 +12,7 @@ use purlin_range::Range;
 use crate::reader::{Fields, Reader};
 use crate::shape::{is_criteria, is_provision};
 use crate::template::template;
-use crate::yaml::{Entry, Kind, Node, Span};
+use crate::yaml::{Entry, Node, NodeKind, Span};
 
 /// The fields of definitions at all levels, in each envelope.
 pub(crate) const VOCABULARY: &[&str] = &[
@@ -270,8 +270,8 @@ fn map_of(
 fn secret_leaves(reader: &mut Reader<'_>, node: &Node<'_>, top: bool) {
     const FORM: &str = "a leaf is `{store: STORE, ref: NAME, version: VERSION}` or `{value: TEXT}`";
     match &node.kind {
-        Kind::Null if top => {}
-        Kind::Map(entries) => {
+        NodeKind::Null if top => {}
+        NodeKind::Map(entries) => {
             let scalar = |name| node.get(name).is_some_and(|node: &Node<'_>| node.as_str().is_some());
             if !top && (scalar("ref") || scalar("store") || node.get("value").is_some_and(is_scalar)) {
                 let allowed: &[&str] =
@@ -287,7 +287,7 @@ fn secret_leaves(reader: &mut Reader<'_>, node: &Node<'_>, top: bool) {
                 entries.iter().for_each(|entry| secret_leaves(reader, &entry.value, false));
             }
         }
-        Kind::List(items) => items.iter().for_each(|item| secret_leaves(reader, item, false)),
+        NodeKind::List(items) => items.iter().for_each(|item| secret_leaves(reader, item, false)),
         _ => {
             let message = format!("a secret reference is a map, not {}", node.describe());
             reader.wrong_value(&node.span, message, FORM);
@@ -296,7 +296,7 @@ fn secret_leaves(reader: &mut Reader<'_>, node: &Node<'_>, top: bool) {
 }
 
 fn is_scalar(node: &Node<'_>) -> bool {
-    !matches!(node.kind, Kind::Map(_) | Kind::List(_))
+    !matches!(node.kind, NodeKind::Map(_) | NodeKind::List(_))
 }
 
 fn provisions(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Vec<Provision> {
@@ -344,8 +344,8 @@ fn criteria(reader: &mut Reader<'_>, inner: Option<&Entry<'_>>, outer: Option<&E
     }
     let Some(node) = inner.or(outer).map(|entry| &entry.value) else { return Vec::new() };
     match &node.kind {
-        Kind::List(items) => items.iter().filter_map(|item| criterion(reader, item)).collect(),
-        Kind::Map(_) => {
+        NodeKind::List(items) => items.iter().filter_map(|item| criterion(reader, item)).collect(),
+        NodeKind::Map(_) => {
             let warning = Diagnostic::warning("criteria-map", "`criteria` is a map, read as one criterion")
                 .at(&reader.at(&node.span))
                 .help("write a list: `criteria: [{…}]`");

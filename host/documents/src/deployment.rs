@@ -39,7 +39,7 @@ use crate::request::requests;
 use crate::score;
 use crate::shape::is_requests;
 use crate::template::template;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Node, NodeKind};
 
 /// A part of the context and its place in the document.
 pub(crate) type Part = Option<(Arc<str>, Location)>;
@@ -91,7 +91,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Spec> {
     if let Some(node) = fields.get(reader, "values") {
         let entries = reader.map(node, "`values`").unwrap_or_default();
         for entry in entries {
-            let workloads = &*entry.key == "workloads" && matches!(entry.value.kind, Kind::List(_));
+            let workloads = &*entry.key == "workloads" && matches!(entry.value.kind, NodeKind::List(_));
             if workloads || (&*entry.key == "shared" && is_requests(&entry.value)) {
                 reader.misplaced(entry, "values", "indent it as far as `values`");
             }

@@ -26,7 +26,7 @@ use purlin_model::{
 
 use crate::reader::{Fields, Reader};
 use crate::template::constant;
-use crate::yaml::{self, Kind, Node};
+use crate::yaml::{self, Node, NodeKind};
 use crate::{SourceMap, names, walk};
 
 /// The name of the file. It is beside the component.
@@ -175,7 +175,7 @@ fn invalid(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<InvalidCase> {
         pointers.push(pointer.to_owned());
     }
     if let Some(node) = at
-        && matches!(&node.kind, Kind::List(items) if items.is_empty())
+        && matches!(&node.kind, NodeKind::List(items) if items.is_empty())
     {
         reader.wrong_value(
             &node.span,

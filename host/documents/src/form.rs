@@ -1,6 +1,6 @@
 //! The right form of a wrong value, as an example to copy.
 
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Node, NodeKind};
 
 /// Fields and examples of them.
 const EXAMPLES: [(&str, &str); 24] = [
@@ -37,13 +37,13 @@ pub(crate) fn right_form(node: &Node<'_>, what: &str, expected: &str, text: &str
     let map = expected.starts_with("a map");
     let list = expected.starts_with("a list");
     match &node.kind {
-        Kind::Null if map => "write its entries, or `{}` if it has none".to_owned(),
-        Kind::Null if list => "write its items, or `[]` if it has none".to_owned(),
-        Kind::Null => "write a value, or remove the field".to_owned(),
-        Kind::Bool(_) | Kind::Number(_) if expected.starts_with("a string") => {
+        NodeKind::Null if map => "write its entries, or `{}` if it has none".to_owned(),
+        NodeKind::Null if list => "write its items, or `[]` if it has none".to_owned(),
+        NodeKind::Null => "write a value, or remove the field".to_owned(),
+        NodeKind::Bool(_) | NodeKind::Number(_) if expected.starts_with("a string") => {
             format!("quote it: \"{written}\"")
         }
-        Kind::String(text, _) if expected == "true or false" => {
+        NodeKind::String(text, _) if expected == "true or false" => {
             let yes = matches!(text.to_ascii_lowercase().as_str(), "true" | "yes" | "on" | "y" | "1");
             let no = matches!(text.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "n" | "0");
             match (yes, no) {
@@ -52,10 +52,10 @@ pub(crate) fn right_form(node: &Node<'_>, what: &str, expected: &str, text: &str
                 _ => format!("write `{name}: true` or `{name}: false`"),
             }
         }
-        Kind::String(text, _) if expected == "a number" && text.parse::<f64>().is_ok() => {
+        NodeKind::String(text, _) if expected == "a number" && text.parse::<f64>().is_ok() => {
             format!("write `{name}: {text}`, without quotes")
         }
-        Kind::String(text, _) if list && !text.contains(['\n', '"', ',']) => {
+        NodeKind::String(text, _) if list && !text.contains(['\n', '"', ',']) => {
             format!("write a list: `{name}: [\"{text}\"]`")
         }
         kind => match example(kind, what, name, written) {
@@ -67,8 +67,8 @@ pub(crate) fn right_form(node: &Node<'_>, what: &str, expected: &str, text: &str
     }
 }
 
-fn example(kind: &Kind<'_>, what: &str, name: &str, written: &str) -> Option<String> {
-    let port = if matches!(kind, Kind::Number(_)) { written } else { "80" };
+fn example(kind: &NodeKind<'_>, what: &str, name: &str, written: &str) -> Option<String> {
+    let port = if matches!(kind, NodeKind::Number(_)) { written } else { "80" };
     if what.starts_with("the port") {
         return Some(format!("{name}: {{port: {port}}}"));
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use purlin_model::{Spot, Within};
 
 use crate::SourceMap;
-use crate::yaml::{self, Entry, Kind, Node, Span, Style};
+use crate::yaml::{self, Entry, Node, NodeKind, Span, Style};
 
 impl SourceMap {
     /// The place of the value at a JSON Pointer, or of its nearest written ancestor; none if the
@@ -43,11 +43,11 @@ fn reach<'n, 't>(node: &'n Node<'t>, line: u32, column: u32, way: &mut Vec<Step<
     }
     let is_there = |span: &Span| span.line == line && span.column == column;
     match &node.kind {
-        Kind::Map(entries) => {
+        NodeKind::Map(entries) => {
             for entry in entries {
                 way.push(Step { node: &entry.value, key: Some(entry) });
                 // A map begins at its first key, and then the key is meant.
-                let is_scalar = !matches!(entry.value.kind, Kind::Map(_) | Kind::List(_));
+                let is_scalar = !matches!(entry.value.kind, NodeKind::Map(_) | NodeKind::List(_));
                 if is_there(&entry.key_span) || (is_scalar && is_there(&entry.value.span)) {
                     return true;
                 }
@@ -57,7 +57,7 @@ fn reach<'n, 't>(node: &'n Node<'t>, line: u32, column: u32, way: &mut Vec<Step<
                 way.pop();
             }
         }
-        Kind::List(items) => {
+        NodeKind::List(items) => {
             for item in items {
                 way.push(Step { node: item, key: None });
                 if reach(item, line, column, way) {
@@ -135,8 +135,8 @@ fn spot(
     let mut own = anchor;
     let child = |node: &Node<'_>, name: &str| -> Option<usize> {
         match &node.kind {
-            Kind::Map(entries) => entries.iter().position(|entry| &*entry.key == name),
-            Kind::List(items) => name.parse::<usize>().ok().filter(|index| *index < items.len()),
+            NodeKind::Map(entries) => entries.iter().position(|entry| &*entry.key == name),
+            NodeKind::List(items) => name.parse::<usize>().ok().filter(|index| *index < items.len()),
             _ => None,
         }
     };
@@ -153,20 +153,20 @@ fn spot(
             break;
         };
         match &node.kind {
-            Kind::Map(entries) => {
+            NodeKind::Map(entries) => {
                 let Some(entry) = entries.get(index) else { break };
                 (node, own) = (&entry.value, Some(entry.key_span));
             }
-            Kind::List(items) => {
+            NodeKind::List(items) => {
                 let Some(item) = items.get(index) else { break };
                 (node, own) = (item, None);
             }
             _ => break,
         }
     }
-    let is_scalar = !matches!(node.kind, Kind::Map(_) | Kind::List(_) | Kind::Null);
+    let is_scalar = !matches!(node.kind, NodeKind::Map(_) | NodeKind::List(_) | NodeKind::Null);
     let span = own.filter(|_| !is_scalar || (key && complete)).unwrap_or(node.span);
-    let block = complete && !key && matches!(node.kind, Kind::String(_, Style::Block));
+    let block = complete && !key && matches!(node.kind, NodeKind::String(_, Style::Block));
     Spot { block, ..made(span, text, file) }
 }
 

@@ -7,7 +7,7 @@ use purlin_expression::did_you_mean;
 use purlin_model::{Diagnostic, Location};
 
 use crate::attached::{AttachedFile, Files};
-use crate::yaml::{Entry, Kind, Node, Span};
+use crate::yaml::{Entry, Node, NodeKind, Span};
 use crate::{form, near, shape};
 
 /// One document during reading.
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn string<'n>(&mut self, node: &'n Node<'_>, what: &str) -> Option<&'n str> {
         match &node.kind {
-            Kind::String(text, _) => Some(text),
+            NodeKind::String(text, _) => Some(text),
             _ => {
                 self.wrong_type(node, what, "a string");
                 None
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn boolean(&mut self, node: &Node<'_>, what: &str) -> Option<bool> {
         match &node.kind {
-            Kind::Bool(value) => Some(*value),
+            NodeKind::Bool(value) => Some(*value),
             _ => {
                 self.wrong_type(node, what, "true or false");
                 None
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn list<'n, 't>(&mut self, node: &'n Node<'t>, what: &str) -> Option<&'n [Node<'t>]> {
         match &node.kind {
-            Kind::List(items) => Some(items),
+            NodeKind::List(items) => Some(items),
             _ => {
                 self.wrong_type(node, what, "a list");
                 None
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn map<'n, 't>(&mut self, node: &'n Node<'t>, what: &str) -> Option<&'n [Entry<'t>]> {
         match &node.kind {
-            Kind::Map(entries) => Some(entries),
+            NodeKind::Map(entries) => Some(entries),
             _ => {
                 self.wrong_type(node, what, "a map");
                 None
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
 /// Whether an unknown field may be a misplaced or misnamed part of the document: a remark would be
 /// a word or a number.
 fn holds_something(node: &Node<'_>) -> bool {
-    matches!(node.kind, Kind::Map(_) | Kind::List(_) | Kind::Null)
+    matches!(node.kind, NodeKind::Map(_) | NodeKind::List(_) | NodeKind::Null)
 }
 
 /// A map whose fields are read by name; fields that were not read are unknown.

@@ -7,7 +7,7 @@ use crate::bundle::Form;
 use crate::near::slip;
 use crate::reader::Reader;
 use crate::shape::{self, Shape};
-use crate::yaml::{Entry, Kind, Node};
+use crate::yaml::{Entry, Node, NodeKind};
 
 /// A document that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ const CORE: Format = Format::Definition { bodies: &["object", "entity"], foreign
 
 /// Recognises a document. Diagnostics come as errors; the caller lowers those that it skips.
 pub(crate) fn recognise(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
-    let Kind::Map(_) = &root.kind else {
+    let NodeKind::Map(_) = &root.kind else {
         return Recognised::Stray(other(reader, root, "this is not a Purlin document", None));
     };
     let Some(version) = root.get("apiVersion") else { return without_version(reader, root) };
@@ -81,7 +81,7 @@ pub(crate) fn recognise(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
 
 fn other(reader: &Reader<'_>, node: &Node<'_>, message: &str, help: Option<&str>) -> Diagnostic {
     let fault = match node.kind {
-        Kind::Map(_) | Kind::List(_) => {
+        NodeKind::Map(_) | NodeKind::List(_) => {
             Diagnostic::error("not-a-document", message).at(&reader.at(&node.span))
         }
         _ => reader.about(&node.span, "not-a-document", message),
@@ -175,7 +175,7 @@ fn unknown_version(reader: &Reader<'_>, version: &Node<'_>, text: &str, known: &
 /// A document that has the form of one of ours, but not its head.
 fn missing_version(reader: &Reader<'_>, place: &Node<'_>, shape: &Shape) -> Diagnostic {
     let span = match &place.kind {
-        Kind::Map(entries) => entries.first().map_or(place.span, |entry| entry.key_span),
+        NodeKind::Map(entries) => entries.first().map_or(place.span, |entry| entry.key_span),
         _ => place.span,
     };
     reader
@@ -205,7 +205,7 @@ fn without_version(reader: &Reader<'_>, root: &Node<'_>) -> Recognised {
     if has("schemaVersion") && has("name") && has("version") {
         return Recognised::Ours(Format::Bundle(Form::Porter));
     }
-    if root.get("cases").is_some_and(|cases| matches!(cases.kind, Kind::List(_))) {
+    if root.get("cases").is_some_and(|cases| matches!(cases.kind, NodeKind::List(_))) {
         let message = "these are test cases for a driver, with nothing to deploy";
         let help = "`purlin driver check` reads them";
         return Recognised::Other(other(reader, root, message, Some(help)));
@@ -242,7 +242,7 @@ fn foreign(reader: &Reader<'_>, root: &Node<'_>, version: &Node<'_>, text: &str)
     let named = root.get("metadata").and_then(|metadata| metadata.get("name")).is_some();
     let kind = root.get("kind").and_then(Node::as_str);
     let is_list =
-        kind == Some("List") && root.get("items").is_some_and(|node| matches!(node.kind, Kind::List(_)));
+        kind == Some("List") && root.get("items").is_some_and(|node| matches!(node.kind, NodeKind::List(_)));
     let is_manifest = root.get("kind").is_some() && named;
     let shape = if is_manifest { shape::under_another_name(root) } else { shape::of(root) };
     if (is_manifest || is_list) && shape.is_none() {

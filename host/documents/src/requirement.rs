@@ -8,7 +8,7 @@ use purlin_model::{Diagnostic, Interface, Requirement, Sharing, Template, Wire};
 use crate::bundle::{declared, reference};
 use crate::reader::{Fields, Reader};
 use crate::template::template;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Node, NodeKind};
 
 /// `requires`: a list of requirements.
 pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Vec<Requirement> {
@@ -188,8 +188,8 @@ fn sharing(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Sharing> {
     let group = fields.entry("group");
     fields.done(reader);
     let is_shared = match mode.map(|node| (&node.kind, node.as_str())) {
-        None | Some((Kind::Bool(true), _) | (_, Some("group"))) => true,
-        Some((Kind::Bool(false), _) | (_, Some("none"))) => false,
+        None | Some((NodeKind::Bool(true), _) | (_, Some("group"))) => true,
+        Some((NodeKind::Bool(false), _) | (_, Some("none"))) => false,
         Some(_) => {
             reader.wrong_value(&mode?.span, "this is no mode of sharing", MODES);
             return None;

@@ -15,7 +15,7 @@ use purlin_model::{ManifestKind, ResourceType};
 
 use crate::reader::{Fields, Reader};
 use crate::x_reference::{self, Rules};
-use crate::yaml::{Kind, Node, Span};
+use crate::yaml::{Node, NodeKind, Span};
 
 /// A resource type, and the parts that only manifests need.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ fn manifests(
 ) -> Vec<(ManifestKind, purlin_model::Location)> {
     let Some(node) = fields.get(reader, "manifest") else { return Vec::new() };
     let items = match &node.kind {
-        Kind::List(items) => items.as_slice(),
+        NodeKind::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
     items.iter().filter_map(|item| manifest(reader, item)).collect()

@@ -15,7 +15,7 @@ use purlin_model::{Template, Value, Workload};
 use crate::reader::Reader;
 use crate::shape::is_requests;
 use crate::template::{Names, constant, map};
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Node, NodeKind};
 
 /// Reads a Score file.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Workload> {
@@ -146,7 +146,7 @@ fn service_port(reader: &mut Reader<'_>, node: &Node<'_>, name: &str) {
 
 /// An integer from 1 to 65535; `8080.0` is an integer.
 fn port(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
-    let Kind::Number(number) = &node.kind else {
+    let NodeKind::Number(number) = &node.kind else {
         reader.wrong_type(node, what, "a number");
         return;
     };

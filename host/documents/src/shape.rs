@@ -1,7 +1,7 @@
 //! Recognises a document apart from its head, so that a lost head is an error and not somebody
 //! else's file. Strict: documents of others must not look like ours.
 
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Node, NodeKind};
 
 /// The kind of document that a node looks like, and the head that it lacks.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(crate) fn of(root: &Node<'_>) -> Option<Shape> {
     }
     let spec = body("spec")?;
     let parts = ["app", "env", "org", "namespace", "values"].iter().filter(|name| has(spec, name)).count();
-    let workloads = spec.get("workloads").is_some_and(|node| matches!(node.kind, Kind::List(_)));
+    let workloads = spec.get("workloads").is_some_and(|node| matches!(node.kind, NodeKind::List(_)));
     let shared = spec.get("shared").is_some_and(is_requests);
     if (kind == "Deployment" && !has(root, "apiVersion")) || workloads || shared || parts >= 2 {
         return Some(DEPLOYMENT);
@@ -122,7 +122,7 @@ pub(crate) fn is_modules(node: &Node<'_>) -> bool {
 /// Whether something has the form of the criteria of a definition.
 pub(crate) fn is_criteria(node: &Node<'_>) -> bool {
     const KNOWN: [&str; 5] = ["app_id", "class", "env_id", "env_type", "res_id"];
-    let Kind::List(items) = &node.kind else { return false };
+    let NodeKind::List(items) = &node.kind else { return false };
     let known = |node: &Node<'_>| {
         node.entries().is_some_and(|entries| entries.iter().all(|entry| KNOWN.contains(&&*entry.key)))
     };

@@ -6,12 +6,12 @@ use purlin_expression::{Dialect, did_you_mean, parse_text};
 use purlin_model::{Diagnostic, Entries, Map, Reference, Template, Value};
 
 use crate::reader::Reader;
-use crate::yaml::{Kind, Locator, Node};
+use crate::yaml::{Locator, Node, NodeKind};
 
 /// A tree with its placeholders parsed. Faults are reported, and leave a null.
 pub(crate) fn template(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Template {
     match &node.kind {
-        Kind::String(text, style) if text.contains('$') => {
+        NodeKind::String(text, style) if text.contains('$') => {
             let locator = Locator::new(reader.file, reader.text, node.span, text, *style);
             match parse_text(text, dialect, &|offset| locator.locate(offset)) {
                 Ok(template) => template,
@@ -21,8 +21,8 @@ pub(crate) fn template(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialec
                 }
             }
         }
-        Kind::List(items) => list(items.iter().map(|item| template(reader, item, dialect)).collect()),
-        Kind::Map(entries) => {
+        NodeKind::List(items) => list(items.iter().map(|item| template(reader, item, dialect)).collect()),
+        NodeKind::Map(entries) => {
             map(entries.iter().map(|entry| (entry.key.clone(), template(reader, &entry.value, dialect))))
         }
         _ => Template::Constant(constant(node)),
@@ -32,12 +32,12 @@ pub(crate) fn template(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialec
 /// A tree in which `${` has no meaning.
 pub(crate) fn constant(node: &Node<'_>) -> Value {
     match &node.kind {
-        Kind::Null => Value::Null,
-        Kind::Bool(value) => Value::Bool(*value),
-        Kind::Number(value) => Value::Number(value.clone()),
-        Kind::String(text, _) => Value::String(text.as_ref().into()),
-        Kind::List(items) => Value::List(items.iter().map(constant).collect()),
-        Kind::Map(entries) => {
+        NodeKind::Null => Value::Null,
+        NodeKind::Bool(value) => Value::Bool(*value),
+        NodeKind::Number(value) => Value::Number(value.clone()),
+        NodeKind::String(text, _) => Value::String(text.as_ref().into()),
+        NodeKind::List(items) => Value::List(items.iter().map(constant).collect()),
+        NodeKind::Map(entries) => {
             Value::Map(entries.iter().map(|entry| (entry.key.clone(), constant(&entry.value))).collect())
         }
     }

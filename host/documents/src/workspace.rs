@@ -38,7 +38,7 @@ use purlin_model::{ContextDefaults, KeySource, Workspace};
 
 use crate::names::context_part;
 use crate::reader::Reader;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Node, NodeKind};
 
 /// Reads the operator's configuration; `folder` is the folder of its file.
 pub(crate) fn read(reader: &mut Reader<'_>, root: &Node<'_>, folder: &Path) -> Option<Workspace> {
@@ -149,7 +149,7 @@ fn defaults(reader: &mut Reader<'_>, node: &Node<'_>) -> ContextDefaults {
 
 /// A number from 1 on.
 fn count(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<usize> {
-    let Kind::Number(number) = &node.kind else {
+    let NodeKind::Number(number) = &node.kind else {
         reader.wrong_type(node, what, "a number");
         return None;
     };

@@ -21,7 +21,7 @@ use serde_json::Value as Json;
 
 use crate::near::slip;
 use crate::reader::Reader;
-use crate::yaml::{Kind, Locator, Node, Style};
+use crate::yaml::{Locator, Node, NodeKind, Style};
 
 const KEYWORD: &str = "x-reference";
 /// How many schemas may apply to one place of the params, and how far `$ref` is followed.
@@ -113,7 +113,7 @@ fn each<'n, 't>(schema: &'n Node<'t>, pointer: &str, visit: &mut dyn FnMut(&str,
             | "unevaluatedProperties"
             | "unevaluatedItems" => each(&entry.value, &below, visit),
             "prefixItems" | "allOf" | "anyOf" | "oneOf" => {
-                let Kind::List(items) = &entry.value.kind else { continue };
+                let NodeKind::List(items) = &entry.value.kind else { continue };
                 for (index, item) in items.iter().enumerate() {
                     each(item, &format!("{below}/{index}"), visit);
                 }
@@ -177,7 +177,7 @@ fn rule(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Rule> {
 fn parts(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Vec<Part>> {
     let text = reader.text(node, "`build`")?;
     let style = match &node.kind {
-        Kind::String(_, style) => *style,
+        NodeKind::String(_, style) => *style,
         _ => Style::Plain,
     };
     let locator = Locator::new(reader.file, reader.text, node.span, text, style);

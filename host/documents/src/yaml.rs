@@ -12,7 +12,7 @@ mod place;
 mod scalar;
 
 pub(crate) use build::{Document, parse};
-pub(crate) use node::{Entry, Kind, Node, Style};
+pub(crate) use node::{Entry, Node, NodeKind, Style};
 pub(crate) use place::{Locator, Span};
 
 /// The maximum nesting of collections.

@@ -10,7 +10,7 @@ use super::head::strings;
 use super::policy::{self, Policy};
 use crate::near::slip;
 use crate::reader::Reader;
-use crate::yaml::{Entry, Kind, Node};
+use crate::yaml::{Entry, Node, NodeKind};
 
 /// A reference field.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ pub(super) fn read<'n>(reader: &mut Reader<'_>, entry: &'n Entry<'_>, of_kuberne
         }
         (stem, named(reader, &entry.value, key).map(Form::One))
     } else if let Some(stem) = stem("Refs") {
-        let Kind::List(items) = &entry.value.kind else { return Found::Data };
+        let NodeKind::List(items) = &entry.value.kind else { return Found::Data };
         let fitting: Vec<bool> = items.iter().map(|item| fits(reader, item, key, &NAMED, NAME)).collect();
         if !fitting.contains(&true) {
             return Found::Data;

@@ -7,7 +7,7 @@ use purlin_model::{Diagnostic, Location, ManifestKind, ResourceId, Severity, Und
 
 use crate::near::slip;
 use crate::reader::Reader;
-use crate::yaml::{Entry, Kind, Node, Span};
+use crate::yaml::{Entry, Node, NodeKind, Span};
 
 /// The head of a manifest.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ const METADATA: [&str; 13] = [
 pub(crate) fn items<'n, 't>(root: &'n Node<'t>) -> Vec<&'n Node<'t>> {
     let is_list = root.get("kind").and_then(Node::as_str) == Some("List");
     match root.get("items").map(|items| &items.kind) {
-        Some(Kind::List(items)) if is_list => items.iter().flat_map(self::items).collect(),
+        Some(NodeKind::List(items)) if is_list => items.iter().flat_map(self::items).collect(),
         _ => vec![root],
     }
 }
@@ -83,7 +83,7 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Head> {
         );
         // A misspelling would change the name of the resource, and a map or list is most likely
         // params at the wrong depth.
-        let is_deep = matches!(entry.value.kind, Kind::Map(_) | Kind::List(_));
+        let is_deep = matches!(entry.value.kind, NodeKind::Map(_) | NodeKind::List(_));
         let fault = match slip(&entry.key, known.clone()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
             None if is_deep => fault.help("params stand under `spec`"),
@@ -174,7 +174,7 @@ pub(super) fn strings(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> B
     let mut found = BTreeMap::new();
     for entry in entries {
         match &entry.value.kind {
-            Kind::String(text, _) => {
+            NodeKind::String(text, _) => {
                 found.insert(entry.key.clone(), Arc::from(text.as_ref()));
             }
             _ => {
@@ -182,7 +182,7 @@ pub(super) fn strings(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> B
                 let fault = reader.about(&entry.value.span, "wrong-type", message);
                 let written = entry.value.span.slice(reader.text).trim();
                 reader.report(fault.help(match entry.value.kind {
-                    Kind::Bool(_) | Kind::Number(_) => format!("put it in quotes: \"{written}\""),
+                    NodeKind::Bool(_) | NodeKind::Number(_) => format!("put it in quotes: \"{written}\""),
                     _ => "write a string".to_owned(),
                 }));
             }

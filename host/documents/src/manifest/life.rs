@@ -12,7 +12,7 @@ use super::head::{Body, Head};
 use crate::near::slip;
 use crate::quantity;
 use crate::reader::Reader;
-use crate::yaml::{Entry, Kind, Span};
+use crate::yaml::{Entry, NodeKind, Span};
 
 const PAUSED: &str = "crossplane.io/paused";
 const OWN_PAUSED: &str = "purlin.dev/paused";
@@ -147,9 +147,9 @@ fn poll_interval(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Duration>
 /// An annotation that is on or off. Kubernetes takes strings only.
 fn flag(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<bool> {
     match &entry.value.kind {
-        Kind::Bool(value) => return Some(*value),
-        Kind::String(text, _) if text == "true" => return Some(true),
-        Kind::String(text, _) if text == "false" => return Some(false),
+        NodeKind::Bool(value) => return Some(*value),
+        NodeKind::String(text, _) if text == "true" => return Some(true),
+        NodeKind::String(text, _) if text == "false" => return Some(false),
         _ => {}
     }
     let message = format!("`{}` takes \"true\" or \"false\"", entry.key);
@@ -308,8 +308,8 @@ fn external_name_unused(reader: &mut Reader<'_>, span: &Span) {
 fn without_provider(reader: &mut Reader<'_>, body: &Body<'_, '_>) {
     for entry in &body.params {
         let meant = match (&*entry.key, &entry.value.kind) {
-            ("deletionPolicy", Kind::String(text, _)) => text == "Orphan",
-            ("managementPolicies", Kind::List(items)) => {
+            ("deletionPolicy", NodeKind::String(text, _)) => text == "Orphan",
+            ("managementPolicies", NodeKind::List(items)) => {
                 items.iter().all(|item| item.as_str().is_some_and(|word| ACTIONS.contains(&word)))
             }
             _ => false,

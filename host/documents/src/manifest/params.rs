@@ -16,7 +16,7 @@ use super::{Entry as Manifest, Scope};
 use crate::reader::Reader;
 use crate::template::{constant, list, map};
 use crate::x_reference::{Part, Place, Read, Rule, Rules};
-use crate::yaml::{Entry, Kind, Node};
+use crate::yaml::{Entry, Node, NodeKind};
 
 /// Compiles the params.
 pub(super) fn compile(
@@ -71,8 +71,8 @@ struct Filled<'p> {
 impl Compiler<'_, '_, '_> {
     fn tree(&mut self, node: &Node<'_>, place: Option<&Place<'_>>) -> Template {
         match &node.kind {
-            Kind::Map(entries) => self.map(&entries.iter().collect::<Vec<_>>(), place),
-            Kind::List(items) => {
+            NodeKind::Map(entries) => self.map(&entries.iter().collect::<Vec<_>>(), place),
+            NodeKind::List(items) => {
                 let place = place.and_then(Place::items);
                 list(items.iter().map(|item| self.tree(item, place.as_ref())).collect())
             }
@@ -96,12 +96,13 @@ impl Compiler<'_, '_, '_> {
             let at = entries.iter().position(|entry| &*entry.key == name)?;
             let node = &entries.get(at)?.value;
             let says = match &node.kind {
-                Kind::Null => false,
-                Kind::String(text, _) => !text.is_empty(),
-                Kind::List(items) => !items.is_empty(),
+                NodeKind::Null => false,
+                NodeKind::String(text, _) => !text.is_empty(),
+                NodeKind::List(items) => !items.is_empty(),
                 _ => true,
             };
-            (matches!(found.get(at), Some(Found::Data)) && says).then_some(matches!(node.kind, Kind::List(_)))
+            (matches!(found.get(at), Some(Found::Data)) && says)
+                .then_some(matches!(node.kind, NodeKind::List(_)))
         };
         let filled: Vec<(usize, &Field<'_>, Filled<'_>)> = fields
             .iter()
@@ -164,8 +165,8 @@ impl Compiler<'_, '_, '_> {
         let Some(place) = place else { return };
         let key = &*entry.key;
         let says_nothing = match &entry.value.kind {
-            Kind::List(items) => items.is_empty(),
-            kind => matches!(kind, Kind::Null),
+            NodeKind::List(items) => items.is_empty(),
+            kind => matches!(kind, NodeKind::Null),
         };
         let is_data = self.of_kubernetes && field::OF_KUBERNETES.contains(&key);
         if says_nothing || is_data || place.property(key).is_some() {

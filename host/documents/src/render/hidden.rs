@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::yaml::{self, Entry, Kind, Node};
+use crate::yaml::{self, Entry, Node, NodeKind};
 
 /// Replaces each character of a secret, so that columns stay as they are.
 const MASK: char = '*';
@@ -45,13 +45,13 @@ pub(crate) fn masked(file: &Arc<str>, text: &str) -> Option<String> {
 /// Adds the places of secrets, in the order of the text.
 fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Range<usize>>) {
     match &node.kind {
-        Kind::Map(entries) => {
+        NodeKind::Map(entries) => {
             let is_manifest = node.get("kind").and_then(Node::as_str) == Some("Secret");
             for entry in entries {
                 let in_manifest = is_manifest && matches!(&*entry.key, "data" | "stringData");
                 match &entry.value.kind {
                     // References name secrets, except one that is given as `value`.
-                    Kind::Map(references) if &*entry.key == "secret_refs" => {
+                    NodeKind::Map(references) if &*entry.key == "secret_refs" => {
                         let given = references.iter().filter_map(|reference| reference.value.get("value"));
                         given.for_each(|value| find(value, true, secrets));
                     }
@@ -59,11 +59,11 @@ fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Range<usize>>) {
                 }
             }
         }
-        Kind::List(items) => items.iter().for_each(|item| find(item, is_secret, secrets)),
-        Kind::String(..) | Kind::Number(_) if is_secret => {
+        NodeKind::List(items) => items.iter().for_each(|item| find(item, is_secret, secrets)),
+        NodeKind::String(..) | NodeKind::Number(_) if is_secret => {
             secrets.push(node.span.start as usize..node.span.end as usize);
         }
-        Kind::String(..) | Kind::Number(_) | Kind::Null | Kind::Bool(_) => {}
+        NodeKind::String(..) | NodeKind::Number(_) | NodeKind::Null | NodeKind::Bool(_) => {}
     }
 }
 
@@ -71,9 +71,9 @@ fn find(node: &Node<'_>, is_secret: bool, secrets: &mut Vec<Range<usize>>) {
 /// of a credential.
 fn holds_secrets(entry: &Entry<'_>) -> bool {
     match &entry.value.kind {
-        Kind::Map(_) => matches!(&*entry.key, "secrets" | "credentials"),
+        NodeKind::Map(_) => matches!(&*entry.key, "secrets" | "credentials"),
         // A list with this name is a list of names, as in the grants of a driver.
-        Kind::List(_) => &*entry.key != "secrets" && names_a_credential(&entry.key),
+        NodeKind::List(_) => &*entry.key != "secrets" && names_a_credential(&entry.key),
         _ => names_a_credential(&entry.key),
     }
 }

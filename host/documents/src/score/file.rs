@@ -10,7 +10,7 @@ use super::{filled, pattern};
 use crate::attached::{AttachedFile, FileContent, Files, base64};
 use crate::reader::Reader;
 use crate::template::{constant, list, map, template};
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Node, NodeKind};
 
 /// One file or one volume: validated, and with its placeholders parsed.
 type Item = fn(&mut Reader<'_>, &Node<'_>) -> Template;
@@ -27,14 +27,14 @@ pub(super) fn volumes(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
 
 fn map_or_list(reader: &mut Reader<'_>, node: &Node<'_>, name: &str, item: Item) -> Template {
     match &node.kind {
-        Kind::List(items) => {
+        NodeKind::List(items) => {
             let warning = Diagnostic::warning("deprecated", format!("`{name}` as a list is deprecated"))
                 .at(&reader.at(&node.span))
                 .help("write a map from target paths");
             reader.report(warning);
             list(items.iter().map(|node| item(reader, node)).collect())
         }
-        Kind::Map(entries) => {
+        NodeKind::Map(entries) => {
             let mut items = Vec::with_capacity(entries.len());
             for entry in entries {
                 let target =

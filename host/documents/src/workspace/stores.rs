@@ -16,7 +16,7 @@ use crate::definition::driver_requirement;
 use crate::quantity;
 use crate::reader::{Fields, Reader};
 use crate::template::constant;
-use crate::yaml::{Entry, Kind, Node};
+use crate::yaml::{Entry, Node, NodeKind};
 
 const ONE: &str = "write one of `file: PATH`, `env: PREFIX`, `command: [PROGRAM, \"{ref}\"]` and \
                    `driver: ORG/NAME`";
@@ -119,12 +119,12 @@ fn given(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, name: &'static st
 /// There is no resource here that a placeholder could refer to.
 fn no_placeholders(reader: &mut Reader<'_>, node: &Node<'_>) {
     match &node.kind {
-        Kind::String(text, _) if text.contains("${") => {
+        NodeKind::String(text, _) if text.contains("${") => {
             let help = "write the value itself";
             reader.wrong_value(&node.span, "placeholders mean nothing in a secret store", help);
         }
-        Kind::List(items) => items.iter().for_each(|item| no_placeholders(reader, item)),
-        Kind::Map(entries) => entries.iter().for_each(|entry| no_placeholders(reader, &entry.value)),
+        NodeKind::List(items) => items.iter().for_each(|item| no_placeholders(reader, item)),
+        NodeKind::Map(entries) => entries.iter().for_each(|entry| no_placeholders(reader, &entry.value)),
         _ => {}
     }
 }
@@ -136,7 +136,7 @@ pub(super) fn check_grants(reader: &mut Reader<'_>, drivers: &Node<'_>, stores: 
         let Some(node) = driver.value.get("grants").and_then(|grants| grants.get("secrets")) else {
             continue;
         };
-        let Kind::List(items) = &node.kind else { continue };
+        let NodeKind::List(items) = &node.kind else { continue };
         for item in items {
             let Some(name) = item.as_str().filter(|name| !name.trim().is_empty()) else { continue };
             if stores.iter().any(|store| &*store.key == name) {

@@ -8,7 +8,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Tag};
 use purlin_model::{Diagnostic, Location};
 
 use super::fault::{control_character, merge_conflict, syntax, syntax_stops};
-use super::{Entry, Kind, MAX_ALIASED_BYTES, MAX_ALIASED_NODES, MAX_DEPTH, Node, Span, Style, scalar};
+use super::{Entry, MAX_ALIASED_BYTES, MAX_ALIASED_NODES, MAX_DEPTH, Node, NodeKind, Span, Style, scalar};
 
 /// How many broken documents of one file are reported.
 const MAX_SYNTAX_FAULTS: usize = 20;
@@ -174,7 +174,7 @@ impl<'a, 't> Builder<'a, 't> {
             Event::SequenceEnd => match self.stack.pop() {
                 Some(Frame::List { items, span: start, anchor }) => {
                     let span = Span { end: span.end.max(start.start), ..start };
-                    self.complete(Node { kind: Kind::List(items), span }, anchor)
+                    self.complete(Node { kind: NodeKind::List(items), span }, anchor)
                 }
                 _ => Ok(()),
             },
@@ -183,7 +183,7 @@ impl<'a, 't> Builder<'a, 't> {
                     self.no_duplicates(&mut entries);
                     self.merge(&mut entries, merges);
                     let span = Span { end: span.end.max(start.start), ..start };
-                    self.complete(Node { kind: Kind::Map(entries), span }, anchor)
+                    self.complete(Node { kind: NodeKind::Map(entries), span }, anchor)
                 }
                 _ => Ok(()),
             },
@@ -238,11 +238,11 @@ impl<'a, 't> Builder<'a, 't> {
         }
         if self.expects_key() {
             match &node.kind {
-                Kind::String(text, style) => {
+                NodeKind::String(text, style) => {
                     let plain = *style == Style::Plain;
                     self.key(text.clone().as_ref(), plain, node.span);
                 }
-                Kind::Bool(_) | Kind::Number(_) => {
+                NodeKind::Bool(_) | NodeKind::Number(_) => {
                     let text = node.span.slice(self.text).to_owned();
                     self.key(&text, true, node.span);
                 }
@@ -349,11 +349,11 @@ impl<'a, 't> Builder<'a, 't> {
         let mut pending: Vec<Node<'t>> = merges.into_iter().rev().collect();
         while let Some(node) = pending.pop() {
             match node.kind {
-                Kind::Map(others) => {
+                NodeKind::Map(others) => {
                     let mut seen: HashSet<Arc<str>> = entries.iter().map(|entry| entry.key.clone()).collect();
                     entries.extend(others.into_iter().filter(|other| seen.insert(other.key.clone())));
                 }
-                Kind::List(items) if items.iter().all(|item| item.entries().is_some()) => {
+                NodeKind::List(items) if items.iter().all(|item| item.entries().is_some()) => {
                     pending.extend(items.into_iter().rev());
                 }
                 _ => self.faults.push(
@@ -380,7 +380,13 @@ impl<'a, 't> Builder<'a, 't> {
         self.faults.push(fault);
     }
 
-    fn scalar(&mut self, text: Cow<'t, str>, style: ScalarStyle, tag: Option<&Tag>, span: &Span) -> Kind<'t> {
+    fn scalar(
+        &mut self,
+        text: Cow<'t, str>,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        span: &Span,
+    ) -> NodeKind<'t> {
         let style = match style {
             ScalarStyle::Plain => Style::Plain,
             ScalarStyle::SingleQuoted => Style::Single,
@@ -389,14 +395,14 @@ impl<'a, 't> Builder<'a, 't> {
         };
         let suffix = tag.and_then(Tag::core_suffix);
         match (tag, suffix) {
-            (None, _) if style != Style::Plain => return Kind::String(text, style),
-            (_, Some("str")) => return Kind::String(text, style),
+            (None, _) if style != Style::Plain => return NodeKind::String(text, style),
+            (_, Some("str")) => return NodeKind::String(text, style),
             (None, _) | (_, Some("null" | "bool" | "int" | "float")) => {}
             (Some(tag), _) => {
                 if tag.original() != "!" {
                     self.unknown_tag(tag, span);
                 }
-                return Kind::String(text, style);
+                return NodeKind::String(text, style);
             }
         }
         let kind = match scalar::resolve(text.clone()) {
@@ -408,13 +414,13 @@ impl<'a, 't> Builder<'a, 't> {
                     .fact(why)
                     .help(format!("quote it if it is meant as text: \"{text}\""));
                 self.faults.push(fault);
-                return Kind::String(text, style);
+                return NodeKind::String(text, style);
             }
         };
         let fits = match suffix {
-            Some("null") => matches!(kind, Kind::Null),
-            Some("bool") => matches!(kind, Kind::Bool(_)),
-            Some("int" | "float") => matches!(kind, Kind::Number(_)),
+            Some("null") => matches!(kind, NodeKind::Null),
+            Some("bool") => matches!(kind, NodeKind::Bool(_)),
+            Some("int" | "float") => matches!(kind, NodeKind::Number(_)),
             _ => true,
         };
         if let (false, Some(suffix)) = (fits, suffix) {
@@ -434,12 +440,12 @@ fn weigh(node: &Node<'_>, height: usize, weight: &mut Weight, limit: &Weight) ->
         return false;
     }
     match &node.kind {
-        Kind::String(text, _) => {
+        NodeKind::String(text, _) => {
             weight.bytes += text.len();
             weight.bytes <= limit.bytes
         }
-        Kind::List(items) => items.iter().all(|item| weigh(item, height + 1, weight, limit)),
-        Kind::Map(entries) => entries.iter().all(|entry| weigh(&entry.value, height + 1, weight, limit)),
+        NodeKind::List(items) => items.iter().all(|item| weigh(item, height + 1, weight, limit)),
+        NodeKind::Map(entries) => entries.iter().all(|entry| weigh(&entry.value, height + 1, weight, limit)),
         _ => true,
     }
 }

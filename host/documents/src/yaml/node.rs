@@ -19,13 +19,13 @@ pub(crate) enum Style {
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Node<'t> {
-    pub(crate) kind: Kind<'t>,
+    pub(crate) kind: NodeKind<'t>,
     pub(crate) span: Span,
 }
 
 /// The kind of a node.
 #[derive(Clone, Debug)]
-pub(crate) enum Kind<'t> {
+pub(crate) enum NodeKind<'t> {
     Null,
     Bool(bool),
     Number(Number),
@@ -46,12 +46,12 @@ impl<'t> Node<'t> {
     /// The same, independent of the text that it was read from.
     pub(crate) fn owned(&self) -> Node<'static> {
         let kind = match &self.kind {
-            Kind::Null => Kind::Null,
-            Kind::Bool(value) => Kind::Bool(*value),
-            Kind::Number(value) => Kind::Number(value.clone()),
-            Kind::String(text, style) => Kind::String(Cow::Owned(text.clone().into_owned()), *style),
-            Kind::List(items) => Kind::List(items.iter().map(Self::owned).collect()),
-            Kind::Map(entries) => Kind::Map(
+            NodeKind::Null => NodeKind::Null,
+            NodeKind::Bool(value) => NodeKind::Bool(*value),
+            NodeKind::Number(value) => NodeKind::Number(value.clone()),
+            NodeKind::String(text, style) => NodeKind::String(Cow::Owned(text.clone().into_owned()), *style),
+            NodeKind::List(items) => NodeKind::List(items.iter().map(Self::owned).collect()),
+            NodeKind::Map(entries) => NodeKind::Map(
                 entries
                     .iter()
                     .map(|entry| Entry {
@@ -68,31 +68,31 @@ impl<'t> Node<'t> {
     /// The kind of the value, in a word for people.
     pub(crate) fn describe(&self) -> &'static str {
         match &self.kind {
-            Kind::Null => "nothing",
-            Kind::Bool(_) => "a boolean",
-            Kind::Number(_) => "a number",
-            Kind::String(..) => "a string",
-            Kind::List(_) => "a list",
-            Kind::Map(_) => "a map",
+            NodeKind::Null => "nothing",
+            NodeKind::Bool(_) => "a boolean",
+            NodeKind::Number(_) => "a number",
+            NodeKind::String(..) => "a string",
+            NodeKind::List(_) => "a list",
+            NodeKind::Map(_) => "a map",
         }
     }
 
     pub(crate) fn as_str(&self) -> Option<&str> {
         match &self.kind {
-            Kind::String(text, _) => Some(text),
+            NodeKind::String(text, _) => Some(text),
             _ => None,
         }
     }
 
     pub(crate) fn entries(&self) -> Option<&[Entry<'t>]> {
         match &self.kind {
-            Kind::Map(entries) => Some(entries),
+            NodeKind::Map(entries) => Some(entries),
             _ => None,
         }
     }
 
     pub(crate) fn is_null(&self) -> bool {
-        matches!(self.kind, Kind::Null)
+        matches!(self.kind, NodeKind::Null)
     }
 
     /// The value of a key.
@@ -103,8 +103,8 @@ impl<'t> Node<'t> {
     /// A child: the value of a key, or the item of a list by decimal index.
     pub(crate) fn child(&self, segment: &str) -> Option<&Self> {
         match &self.kind {
-            Kind::Map(_) => self.get(segment),
-            Kind::List(items) => items.get(segment.parse::<usize>().ok()?),
+            NodeKind::Map(_) => self.get(segment),
+            NodeKind::List(items) => items.get(segment.parse::<usize>().ok()?),
             _ => None,
         }
     }
@@ -112,12 +112,12 @@ impl<'t> Node<'t> {
     /// The same as JSON. The depth is bounded, and so is the recursion.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.kind {
-            Kind::Null => serde_json::Value::Null,
-            Kind::Bool(value) => (*value).into(),
-            Kind::Number(value) => value.clone().into(),
-            Kind::String(text, _) => text.as_ref().into(),
-            Kind::List(items) => items.iter().map(Self::to_json).collect(),
-            Kind::Map(entries) => {
+            NodeKind::Null => serde_json::Value::Null,
+            NodeKind::Bool(value) => (*value).into(),
+            NodeKind::Number(value) => value.clone().into(),
+            NodeKind::String(text, _) => text.as_ref().into(),
+            NodeKind::List(items) => items.iter().map(Self::to_json).collect(),
+            NodeKind::Map(entries) => {
                 entries.iter().map(|entry| (entry.key.to_string(), entry.value.to_json())).collect()
             }
         }

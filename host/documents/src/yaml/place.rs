@@ -201,7 +201,7 @@ mod tests {
         let mut documents = Vec::new();
         crate::yaml::parse(&file, text, &mut |document| documents.push(document));
         let node = documents[0].root.get("a").expect("a");
-        let crate::yaml::Kind::String(decoded, style) = &node.kind else { panic!("a string") };
+        let crate::yaml::NodeKind::String(decoded, style) = &node.kind else { panic!("a string") };
         let locator = Locator::new(&file, text, node.span, decoded, *style);
         decoded
             .match_indices('$')

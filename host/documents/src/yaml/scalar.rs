@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use serde_json::Number;
 
-use super::{Kind, Style};
+use super::{NodeKind, Style};
 
 /// The meaning of a plain scalar, or why it cannot be kept unchanged.
-pub(crate) fn resolve(text: Cow<'_, str>) -> Result<Kind<'_>, &'static str> {
+pub(crate) fn resolve(text: Cow<'_, str>) -> Result<NodeKind<'_>, &'static str> {
     let kind = match text.as_ref() {
-        "" | "~" | "null" | "Null" | "NULL" => Some(Kind::Null),
-        "true" | "True" | "TRUE" => Some(Kind::Bool(true)),
-        "false" | "False" | "FALSE" => Some(Kind::Bool(false)),
-        other => number(other)?.map(Kind::Number),
+        "" | "~" | "null" | "Null" | "NULL" => Some(NodeKind::Null),
+        "true" | "True" | "TRUE" => Some(NodeKind::Bool(true)),
+        "false" | "False" | "FALSE" => Some(NodeKind::Bool(false)),
+        other => number(other)?.map(NodeKind::Number),
     };
-    Ok(kind.unwrap_or(Kind::String(text, Style::Plain)))
+    Ok(kind.unwrap_or(NodeKind::String(text, Style::Plain)))
 }
 
 /// A number of the core schema; `None` if the text is not one.
