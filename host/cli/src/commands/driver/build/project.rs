@@ -24,12 +24,12 @@ const NPM: &str = "npm comes with Node.js (nodejs.org), or from your system's pa
 #[derive(Debug)]
 pub(super) struct Project {
     folder: PathBuf,
-    kind: Kind,
+    tool: BuildTool,
 }
 
 /// The tools that build the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum BuildTool {
     Cargo,
     Go,
     Make,
@@ -37,23 +37,23 @@ enum Kind {
     Python,
 }
 
-/// The file that identifies each kind. A project in C may contain files of other tools, so
+/// The file that identifies each build tool. A project in C may contain files of other tools, so
 /// `Makefile` comes last.
-const SIGNS: [(&str, Kind); 7] = [
-    ("Cargo.toml", Kind::Cargo),
-    ("go.mod", Kind::Go),
-    ("package.json", Kind::Npm),
-    ("requirements.txt", Kind::Python),
-    ("pyproject.toml", Kind::Python),
-    ("Makefile", Kind::Make),
-    ("makefile", Kind::Make),
+const SIGNS: [(&str, BuildTool); 7] = [
+    ("Cargo.toml", BuildTool::Cargo),
+    ("go.mod", BuildTool::Go),
+    ("package.json", BuildTool::Npm),
+    ("requirements.txt", BuildTool::Python),
+    ("pyproject.toml", BuildTool::Python),
+    ("Makefile", BuildTool::Make),
+    ("makefile", BuildTool::Make),
 ];
 
 impl Project {
     /// Detects the project in a folder.
     pub(super) fn find(folder: &Path) -> Result<Self, Failure> {
         match SIGNS.iter().find(|(file, _)| folder.join(file).is_file()) {
-            Some((_, kind)) => Ok(Self { folder: folder.to_owned(), kind: *kind }),
+            Some((_, tool)) => Ok(Self { folder: folder.to_owned(), tool: *tool }),
             None => {
                 let signs: Vec<&str> = SIGNS.iter().take(6).map(|(file, _)| *file).collect();
                 Err(Failure::input(format!("{} holds nothing that can be built", shown(folder)))
@@ -65,27 +65,27 @@ impl Project {
 
     /// A description of the project for people.
     pub(super) fn what(&self) -> &'static str {
-        match self.kind {
-            Kind::Cargo => "a Rust crate by cargo",
-            Kind::Go => "a Go module by go",
-            Kind::Make => "what the Makefile says by make",
-            Kind::Npm => "a JavaScript package by npm",
-            Kind::Python => "a Python module by componentize-py",
+        match self.tool {
+            BuildTool::Cargo => "a Rust crate by cargo",
+            BuildTool::Go => "a Go module by go",
+            BuildTool::Make => "what the Makefile says by make",
+            BuildTool::Npm => "a JavaScript package by npm",
+            BuildTool::Python => "a Python module by componentize-py",
         }
     }
 
     /// Builds the project and returns the path of the component.
     pub(super) fn build(&self, target: &str, output: Option<&Path>) -> Result<PathBuf, Failure> {
-        match self.kind {
-            Kind::Cargo => self.cargo(target, output),
-            Kind::Go => self.go(output),
-            Kind::Make => {
+        match self.tool {
+            BuildTool::Cargo => self.cargo(target, output),
+            BuildTool::Go => self.go(output),
+            BuildTool::Make => {
                 let mut make = Command::new("make");
                 // The Makefile calls purlin for the steps that only purlin can do.
                 make.arg(assignment("PURLIN", std::env::current_exe().ok()));
                 self.by_itself(&mut make, MAKE, output)
             }
-            Kind::Npm => {
+            BuildTool::Npm => {
                 if self.wants_packages() {
                     tool(
                         Command::new("npm").args(["install", "--no-audit", "--no-fund"]),
@@ -95,7 +95,7 @@ impl Project {
                 }
                 self.by_itself(Command::new("npm").args(["run", "--silent", "build"]), NPM, output)
             }
-            Kind::Python => self.python(output),
+            BuildTool::Python => self.python(output),
         }
     }
 
@@ -165,7 +165,7 @@ impl Project {
         output: Option<&Path>,
         app: &App,
     ) -> Result<Option<(PathBuf, Inspection)>, Failure> {
-        if self.kind != Kind::Python {
+        if self.tool != BuildTool::Python {
             return Ok(None);
         }
         let output = output.map(Path::to_owned).or_else(|| self.named());
