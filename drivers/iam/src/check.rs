@@ -2,7 +2,7 @@
 
 use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Raw};
 use purlin_sdk_aws::inputs;
-use purlin_sdk_aws::policy::{self as documents, Kind};
+use purlin_sdk_aws::policy::{self as documents, PolicyKind};
 use purlin_sdk_aws::tags::{self, Tags};
 use serde_json::json;
 
@@ -12,10 +12,10 @@ pub(crate) const ONE_OF: &str =
     "names what to make, exactly one of `policy`, `role`, `user`, `role_policy` and `attachment`";
 
 /// The places of documents, and what they are attached to.
-const DOCUMENTS: [(&str, Kind); 3] = [
-    ("/values/policy/document", Kind::Identity),
-    ("/values/role/assume_role_policy", Kind::Trust),
-    ("/values/role_policy/document", Kind::Identity),
+const DOCUMENTS: [(&str, PolicyKind); 3] = [
+    ("/values/policy/document", PolicyKind::Identity),
+    ("/values/role/assume_role_policy", PolicyKind::Trust),
+    ("/values/role_policy/document", PolicyKind::Identity),
 ];
 
 pub(crate) fn check(request: CheckRequest<IamInputs>) -> Result<Checked, Failure> {
@@ -107,7 +107,7 @@ pub(crate) fn policy(policy: &Policy, faults: &mut Faults) {
     name(policy.name(), "/values/policy/name", 128, faults);
     path(&policy.path, "/values/policy/path", faults);
     user_tags(&policy.tags, "/values/policy/tags", faults);
-    documents::validate(&policy.document, Kind::Identity, "/values/policy/document", faults);
+    documents::validate(&policy.document, PolicyKind::Identity, "/values/policy/document", faults);
     let size = policy.document.to_string().len();
     if size > 6144 {
         faults.add("/values/policy/document", format!("has {size} characters; AWS takes 6144"));
@@ -118,7 +118,12 @@ pub(crate) fn role(role: &Role, faults: &mut Faults) {
     name(role.name(), "/values/role/name", 64, faults);
     path(&role.path, "/values/role/path", faults);
     user_tags(&role.tags, "/values/role/tags", faults);
-    documents::validate(&role.assume_role_policy, Kind::Trust, "/values/role/assume_role_policy", faults);
+    documents::validate(
+        &role.assume_role_policy,
+        PolicyKind::Trust,
+        "/values/role/assume_role_policy",
+        faults,
+    );
     attached(role.attached_policies.as_ref(), "/values/role/attached_policies", faults);
 }
 
@@ -132,7 +137,7 @@ pub(crate) fn user(user: &User, faults: &mut Faults) {
 pub(crate) fn role_policy(policy: &RolePolicy, faults: &mut Faults) {
     name(&policy.role, "/values/role_policy/role", 64, faults);
     name(&policy.name, "/values/role_policy/name", 128, faults);
-    documents::validate(&policy.document, Kind::Identity, "/values/role_policy/document", faults);
+    documents::validate(&policy.document, PolicyKind::Identity, "/values/role_policy/document", faults);
 }
 
 pub(crate) fn attachment(attachment: &Attachment, faults: &mut Faults) {

@@ -117,7 +117,7 @@ fn of_the_user(tags: &tags::Tags) -> tags::Tags {
 }
 
 pub(crate) fn policy(document: &Json, faults: &mut Faults) {
-    documents::validate(document, documents::Kind::Resource, "/values/bucket_policy/policy", faults);
+    documents::validate(document, documents::PolicyKind::Resource, "/values/bucket_policy/policy", faults);
 }
 
 /// Rejects invalid keys and keys that would lead elsewhere.

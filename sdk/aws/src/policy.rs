@@ -6,7 +6,7 @@ use serde_json::json;
 
 /// The kind of object that a document is attached to, which decides what its statements need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PolicyKind {
     /// An identity: statements name resources and no principal.
     Identity,
     /// A role that may be assumed: statements name principals and no resource.
@@ -137,7 +137,7 @@ fn account_of(principal: &str) -> Option<&str> {
 }
 
 /// Rejects, with its place, everything that AWS would not accept. The document is canonical.
-pub fn validate(document: &Json, kind: Kind, pointer: &str, faults: &mut Faults) {
+pub fn validate(document: &Json, kind: PolicyKind, pointer: &str, faults: &mut Faults) {
     let Some(fields) = document.as_object() else {
         let fault = match document.as_str() {
             Some(text) => match serde_json::from_str::<Json>(text) {
@@ -176,7 +176,7 @@ pub fn validate(document: &Json, kind: Kind, pointer: &str, faults: &mut Faults)
     }
 }
 
-fn validate_statement(statement: &Object, kind: Kind, place: &str, faults: &mut Faults) {
+fn validate_statement(statement: &Object, kind: PolicyKind, place: &str, faults: &mut Faults) {
     const FIELDS: [&str; 9] = [
         "Sid",
         "Effect",
@@ -210,8 +210,8 @@ fn validate_statement(statement: &Object, kind: Kind, place: &str, faults: &mut 
         }
     };
     one_of("Action", true);
-    one_of("Resource", kind != Kind::Trust);
-    one_of("Principal", kind != Kind::Identity);
+    one_of("Resource", kind != PolicyKind::Trust);
+    one_of("Principal", kind != PolicyKind::Identity);
     for name in LISTS {
         if let Some(value) = statement.get(name) {
             let all = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
@@ -298,26 +298,30 @@ mod tests {
             faults.into_result().map_or_else(|failure| failure.to_string(), |()| String::new())
         };
         let good = json!({"Effect": "Allow", "Action": "a", "Resource": "b"});
-        assert_eq!(faults(statement(good.clone()), Kind::Identity), "");
+        assert_eq!(faults(statement(good.clone()), PolicyKind::Identity), "");
         for (document, kind, said) in [
-            (json!("{"), Kind::Identity, "/values/policy: is no JSON"),
-            (json!({"Version": "2012-10-17"}), Kind::Identity, "/values/policy/Statement: has to hold"),
-            (json!({"Version": "2012", "Statement": good}), Kind::Identity, "/values/policy/Version: "),
-            (statement(good.clone()), Kind::Resource, "/values/policy/Statement/0/Principal: is missing"),
-            (statement(good.clone()), Kind::Trust, "/values/policy/Statement/0/Resource: has no place"),
+            (json!("{"), PolicyKind::Identity, "/values/policy: is no JSON"),
+            (json!({"Version": "2012-10-17"}), PolicyKind::Identity, "/values/policy/Statement: has to hold"),
+            (json!({"Version": "2012", "Statement": good}), PolicyKind::Identity, "/values/policy/Version: "),
+            (
+                statement(good.clone()),
+                PolicyKind::Resource,
+                "/values/policy/Statement/0/Principal: is missing",
+            ),
+            (statement(good.clone()), PolicyKind::Trust, "/values/policy/Statement/0/Resource: has no place"),
             (
                 statement(json!({"Effect": "allow", "Action": "a", "Resource": "b"})),
-                Kind::Identity,
+                PolicyKind::Identity,
                 "/Effect: ",
             ),
             (
                 statement(json!({"Effect": "Deny", "Action": [], "Resource": "b"})),
-                Kind::Identity,
+                PolicyKind::Identity,
                 "/Action: has to be a text",
             ),
             (
                 statement(json!({"Effect": "Deny", "Actions": "a", "Resource": "b"})),
-                Kind::Identity,
+                PolicyKind::Identity,
                 "/Actions: is no field",
             ),
         ] {
