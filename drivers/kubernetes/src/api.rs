@@ -7,7 +7,7 @@ use std::time::Duration;
 use purlin_sdk::{Call, Failure, Json};
 use purlin_sdk_http::{Client, Request, Response};
 
-use crate::discovery::Kinds;
+use crate::discovery::ResourceKinds;
 use crate::inputs::KubernetesInputs;
 
 /// Attempts at a request that may be repeated; all requests of this driver may.
@@ -21,7 +21,7 @@ pub(crate) struct Api {
     server: String,
     manager: String,
     /// The kinds of API versions that this call has read; none for one that the server lacks.
-    pub(crate) known: RefCell<BTreeMap<String, Option<Kinds>>>,
+    pub(crate) known: RefCell<BTreeMap<String, Option<ResourceKinds>>>,
 }
 
 /// An error answer of an API server.

@@ -7,17 +7,17 @@ use crate::api::{Api, Trouble};
 use crate::object::Identity;
 
 /// The kinds of one API version.
-pub(crate) type Kinds = Vec<Kind>;
+pub(crate) type ResourceKinds = Vec<ResourceKind>;
 
 /// A kind of objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub(crate) struct ResourceKind {
     kind: String,
     plural: String,
     pub(crate) namespaced: bool,
 }
 
-impl Kind {
+impl ResourceKind {
     /// The kinds that a manifest defines, each with its API version.
     pub(crate) fn defined_by(manifest: &Object) -> Vec<(String, Self)> {
         let is_definition = manifest.get("kind").is_some_and(|kind| kind == "CustomResourceDefinition");
@@ -48,7 +48,7 @@ impl Kind {
 /// A cluster's answer about a kind.
 pub(crate) enum Look {
     /// The cluster has it.
-    Known(Kind),
+    Known(ResourceKind),
     /// The cluster certainly has no such kind, so it has no object of it.
     Unknown(String),
 }
@@ -79,7 +79,7 @@ impl Api {
         Ok(Look::Unknown(format!("the cluster knows no kind `{}` of `{version}`{hint}", identity.kind)))
     }
 
-    fn kinds(&self, version: &str) -> Result<Option<Kinds>, Trouble> {
+    fn kinds(&self, version: &str) -> Result<Option<ResourceKinds>, Trouble> {
         match self.get(&root(version)) {
             Ok(Some(list)) if list["kind"] == "APIResourceList" => Ok(Some(read(&list))),
             Ok(None) => Ok(None),
@@ -136,7 +136,7 @@ pub(crate) struct Place {
     pub(crate) path: String,
 }
 
-fn placed(identity: &Identity, kind: &Kind, namespace: &str) -> Place {
+fn placed(identity: &Identity, kind: &ResourceKind, namespace: &str) -> Place {
     let mut identity = identity.clone();
     let root = root(&identity.api_version);
     let (plural, name) = (segment(&kind.plural), segment(&identity.name));
@@ -158,11 +158,11 @@ fn root(version: &str) -> String {
 }
 
 /// Subresources, such as `deployments/scale`, are not kinds.
-fn read(list: &Json) -> Kinds {
+fn read(list: &Json) -> ResourceKinds {
     let resources = list["resources"].as_array().into_iter().flatten();
     let kinds = resources.filter_map(|resource| {
         let plural = resource["name"].as_str().filter(|name| !name.contains('/'))?;
-        Some(Kind {
+        Some(ResourceKind {
             kind: resource["kind"].as_str()?.to_owned(),
             plural: plural.to_owned(),
             namespaced: resource["namespaced"].as_bool()?,
@@ -184,7 +184,7 @@ mod tests {
             {"name": "things", "kind": "Thing", "namespaced": false},
         ]}));
         assert_eq!(kinds.len(), 2);
-        let place = |text: &str, kind: &Kind| {
+        let place = |text: &str, kind: &ResourceKind| {
             Identity::parse(text).map(|identity| placed(&identity, kind, "shop").path).unwrap_or_default()
         };
         let [deployment, thing] = kinds.as_slice() else { panic!("two kinds") };

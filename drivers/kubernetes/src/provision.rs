@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use purlin_sdk::{Call, Failure, Json, State, log, operation};
 
 use crate::api::{Api, Apply, Trouble};
-use crate::discovery::{Kind, Place};
+use crate::discovery::{Place, ResourceKind};
 use crate::inputs::{Given, KubernetesInputs, WaitFor};
 use crate::live::{self, Cookie, Known, Whose};
 use crate::object::{self, Identity};
@@ -127,8 +127,8 @@ impl Task<'_> {
     /// The objects and their paths. A kind that another object of the list defines is accepted.
     fn items(&self, api: &Api) -> Result<Vec<Item<'_>>, Failure> {
         let given = self.inputs.manifests();
-        let defined: Vec<(String, Kind)> =
-            given.iter().flat_map(|given| Kind::defined_by(given.manifest)).collect();
+        let defined: Vec<(String, ResourceKind)> =
+            given.iter().flat_map(|given| ResourceKind::defined_by(given.manifest)).collect();
         let mut items = Vec::with_capacity(given.len());
         for given in given {
             let Some(identity) = Identity::of(given.manifest) else {

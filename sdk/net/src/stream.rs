@@ -10,24 +10,24 @@ use crate::{Deadline, Error, Server, Trouble};
 
 /// A connection to a server.
 #[derive(Debug)]
-pub struct Stream(Kind);
+pub struct Stream(Transport);
 
 #[derive(Debug)]
-enum Kind {
+enum Transport {
     Plain(Tcp),
     Tls(Box<StreamOwned<ClientConnection, Tcp>>),
 }
 
 impl Stream {
     pub(crate) fn plain(tcp: Tcp) -> Self {
-        Self(Kind::Plain(tcp))
+        Self(Transport::Plain(tcp))
     }
 
     /// From now on, reads and writes wait until this deadline, and then fail as timed out.
     pub fn wait_until(&mut self, until: Deadline) {
         match &mut self.0 {
-            Kind::Plain(tcp) => tcp.wait_until(until),
-            Kind::Tls(tls) => tls.sock.wait_until(until),
+            Transport::Plain(tcp) => tcp.wait_until(until),
+            Transport::Tls(tls) => tls.sock.wait_until(until),
         }
     }
 
@@ -38,8 +38,8 @@ impl Stream {
     pub fn secure(self, server: &Server) -> Result<Self, Error> {
         let error = |trouble| Error { server: server.to_string(), trouble };
         match self.0 {
-            Kind::Plain(tcp) if server.tls != Tls::Disable => {
-                Secured::agree(tcp, server).map(|tls| Self(Kind::Tls(Box::new(tls)))).map_err(error)
+            Transport::Plain(tcp) if server.tls != Tls::Disable => {
+                Secured::agree(tcp, server).map(|tls| Self(Transport::Tls(Box::new(tls)))).map_err(error)
             }
             kind => Ok(Self(kind)),
         }
@@ -47,7 +47,7 @@ impl Stream {
 
     /// Whether it is encrypted.
     pub fn is_secure(&self) -> bool {
-        matches!(self.0, Kind::Tls(_))
+        matches!(self.0, Transport::Tls(_))
     }
 
     /// The data that a password's proof is bound to, so that it is valid only for this connection:
@@ -55,8 +55,8 @@ impl Stream {
     /// and if the certificate's signature names no digest.
     pub fn end_point(&self) -> Option<Vec<u8>> {
         match &self.0 {
-            Kind::Plain(_) => None,
-            Kind::Tls(tls) => end_point(tls.conn.peer_certificates()?.first()?),
+            Transport::Plain(_) => None,
+            Transport::Tls(tls) => end_point(tls.conn.peer_certificates()?.first()?),
         }
     }
 }
@@ -64,8 +64,8 @@ impl Stream {
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Kind::Plain(tcp) => tcp.read(buffer),
-            Kind::Tls(tls) => tls.read(buffer),
+            Transport::Plain(tcp) => tcp.read(buffer),
+            Transport::Tls(tls) => tls.read(buffer),
         }
     }
 }
@@ -73,15 +73,15 @@ impl Read for Stream {
 impl Write for Stream {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Kind::Plain(tcp) => tcp.write(buffer),
-            Kind::Tls(tls) => tls.write(buffer),
+            Transport::Plain(tcp) => tcp.write(buffer),
+            Transport::Tls(tls) => tls.write(buffer),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            Kind::Plain(tcp) => tcp.flush(),
-            Kind::Tls(tls) => tls.flush(),
+            Transport::Plain(tcp) => tcp.flush(),
+            Transport::Tls(tls) => tls.flush(),
         }
     }
 }

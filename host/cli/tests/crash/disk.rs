@@ -111,7 +111,7 @@ impl fmt::Display for Deed {
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum NodeKind {
     File,
     Folder,
     Symlink(PathBuf),
@@ -126,7 +126,7 @@ enum Change {
 
 #[derive(Clone, Debug)]
 struct Node {
-    kind: Kind,
+    kind: NodeKind,
     mode: u32,
     now: Vec<u8>,
     safe: Vec<u8>,
@@ -165,7 +165,7 @@ impl Disk {
     /// The current contents of a folder, all of it durable.
     pub(crate) fn of(folder: &Path, elsewhere: &[&str]) -> Self {
         let mut disk = Self {
-            nodes: vec![Node::new(Kind::Folder, 0o755)],
+            nodes: vec![Node::new(NodeKind::Folder, 0o755)],
             now: Names::new(),
             safe: Names::new(),
             pending: Vec::new(),
@@ -181,9 +181,9 @@ impl Disk {
 
     fn add(&mut self, path: &Path, thing: Thing) {
         let (node, content) = match thing {
-            Thing::Folder { mode } => (Node::new(Kind::Folder, mode), Vec::new()),
-            Thing::File { mode, content } => (Node::new(Kind::File, mode), content),
-            Thing::Symlink(target) => (Node::new(Kind::Symlink(target), 0o777), Vec::new()),
+            Thing::Folder { mode } => (Node::new(NodeKind::Folder, mode), Vec::new()),
+            Thing::File { mode, content } => (Node::new(NodeKind::File, mode), content),
+            Thing::Symlink(target) => (Node::new(NodeKind::Symlink(target), 0o777), Vec::new()),
         };
         self.nodes.push(Node { now: content.clone(), safe: content, ..node });
         let number = self.nodes.len() - 1;
@@ -287,7 +287,7 @@ impl Disk {
 
     fn sync(&mut self, path: &Path) {
         let number = self.node(path);
-        if !matches!(self.nodes[number].kind, Kind::Folder) {
+        if !matches!(self.nodes[number].kind, NodeKind::Folder) {
             return self.nodes[number].sync();
         }
         // The changes in this folder, and the changes elsewhere that must precede them.
@@ -340,12 +340,12 @@ impl Disk {
             for ((_, name), number) in names.range((folder, OsString::new())..(folder + 1, OsString::new())) {
                 let (path, node) = (path.join(name), &self.nodes[*number]);
                 let thing = match &node.kind {
-                    Kind::Folder => {
+                    NodeKind::Folder => {
                         folders.push((*number, path.clone()));
                         Thing::Folder { mode: node.mode }
                     }
-                    Kind::File => Thing::File { mode: node.mode, content: contents[*number].clone() },
-                    Kind::Symlink(target) => Thing::Symlink(target.clone()),
+                    NodeKind::File => Thing::File { mode: node.mode, content: contents[*number].clone() },
+                    NodeKind::Symlink(target) => Thing::Symlink(target.clone()),
                 };
                 tree.insert(path, thing);
             }
@@ -376,7 +376,7 @@ impl Disk {
 }
 
 impl Node {
-    fn new(kind: Kind, mode: u32) -> Self {
+    fn new(kind: NodeKind, mode: u32) -> Self {
         Self { kind, mode, now: Vec::new(), safe: Vec::new(), pending: Vec::new() }
     }
 
