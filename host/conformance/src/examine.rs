@@ -7,7 +7,7 @@ use purlin_sandbox::{CancelToken, DriverSetup, Sandbox, Source};
 
 use crate::bench::Bench;
 use crate::book::Book;
-use crate::report::Report;
+use crate::report::ConformanceReport;
 use crate::rule::Rule;
 use crate::trial::{self, Trial};
 use crate::{Error, rules};
@@ -32,7 +32,7 @@ pub struct Examination {
 ///
 /// # Errors
 /// If it is not a driver, or there are no cases for it.
-pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Report, Error> {
+pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<ConformanceReport, Error> {
     let Examination { component, setup, cases, only, stop } = examination;
     let load = |setup: DriverSetup| {
         let source = Source::Bytes(component.clone());
@@ -64,7 +64,7 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Rep
     if trials.iter().all(|trial| trial.canaries.is_empty()) {
         bench.book.skip("secrets.hidden", "no case has secrets of six letters or more");
     }
-    Ok(Report {
+    Ok(ConformanceReport {
         driver: driver.manifest().name.clone(),
         version: driver.manifest().version.to_string(),
         digest: driver.digest().to_owned(),

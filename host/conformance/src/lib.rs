@@ -2,8 +2,8 @@
 //! under adverse conditions, and compares its behaviour with [`RULES`].
 //!
 //! The driver really runs: `create` creates objects, which are deleted again in any case, and
-//! [`Report::left`] names those that could not be. This crate prints nothing and knows no workspace
-//! and no file: the caller passes in the component, its grants, and cases.
+//! [`ConformanceReport::left`] names those that could not be. This crate prints nothing and knows
+//! no workspace and no file: the caller passes in the component, its grants, and cases.
 
 mod bench;
 mod book;
@@ -19,7 +19,7 @@ mod trial;
 mod watch;
 
 pub use examine::{Examination, examine};
-pub use report::{CasesFrom, Finding, Left, Outcome, Report, Status};
+pub use report::{CasesFrom, ConformanceReport, Finding, Left, Outcome, Status};
 pub use rule::{RULES, Rule, rule, rules_page};
 
 /// A driver cannot be examined.

@@ -6,7 +6,7 @@ use crate::rule::Rule;
 
 /// How a driver keeps the contract.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct ConformanceReport {
     /// The driver's own name.
     pub driver: String,
     /// Its version.
@@ -29,7 +29,7 @@ pub struct Report {
     pub stopped: bool,
 }
 
-impl Report {
+impl ConformanceReport {
     /// Whether no rule is broken, and nothing is left.
     pub fn is_good(&self) -> bool {
         self.left.is_empty() && !self.outcomes.iter().any(|outcome| outcome.status == Status::Failed)

@@ -61,8 +61,8 @@ pub(crate) struct Rest {
     pub(crate) why: String,
 }
 
-impl From<purlin_host::conformance::Report> for Report {
-    fn from(report: purlin_host::conformance::Report) -> Self {
+impl From<purlin_host::conformance::ConformanceReport> for Report {
+    fn from(report: purlin_host::conformance::ConformanceReport) -> Self {
         let from = match report.cases {
             CasesFrom::File => "file",
             CasesFrom::Schema => "schema",

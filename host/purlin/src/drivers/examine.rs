@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use purlin_conformance::{Examination, Report, Rule, examine};
+use purlin_conformance::{ConformanceReport, Examination, Rule, examine};
 use purlin_model::{Diagnostic, DriverCases, DriverConfig, DriverSource};
 use purlin_sandbox::{CancelToken, DriverSetup, read_component};
 
@@ -78,7 +78,7 @@ impl Purlin {
         cases: Option<DriverCases>,
         only: Option<&'static Rule>,
         stop: CancelToken,
-    ) -> Result<Report, Error> {
+    ) -> Result<ConformanceReport, Error> {
         let registry = self.registry()?;
         let (what, name, config, bytes) = match examined {
             Examined::File(file) => {
