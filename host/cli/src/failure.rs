@@ -230,13 +230,13 @@ impl Failure {
         }
     }
 
-    fn report(&self) -> Report<'_> {
+    fn report(&self) -> ErrorReport<'_> {
         match self {
             Self::Documents { faults, .. } | Self::Grants { faults, .. } => {
-                Report { message: summary(faults), hints: &[], diagnostics: diagnostic::faults(faults) }
+                ErrorReport { message: summary(faults), hints: &[], diagnostics: diagnostic::faults(faults) }
             }
             Self::Plain { message, hints, .. } => {
-                Report { message: message.clone(), hints, diagnostics: Vec::new() }
+                ErrorReport { message: message.clone(), hints, diagnostics: Vec::new() }
             }
         }
     }
@@ -277,18 +277,18 @@ pub(crate) fn chain(mut message: String, mut cause: Option<&(dyn StdError + 'sta
 #[derive(Serialize)]
 struct Document<'a> {
     format: u8,
-    error: Report<'a>,
+    error: ErrorReport<'a>,
 }
 
 #[derive(Serialize)]
 struct Event<'a> {
     format: u8,
     event: &'static str,
-    error: Report<'a>,
+    error: ErrorReport<'a>,
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct ErrorReport<'a> {
     message: String,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     hints: &'a [String],

@@ -11,7 +11,7 @@ use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::render;
-use crate::report::status::Report;
+use crate::report::status::StatusReport;
 use crate::surroundings;
 use crate::ui::Level;
 
@@ -77,7 +77,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place_as_written(&args.place.documents(), app).await?;
     let environment = place.environment();
     let mut screen = Screen::new();
-    let mut last: Option<Report> = None;
+    let mut last: Option<StatusReport> = None;
     loop {
         let report = look(&place.purlin, &environment).await.map_err(fail)?;
         let changed = last.as_ref() != Some(&report);
@@ -91,13 +91,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
 }
 
-async fn look(purlin: &Purlin, environment: &Environment) -> Result<Report, purlin_host::Error> {
+async fn look(purlin: &Purlin, environment: &Environment) -> Result<StatusReport, purlin_host::Error> {
     let snapshot = purlin.snapshot(environment).await?;
     let history = purlin.history(environment).await?;
-    Ok(Report::new(environment, &snapshot, &history))
+    Ok(StatusReport::new(environment, &snapshot, &history))
 }
 
-fn shown(report: &Report, app: &App, rows: Option<usize>) -> String {
+fn shown(report: &StatusReport, app: &App, rows: Option<usize>) -> String {
     let look = render::status::Look {
         columns: app.ui.columns(),
         rows,
@@ -117,7 +117,7 @@ impl Screen {
         Self { lines: 0 }
     }
 
-    fn show(&mut self, report: &Report, changed: bool, app: &App) {
+    fn show(&mut self, report: &StatusReport, changed: bool, app: &App) {
         let Some(rows) = app.ui.rows() else {
             // Without a terminal, print only changes.
             if changed {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use serde_json::Value;
 
-use crate::report::check::{Found, Report, Rule};
+use crate::report::check::{CheckReport, Found, Rule};
 use crate::style::{DELETE, DIM, GOOD, HINT, STRONG, UPDATE, paint};
 use crate::text;
 
@@ -16,7 +16,7 @@ const WIDEST: usize = 100;
 const WORD: usize = 9;
 
 /// The complete result, at most this wide.
-pub(crate) fn render(report: &Report, columns: Option<usize>) -> String {
+pub(crate) fn render(report: &CheckReport, columns: Option<usize>) -> String {
     let columns = columns.unwrap_or(80).min(WIDEST);
     let mut out = String::new();
     let title = format!("{} {}", report.driver, report.version);
@@ -111,7 +111,7 @@ fn compact(value: &Value) -> String {
     }
 }
 
-fn rest(out: &mut String, report: &Report) {
+fn rest(out: &mut String, report: &CheckReport) {
     if !report.cleared.is_empty() {
         let _ = writeln!(out, "\nDeleted what an earlier run had left:");
         for id in &report.cleared {
@@ -132,7 +132,7 @@ fn rest(out: &mut String, report: &Report) {
     }
 }
 
-fn summary(report: &Report) -> String {
+fn summary(report: &CheckReport) -> String {
     let count = |status: &str| report.rules.iter().filter(|rule| rule.status == status).count();
     let (ok, advice, failed, skipped) = (count("ok"), count("advice"), count("failed"), count("skipped"));
     let mut parts = vec![paint(if failed == 0 { GOOD } else { STRONG }, format!("{ok} ok"))];

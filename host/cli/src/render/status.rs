@@ -8,7 +8,7 @@ use std::time::Duration;
 use purlin_host::engine::Stand;
 
 use super::tree::{self, Node};
-use crate::report::status::{Report, Resource};
+use crate::report::status::{Resource, StatusReport};
 use crate::style::{DELETE, DIM, GOOD, STRONG, UPDATE, WARNING, paint};
 use crate::text;
 
@@ -31,7 +31,7 @@ pub(crate) struct Look {
 }
 
 /// The status as lines of text, each ending in a newline.
-pub(crate) fn render(report: &Report, look: Look) -> String {
+pub(crate) fn render(report: &StatusReport, look: Look) -> String {
     let mut out = heading(report, look);
     let wrong = wrong(report);
     let all = look.everything || report.resources.len() <= FEW;
@@ -80,7 +80,7 @@ fn cut(out: String, look: Look) -> String {
     short
 }
 
-fn heading(report: &Report, look: Look) -> String {
+fn heading(report: &StatusReport, look: Look) -> String {
     let place = &report.environment;
     let all = report.resources.len();
     let ready = report.summary.get(&Stand::Ready).copied().unwrap_or(0);
@@ -106,7 +106,7 @@ fn heading(report: &Report, look: Look) -> String {
 }
 
 /// Which resources are not ready, or depend on one that is not.
-fn wrong(report: &Report) -> Vec<bool> {
+fn wrong(report: &StatusReport) -> Vec<bool> {
     let mut wrong: Vec<bool> = report.resources.iter().map(|one| one.status != Stand::Ready).collect();
     let index: HashMap<&str, usize> =
         report.resources.iter().enumerate().map(|(index, resource)| (&*resource.key, index)).collect();

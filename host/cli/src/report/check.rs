@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// The complete result.
 #[derive(Serialize)]
-pub(crate) struct Report {
+pub(crate) struct CheckReport {
     pub(crate) format: u8,
     pub(crate) driver: String,
     pub(crate) version: String,
@@ -61,7 +61,7 @@ pub(crate) struct Rest {
     pub(crate) why: String,
 }
 
-impl From<purlin_host::conformance::ConformanceReport> for Report {
+impl From<purlin_host::conformance::ConformanceReport> for CheckReport {
     fn from(report: purlin_host::conformance::ConformanceReport) -> Self {
         let from = match report.cases {
             CasesFrom::File => "file",

@@ -9,7 +9,7 @@ use serde_json::Value;
 const DEEPEST: usize = 8;
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct InspectionReport {
     pub(crate) format: u8,
     pub(crate) components: Vec<Component>,
 }

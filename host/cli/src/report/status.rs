@@ -13,7 +13,7 @@ use super::{FORMAT, condition};
 
 /// The status of an environment.
 #[derive(Clone, Debug, Serialize, PartialEq)]
-pub(crate) struct Report {
+pub(crate) struct StatusReport {
     pub(crate) format: u8,
     pub(crate) environment: Place,
     /// The latest deployment; null if the history is empty.
@@ -54,7 +54,7 @@ pub(crate) struct Resource {
     pub(crate) provider_id: Option<String>,
 }
 
-impl Report {
+impl StatusReport {
     pub(crate) fn new(environment: &Environment, snapshot: &Snapshot, history: &[Deployment]) -> Self {
         let mut summary = BTreeMap::new();
         let mut resources = Vec::new();

@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::report::FORMAT;
-use crate::report::check::Report;
+use crate::report::check::CheckReport;
 use crate::style::{STRONG, paint};
 use crate::{input, render, text};
 
@@ -171,7 +171,7 @@ async fn look(
     };
     let examining = scene.purlin.examine(&scene.examined, cases, only, stop.clone());
     let report = app.timings.wait("examine the driver", examining).await;
-    let report = Report::from(report.map_err(|error| Failure::host(error, &sources))?);
+    let report = CheckReport::from(report.map_err(|error| Failure::host(error, &sources))?);
     match args.format.format {
         Format::Json => app.ui.json(&report),
         Format::Text => app.ui.data(&render::check::render(&report, app.ui.columns())),

@@ -12,7 +12,7 @@ use crate::failure::{Failure, Status};
 use crate::input;
 use crate::render;
 use crate::report::FORMAT;
-use crate::report::inspect::{Report, component};
+use crate::report::inspect::{InspectionReport, component};
 
 /// Inspect a driver before using it.
 ///
@@ -62,9 +62,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         inspection.unfit.as_ref().or(said).cloned()
     });
     match args.format.format {
-        Format::Json => {
-            app.ui.json(&Report { format: FORMAT, components: inspections.iter().map(component).collect() })
-        }
+        Format::Json => app.ui.json(&InspectionReport {
+            format: FORMAT,
+            components: inspections.iter().map(component).collect(),
+        }),
         Format::Text => {
             let shown: Vec<String> = inspections
                 .iter()
