@@ -47,7 +47,7 @@ struct Check {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct DoctorReport {
     format: u8,
     checks: Vec<Check>,
 }
@@ -95,7 +95,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let worst = checks.iter().map(|check| check.verdict).max().unwrap_or(Verdict::Ok);
     match args.format.format {
-        Format::Json => app.ui.json(&Report { format: FORMAT, checks }),
+        Format::Json => app.ui.json(&DoctorReport { format: FORMAT, checks }),
         Format::Text => app.ui.data(&render(&checks)),
     }
     Ok(if worst == Verdict::Fail { Status::Failed } else { Status::Done })

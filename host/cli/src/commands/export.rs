@@ -47,7 +47,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct ExportReport {
     format: u8,
     files: Vec<String>,
     /// The files in which `[secret]` replaces a secret.
@@ -111,7 +111,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         written.push(target);
     }
     match args.format.format {
-        Format::Json => app.ui.json(&Report {
+        Format::Json => app.ui.json(&ExportReport {
             format: FORMAT,
             files: written.iter().map(|path| path.display().to_string()).collect(),
             incomplete: incomplete.iter().map(|path| path.display().to_string()).collect(),

@@ -45,7 +45,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct OutputsReport {
     format: u8,
     workloads: Map<String, Json>,
     resources: Map<String, Json>,
@@ -80,7 +80,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     let mut report =
-        Report { format: FORMAT, workloads: Map::new(), resources: Map::new(), errors: Vec::new() };
+        OutputsReport { format: FORMAT, workloads: Map::new(), resources: Map::new(), errors: Vec::new() };
     for (name, document) in &outputs.workloads {
         match document {
             Ok(document) => {

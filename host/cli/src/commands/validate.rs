@@ -45,7 +45,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct ValidationReport {
     format: u8,
     valid: bool,
     diagnostics: Vec<Fault>,
@@ -88,7 +88,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let errors = all.iter().filter(|fault| fault.is_error()).count();
     match args.format.format {
         Format::Json => {
-            app.ui.json(&Report {
+            app.ui.json(&ValidationReport {
                 format: FORMAT,
                 valid: errors == 0,
                 diagnostics: diagnostic::faults(&all),

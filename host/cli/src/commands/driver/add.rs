@@ -49,7 +49,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct AddReport {
     format: u8,
     name: String,
     /// The path of the workspace file.
@@ -117,7 +117,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         component(&one).grants
     });
     match args.format.format {
-        Format::Json => app.ui.json(&Report {
+        Format::Json => app.ui.json(&AddReport {
             format: FORMAT,
             workspace: text::path(&path),
             name,

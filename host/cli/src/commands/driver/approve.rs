@@ -44,7 +44,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct ApprovalReport {
     format: u8,
     /// The path of the lock file.
     lock: String,
@@ -100,13 +100,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-fn report(approval: Approval, lock: String, written: bool, approved: bool) -> Report {
+fn report(approval: Approval, lock: String, written: bool, approved: bool) -> ApprovalReport {
     let change = |change: ApprovalChange| {
         let ApprovalChange { driver, version, removed, added } = change;
         Change { driver, version, removed, added }
     };
     let changes = approval.changes.into_iter().map(change).collect();
-    Report { format: FORMAT, lock, written, approved, changes }
+    ApprovalReport { format: FORMAT, lock, written, approved, changes }
 }
 
 fn render(changes: &[ApprovalChange]) -> String {

@@ -21,7 +21,7 @@ pub(super) struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct DriverListReport {
     format: u8,
     drivers: Vec<Driver>,
 }
@@ -77,7 +77,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let drivers: Vec<Driver> = drivers.into_iter().map(driver).collect();
     let wrong = drivers.iter().any(|driver| driver.error.is_some());
     match args.format.format {
-        Format::Json => app.ui.json(&Report { format: FORMAT, drivers }),
+        Format::Json => app.ui.json(&DriverListReport { format: FORMAT, drivers }),
         Format::Text => app.ui.data(&table(&drivers, app.ui.columns())),
     }
     Ok(if wrong { Status::Failed } else { Status::Done })

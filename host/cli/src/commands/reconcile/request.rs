@@ -11,7 +11,7 @@ use crate::report::FORMAT;
 use crate::report::state::Place;
 
 #[derive(Serialize)]
-struct Report {
+struct RequestReport {
     format: u8,
     environment: Place,
     requested: bool,
@@ -33,7 +33,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     place.purlin.close().await.map_err(fail)?;
     match args.format.format {
         Format::Json => {
-            app.ui.json(&Report { format: FORMAT, environment: Place::new(&environment), requested: true });
+            app.ui.json(&RequestReport {
+                format: FORMAT,
+                environment: Place::new(&environment),
+                requested: true,
+            });
         }
         Format::Text => app.ui.say(&format!("{environment} has the next turn.")),
     }

@@ -60,7 +60,7 @@ pub(super) struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct CopyReport {
     format: u8,
     from: String,
     to: String,
@@ -123,7 +123,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let failed = entries.iter().filter(|entry| entry.error.is_some()).count();
     match args.format.format {
         Format::Json => {
-            app.ui.json(&Report { format: FORMAT, from: from_place, to: to_place, environments: entries })
+            app.ui.json(&CopyReport { format: FORMAT, from: from_place, to: to_place, environments: entries })
         }
         Format::Text if chosen.is_empty() => {
             app.ui.say("Nothing is recorded in FROM, so nothing was copied.")

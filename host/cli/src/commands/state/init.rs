@@ -29,7 +29,7 @@ pub(super) struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct InitReport {
     format: u8,
     /// Folder, or address of the database.
     place: String,
@@ -43,7 +43,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = purlin.state_place();
     match (args.format.format, prepared) {
         (Format::Json, changed) => {
-            app.ui.json(&Report { format: FORMAT, place, changed: changed == Some(true) });
+            app.ui.json(&InitReport { format: FORMAT, place, changed: changed == Some(true) });
         }
         (Format::Text, Some(true)) => app.ui.say(&format!("`{place}` is ready for the state.")),
         (Format::Text, Some(false)) => {

@@ -84,7 +84,7 @@ struct RotateArgs {
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct KeyReport {
     format: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -111,7 +111,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 
 fn tell(format: Format, file: Option<String>, recipient: Option<String>, app: &App) {
     match (format, recipient) {
-        (Format::Json, recipient) => app.ui.json(&Report { format: FORMAT, file, recipient }),
+        (Format::Json, recipient) => app.ui.json(&KeyReport { format: FORMAT, file, recipient }),
         (Format::Text, Some(recipient)) => app.ui.data(&format!("{recipient}\n")),
         (Format::Text, None) => {
             app.ui.say("There is no key yet: one is made when the first secret is recorded.");

@@ -40,7 +40,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct RepairReport {
     format: u8,
     /// Whether nothing was wrong.
     whole: bool,
@@ -127,9 +127,9 @@ async fn contradicting(purlin: &Purlin, mend: bool) -> (Vec<String>, bool) {
     (found, left)
 }
 
-fn report(found: HostReport, contradictions: Vec<String>, sound: bool) -> Report {
+fn report(found: HostReport, contradictions: Vec<String>, sound: bool) -> RepairReport {
     let whole = found.is_whole() && contradictions.is_empty();
-    Report {
+    RepairReport {
         format: FORMAT,
         whole,
         repaired: !whole && sound,
@@ -141,7 +141,7 @@ fn report(found: HostReport, contradictions: Vec<String>, sound: bool) -> Report
     }
 }
 
-fn render(report: &Report, place: &str) -> String {
+fn render(report: &RepairReport, place: &str) -> String {
     let records = text::count(report.records, "resource");
     if let (true, Some(format)) = (report.whole, report.older) {
         let then = "the next command that uses it converts it";
