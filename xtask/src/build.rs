@@ -22,7 +22,7 @@ pub(crate) fn with(drivers: &drivers::Arguments) -> anyhow::Result<()> {
         if !drivers.only.is_empty() {
             build.env("PURLIN_DRIVERS", drivers.only.join(","));
         }
-        // The example is there already; naming it keeps cargo's choice of features as it was.
+        // The example is already built. Naming it keeps cargo's selection of features unchanged.
         step::run(build.args(["--bin", "purlin", "--example", "precompile"]))
     })
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask check`: what a contributor runs between edits. It checks only what changed since it last passed.
+//! `cargo xtask check`: checks a change between edits. It checks only what changed since the last
+//! success.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -16,7 +17,8 @@ const FOR_ALL: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", "rust-too
 /// Files that decide which dependencies are allowed.
 const FOR_DEPENDENCIES: [&str; 2] = ["Cargo.lock", "deny.toml"];
 
-/// The crate that includes files from elsewhere: the SDKs, examples, the contract and pages.
+/// The crate that includes files from elsewhere: the SDKs, examples, the contract and pages of the
+/// book.
 const INCLUDES: &str = "purlin-cli";
 
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -27,7 +29,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         println!("nothing changed since the last check that passed");
         return Ok(());
     }
-    // Without an earlier tree, or when git has dropped it, everything is new.
+    // Without an earlier tree, or if git has removed it, everything counts as new.
     let changed = before.and_then(|before| changed(&before, &now).ok());
     let crates = match &changed {
         Some(changed) => Some(crates(changed)?),
@@ -48,7 +50,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     std::fs::write(passed, now).context("cannot record that the check passed")
 }
 
-/// The tree of all files as they are now, those included that nobody committed.
+/// The current tree of all files, including uncommitted ones.
 fn tree() -> anyhow::Result<String> {
     let folder = tempfile::tempdir()?;
     let index = folder.path().join("index");
@@ -56,7 +58,7 @@ fn tree() -> anyhow::Result<String> {
         output(Command::new("git").args(arguments).env("GIT_INDEX_FILE", &index))
             .context("`cargo xtask check` compares the files with git")
     };
-    // With the committed index as a beginning, git reads only the files that changed.
+    // git starts with the committed index, so that it reads only changed files.
     let committed = output(Command::new("git").args(["rev-parse", "--git-path", "index"]))?;
     if let Err(error) = std::fs::copy(root().join(committed), &index) {
         eprintln!("    cannot copy git's index ({error}); reading all files");
@@ -79,7 +81,7 @@ fn crates(files: &[String]) -> anyhow::Result<BTreeSet<String>> {
     }
     let metadata = output(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
     let mut packages = serde_json::from_str::<Metadata>(&metadata)?.packages;
-    // A crate in the folder of another one comes first.
+    // A crate inside the folder of another one comes first.
     packages.sort_by_key(|package| std::cmp::Reverse(package.manifest_path.as_os_str().len()));
     Ok(owners(files, &packages))
 }
@@ -104,7 +106,7 @@ fn owners(files: &[String], packages: &[Package]) -> BTreeSet<String> {
     files.iter().map(owner).collect()
 }
 
-/// Tests within crates: of these, or of all.
+/// Runs the unit tests of these crates, or of all.
 fn unit_tests(crates: Option<&BTreeSet<String>>) -> anyhow::Result<()> {
     let within = "kind(lib) | kind(bin) | kind(proc-macro)";
     let tests = match crates {

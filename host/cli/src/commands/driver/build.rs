@@ -112,7 +112,7 @@ async fn inspect(file: &Path, app: &App) -> Result<Inspection, Failure> {
     looked.map_err(|error| Failure::host(error, &Default::default()))
 }
 
-/// Why a component is no driver.
+/// Why a component is not a driver.
 fn problem(inspection: &Inspection) -> Option<String> {
     let said = inspection.said.as_ref().and_then(|said| said.as_ref().err());
     inspection.unfit.as_ref().or(said).cloned()

@@ -159,7 +159,7 @@ impl Project {
         self.built(output)
     }
 
-    /// Builds an edited project to try it, if there is a faster way than [`Self::build`].
+    /// Builds an edited project for a trial, if there is a faster way than [`Self::build`].
     pub(super) async fn edit(
         &self,
         output: Option<&Path>,
@@ -185,7 +185,7 @@ impl Project {
         self.built(output)
     }
 
-    /// The component that a tool put into the folder.
+    /// The component that a tool wrote into the folder.
     fn built(&self, output: Option<&Path>) -> Result<PathBuf, Failure> {
         let module =
             self.named().filter(|file| file.is_file()).or_else(|| self.newest()).ok_or_else(|| {

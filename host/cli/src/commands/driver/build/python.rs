@@ -16,25 +16,25 @@ use crate::files;
 
 const INSTALL: &str = "`python3 -m venv .venv && .venv/bin/pip install -r requirements.txt` installs it";
 
-/// The module that a component of `--dev` is made of, in the package `purlin_driver`.
+/// The module of the component for `--dev`, in the package `purlin_driver`.
 const EDIT: &str = "purlin_driver/edit.py";
 
-/// The text that fills the place for sources in such a component, `MARK` in `edit.py`.
+/// The text that fills the space for sources in such a component, `MARK` in `edit.py`.
 const MARK: [u8; 32] = [
     0xa7, 0xc3, 0xe5, 0x91, 0x5d, 0x8f, 0xb2, 0x49, 0x4b, 0xe1, 0xd6, 0x9e, 0xf7, 0x0c, 0x3a, 0x68, 0x6e,
     0x1f, 0xb8, 0x8a, 0xd4, 0x9c, 0x57, 0xe3, 0xf1, 0x25, 0x9d, 0x0b, 0x47, 0xec, 0x83, 0x36,
 ];
 
-/// Repetitions of it: 1 MiB.
+/// How often it is repeated, which makes 1 MiB.
 const SIZE: usize = 1 << 15;
 
-/// Folders that hold no modules of the project.
+/// Folders that contain no modules of the project.
 const OTHERS: [&str; 3] = ["__pycache__", "node_modules", "venv"];
 
 /// The tools of a project.
 pub(super) struct Python {
     folder: PathBuf,
-    /// A virtual environment of the project's own, which need not be activated.
+    /// The project's virtual environment, which need not be activated.
     environment: Option<PathBuf>,
 }
 
@@ -45,7 +45,7 @@ impl Python {
         Self { folder: folder.to_owned(), environment }
     }
 
-    /// Builds the component of a module, as a file of the project's folder.
+    /// Builds the component of a module as a file in the project's folder.
     pub(super) fn build(&self, module: &str, file: &Path) -> Result<(), Failure> {
         let own = self.environment.as_ref().map(|folder| folder.join("bin/componentize-py"));
         let mut command = Command::new(own.unwrap_or_else(|| "componentize-py".into()));
@@ -57,8 +57,9 @@ impl Python {
         tool(command.arg("-o").arg(file), &self.folder, INSTALL)
     }
 
-    /// Builds the component with the project's source in a component that an earlier run built, where that
-    /// is possible. The error is a failure of the tools; `None` means that the driver needs an ordinary build.
+    /// Writes the project's source into the component of an earlier run, if possible, and builds
+    /// that component if it is missing. An error is a failure of the tools; `None` means that the
+    /// driver needs an ordinary build.
     pub(super) async fn edit(
         &self,
         output: &Path,
@@ -72,7 +73,7 @@ impl Python {
         for is_new in attempts {
             if *is_new {
                 let failed = |error| Failure::caused(format!("cannot write to {}", shown(&kept)), &error);
-                // A key always stands beside the component that it describes.
+                // The key must always belong to the component next to it.
                 match std::fs::remove_file(&key) {
                     Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
                     _ => {}
@@ -96,7 +97,8 @@ impl Python {
         Ok(None)
     }
 
-    /// Folders of packages that pip installs by reference, which componentize-py cannot follow.
+    /// The folders of editable packages, which pip installs as links that componentize-py cannot
+    /// follow.
     fn editable(&self) -> Vec<String> {
         let requirements = std::fs::read_to_string(self.folder.join("requirements.txt")).unwrap_or_default();
         let folders = requirements.lines().filter_map(|line| {
@@ -106,7 +108,7 @@ impl Python {
         folders.map(|folder| folder.trim().to_owned()).collect()
     }
 
-    /// The folders of installed packages: those that pip refers to, and those of the environment.
+    /// The folders of installed packages: those that pip links to, and those of the environment.
     fn packages(&self) -> Vec<PathBuf> {
         let tool = match &self.environment {
             Some(folder) => Some(folder.join("bin/componentize-py")),
@@ -127,8 +129,8 @@ impl Python {
         packages
     }
 
-    /// Identifies everything but the project's own modules that a component contains. `None` if the SDK has
-    /// no support for `--dev`.
+    /// Identifies everything in a component except the project's own modules. `None` if the SDK
+    /// does not support `--dev`.
     fn fingerprint(&self) -> Option<String> {
         let packages = self.packages();
         if !packages.iter().any(|folder| folder.join(EDIT).is_file()) {
@@ -142,7 +144,7 @@ impl Python {
         for folder in packages {
             let mut files = Vec::new();
             if folder.ends_with("site-packages") {
-                // Versions are in the names of folders.
+                // The names of folders contain versions.
                 let names = std::fs::read_dir(&folder).into_iter().flatten().flatten();
                 files.extend(names.map(|name| (PathBuf::from(name.file_name()), Vec::new())));
             } else {
@@ -158,7 +160,8 @@ impl Python {
         Some(HEXLOWER.encode(&hash.finalize()))
     }
 
-    /// The project's modules, as JSON: the text of each file by its path. `None` if a file is not text.
+    /// The project's modules as JSON: the text of each file by its path. `None` if a file is not
+    /// text.
     fn sources(&self) -> Option<Vec<u8>> {
         let packages: Vec<PathBuf> = self
             .editable()
@@ -176,7 +179,7 @@ impl Python {
     }
 }
 
-/// The modules of a folder and of those below it, except for packages within.
+/// The modules in a folder and its subfolders, without the packages in them.
 fn collect(root: &Path, folder: &Path, without: &[PathBuf], into: &mut Vec<(PathBuf, Vec<u8>)>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
@@ -194,8 +197,8 @@ fn collect(root: &Path, folder: &Path, without: &[PathBuf], into: &mut Vec<(Path
     }
 }
 
-/// A component with these sources in the place that is meant for them; `None` if that is too small, or if
-/// the component has no such place.
+/// A component with these sources in the space for them; `None` if that is too small, or if the
+/// component has no such space.
 fn edited(mut component: Vec<u8>, sources: &[u8]) -> Option<Vec<u8>> {
     let beginning = MARK.repeat(2);
     let at = component.windows(beginning.len()).position(|part| part == beginning)?;
