@@ -88,11 +88,11 @@ fn pin(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Pin> {
     let name = fields.get(reader, "name").and_then(|node| reader.text(node, "`name`"));
     let name = name.map(Arc::from);
     let imports = items(reader, &mut fields, "imports");
-    let wishes = items(reader, &mut fields, "wishes");
+    let requested_capabilities = items(reader, &mut fields, "wishes");
     let grants = items(reader, &mut fields, "grants");
     fields.done(reader);
     let location = version_node.map_or(reader.at(&node.span), |node| reader.at(&node.span));
-    Some(Pin { name, version: version?, digest: digest?, imports, wishes, grants, location })
+    Some(Pin { name, version: version?, digest: digest?, imports, requested_capabilities, grants, location })
 }
 
 fn version(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<semver::Version> {

@@ -58,7 +58,7 @@ fn it_is_read_where_it_lies_beside_the_workspace() {
     let pins = &read_there.drivers["acme/db"];
     assert_eq!((pins.len(), pins[0].version.to_string()), (1, "1.2.3".to_owned()));
     assert_eq!(pins[0].digest.hex(), "0123456789abcdef".repeat(4));
-    assert!(pins[0].grants.contains("dirs ./a as /a ro") && pins[0].wishes.is_empty());
+    assert!(pins[0].grants.contains("dirs ./a as /a ro") && pins[0].requested_capabilities.is_empty());
     assert_eq!((pins[0].location.line, read_there.faulty), (7, false));
     // It is the operator's current configuration, and not part of a deployment.
     assert!(loaded.sources().is_empty());

@@ -30,7 +30,7 @@ pub struct Implements {
 
 /// A capability that a driver requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct RequestedCapability {
     /// `http`, `tcp`, `udp`, `dns`, `env`, `dirs` or `secrets`.
     pub capability: String,
     /// The target, empty if the inputs decide.
@@ -69,7 +69,7 @@ pub struct Manifest {
     /// The types that it provisions.
     pub types: Vec<TypeSchema>,
     /// The requested capabilities.
-    pub wishes: Vec<Wish>,
+    pub requested_capabilities: Vec<RequestedCapability>,
 }
 
 impl Manifest {

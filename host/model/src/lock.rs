@@ -31,7 +31,7 @@ pub struct Pin {
     /// Capabilities that its imports could use: `dirs`, `env`, `tcp`, …
     pub imports: BTreeSet<String>,
     /// The requested capabilities, as `capability pattern`.
-    pub wishes: BTreeSet<String>,
+    pub requested_capabilities: BTreeSet<String>,
     /// The grants at that time, in the form of [`crate::Grants::lines`]: `capability grant`.
     pub grants: BTreeSet<String>,
     /// Where it was written; nowhere for a new one.

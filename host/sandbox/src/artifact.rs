@@ -79,7 +79,7 @@ mod tests {
             description: "it".into(),
             implements: purlin_model::driver::Implements { read: true, ..Default::default() },
             types: vec![],
-            wishes: vec![],
+            requested_capabilities: vec![],
         };
         for manifest in [Some(manifest), None] {
             let bytes = Artifact { digest: [7; 32], manifest: manifest.clone(), code: b"code" }.to_bytes();

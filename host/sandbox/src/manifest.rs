@@ -1,6 +1,6 @@
 //! A driver's description of itself: from the contract, and to and from the cache.
 
-use purlin_model::driver::{Implements, Manifest, TypeSchema, Wish};
+use purlin_model::driver::{Implements, Manifest, RequestedCapability, TypeSchema};
 use serde::{Deserialize, Serialize};
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
@@ -61,10 +61,10 @@ pub(crate) fn from_wit(manifest: wit::Manifest) -> Result<Manifest, String> {
             repeat_create: has(wit::Implements::REPEAT_CREATE),
         },
         types,
-        wishes: manifest
+        requested_capabilities: manifest
             .wishes
             .into_iter()
-            .map(|w| Wish {
+            .map(|w| RequestedCapability {
                 capability: plain(&w.capability),
                 pattern: plain(&w.pattern),
                 reason: plain(&w.reason),
@@ -117,7 +117,7 @@ pub(crate) fn to_json(manifest: &Manifest) -> Vec<u8> {
             .map(|t| (t.type_name.clone(), t.inputs.clone(), t.outputs.clone()))
             .collect(),
         wishes: manifest
-            .wishes
+            .requested_capabilities
             .iter()
             .map(|w| (w.capability.clone(), w.pattern.clone(), w.reason.clone()))
             .collect(),
@@ -140,10 +140,10 @@ pub(crate) fn from_json(bytes: &[u8]) -> Option<Manifest> {
             .into_iter()
             .map(|(type_name, inputs, outputs)| TypeSchema { type_name, inputs, outputs })
             .collect(),
-        wishes: stored
+        requested_capabilities: stored
             .wishes
             .into_iter()
-            .map(|(capability, pattern, reason)| Wish { capability, pattern, reason })
+            .map(|(capability, pattern, reason)| RequestedCapability { capability, pattern, reason })
             .collect(),
     })
 }

@@ -63,7 +63,7 @@ pub(crate) struct Says {
     pub(crate) description: String,
     pub(crate) implements: Vec<&'static str>,
     pub(crate) types: Vec<Type>,
-    pub(crate) wishes: Vec<Wish>,
+    pub(crate) wishes: Vec<RequestedCapability>,
 }
 
 #[derive(Debug, Serialize)]
@@ -84,7 +84,7 @@ pub(crate) struct Field {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Wish {
+pub(crate) struct RequestedCapability {
     pub(crate) capability: String,
     pub(crate) pattern: String,
     pub(crate) reason: String,
@@ -137,9 +137,9 @@ fn says(inspection: &Inspection, manifest: &Manifest) -> Says {
             })
             .collect(),
         wishes: manifest
-            .wishes
+            .requested_capabilities
             .iter()
-            .map(|wish| Wish {
+            .map(|wish| RequestedCapability {
                 capability: wish.capability.clone(),
                 pattern: wish.pattern.clone(),
                 reason: wish.reason.clone(),

@@ -81,7 +81,7 @@ impl SimDriver {
             description: "does what the contract allows".into(),
             implements: kind.implements,
             types,
-            wishes: Vec::new(),
+            requested_capabilities: Vec::new(),
         };
         Self { sim: Arc::clone(sim), number, name, kind: kind.clone(), manifest }
     }

@@ -125,7 +125,7 @@ impl Scripted {
             description: "does as it is told".into(),
             implements,
             types,
-            wishes: Vec::new(),
+            requested_capabilities: Vec::new(),
         };
         Arc::new(Self {
             name: name.into(),

@@ -126,7 +126,7 @@ impl Registry {
                 version: manifest.version.clone(),
                 digest,
                 imports: inspection.interfaces.reach(),
-                wishes: pinned::wishes(&manifest),
+                requested_capabilities: pinned::requested(&manifest),
                 grants: grants.clone(),
                 location: Default::default(),
             });
@@ -154,7 +154,7 @@ fn text(lock: &Lock) -> String {
                 let _ = writeln!(out, "        name: {}", quoted(name));
             }
             for (field, lines) in
-                [("imports", &pin.imports), ("wishes", &pin.wishes), ("grants", &pin.grants)]
+                [("imports", &pin.imports), ("wishes", &pin.requested_capabilities), ("grants", &pin.grants)]
             {
                 list(&mut out, field, lines);
             }
@@ -189,7 +189,9 @@ pub(super) fn quoted(text: &str) -> String {
 fn lines(pin: &Pin) -> Vec<String> {
     let mut lines = vec![format!("version {}", pin.version), format!("digest {}", pin.digest)];
     lines.extend(pin.name.iter().map(|name| format!("name {name}")));
-    for (what, items) in [("import", &pin.imports), ("wish", &pin.wishes), ("grant", &pin.grants)] {
+    for (what, items) in
+        [("import", &pin.imports), ("wish", &pin.requested_capabilities), ("grant", &pin.grants)]
+    {
         lines.extend(items.iter().map(|item| format!("{what} {item}")));
     }
     lines
@@ -247,7 +249,10 @@ mod tests {
             version: semver::Version::parse(version).expect("a version"),
             digest: Digest::new([digest; 32]),
             imports: BTreeSet::from(["dirs".to_owned()]),
-            wishes: BTreeSet::from(["dirs /a\"\n\u{202e}\u{1b}\u{85}".to_owned(), "tcp".to_owned()]),
+            requested_capabilities: BTreeSet::from([
+                "dirs /a\"\n\u{202e}\u{1b}\u{85}".to_owned(),
+                "tcp".to_owned(),
+            ]),
             grants: grants.iter().map(ToString::to_string).collect(),
             location: Default::default(),
         }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use purlin_model::driver::{Manifest, Wish};
+use purlin_model::driver::{Manifest, RequestedCapability};
 use purlin_model::{Grants, Limits};
 use purlin_sandbox::{Interfaces, Sandbox, read_component};
 
 use super::missing::{not_theirs, phrase};
-use super::{Registry, canonical, claim, wishes};
+use super::{Registry, canonical, claim, requested};
 use crate::{Error, Granted, Purlin};
 
 /// Everything known about a component without trusting it.
@@ -29,8 +29,8 @@ pub struct Inspection {
 
 impl Inspection {
     /// Whether the workspace grants a request.
-    pub fn granted(&self, wish: &Wish) -> Granted {
-        wishes::granted(wish, &self.grants)
+    pub fn granted(&self, capability: &RequestedCapability) -> Granted {
+        requested::granted(capability, &self.grants)
     }
 
     /// Why the workspace may not use the driver under this name: it has the name of a built-in
@@ -46,7 +46,7 @@ impl Inspection {
     /// granted.
     pub fn block(&self) -> Option<String> {
         let manifest = self.said.as_ref()?.as_ref().ok()?;
-        if manifest.wishes.iter().all(|wish| self.granted(wish) == Granted::Yes) {
+        if manifest.requested_capabilities.iter().all(|capability| self.granted(capability) == Granted::Yes) {
             return None;
         }
         let name = self.name.as_deref().unwrap_or(&manifest.name);
@@ -54,7 +54,7 @@ impl Inspection {
             let file = file.to_string_lossy();
             if file.starts_with(['.', '/']) { file.into_owned() } else { format!("./{file}") }
         });
-        wishes::block(name, source.as_deref(), manifest, &self.grants)
+        requested::block(name, source.as_deref(), manifest, &self.grants)
     }
 
     async fn new(sandbox: &Sandbox, given: Given<'_>, ask: bool) -> Result<Self, Error> {

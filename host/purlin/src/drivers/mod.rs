@@ -6,8 +6,8 @@ mod inspect;
 mod kept;
 mod missing;
 mod pinned;
+mod requested;
 mod single;
-mod wishes;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -33,7 +33,7 @@ pub use examine::Examined;
 pub use inspect::Inspection;
 pub(crate) use kept::Kept;
 pub use missing::NAME_OF_ITS_OWN;
-pub use wishes::Granted;
+pub use requested::Granted;
 
 use missing::Missing;
 

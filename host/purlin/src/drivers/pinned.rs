@@ -138,7 +138,7 @@ pub(super) fn confirmed(pin: &Pin, file: &Path, driver: &Driver) -> Result<(), B
     if manifest.version != pin.version {
         differences.push(format!("it says that it is {}; approved is {}", manifest.version, pin.version));
     }
-    differences.extend(more("it asks for more", &wishes(manifest), &pin.wishes));
+    differences.extend(more("it asks for more", &requested(manifest), &pin.requested_capabilities));
     if differences.is_empty() {
         return Ok(());
     }
@@ -166,7 +166,8 @@ pub(super) fn granted(grants: &Grants) -> BTreeSet<String> {
 }
 
 /// Requests as lines of a lock.
-pub(super) fn wishes(manifest: &Manifest) -> BTreeSet<String> {
-    let line = |wish: &purlin_model::driver::Wish| format!("{} {}", wish.capability, wish.pattern);
-    manifest.wishes.iter().map(|wish| line(wish).trim_end().to_owned()).collect()
+pub(super) fn requested(manifest: &Manifest) -> BTreeSet<String> {
+    let line =
+        |one: &purlin_model::driver::RequestedCapability| format!("{} {}", one.capability, one.pattern);
+    manifest.requested_capabilities.iter().map(|capability| line(capability).trim_end().to_owned()).collect()
 }

@@ -471,7 +471,10 @@ async fn one(
 /// The visible form of a manifest.
 fn printed(driver: &Driver) -> String {
     let manifest = driver.manifest();
-    let wishes = manifest.wishes.iter().map(|w| format!("{} {} {}", w.capability, w.pattern, w.reason));
+    let wishes = manifest
+        .requested_capabilities
+        .iter()
+        .map(|w| format!("{} {} {}", w.capability, w.pattern, w.reason));
     let types = manifest.types.iter().map(|t| t.type_name.clone());
     [manifest.name.clone(), manifest.description.clone()]
         .into_iter()

@@ -24,7 +24,7 @@ pub(super) fn manifest(manifest: &Manifest) -> Json {
         "types": manifest.types.iter().map(|one| {
             json!({"type": one.type_name, "inputs": one.inputs, "outputs": one.outputs})
         }).collect::<Vec<_>>(),
-        "wishes": manifest.wishes.iter().map(|wish| {
+        "wishes": manifest.requested_capabilities.iter().map(|wish| {
             json!({"capability": wish.capability, "pattern": wish.pattern, "reason": wish.reason})
         }).collect::<Vec<_>>(),
     })

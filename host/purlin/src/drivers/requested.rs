@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use purlin_model::driver::{Manifest, Wish};
+use purlin_model::driver::{Manifest, RequestedCapability};
 use purlin_model::grants::{Endpoint, HostPattern, HttpGrant};
 use purlin_model::{DirGrant, Grants};
 
@@ -20,16 +20,16 @@ pub enum Granted {
 }
 
 /// Whether grants satisfy a request.
-pub(super) fn granted(wish: &Wish, grants: &Grants) -> Granted {
+pub(super) fn granted(request: &RequestedCapability, grants: &Grants) -> Granted {
     let lines = grants.lines();
     let of_kind = |kind: &str| lines.iter().any(|(capability, _)| *capability == kind);
-    let pattern = wish.pattern.trim();
+    let pattern = request.pattern.trim();
     if pattern.is_empty() {
-        return if of_kind(&wish.capability) { Granted::InPart } else { Granted::No };
+        return if of_kind(&request.capability) { Granted::InPart } else { Granted::No };
     }
     let same =
         |kind: &str, text: &str| lines.iter().any(|(capability, own)| *capability == kind && own == text);
-    let yes = match wish.capability.as_str() {
+    let yes = match request.capability.as_str() {
         "http" => HttpGrant::parse(pattern).is_ok_and(|wanted| same("http", &wanted.to_string())),
         "tcp" => endpoint("tcp", pattern, &grants.tcp, &same),
         "udp" => endpoint("udp", pattern, &grants.udp, &same),
@@ -70,7 +70,7 @@ pub(super) fn block(
     manifest: &Manifest,
     grants: &Grants,
 ) -> Option<String> {
-    if manifest.wishes.is_empty() {
+    if manifest.requested_capabilities.is_empty() {
         return None;
     }
     let mut out = format!("drivers:\n  {name}:\n");
@@ -78,19 +78,20 @@ pub(super) fn block(
         let _ = writeln!(out, "    source: {}", super::approve::quoted(source));
     }
     out.push_str("    grants:\n");
-    let mut kinds: Vec<&str> = manifest.wishes.iter().map(|wish| wish.capability.as_str()).collect();
+    let mut kinds: Vec<&str> =
+        manifest.requested_capabilities.iter().map(|request| request.capability.as_str()).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let mut open = Vec::new();
     let mut empty = true;
     for kind in kinds {
-        let wishes = manifest.wishes.iter().filter(|wish| wish.capability == kind);
+        let requests = manifest.requested_capabilities.iter().filter(|request| request.capability == kind);
         let mut lines: Vec<String> = Vec::new();
-        for wish in wishes {
-            match line(wish, grants) {
+        for request in requests {
+            match line(request, grants) {
                 Some(line) if !lines.contains(&line) => lines.push(line),
                 Some(_) => {}
-                None => open.push(format!("{} {} ({})", wish.capability, wish.pattern, wish.reason)),
+                None => open.push(format!("{} {} ({})", request.capability, request.pattern, request.reason)),
             }
         }
         if !lines.is_empty() {
@@ -105,23 +106,23 @@ pub(super) fn block(
         out.truncate(out.len() - "    grants:\n".len());
         out.push_str("    grants: {}\n");
     }
-    for wish in open {
+    for request in open {
         // The text must not contain line breaks of any kind.
         let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-        let plain: String = wish.trim_end_matches(" ()").trim_end().replace(ends, " ").replace("  ", " ");
+        let plain: String = request.trim_end_matches(" ()").trim_end().replace(ends, " ").replace("  ", " ");
         let _ = writeln!(out, "    # yours to decide: {plain}");
     }
     Some(out)
 }
 
 /// A list item that grants a request; `None` if the request is too vague or is not a valid grant.
-fn line(wish: &Wish, grants: &Grants) -> Option<String> {
-    let pattern = wish.pattern.trim();
+fn line(request: &RequestedCapability, grants: &Grants) -> Option<String> {
+    let pattern = request.pattern.trim();
     let plain = |text: &str| {
         !text.is_empty()
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/'))
     };
-    match wish.capability.as_str() {
+    match request.capability.as_str() {
         "http" => HttpGrant::parse(pattern).ok().map(|grant| format!("\"{grant}\"")),
         "tcp" | "udp" => Endpoint::parse(pattern).ok().map(|grant| format!("\"{grant}\"")),
         "dns" => HostPattern::parse(pattern)
@@ -153,8 +154,8 @@ fn line(wish: &Wish, grants: &Grants) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn wish(capability: &str, pattern: &str) -> Wish {
-        Wish { capability: capability.into(), pattern: pattern.into(), reason: String::new() }
+    fn request(capability: &str, pattern: &str) -> RequestedCapability {
+        RequestedCapability { capability: capability.into(), pattern: pattern.into(), reason: String::new() }
     }
 
     fn grants() -> Grants {
@@ -194,18 +195,18 @@ mod tests {
             ("secrets", "vault", Granted::No),
             ("bank", "all", Granted::No),
         ] {
-            assert_eq!(granted(&wish(capability, pattern), &grants()), verdict, "{capability} {pattern}");
+            assert_eq!(granted(&request(capability, pattern), &grants()), verdict, "{capability} {pattern}");
         }
     }
 
-    fn lines(wishes: Vec<Wish>) -> String {
+    fn lines(requests: Vec<RequestedCapability>) -> String {
         let manifest = Manifest {
             name: "acme/db".into(),
             version: semver::Version::new(1, 0, 0),
             description: String::new(),
             implements: Default::default(),
             types: Vec::new(),
-            wishes,
+            requested_capabilities: requests,
         };
         block("acme/db", Some("./db.wasm"), &manifest, &grants()).unwrap_or_default()
     }
@@ -214,13 +215,13 @@ mod tests {
     fn lines_grant_the_request_and_nothing_hidden_in_it() {
         assert_eq!(lines(Vec::new()), "");
         let text = lines(vec![
-            wish("tcp", "db.internal:5432"),
-            wish("tcp", "db.internal:5432"),
-            wish("dirs", "/data/x"),
-            wish("dirs", "/other"),
-            wish("http", ""),
-            wish("env", "A\"]\n      tcp: [\"*:*"),
-            wish("tcp:\n      - \"*:*\"\n      dns", "x"),
+            request("tcp", "db.internal:5432"),
+            request("tcp", "db.internal:5432"),
+            request("dirs", "/data/x"),
+            request("dirs", "/other"),
+            request("http", ""),
+            request("env", "A\"]\n      tcp: [\"*:*"),
+            request("tcp:\n      - \"*:*\"\n      dns", "x"),
         ]);
         let yaml = format!("apiVersion: purlin.dev/v1\nkind: Workspace\n{text}");
         let loaded =
@@ -236,7 +237,7 @@ mod tests {
         assert_eq!(granted, ["tcp db.internal:5432", "dirs ./data as /data rw", "dirs ./other as /other ro"]);
         assert_eq!(text.matches("# yours to decide: ").count(), 3, "{text}");
         assert_eq!(
-            lines(vec![wish("udp", "")]),
+            lines(vec![request("udp", "")]),
             "drivers:\n  acme/db:\n    source: \"./db.wasm\"\n    grants: {}\n    # yours to decide: udp\n"
         );
     }
