@@ -134,7 +134,7 @@ pub async fn plan(
     let aliases::Aliases { names, waiting: renamed_later } =
         aliases::find(&graph, context, &recorded).map_err(Error::Documents)?;
     if !names.is_empty() {
-        for change in crate::moves::moves(&recorded, &names) {
+        for change in crate::renames::renames(&recorded, &names) {
             recorded.apply(change.clone());
             prelude.push(change);
         }

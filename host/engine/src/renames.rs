@@ -24,12 +24,11 @@ pub fn rename(snapshot: Snapshot, old: &Urn, new: &Urn) -> Result<Vec<Change>, E
     if recorded.current(new).is_some() || recorded.pending(&RecordId::current(new.clone())).is_some() {
         return Err(Error::Taken(new.clone()));
     }
-    Ok(moves(&recorded, &BTreeMap::from([(old.clone(), new.clone())])))
+    Ok(renames(&recorded, &BTreeMap::from([(old.clone(), new.clone())])))
 }
 
-/// The changes for several moves at once. The caller ensures that no two moves have the same
-/// target.
-pub(crate) fn moves(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Change> {
+/// The changes for several renames at once. The caller ensures that no two have the same target.
+pub(crate) fn renames(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut records: Vec<&Arc<Record>> = recorded.records().collect();
     records.sort_by_cached_key(|record| record.id());
