@@ -8,9 +8,9 @@
 //!   deleted before it. A dependent that demands to be created first passes this demand on to its
 //!   dependencies.
 
-mod company;
 mod deletion;
 mod edges;
+mod joint_deletion;
 mod order;
 mod replacement;
 
@@ -26,8 +26,8 @@ use super::Decisions;
 use crate::error::Error;
 use crate::plan::{Action, Operation, Step, Warning, Work};
 use crate::recorded::{Recorded, exists};
-pub(super) use company::homeless;
 use edges::Edges;
+pub(super) use joint_deletion::homeless;
 
 /// The current records within the scope that the documents no longer contain.
 pub(super) fn removed(
