@@ -7,7 +7,7 @@ use purlin_model::driver::ResourceState;
 use purlin_model::{Share, Unfinished, Urn};
 use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
-use crate::circles::Dependence;
+use crate::cycles::Dependence;
 use crate::error::Error;
 use crate::operate::{emptied, with_unknown_host};
 use crate::recorded::{Recorded, exists, is_outcome, perhaps_made_by};

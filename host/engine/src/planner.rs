@@ -37,8 +37,8 @@ use purlin_state::RecordId;
 
 use crate::answers::Total;
 use crate::ask;
-use crate::circles::Turned;
 use crate::current::CurrentInputs;
+use crate::cycles::Turned;
 use crate::driver::Drivers;
 use crate::error::{Cause, Error};
 use crate::evaluate::{self, Board, Known};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use purlin_model::{Label, Unfinished, Urn};
 use purlin_state::{Change, Intent, Operation, Pool, Record, RecordId, Snapshot, Status, Unmet};
 
-use crate::circles::Dependence;
+use crate::cycles::Dependence;
 use crate::error::Error;
 use crate::operate::with_unknown_host;
 

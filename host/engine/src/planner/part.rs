@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use purlin_graph::Graph;
 use purlin_model::{Context, Diagnostic, Urn};
 
-use crate::circles::Dependence;
+use crate::cycles::Dependence;
 use crate::recorded::Recorded;
 
 /// # Errors

@@ -11,7 +11,7 @@ use purlin_state::Snapshot;
 
 use super::{Base, Decisions, PlanOptions, Planner, drivers};
 use crate::answers::Total;
-use crate::circles::Turned;
+use crate::cycles::Turned;
 use crate::driver::{Drivers, Needed};
 use crate::error::Error;
 use crate::evaluate::Board;

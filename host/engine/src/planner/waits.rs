@@ -7,7 +7,7 @@ use purlin_graph::{EmptyReference, Graph, Missing, NodeId};
 use purlin_model::{Awaited, Context, Key, Reason, Urn, Wait};
 use purlin_state::{Record, RecordId, Status};
 
-use crate::circles::Turned;
+use crate::cycles::Turned;
 use crate::evaluate::Board;
 use crate::recorded::{Recorded, exists};
 
