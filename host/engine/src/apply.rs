@@ -20,13 +20,13 @@ use crate::error::{Cause, Error};
 use crate::evaluate::Board;
 use crate::event::{Event, Phase, Summary};
 use crate::events::Events;
+use crate::exclusion::Sides;
 use crate::obstacles;
 use crate::operate::{self, Outcome, Turn};
 use crate::plan::{Action, Plan, Step, Work};
 use crate::planner::waits;
 use crate::recorded::{Recorded, exists};
 use crate::schedule::Schedule;
-use crate::sides::Sides;
 use crate::standing::Standing;
 use purlin_sandbox::CancelToken;
 

@@ -21,6 +21,7 @@ mod error;
 mod evaluate;
 mod event;
 mod events;
+mod exclusion;
 mod failed;
 mod fate;
 mod foresight;
@@ -37,7 +38,6 @@ mod rules;
 mod saved;
 mod schedule;
 mod secrets;
-mod sides;
 mod standing;
 mod workload;
 

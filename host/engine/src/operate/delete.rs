@@ -7,9 +7,9 @@ use purlin_model::driver::ResourceState;
 use purlin_state::{Change, Operation, Record, RecordId, Status};
 
 use super::{Done, Outcome, Task, Turn};
+use crate::exclusion::Side;
 use crate::plan::Action;
 use crate::recorded::exists;
-use crate::sides::Side;
 
 impl Task<'_> {
     /// Deletes the resource that is recorded under `id`. Does nothing if there is no record: the

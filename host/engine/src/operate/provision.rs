@@ -15,12 +15,12 @@ use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
 use crate::evaluate::{self, Known};
+use crate::exclusion::Side;
 use crate::fate::{self, Case, Fate};
 use crate::plan::{Action, InsteadOf, Prepared};
 use crate::planner::predict;
 use crate::recorded::exists;
 use crate::rules::{Rules, connection};
-use crate::sides::Side;
 use crate::{ask, diff, digest, holding, ignore, workload};
 
 /// What to do, now that all inputs are known.
