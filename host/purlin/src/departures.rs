@@ -9,7 +9,7 @@ use purlin_graph::{Graph, Origin};
 use purlin_model::{By, Departure, FileNow, Key, Location};
 use purlin_state::Deployment;
 
-use crate::vanished::Comparison;
+use crate::missing_documents::Comparison;
 use crate::{Documents, Error, Purlin};
 
 /// The maximum number of earlier deployments that are searched, besides the last one.

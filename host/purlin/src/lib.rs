@@ -42,6 +42,7 @@ mod impact;
 mod installations;
 mod last;
 mod losses;
+mod missing_documents;
 mod outputs;
 mod probed;
 mod promoted;
@@ -55,7 +56,6 @@ mod stored;
 mod up;
 mod vacancies;
 mod values;
-mod vanished;
 mod waiting;
 mod written;
 
