@@ -13,7 +13,7 @@ use purlin_sandbox::clock;
 use purlin_state::{Environment, Holder, KeyProvider, Probe, Store};
 use tokio::sync::OnceCell;
 
-use crate::drivers::{Kept, Registry};
+use crate::drivers::{ProtectedFile, Registry};
 use crate::secrets::Stores;
 use crate::stored::Opened;
 use crate::{ContextChanges, Documents, DriverInfo, Error, Session};
@@ -557,7 +557,7 @@ impl Purlin {
     }
 
     /// The files that no driver may write to.
-    fn kept(&self) -> Vec<Kept> {
+    fn kept(&self) -> Vec<ProtectedFile> {
         let given = match &self.key {
             Some(KeyProvider::File(path) | KeyProvider::Generate(path)) => Some(path.clone()),
             _ => None,
@@ -567,7 +567,7 @@ impl Purlin {
             _ => None,
         };
         let key = given.or(named);
-        Kept::all(&self.workspace, &self.state_folder, &self.cache_folder, key.as_deref())
+        ProtectedFile::all(&self.workspace, &self.state_folder, &self.cache_folder, key.as_deref())
     }
 
     pub(crate) fn registry(&self) -> Result<&Arc<Registry>, Error> {

@@ -3,9 +3,9 @@
 mod approve;
 mod examine;
 mod inspect;
-mod kept;
 mod missing;
 mod pinned;
+mod protected_files;
 mod requested;
 mod single;
 
@@ -31,8 +31,8 @@ use crate::probed::Probed;
 pub use approve::{Approval, ApprovalChange};
 pub use examine::Examined;
 pub use inspect::Inspection;
-pub(crate) use kept::Kept;
 pub use missing::NAME_OF_ITS_OWN;
+pub(crate) use protected_files::ProtectedFile;
 pub use requested::Granted;
 
 use missing::Missing;
@@ -71,7 +71,7 @@ pub(crate) struct Registry {
     configured: BTreeMap<Arc<str>, DriverConfig>,
     folder: PathBuf,
     /// The files that no driver may write to.
-    kept: Vec<Kept>,
+    kept: Vec<ProtectedFile>,
     variables: BTreeMap<String, String>,
     lock: Option<Lock>,
     loaded: Mutex<HashMap<Arc<str>, Candidates>>,
@@ -92,7 +92,7 @@ impl Registry {
         workspace: &Workspace,
         cache: &Path,
         variables: BTreeMap<String, String>,
-        kept: Vec<Kept>,
+        kept: Vec<ProtectedFile>,
         compiler: Option<Arc<dyn Compiler>>,
         probe: Option<Probe>,
     ) -> Result<Self, SandboxError> {
@@ -192,11 +192,11 @@ impl Registry {
         }
         let config = self.configured.get(name);
         for grant in config.iter().flat_map(|config| &config.grants.dirs) {
-            if let Some(kept) = Kept::within(&self.kept, grant, &self.folder) {
+            if let Some(kept) = ProtectedFile::within(&self.kept, grant, &self.folder) {
                 return Err(Missing::Kept { grant: Box::new(grant.clone()), kept: kept.to_owned() });
             }
             let others = self.configured.values().map(|config| &config.grants);
-            if let Some(link) = kept::link_of_a_driver(grant, others, &self.folder) {
+            if let Some(link) = protected_files::link_of_a_driver(grant, others, &self.folder) {
                 return Err(Missing::Link { grant: Box::new(grant.clone()), link });
             }
         }

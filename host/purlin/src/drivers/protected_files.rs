@@ -10,14 +10,14 @@ use purlin_model::{DirGrant, DriverSource, Grants, KeySource, SecretStoreKind, W
 
 /// A file or folder of the operator, with its name for messages.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct ProtectedFile {
     path: PathBuf,
     name: &'static str,
     /// Whether its content belongs to it.
     whole: bool,
 }
 
-impl Kept {
+impl ProtectedFile {
     /// The files and folders that a workspace uses and names, with its state, its cache, and its
     /// key if that is in a file.
     pub(crate) fn all(workspace: &Workspace, state: &Path, cache: &Path, key: Option<&Path>) -> Vec<Self> {
@@ -98,10 +98,10 @@ mod tests {
         std::fs::create_dir_all(at("app/.purlin")).expect("made");
         std::fs::create_dir_all(at("app/out")).expect("made");
         let workspace = Workspace { folder: at("app"), ..Workspace::default() };
-        let all = Kept::all(&workspace, &at("app/.purlin"), &at("cache"), Some(&at("keys/one")));
+        let all = ProtectedFile::all(&workspace, &at("app/.purlin"), &at("cache"), Some(&at("keys/one")));
         let within = |host: &str, writable: bool| {
             let grant = DirGrant { host: host.into(), writable, ..DirGrant::default() };
-            Kept::within(&all, &grant, &at("app")).map(str::to_owned)
+            ProtectedFile::within(&all, &grant, &at("app")).map(str::to_owned)
         };
         for (host, kept) in [
             (".", Some("purlin.yaml")),
@@ -149,7 +149,7 @@ mod tests {
             drivers: [("acme/x".into(), config)].into_iter().collect(),
             ..Workspace::default()
         };
-        let all = Kept::all(&workspace, &at("s"), &at("c"), None);
+        let all = ProtectedFile::all(&workspace, &at("s"), &at("c"), None);
         for (host, kept) in [
             ("bin", Some("a command that Purlin runs")),
             ("vault/in", Some("a store of secrets")),
@@ -157,7 +157,7 @@ mod tests {
             ("drivers/out", None),
         ] {
             let grant = DirGrant { host: host.into(), writable: true, ..DirGrant::default() };
-            assert_eq!(Kept::within(&all, &grant, folder.path()), kept, "{host}");
+            assert_eq!(ProtectedFile::within(&all, &grant, folder.path()), kept, "{host}");
         }
     }
 
