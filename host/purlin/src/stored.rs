@@ -7,7 +7,7 @@ use purlin_engine::SecretRef;
 use purlin_model::{Context, EnvironmentId, SecretStoreKind, StateDatabase};
 use purlin_state::{
     Address, Change, DatabaseReport, EmbeddedStore, Environment, Export, Held, Holder, ImportOptions,
-    KeyProvider, Known, OpenOptions, PostgresOptions, PostgresStore, Record, Report, Snapshot, Store,
+    KeyProvider, Known, OpenOptions, PostgresOptions, PostgresStore, Record, RepairReport, Snapshot, Store,
 };
 use secrecy::SecretString;
 
@@ -371,7 +371,7 @@ impl Purlin {
     ///
     /// # Errors
     /// [`Error::State`] if the state to repair is in use, or cannot be read at all.
-    pub async fn verify_state(&self, repair: bool) -> Result<Report, Error> {
+    pub async fn verify_state(&self, repair: bool) -> Result<RepairReport, Error> {
         if self.given.is_some() {
             return Err(purlin_state::Error::Unsupported.into());
         }

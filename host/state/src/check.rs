@@ -11,7 +11,7 @@ use crate::{Deployment, Environment, Error, codec};
 /// The result of checking or repairing a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Report {
+pub struct RepairReport {
     /// The damage that was found, possibly already repaired: one sentence each.
     pub findings: Vec<String>,
     /// The data that could not be saved, by name if there is one.
@@ -25,7 +25,7 @@ pub struct Report {
     pub older: Option<u32>,
 }
 
-impl Report {
+impl RepairReport {
     /// Whether there is no damage.
     pub fn is_whole(&self) -> bool {
         self.findings.is_empty() && self.lost.is_empty()
@@ -33,7 +33,7 @@ impl Report {
 }
 
 /// Reports the damage in the entries of a table.
-pub(crate) fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut Report) {
+pub(crate) fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut RepairReport) {
     let names = names(table);
     for (key, value) in table.iter() {
         if let Err(error) = check(key, value, &name(key, &names), keys) {
@@ -57,7 +57,7 @@ pub(crate) struct Repaired {
 
 /// Removes the entries that cannot be read and reports them. A deployment whose documents are
 /// missing loses the reference to them.
-pub(crate) fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut Report) -> Repaired {
+pub(crate) fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut RepairReport) -> Repaired {
     let names = names(table);
     let mut repaired = Repaired::default();
     let broken: Vec<_> = table

@@ -36,7 +36,7 @@ mod table;
 mod vacancy;
 
 pub use change::{Change, Doubt, Known, Revision, Snapshot, Unmet};
-pub use check::Report;
+pub use check::RepairReport;
 pub use codec::{decode_changes, encode_changes};
 pub use deployment::{Deployment, Outcome};
 pub use embedded::{EmbeddedStore, OpenOptions};

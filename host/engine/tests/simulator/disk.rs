@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use purlin_state::{
     Change, EmbeddedStore, Environment, Error, Holder, KeyProvider, Lock, MemoryStore, OpenOptions, Probe,
-    Report, Snapshot, Store,
+    RepairReport, Snapshot, Store,
 };
 use tempfile::TempDir;
 
@@ -99,7 +99,7 @@ impl Disk {
     }
 
     /// Repairs the folder in a process that is killed at a place; none where it came to its end before.
-    pub(crate) fn repair(&self, killed_at: Option<u8>) -> Option<Result<Report, Error>> {
+    pub(crate) fn repair(&self, killed_at: Option<u8>) -> Option<Result<RepairReport, Error>> {
         let folder = self.path()?;
         let left = AtomicU32::new(killed_at.map_or(u32::MAX, u32::from));
         let probe = Probe::new(move |_| {
@@ -116,7 +116,7 @@ impl Disk {
     }
 
     /// What a look at the folder finds.
-    pub(crate) fn verify(&self) -> Option<Result<Report, Error>> {
+    pub(crate) fn verify(&self) -> Option<Result<RepairReport, Error>> {
         let folder = self.path()?;
         Some(EmbeddedStore::verify(folder, &options(folder)))
     }

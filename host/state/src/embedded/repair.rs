@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::convert::{self, stored_key};
 use super::saved::{Saved, save};
 use super::{EmbeddedStore, OpenOptions};
-use crate::check::{Report, environment_of, inspect, left_out};
+use crate::check::{RepairReport, environment_of, inspect, left_out};
 use crate::codec::SealedKey;
 use crate::disk::head::{self, Head};
 use crate::disk::journal::{self, Journal};
@@ -29,9 +29,9 @@ impl EmbeddedStore {
     /// # Errors
     /// [`Error::Newer`] if a newer version wrote it, [`Error::Io`] if it cannot be read at all.
     /// Damage is not an error but part of the report.
-    pub fn verify(folder: &Path, options: &OpenOptions) -> Result<Report, Error> {
+    pub fn verify(folder: &Path, options: &OpenOptions) -> Result<RepairReport, Error> {
         let root = Root::at(folder);
-        let mut report = Report::default();
+        let mut report = RepairReport::default();
         match format_of(&root, &mut report)? {
             Found::Nothing => {}
             // The data of version 1 is only in sled, which writes even when it is only opened.
@@ -67,10 +67,10 @@ impl EmbeddedStore {
     /// # Errors
     /// Like [`EmbeddedStore::verify`]; [`Error::Busy`] if another process writes,
     /// [`Error::Corrupt`] if nothing of an environment can be read; and if the disk fails.
-    pub fn repair(folder: &Path, options: &OpenOptions) -> Result<Report, Error> {
+    pub fn repair(folder: &Path, options: &OpenOptions) -> Result<RepairReport, Error> {
         let (root, probe) = (Root::at(folder), Probed(options.probe.clone()));
         let _alone = root.alone(&options.holder, options.wait)?;
-        let mut report = Report::default();
+        let mut report = RepairReport::default();
         match format_of(&root, &mut report)? {
             Found::Nothing => {}
             Found::Older(format) => repair_older(&root, format, (options, &probe), &mut report)?,
@@ -99,7 +99,7 @@ impl EmbeddedStore {
 }
 
 /// The format of a folder. If its note is lost, the files show it.
-fn format_of(root: &Root, report: &mut Report) -> Result<Found, Error> {
+fn format_of(root: &Root, report: &mut RepairReport) -> Result<Found, Error> {
     let found = match root.look() {
         Err(Error::Corrupt { .. }) if root.environments().exists() => Found::Current,
         Err(Error::Corrupt { .. }) if root.path().join("journal").exists() => Found::Older(4),
@@ -118,7 +118,7 @@ fn keys(
     options: &OpenOptions,
     root: &Root,
     stored: Result<Vec<SealedKey>, Error>,
-    report: &mut Report,
+    report: &mut RepairReport,
 ) -> Option<Keyring> {
     let keys = stored.and_then(|stored| match stored.is_empty() {
         // Nothing is sealed, so any key will do.
@@ -129,7 +129,7 @@ fn keys(
 }
 
 /// The data keys from their file or, if that is lost, from the copies in the journals.
-fn stored_keys(root: &Root, report: &mut Report) -> Result<Vec<SealedKey>, Error> {
+fn stored_keys(root: &Root, report: &mut RepairReport) -> Result<Vec<SealedKey>, Error> {
     match vault::read(&root.vault()) {
         Ok(stored) if !stored.is_empty() => return Ok(stored),
         Ok(_) => {}
@@ -157,7 +157,7 @@ fn copies_of_keys(root: &Root) -> Result<Vec<SealedKey>, Error> {
 }
 
 /// Restores the file with the data keys if it is lost.
-fn repair_keys(root: &Root, probe: &Probed, report: &mut Report) -> Result<(), Error> {
+fn repair_keys(root: &Root, probe: &Probed, report: &mut RepairReport) -> Result<(), Error> {
     let there = vault::read(&root.vault());
     if there.as_ref().is_ok_and(|stored| !stored.is_empty()) {
         return Ok(());
@@ -179,7 +179,7 @@ fn repair_older(
     root: &Root,
     format: u32,
     (options, probe): (&OpenOptions, &Probed),
-    report: &mut Report,
+    report: &mut RepairReport,
 ) -> Result<(), Error> {
     let path = root.path();
     let moved = path.join("stale");
@@ -209,7 +209,7 @@ fn repair_older(
     Ok(())
 }
 
-fn unreadable(folder: &Path, report: &Report) -> Error {
+fn unreadable(folder: &Path, report: &RepairReport) -> Error {
     // An empty state would claim that no resources exist.
     let detail = format!(
         "nothing in it can be read ({}), so it is left as it is; bring back a copy of the folder",
@@ -223,11 +223,11 @@ fn repair_environment(
     root: &Root,
     folder: &Path,
     (keys, probe): (Option<&Keyring>, &Probed),
-    report: &mut Report,
+    report: &mut RepairReport,
 ) -> Result<(), Error> {
     let mut saved = save(root, folder)?;
     let (findings, lost) = (std::mem::take(&mut saved.findings), std::mem::take(&mut saved.lost));
-    let mut own = Report { findings, lost, ..Report::default() };
+    let mut own = RepairReport { findings, lost, ..RepairReport::default() };
     let broken = !left_out(&mut saved.table, keys, &mut own).removed.is_empty();
     if !own.is_whole() && !saved.read {
         return Err(unreadable(folder, &own));
@@ -285,7 +285,7 @@ fn write(
 /// Restores the name of an environment's folder. If nothing in it names the environment, it
 /// contains no resources and no deployments, and is moved away, since the other environments could
 /// not be listed otherwise.
-fn name_again(root: &Root, folder: &Path, table: &Table, report: &mut Report) -> Result<(), Error> {
+fn name_again(root: &Root, folder: &Path, table: &Table, report: &mut RepairReport) -> Result<(), Error> {
     let Some(environment) = environment_of(table) else {
         report.lost.push(format!("the name of the environment in `{}`", folder.display()));
         report.moved.push(files::set_aside(root.path(), folder)?);

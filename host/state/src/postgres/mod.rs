@@ -41,7 +41,7 @@ use crate::keyspace::{self, Kind};
 use crate::table::Table;
 use crate::{
     Claim as _, Deployment, Doubt, Due, Environment, Error, Export, Holder, ImportOptions, KeyProvider,
-    Known, Listing, Lock, Record, RecordId, Report, Reserved, Round, Snapshot, Store, Vacancy, codec,
+    Known, Listing, Lock, Record, RecordId, RepairReport, Reserved, Round, Snapshot, Store, Vacancy, codec,
     snapshot,
 };
 
@@ -158,7 +158,7 @@ impl PostgresStore {
     ///
     /// # Errors
     /// If the database fails. Damage is not an error but part of the report.
-    pub async fn verify(&self) -> Result<Report, Error> {
+    pub async fn verify(&self) -> Result<RepairReport, Error> {
         self.on(|inner| async move { inner.verify().await }).await
     }
 
@@ -167,7 +167,7 @@ impl PostgresStore {
     ///
     /// # Errors
     /// [`Error::Locked`] if another process holds a damaged environment, and if the database fails.
-    pub async fn repair(&self, holder: Holder) -> Result<Report, Error> {
+    pub async fn repair(&self, holder: Holder) -> Result<RepairReport, Error> {
         self.on(|inner| inner.repair(holder)).await
     }
 

@@ -11,7 +11,7 @@ use super::Inner;
 use super::claim::Held;
 use super::connect::parameter;
 use super::read::{Whole, is_documents, is_history};
-use crate::check::{Report, environment_of, inspect, left_out};
+use crate::check::{RepairReport, environment_of, inspect, left_out};
 use crate::encode::{Write, Writes};
 use crate::keyspace::{self, Kind};
 use crate::table::Table;
@@ -19,8 +19,8 @@ use crate::{Claim as _, Doubt, Environment, Error, Holder, codec};
 
 impl Inner {
     /// Checks whether everything can be read. Writes nothing.
-    pub(super) async fn verify(&self) -> Result<Report, Error> {
-        let mut report = Report::default();
+    pub(super) async fn verify(&self) -> Result<RepairReport, Error> {
+        let mut report = RepairReport::default();
         for environment in self.places().await? {
             let Some(whole) = self.whole(&environment).await? else { continue };
             if let Some(finding) = self.of_head(&environment, &whole) {
@@ -41,8 +41,8 @@ impl Inner {
 
     /// The same, and removes unreadable entries. If something was lost, the next run reads all
     /// resources before it plans.
-    pub(super) async fn repair(self: Arc<Self>, holder: Holder) -> Result<Report, Error> {
-        let mut report = Report::default();
+    pub(super) async fn repair(self: Arc<Self>, holder: Holder) -> Result<RepairReport, Error> {
+        let mut report = RepairReport::default();
         let mut all = self.places().await?;
         for place in self.nameless().await? {
             match environment_of(&self.entries_at(&place).await?) {
@@ -53,13 +53,13 @@ impl Inner {
         for environment in all {
             let found = match self.whole(&environment).await? {
                 Some(mut whole) => {
-                    let mut found = Report::default();
+                    let mut found = RepairReport::default();
                     found.findings.extend(self.of_head(&environment, &whole));
                     left_out(&mut whole.table, Some(&self.keys), &mut found);
                     found.records = whole.table.range(&keyspace::all(Kind::Record)).count();
                     found
                 }
-                None => Report { findings: vec![missing(&environment)], ..Report::default() },
+                None => RepairReport { findings: vec![missing(&environment)], ..RepairReport::default() },
             };
             let found = match found.is_whole() {
                 true => found,
@@ -77,8 +77,8 @@ impl Inner {
         self: Arc<Self>,
         environment: &Environment,
         holder: &Holder,
-    ) -> Result<Report, Error> {
-        let mut report = Report::default();
+    ) -> Result<RepairReport, Error> {
+        let mut report = RepairReport::default();
         let doubt = keyspace::prefix(Kind::Doubt, &keyspace::place(environment));
         let doubt = Write::Put { key: doubt, value: codec::encode_doubt(Doubt::Lost, &self.keys)? };
         let taken = self.acquire(environment, holder).await?;

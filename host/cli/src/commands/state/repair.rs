@@ -2,7 +2,7 @@
 
 use purlin_host::Purlin;
 use purlin_host::model::Workspace;
-use purlin_host::state::Report as HostReport;
+use purlin_host::state::RepairReport as HostReport;
 use serde::Serialize;
 
 use super::subject;
