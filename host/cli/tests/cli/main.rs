@@ -1,12 +1,16 @@
 //! Tests of the whole program, as a process in a folder of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
+mod appearance;
 mod author;
 mod bundles;
 mod complete;
+mod concurrent_runs;
 mod consent;
 mod corpus;
 mod crash;
+mod data_loss;
+mod destructive_mistakes;
 mod drift;
 mod environments;
 mod failures;
@@ -15,14 +19,13 @@ mod hints;
 mod history;
 mod impact;
 mod interrupted;
+mod invalid_input;
 mod json;
 mod life;
 mod lifecycle;
 mod lock;
-mod look;
-mod loss;
 mod manifests;
-mod paint;
+mod missing_documents;
 mod plans;
 mod project;
 #[path = "../common/reality.rs"]
@@ -31,14 +34,11 @@ mod reconcile;
 mod reference;
 mod schemas;
 mod scope;
+mod secret_output;
 mod secrets;
 mod sharing;
-mod slips;
 mod state;
 mod status;
 mod terminal;
-mod together;
-mod vanished;
-mod withheld;
+mod terminal_control;
 mod world;
-mod wrong;
