@@ -18,7 +18,7 @@ use crate::naming;
 use crate::render;
 use crate::report::FORMAT;
 use crate::report::diagnostic::{self, Fault};
-use crate::report::lacking::All;
+use crate::report::missing_grants::MissingGrants;
 use crate::text;
 use crate::ui::Ui;
 
@@ -214,7 +214,7 @@ impl Failure {
             Self::Grants { faults, sources, lacking } => {
                 ui.raw(&render::diagnostics::render(faults, sources, ui.error_columns()));
                 ui.error(&summary(faults));
-                let mut all = All::default();
+                let mut all = MissingGrants::default();
                 lacking.iter().for_each(|(driver, lacking)| all.add(driver, lacking));
                 all.hint(ui);
             }

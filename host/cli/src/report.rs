@@ -16,7 +16,7 @@ pub(crate) mod history;
 pub(crate) mod impact;
 pub(crate) mod inspect;
 pub(crate) mod installation;
-pub(crate) mod lacking;
+pub(crate) mod missing_grants;
 pub(crate) mod places;
 pub(crate) mod plan;
 pub(crate) mod state;

@@ -23,7 +23,7 @@ use crate::progress::{self, Progress};
 use crate::render;
 use crate::render::plan::Look;
 use crate::report;
-use crate::report::lacking::All;
+use crate::report::missing_grants::MissingGrants;
 use crate::report::places;
 use crate::surroundings;
 use crate::text;
@@ -275,7 +275,7 @@ pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &Show
         app.ui.raw(&text);
     }
     if !summary.failed.is_empty() {
-        All::of(summary.failed.iter().map(|(_, cause)| cause)).hint(&app.ui);
+        MissingGrants::of(summary.failed.iter().map(|(_, cause)| cause)).hint(&app.ui);
         app.ui.hint("completed changes are kept; run the same command again to continue");
     }
 }

@@ -12,9 +12,9 @@ use crate::ui::Ui;
 
 /// The grants that drivers lack, by driver.
 #[derive(Default)]
-pub(crate) struct All<'a>(BTreeMap<&'a str, (&'a Lacking, Vec<Need>)>);
+pub(crate) struct MissingGrants<'a>(BTreeMap<&'a str, (&'a Lacking, Vec<Need>)>);
 
-impl<'a> All<'a> {
+impl<'a> MissingGrants<'a> {
     /// The grants missing according to the causes of failures.
     pub(crate) fn of(causes: impl Iterator<Item = &'a Cause>) -> Self {
         let mut all = Self::default();
