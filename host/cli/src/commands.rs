@@ -17,6 +17,7 @@ mod impact;
 mod import;
 mod init;
 mod installations;
+mod manual;
 mod markdown_help;
 mod outputs;
 mod plan;
@@ -66,6 +67,8 @@ pub(crate) enum Command {
     Completions(completions::Args),
     #[command(hide = true)]
     MarkdownHelp(markdown_help::Args),
+    #[command(hide = true)]
+    Manual(manual::Args),
 }
 
 /// The format of a command's standard output.
@@ -96,7 +99,11 @@ impl Command {
         let document = |format: Format| if format == Format::Json { Output::Json } else { Output::Text };
         let events = |format: Format| if format == Format::Json { Output::Events } else { Output::Text };
         match self {
-            Self::Init(_) | Self::Schema(_) | Self::Completions(_) | Self::MarkdownHelp(_) => Output::Text,
+            Self::Init(_)
+            | Self::Schema(_)
+            | Self::Completions(_)
+            | Self::MarkdownHelp(_)
+            | Self::Manual(_) => Output::Text,
             Self::Validate(args) => document(args.format.format),
             Self::Graph(args) => args.output(),
             Self::Explain(args) => document(args.format.format),
@@ -154,6 +161,7 @@ impl Command {
             Self::Doctor(_) => "doctor",
             Self::Completions(_) => "completions",
             Self::MarkdownHelp(_) => "markdown-help",
+            Self::Manual(_) => "manual",
         }
     }
 
@@ -187,6 +195,7 @@ impl Command {
             Self::Doctor(args) => doctor::run(&args, app).await,
             Self::Completions(args) => completions::run(&args, app),
             Self::MarkdownHelp(_) => markdown_help::run(app),
+            Self::Manual(args) => manual::run(&args),
         }
     }
 }

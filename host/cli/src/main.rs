@@ -32,6 +32,11 @@ mod worker;
 
 use std::process::ExitCode;
 
+/// With the allocator of musl, a plan of 10,000 resources takes 1.6 times as long as with that of glibc.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     run::main()
 }

@@ -24,6 +24,18 @@ pub(crate) fn keep_little() {
     }
 }
 
+/// Makes mimalloc commit memory when it is first used. By default, it commits 1 GiB at once, which
+/// exceeds the memory limit of a process that reads a component.
+#[cfg(target_env = "musl")]
+#[allow(unsafe_code)]
+pub(crate) fn keep_little() {
+    // `mi_option_arena_eager_commit`, which the crate does not export.
+    const COMMIT_AT_ONCE: libmimalloc_sys::mi_option_t = 4;
+    // SAFETY: this call only sets a parameter of the allocator, and no other thread has started
+    // yet.
+    unsafe { libmimalloc_sys::mi_option_set(COMMIT_AT_ONCE, 0) };
+}
+
 /// Leaves other allocators unchanged.
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+#[cfg(not(any(all(target_os = "linux", target_env = "gnu"), target_env = "musl")))]
 pub(crate) fn keep_little() {}

@@ -192,6 +192,7 @@ pub(crate) const CASES: &[Case] = &[
         ..migration("state-repair-4", || Scene::of_state("v4"))
     },
     writer("init", &["init", "--app", "shop"]),
+    writer("manual", &["manual", "man"]),
     writer("driver-new", &["driver", "new", "--lang", "rust", "new"]),
     case("driver-add", &[Do(driver)], &["driver", "add", "ledger.wasm", "--name", "acme/other"]),
     case("driver-approve", &[], &["driver", "approve"]),
