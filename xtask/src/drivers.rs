@@ -44,13 +44,21 @@ struct Driver {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    step("targets for WebAssembly", targets::ensure)?;
+    run_with(arguments, || compiler(arguments.release))
+}
+
+/// The same with a compiler for drivers that the caller builds; `compiler` returns where it is.
+pub(crate) fn run_with(
+    arguments: &Arguments,
+    compiler: impl FnOnce() -> anyhow::Result<PathBuf> + Send,
+) -> anyhow::Result<()> {
+    step("targets for WebAssembly", || targets::ensure(&[PLAIN, WASI]))?;
     let drivers = find(arguments)?;
     let compiles = !arguments.no_precompile;
     // The compiler takes longer to build than all drivers, and both have phases that use one processor.
     let compiler = std::thread::scope(|scope| -> anyhow::Result<PathBuf> {
         let compiler = scope.spawn(|| match compiles {
-            true => step("the compiler for drivers", || compiler(arguments.release)),
+            true => step("the compiler for drivers", compiler),
             false => Ok(PathBuf::new()),
         });
         for target in [PLAIN, WASI] {
@@ -71,6 +79,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         step("compiled ahead of time", || step::run(Command::new(compiler).args(&components)))?;
     }
     Ok(())
+}
+
+/// The built-in drivers: the package of each, and the target that it is built for.
+pub(crate) fn built_in() -> anyhow::Result<Vec<(String, &'static str)>> {
+    let built_in = find(&Arguments { no_tests: true, ..Arguments::default() })?.into_iter();
+    Ok(built_in.map(|driver| (driver.package, driver.target)).collect())
 }
 
 fn find(arguments: &Arguments) -> anyhow::Result<Vec<Driver>> {
@@ -116,7 +130,7 @@ fn compile(drivers: &[Driver], target: &str) -> anyhow::Result<()> {
     }
     let mut command = cargo();
     command.args(["build", "--quiet", "--profile", "wasm", "--target", target, "--target-dir"]);
-    command.arg(target_dir());
+    command.arg(target_dir()).env("CARGO_ENCODED_RUSTFLAGS", step::without_folders());
     command.args(packages.iter().flat_map(|package| ["--package", package]));
     step::run(&mut command)
 }

@@ -7,6 +7,8 @@ mod check;
 mod ci;
 mod crash;
 mod deny;
+#[cfg(unix)]
+mod dist;
 mod docs;
 mod drivers;
 #[cfg(unix)]
@@ -55,6 +57,9 @@ enum Command {
     Kubernetes(example::Arguments),
     /// Builds the SDKs as packages for npm, pip and cargo in target/sdk.
     Sdk,
+    /// Builds the packages of a release in target/dist: an archive, a Debian package, a wheel, packages for npm.
+    #[cfg(unix)]
+    Dist(dist::Arguments),
     /// Builds the book, if mdBook is installed.
     Docs(docs::Arguments),
     /// Simulates many lives of an environment, with all possible faults.
@@ -93,6 +98,8 @@ fn main() -> anyhow::Result<()> {
         #[cfg(unix)]
         Command::Kubernetes(arguments) => kubernetes::run(&arguments),
         Command::Sdk => sdk::run_all(),
+        #[cfg(unix)]
+        Command::Dist(arguments) => dist::run_all(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         #[cfg(unix)]
         Command::Soak(arguments) => soak::run(&arguments),

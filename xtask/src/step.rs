@@ -1,5 +1,6 @@
 //! Reports the steps of a command and their durations on standard error.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
@@ -65,8 +66,40 @@ pub(crate) fn build(release: bool) -> Command {
 
 /// The folder with the results of [`build`].
 pub(crate) fn built(release: bool) -> PathBuf {
+    target_dir().join(if release { "release" } else { "debug" })
+}
+
+/// Where cargo puts what is built for another target, in the release profile.
+pub(crate) fn released_for(target: &str) -> PathBuf {
+    target_dir().join(target).join("release")
+}
+
+fn target_dir() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    root().join(target).join(if release { "release" } else { "debug" })
+    root().join(target)
+}
+
+/// Flags for the compiler with which no program names a folder of this machine, so that the same sources give the
+/// same bytes everywhere. For `CARGO_ENCODED_RUSTFLAGS`.
+pub(crate) fn without_folders() -> OsString {
+    let mut flags = OsString::new();
+    for (folder, name) in folders().into_iter().zip(["/cargo", "/purlin", "/target"]) {
+        if !flags.is_empty() {
+            flags.push("\u{1f}");
+        }
+        flags.push("--remap-path-prefix=");
+        flags.push(folder);
+        flags.push("=");
+        flags.push(name);
+    }
+    flags
+}
+
+/// The folders with sources: of other crates, of ours, and what builds generate.
+pub(crate) fn folders() -> [PathBuf; 3] {
+    let home = std::env::home_dir().unwrap_or_default();
+    let cargo = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
+    [cargo, root(), target_dir()]
 }
 
 /// The root of the workspace.

@@ -1,4 +1,4 @@
-//! Installs Rust's targets for WebAssembly if they are missing.
+//! Installs Rust's targets other than this machine's own if they are missing.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,10 +13,10 @@ pub(crate) const PLAIN: &str = "wasm32-unknown-unknown";
 pub(crate) const WASI: &str = "wasm32-wasip2";
 
 /// Makes sure that Rust can build for the targets.
-pub(crate) fn ensure() -> anyhow::Result<()> {
+pub(crate) fn ensure(targets: &[&str]) -> anyhow::Result<()> {
     let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]))?;
     let there = |target: &str| Path::new(&sysroot).join("lib/rustlib").join(target).join("lib").is_dir();
-    for target in [PLAIN, WASI] {
+    for &target in targets {
         if there(target) {
             continue;
         }
@@ -26,7 +26,7 @@ pub(crate) fn ensure() -> anyhow::Result<()> {
             bail!(
                 "Rust cannot build for {target}: {error:#}\n\
                  hint: with rustup, `rustup target add {target}` has to work: it needs the network, or a mirror named by RUSTUP_DIST_SERVER\n\
-                 hint: with Rust from a distribution, install its standard library for WebAssembly (such as libstd-rust-dev-wasm32 or rust-std-static-{target})"
+                 hint: with Rust from a distribution, install its standard library for that target (such as libstd-rust-dev-wasm32 or rust-std-static-{target})"
             );
         }
     }

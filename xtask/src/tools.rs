@@ -89,6 +89,14 @@ fn missing_packages() -> Vec<&'static str> {
     missing
 }
 
+/// Installs the package that contains a program, if the program is missing.
+pub(crate) fn need(program: &str, package: &str) -> anyhow::Result<()> {
+    match find(program) {
+        Some(_) => Ok(()),
+        None => install(&[package]),
+    }
+}
+
 /// Whether Debian's package manager lists the package as installed.
 fn installed(package: &str) -> bool {
     let Ok(lists) = std::fs::read_dir("/var/lib/dpkg/info") else { return false };
