@@ -57,7 +57,7 @@ pub use outputs::KnownOutputs;
 pub use plan::{Action, Change, GRACE, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{
     Base, DestroyOptions, Drawn, Misnamed, PlanOptions, Role, Scope, Scratch, Users, destroy, find, fits,
-    plan, read, recover, refresh, validate,
+    plan, read, recover, refresh, select, validate,
 };
 pub use purlin_sandbox::CancelToken;
 pub use renames::rename;

@@ -53,7 +53,7 @@ pub use base::{Base, Scratch};
 use decisions::{Decided, Decisions};
 pub use destroy::{DestroyOptions, destroy};
 pub use names::{Misnamed, Role, find};
-pub use scope::{Scope, fits};
+pub use scope::{Scope, fits, select};
 pub use upkeep::{read, recover, refresh};
 pub use used::Users;
 pub use validate::validate;

@@ -15,6 +15,7 @@ mod graph;
 mod input;
 mod lifecycle;
 mod node;
+mod part;
 mod reasons;
 mod targets;
 #[cfg(test)]

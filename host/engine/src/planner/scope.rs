@@ -57,18 +57,8 @@ impl Scope {
         let mut pick = |names: &[String], role: Role| -> HashSet<Urn> {
             let mut picked = HashSet::new();
             for name in names {
-                if name.contains('*') {
-                    let before = picked.len();
-                    let fitting = all.iter().filter(|(key, _)| fits(name, key.as_str()));
-                    picked.extend(fitting.map(|(_, urn)| urn.clone()));
-                    if picked.len() == before && !all.keys().any(|key| fits(name, key.as_str())) {
-                        let (name, fits, near) = (name.clone(), Vec::new(), Vec::new());
-                        errors.push((role, Misnamed { name, fits, near }));
-                    }
-                    continue;
-                }
-                match names::find(name, all.keys()) {
-                    Ok(key) => picked.extend(all.get(key).cloned()),
+                match select(name, all.keys()) {
+                    Ok(keys) => picked.extend(keys.into_iter().filter_map(|key| all.get(key).cloned())),
                     Err(error) => errors.push((role, error)),
                 }
             }
@@ -107,6 +97,22 @@ fn with_dependents(chosen: &mut HashSet<Urn>, context: &Context, graph: Option<&
             }
         }
         more = chosen.len() > before;
+    }
+}
+
+/// Finds the resources that a name refers to: those that match a pattern, otherwise the one that
+/// [`find`](crate::find) finds.
+///
+/// # Errors
+/// [`Misnamed`] if it refers to none, or to several without being a pattern.
+pub fn select<'k>(name: &str, keys: impl IntoIterator<Item = &'k Key>) -> Result<Vec<&'k Key>, Misnamed> {
+    if !name.contains('*') {
+        return names::find(name, keys).map(|key| vec![key]);
+    }
+    let fitting: Vec<&Key> = keys.into_iter().filter(|key| fits(name, key.as_str())).collect();
+    match fitting.is_empty() {
+        true => Err(Misnamed { name: name.to_owned(), fits: Vec::new(), near: Vec::new() }),
+        false => Ok(fitting),
     }
 }
 
