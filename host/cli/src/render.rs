@@ -3,12 +3,14 @@
 
 pub(crate) mod bundle;
 pub(crate) mod check;
+pub(crate) mod clusters;
 pub(crate) mod diagnostics;
 pub(crate) mod diff;
 pub(crate) mod dot;
 pub(crate) mod environment;
 pub(crate) mod explain;
 pub(crate) mod history;
+pub(crate) mod html;
 pub(crate) mod impact;
 pub(crate) mod inspect;
 pub(crate) mod installation;

@@ -47,6 +47,7 @@ pub use load::{Input, Loaded, SourceText, load, load_sources};
 pub use lock::LOCK_FILE;
 pub use plain::{plain_file, plain_value};
 pub use quantity::duration;
+pub use render::hidden::names_a_credential;
 pub use schema::{SchemaKind, schema};
 pub use source::SourceMap;
 pub use walk::WORKSPACE_FILE;

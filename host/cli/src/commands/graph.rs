@@ -3,15 +3,19 @@
 use std::collections::HashSet;
 
 use clap::ValueEnum;
-use purlin_host::graph::MOST_REDUCED;
+use purlin_host::engine::{Misnamed, Role, select};
+use purlin_host::graph::{Graph, MOST_REDUCED, NodeId};
+use purlin_host::model::{Key, Urn};
 
 use super::Output;
 use crate::app::App;
 use crate::args::DocumentArgs;
 use crate::failure::{Failure, Status};
 use crate::input;
+use crate::naming;
 use crate::render;
 use crate::report;
+use crate::text;
 
 /// Show the resource graph: what would be provisioned, by which definition, and why.
 ///
@@ -20,7 +24,9 @@ use crate::report;
 #[command(after_help = "\
 Examples:
   purlin graph                             a tree, workloads first
+  purlin graph --format html > graph.html  a page to search, fold and click
   purlin graph --format svg > graph.svg    a picture
+  purlin graph --target web --depth 2      what is at most two edges away from `web`
   purlin graph --reduce --format mermaid   fewer arrows
   purlin graph --format dot | dot -Tpdf -o graph.pdf
   purlin graph --format json | jq -r '.order[][]'
@@ -42,6 +48,16 @@ pub(crate) struct Args {
     /// Omit edges that a longer path implies.
     #[arg(long)]
     reduce: bool,
+
+    /// Show only these resources, their dependencies and their dependents; may be repeated. A key (the
+    /// class `default` can be omitted), a unique short name, a pattern with `*`, or a URN.
+    #[arg(long, value_name = "KEY")]
+    target: Vec<String>,
+
+    /// Show only what is at most this many edges away from the targets; without `--target`, from the
+    /// workloads and other resources without dependents.
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
 }
 
 /// The format of a graph.
@@ -58,11 +74,47 @@ enum GraphFormat {
     Mermaid,
     /// A picture.
     Svg,
+    /// A page for browsers, in one file.
+    Html,
 }
 
 impl Args {
     pub(super) fn output(&self) -> Output {
         if self.format == GraphFormat::Json { Output::Json } else { Output::Text }
+    }
+
+    /// The resources to show; `None` for all.
+    fn part(&self, graph: &Graph) -> Result<Option<HashSet<NodeId>>, Failure> {
+        if self.target.is_empty() && self.depth.is_none() {
+            return Ok(None);
+        }
+        let is_root = |id| graph.dependents(id).is_empty();
+        let is_hidden = |id| graph.node(id).is_some_and(|node| !self.all && !node.shown);
+        if self.target.is_empty() {
+            let roots = graph.nodes().filter(|node| node.key.type_name() == "workload" || is_root(node.id));
+            let roots: Vec<NodeId> = roots.map(|node| node.id).filter(|id| !is_hidden(*id)).collect();
+            return Ok(Some(graph.with_dependencies(&roots, self.depth)));
+        }
+        let targets = self.targets(graph)?;
+        let mut part = graph.with_dependencies(&targets, self.depth);
+        part.extend(graph.with_dependents(&targets, self.depth));
+        part.retain(|id| !is_hidden(*id) || targets.contains(id));
+        Ok(Some(part))
+    }
+
+    fn targets(&self, graph: &Graph) -> Result<Vec<NodeId>, Failure> {
+        let mut targets = Vec::new();
+        let mut errors: Vec<(Role, Misnamed)> = Vec::new();
+        for name in &self.target {
+            let key = Urn::parse(name).ok().and_then(|urn| urn.key());
+            let of_urn = key.filter(|key| Urn::new(graph.context(), key).as_str() == name);
+            let name = of_urn.as_ref().map_or(name.as_str(), Key::as_str);
+            match select(name, graph.nodes().map(|node| node.key)) {
+                Ok(keys) => targets.extend(keys.into_iter().filter_map(|key| graph.find(key.as_str()))),
+                Err(error) => errors.push((Role::Target, error)),
+            }
+        }
+        if errors.is_empty() { Ok(targets) } else { Err(naming::failure(&errors)) }
     }
 }
 
@@ -79,13 +131,24 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         })?,
         false => HashSet::new(),
     };
-    let report = app.timings.time("describe graph", || report::graph::Graph::new(&graph, args.all, &implied));
+    let only = args.part(&graph)?;
+    let part = report::graph::Part { only, all: args.all, implied };
+    let report = app.timings.time("describe graph", || report::graph::Graph::new(&graph, &part));
+    if report.omitted > 0 {
+        let (omitted, total) = (report.omitted, report.omitted + report.nodes.len());
+        let verb = if omitted == 1 { "is" } else { "are" };
+        app.ui.note(&format!("{omitted} of {} {verb} not shown", text::count(total, "resource")));
+    }
     match args.format {
         GraphFormat::Json => app.ui.json(&report),
         GraphFormat::Tree => app.ui.data(&render::tree::render(&report)),
         GraphFormat::Dot => app.ui.data(&render::dot::render(&report)),
         GraphFormat::Mermaid => app.ui.data(&render::mermaid::render(&report)),
         GraphFormat::Svg => app.ui.data(&app.timings.time("draw", || render::svg::render(&report))),
+        GraphFormat::Html => {
+            let details = report::details::Details::new(&graph, &report);
+            app.ui.data(&app.timings.time("draw", || render::html::render(&report, &details)));
+        }
     }
     Ok(Status::Done)
 }

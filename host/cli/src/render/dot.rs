@@ -27,6 +27,15 @@ pub(crate) fn render(graph: &Graph) -> String {
             escape(&edge.kinds.join("\n"))
         ));
     }
+    for (number, node) in graph.nodes.iter().enumerate() {
+        for (incoming, more) in node.omitted.words() {
+            let other = format!("\"{} {number}\"", if incoming { "above" } else { "below" });
+            let key = format!("\"{}\"", escape(&node.key));
+            let (from, to) = if incoming { (&other, &key) } else { (&key, &other) };
+            out.push_str(&format!("  {other} [label=\"{more}\", shape=plaintext];\n"));
+            out.push_str(&format!("  {from} -> {to} [style=dashed];\n"));
+        }
+    }
     out.push_str("}\n");
     out
 }

@@ -16,6 +16,14 @@ pub(crate) fn render(graph: &Graph) -> String {
             out.push_str(&format!("  n{from} -->|\"{}\"| n{to}\n", escape(&edge.kinds.join(", "))));
         }
     }
+    for (number, node) in graph.nodes.iter().enumerate() {
+        for (incoming, more) in node.omitted.words() {
+            out.push_str(&match incoming {
+                true => format!("  a{number}([\"{more}\"]) -.-> n{number}\n"),
+                false => format!("  n{number} -.-> b{number}([\"{more}\"])\n"),
+            });
+        }
+    }
     out
 }
 

@@ -1,199 +1,292 @@
 //! Renders a graph as a self-contained SVG, which needs no other program.
 //!
-//! Dependents are to the left of their dependencies. Widths are measured in columns of a monospaced
-//! font, so that text fits its box in every viewer. The colours follow the reader's light or dark
-//! scheme, on a background of their own.
+//! Each workload has a frame, and so do the resources that belong to none. Dependents stand left of what
+//! they depend on. Widths are measured in columns of a monospaced font, so that text fits its box
+//! wherever it is drawn; colours follow the reader's light or dark scheme over a ground of their own.
 
+mod blocks;
 mod layout;
+mod page;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::report::graph::{Graph, Node};
 use crate::text;
-use layout::{Layout, Size};
+use blocks::{Drawing, Part};
+use layout::{Link, Path, Size};
+use page::{Area, Page, Turn};
+
+use super::clusters::{Clusters, short_id};
 
 /// The width of one character in pixels, slightly more than common monospaced fonts need.
 const COLUMN: f64 = 7.7;
 /// The number of characters after which a line of a box is truncated.
-const LONGEST: usize = 44;
-const BOX_HEIGHT: f64 = 60.0;
+const LONGEST: usize = 30;
+const LINE: f64 = 15.5;
 const MARGIN: f64 = 24.0;
 
-/// The kinds of edges, each with its CSS class.
-const KINDS: [(&str, &str); 8] = [
-    ("dependency", "k0"),
-    ("reference", "k1"),
-    ("co-provision", "k2"),
-    ("match-dependents", "k3"),
-    ("selector", "k4"),
-    ("requires", "k5"),
-    ("ref", "k6"),
-    ("depends-on", "k7"),
+/// Kinds of edges; the number of each is in the class that draws it.
+pub(super) const KINDS: [&str; 8] = [
+    "dependency",
+    "reference",
+    "co-provision",
+    "match-dependents",
+    "selector",
+    "requires",
+    "ref",
+    "depends-on",
 ];
+/// The number of edges that a part of a graph leaves out.
+const OMITTED: usize = KINDS.len();
 
 /// All rules are inside one class, so that they do not affect the rest of a page that embeds the
 /// picture.
-const STYLE: &str = "
-  .purlin-graph { --ground: #ffffff; --ink: #1f2430; --faint: #5c6675; --box: #f5f7fa; --line: #9aa5b4;
-    --root: #e3efff; --root-line: #3b78c4; --k0: #5c6675; --k1: #2468b4; --k2: #2b7a3d; --k3: #9a5b00; --k4: #8a3fa8;
-    --k5: #b03048; --k6: #0b7285; --k7: #6b4f3a }
-  @media (prefers-color-scheme: dark) {
-    .purlin-graph { --ground: #15181e; --ink: #e6e9ef; --faint: #a3adba; --box: #222831; --line: #566172;
-      --root: #1b3350; --root-line: #6aa5e8; --k0: #a3adba; --k1: #6aa5e8; --k2: #6cc07f; --k3: #e0a050; --k4: #c78be0;
-      --k5: #ee8094; --k6: #5cc3d4; --k7: #c2a48c }
-  }
-  .purlin-graph .ground { fill: var(--ground) }
-  .purlin-graph text { font: 12.5px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace; fill: var(--ink) }
-  .purlin-graph .type { font-weight: bold }
-  .purlin-graph .small { font-size: 11.5px; fill: var(--faint) }
-  .purlin-graph .node rect { fill: var(--box); stroke: var(--line); stroke-width: 1.2 }
-  .purlin-graph .workload rect { fill: var(--root); stroke: var(--root-line) }
-  .purlin-graph .implicit rect { stroke-dasharray: 5 3 }
-  .purlin-graph .edge { fill: none; stroke-width: 1.5 }
-  .purlin-graph .k0 { --c: var(--k0) }
-  .purlin-graph .k1 { --c: var(--k1) }
-  .purlin-graph .k2 { --c: var(--k2); stroke-dasharray: 7 3 }
-  .purlin-graph .k3 { --c: var(--k3); stroke-dasharray: 2 3 }
-  .purlin-graph .k4 { --c: var(--k4); stroke-dasharray: 9 3 2 3 }
-  .purlin-graph .k5 { --c: var(--k5) }
-  .purlin-graph .k6 { --c: var(--k6) }
-  .purlin-graph .k7 { --c: var(--k7); stroke-dasharray: 4 4 }
-  .purlin-graph .edge, .purlin-graph .tip { stroke: var(--c) }
-  .purlin-graph .tip { fill: var(--c); stroke-dasharray: none }
-";
+const STYLE: &str = include_str!("svg/style.css");
+
+/// A box of the picture.
+struct Box {
+    class: &'static str,
+    title: String,
+    lines: Vec<Line>,
+}
+
+/// A line of a box: a class, and text.
+type Line = (&'static str, String);
+
+impl Box {
+    fn size(&self) -> Size {
+        let columns = self.lines.iter().map(|(_, line)| text::width(line)).max().unwrap_or(0);
+        Size { width: columns as f64 * COLUMN + 22.0, height: self.lines.len() as f64 * LINE + 11.0 }
+    }
+}
 
 /// The graph as an SVG document. Equal graphs give equal text.
 pub(crate) fn render(graph: &Graph) -> String {
-    let sizes: Vec<Size> = graph.nodes.iter().map(size).collect();
-    let index = graph.index();
-    let edges: Vec<Option<(usize, usize)>> = graph
-        .edges
-        .iter()
-        .map(|edge| Some((*index.get(edge.from.as_str())?, *index.get(edge.to.as_str())?)))
-        .collect();
-    let known: Vec<(usize, usize)> = edges.iter().flatten().copied().collect();
-    let order: Vec<usize> =
-        graph.order.iter().rev().flatten().filter_map(|key| index.get(key.as_str()).copied()).collect();
-    let layout = layout::layout(&sizes, &known, &order);
-
-    let legend = used_kinds(graph);
-    let legend_width = legend.iter().map(|(kind, _)| 52.0 + kind.len() as f64 * COLUMN).sum::<f64>();
-    let width = layout.width.max(legend_width) + 2.0 * MARGIN;
-    let height = layout.height + 2.0 * MARGIN + if legend.is_empty() { 0.0 } else { 34.0 };
+    let clusters = Clusters::new(graph);
+    let (boxes, edges, drawing) = draw(graph, &clusters);
+    let page = page::place(&drawing);
+    let legend: BTreeSet<usize> =
+        drawing.links.iter().map(|link| link.kind).filter(|kind| *kind != OMITTED).collect();
+    let legend_width = legend.iter().map(|kind| 52.0 + KINDS[*kind].len() as f64 * COLUMN).sum::<f64>();
+    let Area { x, y, width, height } = page.area;
+    let (left, top) = (x - MARGIN, y - MARGIN);
+    let width = width.max(legend_width) + 2.0 * MARGIN;
+    let below = y + height + if legend.is_empty() { 0.0 } else { 34.0 };
+    let height = below - y + 2.0 * MARGIN;
     let mut out = String::with_capacity(graph.nodes.len() * 700 + graph.edges.len() * 300 + 4096);
     let _ = write!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" class=\"purlin-graph\" role=\"img\">\n<title>Resource graph</title>\n<style>{STYLE}</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n<g transform=\"translate({MARGIN} {MARGIN})\">\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"{left:.0} {top:.0} {width:.0} {height:.0}\" class=\"purlin-graph\" role=\"img\">\n<title>Resource graph</title>\n<style>\n{STYLE}</style>\n<rect class=\"ground\" x=\"{left:.0}\" y=\"{top:.0}\" width=\"100%\" height=\"100%\"/>\n",
     );
-    let mut drawn = layout.edges.iter();
-    for (edge, known) in graph.edges.iter().zip(&edges) {
-        if known.is_none() {
-            continue;
-        }
-        if let Some(points) = drawn.next() {
-            draw_edge(
-                &mut out,
-                points,
-                edge.kinds.first().map_or("", String::as_str),
-                &format!("{} depends on {} ({})", edge.from, edge.to, edge.kinds.join(", ")),
-            );
-        }
+    for (group, frame) in clusters.groups.iter().zip(&page.frames) {
+        draw_frame(&mut out, group.workload.as_deref().unwrap_or("shared resources"), frame);
     }
-    for (number, node) in graph.nodes.iter().enumerate() {
-        draw_node(&mut out, node, sizes[number], &layout, number);
+    draw_ways(&mut out, &page, &drawing, &edges, graph);
+    for ((each, size), corner) in boxes.iter().zip(&drawing.sizes).zip(&page.boxes) {
+        draw_box(&mut out, each, *size, *corner);
     }
-    draw_legend(&mut out, &legend, layout.height + 30.0);
-    out.push_str("</g>\n</svg>\n");
+    draw_legend(&mut out, &legend, (x, below));
+    out.push_str("</svg>\n");
     out
 }
 
-fn head(node: &Node) -> String {
-    if node.class == "default" {
-        node.type_name.clone()
-    } else {
-        format!("{}.{}", node.type_name, node.class)
+/// How far down each resource is in its picture: in this order, few edges cross.
+pub(super) fn heights(graph: &Graph, clusters: &Clusters) -> Vec<f64> {
+    let (_, _, drawing) = draw(graph, clusters);
+    page::place(&drawing).boxes.into_iter().take(graph.nodes.len()).map(|(_, y)| y).collect()
+}
+
+/// The boxes, the titles of the edges, and what is drawn.
+fn draw(graph: &Graph, clusters: &Clusters) -> (Vec<Box>, Vec<String>, Drawing) {
+    let mut boxes: Vec<Box> = graph.nodes.iter().map(node_box).collect();
+    let mut groups: Vec<Vec<usize>> = clusters.groups.iter().map(|group| group.members.clone()).collect();
+    let (mut links, mut titles) = (Vec::new(), Vec::new());
+    for (number, (from, to)) in &clusters.drawn {
+        let edge = &graph.edges[*number];
+        links.push(Link { from: *from, to: *to, kind: edge.kinds.first().map_or(0, |kind| number_of(kind)) });
+        titles.push(format!("{} depends on {} ({})", edge.from, edge.to, edge.kinds.join(", ")));
+    }
+    // A box with a count for what is not drawn.
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut more = |node: usize, incoming: bool, kind: usize, label: String, title: String| {
+        let number = boxes.len();
+        boxes.push(Box { class: "more", title: title.clone(), lines: vec![("small", label)] });
+        if let Some(group) = groups.iter_mut().find(|group| group.contains(&node)) {
+            group.push(number);
+        }
+        let (from, to) = if incoming { (number, node) } else { (node, number) };
+        if incoming {
+            before.push(number)
+        } else {
+            after.push(number)
+        }
+        links.push(Link { from, to, kind });
+        titles.push(title);
+    };
+    for hub in &clusters.hubs {
+        let (key, label) = (&graph.nodes[hub.node].key, text::count(hub.others.len(), "resource"));
+        let title = match (hub.incoming, hub.others.len()) {
+            (true, 1) => format!("{label} depends on {key} ({})", hub.kind),
+            (true, _) => format!("{label} depend on {key} ({})", hub.kind),
+            (false, _) => format!("{key} depends on {label} ({})", hub.kind),
+        };
+        more(hub.node, hub.incoming, number_of(&hub.kind), label, title);
+    }
+    for (number, node) in graph.nodes.iter().enumerate() {
+        for (incoming, label) in node.omitted.words() {
+            let title = format!("{} {label}", node.key);
+            more(number, incoming, OMITTED, label, title);
+        }
+    }
+    for (node, line) in counted(graph, clusters) {
+        boxes[node].lines.push(("small", line));
+    }
+    let index = graph.index();
+    let order = graph.order.iter().rev().flatten().filter_map(|key| index.get(key.as_str()).copied());
+    let order = before.into_iter().chain(order).chain(after).collect();
+    let sizes = boxes.iter().map(Box::size).collect();
+    let has_shared = clusters.groups.last().is_some_and(|group| group.workload.is_none());
+    (boxes, titles, Drawing { sizes, links, order, groups, has_shared, first_count: graph.nodes.len() })
+}
+
+pub(super) fn number_of(kind: &str) -> usize {
+    KINDS.iter().position(|name| *name == kind).unwrap_or_default()
+}
+
+fn fitted(line: &str) -> String {
+    text::fit(&text::line(line), LONGEST).into_owned()
+}
+
+pub(super) fn head(node: &Node) -> String {
+    match node.class.as_str() {
+        "default" => node.type_name.clone(),
+        class => format!("{}.{class}", node.type_name),
     }
 }
 
-fn recipe(node: &Node) -> String {
-    match node.recipe() {
-        driver if driver == node.driver => node.driver.clone(),
-        recipe => format!("{recipe} · {}", node.driver),
-    }
-}
-
-fn lines(node: &Node) -> [String; 3] {
-    [head(node), node.id.clone(), recipe(node)]
-        .map(|line| text::fit(&text::line(&line), LONGEST).into_owned())
-}
-
-fn size(node: &Node) -> Size {
-    let columns = lines(node).iter().map(|line| text::width(line)).max().unwrap_or(0).max(10);
-    Size { width: columns as f64 * COLUMN + 24.0, height: BOX_HEIGHT }
-}
-
-fn draw_node(out: &mut String, node: &Node, size: Size, layout: &Layout, number: usize) {
-    let (x, y) = layout.nodes[number];
+fn node_box(node: &Node) -> Box {
     let class = match (node.type_name.as_str(), node.implicit) {
-        ("workload", _) => "node workload",
-        (_, true) => "node implicit",
+        ("workload", _) => "workload",
+        (_, true) => "implicit",
         _ => "node",
     };
-    let [first, second, third] = lines(node).map(|line| escape(&line));
+    let lines =
+        vec![("type", fitted(&head(node))), ("id", fitted(short_id(node))), ("small", fitted(node.recipe()))];
+    Box { class, title: format!("{} ({})", node.key, node.driver), lines }
+}
+
+/// For resources whose arrows are counted at hubs, a line that names the hubs.
+fn counted(graph: &Graph, clusters: &Clusters) -> Vec<(usize, String)> {
+    let mut hubs: Vec<(Vec<String>, BTreeSet<usize>)> = vec![Default::default(); graph.nodes.len()];
+    for hub in &clusters.hubs {
+        let arrow = if hub.incoming { "→" } else { "←" };
+        for other in &hub.others {
+            let (names, seen) = &mut hubs[*other];
+            if seen.insert(hub.node) {
+                names.push(format!("{arrow} {}", short_id(&graph.nodes[hub.node])));
+            }
+        }
+    }
+    let line = |(node, (names, _)): (usize, (Vec<String>, _))| {
+        let line = match names.as_slice() {
+            [] => return None,
+            [one] => fitted(one),
+            [one, rest @ ..] => {
+                let rest = format!(" +{}", rest.len());
+                format!("{}{rest}", text::fit(&text::line(one), LONGEST - rest.len()))
+            }
+        };
+        Some((node, line))
+    };
+    hubs.into_iter().enumerate().filter_map(line).collect()
+}
+
+fn draw_frame(out: &mut String, name: &str, frame: &Area) {
+    let columns = ((frame.width - 32.0) / 8.7).max(1.0) as usize;
     let _ = writeln!(
         out,
-        "<g class=\"{class}\" transform=\"translate({x:.1} {y:.1})\"><title>{}</title><rect width=\"{:.1}\" height=\"{:.1}\" rx=\"7\"/><text class=\"type\" x=\"12\" y=\"20\">{first}</text><text x=\"12\" y=\"36\">{second}</text><text class=\"small\" x=\"12\" y=\"51\">{third}</text></g>",
-        escape(&text::line(&node.key)),
+        "<rect class=\"frame\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"10\"/><text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+        frame.x,
+        frame.y,
+        frame.width,
+        frame.height,
+        frame.x + 16.0,
+        frame.y + 23.0,
+        escape(&text::fit(&text::line(name), columns)),
+    );
+}
+
+fn draw_box(out: &mut String, each: &Box, size: Size, (x, y): (f64, f64)) {
+    let _ = write!(
+        out,
+        "<g class=\"{}\" transform=\"translate({x:.1} {y:.1})\"><title>{}</title><rect width=\"{:.1}\" height=\"{:.1}\" rx=\"7\"/>",
+        each.class,
+        escape(&text::line(&each.title)),
         size.width,
         size.height,
     );
+    for (number, (class, line)) in each.lines.iter().enumerate() {
+        let below = 17.5 + number as f64 * LINE;
+        let _ = write!(out, "<text class=\"{class}\" x=\"11\" y=\"{below:.1}\">{}</text>", escape(line));
+    }
+    out.push_str("</g>\n");
 }
 
-fn class_of(kind: &str) -> &'static str {
-    KINDS.iter().find(|(name, _)| *name == kind).map_or("k0", |(_, class)| class)
+fn draw_ways(out: &mut String, page: &Page, drawing: &Drawing, titles: &[String], graph: &Graph) {
+    let shared = |to: usize| graph.nodes.get(to).map_or_else(String::new, |node| format!("to {}", node.key));
+    for route in &page.routes {
+        draw_way(out, route.kind, &shared(route.to), &route.turns, false);
+    }
+    for (part, Path { points, ends }) in &page.paths {
+        let (kind, to, title) = match part {
+            Part::Edge(number) => {
+                (drawing.links[*number].kind, drawing.links[*number].to, titles[*number].clone())
+            }
+            Part::Entry { to, kind } => (*kind, *to, shared(*to)),
+        };
+        // Only where the box is does an edge end; a port or another edge goes on.
+        let is_tip = *ends && points.last().is_some_and(|(x, _)| (x - page.boxes[to].0).abs() < 0.5);
+        let turns: Vec<Turn> = points.iter().map(|(x, y)| (*x, *y, 1.0)).collect();
+        draw_way(out, kind, &title, &turns, is_tip);
+    }
 }
 
-fn draw_edge(out: &mut String, points: &[(f64, f64)], kind: &str, title: &str) {
-    let [(x, y), rest @ .., (end_x, end_y)] = points else { return };
-    let class = class_of(kind);
+/// A line through points; `is_tip` if it ends at a box.
+fn draw_way(out: &mut String, kind: usize, title: &str, turns: &[Turn], is_tip: bool) {
+    let [(x, y, direction), rest @ ..] = turns else { return };
     let _ = write!(
         out,
-        "<g class=\"{class}\"><title>{}</title><path class=\"edge\" d=\"M{x:.1} {y:.1}",
+        "<g class=\"k{kind}\"><title>{}</title><path class=\"edge\" d=\"M{x:.1} {y:.1}",
         escape(&text::line(title))
     );
-    let (mut from_x, mut from_y) = (*x, *y);
-    // The curve ends at the base of the arrow tip.
-    let last = (end_x - 7.0, *end_y);
-    for (to_x, to_y) in rest.iter().copied().chain([last]) {
-        let bend = (to_x - from_x) / 2.0;
-        let _ =
-            write!(out, "C{:.1} {from_y:.1} {:.1} {to_y:.1} {to_x:.1} {to_y:.1}", from_x + bend, to_x - bend);
-        (from_x, from_y) = (to_x, to_y);
+    let mut from = (*x, *y, *direction);
+    for (number, (end_x, y, direction)) in rest.iter().enumerate() {
+        // The curve ends at the base of the arrow tip.
+        let x = if is_tip && number + 1 == rest.len() { end_x - 7.0 } else { *end_x };
+        let bulge = if from.2 == *direction { 0.0 } else { 26.0 };
+        let bend = ((x - from.0).abs() / 2.0).max(bulge);
+        let (first, second) = (from.0 + from.2 * bend, x - direction * bend);
+        if (y - from.1).abs() < 0.05 && bulge == 0.0 {
+            let _ = write!(out, "H{x:.1}");
+        } else {
+            let _ = write!(out, "C{first:.1} {:.1} {second:.1} {y:.1} {x:.1} {y:.1}", from.1);
+        }
+        from = (x, *y, *direction);
     }
-    let _ = writeln!(out, "\"/><path class=\"tip\" d=\"M{end_x:.1} {end_y:.1}l-7 -3.5v7z\"/></g>");
+    out.push_str("\"/>");
+    if is_tip {
+        let _ = write!(out, "<path class=\"tip\" d=\"M{:.1} {:.1}l-7 -3.5v7z\"/>", from.0 + 7.0, from.1);
+    }
+    out.push_str("</g>\n");
 }
 
-fn used_kinds(graph: &Graph) -> Vec<(&'static str, &'static str)> {
-    KINDS
-        .into_iter()
-        .filter(|(kind, _)| {
-            graph.edges.iter().any(|edge| edge.kinds.first().is_some_and(|first| first == kind))
-        })
-        .collect()
-}
-
-fn draw_legend(out: &mut String, legend: &[(&str, &str)], y: f64) {
-    let mut x = 0.0;
-    for (kind, class) in legend {
-        let _ = writeln!(
-            out,
-            "<g class=\"{class}\"><path class=\"edge\" d=\"M{x:.1} {:.1}h26\"/><path class=\"tip\" d=\"M{:.1} {:.1}l-7 -3.5v7z\"/></g><text class=\"small\" x=\"{:.1}\" y=\"{y:.1}\">{kind}</text>",
-            y - 4.0,
-            x + 33.0,
-            y - 4.0,
-            x + 38.0,
-        );
-        x += 52.0 + kind.len() as f64 * COLUMN;
+fn draw_legend(out: &mut String, legend: &BTreeSet<usize>, (mut x, y): (f64, f64)) {
+    for kind in legend {
+        draw_way(out, *kind, KINDS[*kind], &[(x, y - 4.0, 1.0), (x + 33.0, y - 4.0, 1.0)], true);
+        let _ =
+            writeln!(out, "<text class=\"small\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + 38.0, KINDS[*kind]);
+        x += 52.0 + KINDS[*kind].len() as f64 * COLUMN;
     }
 }
 
@@ -230,6 +323,23 @@ mod tests {
         let svg = render(&graph);
         assert!(!svg.contains("<script>"));
         assert!(svg.contains("a&quot;&amp;b"));
+    }
+
+    #[test]
+    fn what_is_not_drawn_is_counted() {
+        let own: Vec<String> = (0..12).map(|n| format!("s3.default#modules.w{n}.externals.s")).collect();
+        let mut keys: Vec<&str> = own.iter().map(String::as_str).collect();
+        let edge = |key| (key, "base-env.default#base-env", &["reference"][..]);
+        let edges: Vec<_> = keys.iter().map(|key| edge(*key)).collect();
+        keys.push("base-env.default#base-env");
+        let mut graph = fixture::graph(&keys, &edges);
+        graph.nodes[0].omitted.dependencies = 3;
+        let svg = render(&graph);
+        assert_eq!(svg.matches(">12 resources<").count(), 1);
+        assert_eq!(svg.matches(">→ base-env<").count(), 12);
+        assert_eq!(svg.matches(">and 3 more<").count(), 1);
+        // The arrow of the count, and the one in the legend.
+        assert_eq!(svg.matches("class=\"k1\"").count(), 2);
     }
 
     #[test]

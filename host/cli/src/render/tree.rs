@@ -34,8 +34,10 @@ pub(crate) fn render(graph: &Graph) -> String {
     let nodes = graph.nodes.iter().zip(graph.dependencies()).map(|(node, below)| {
         let recipe = node.recipe();
         let recipe = paint(DIM, format!("  {}", text::line(recipe)));
+        let omitted = node.omitted.words().into_iter();
+        let omitted: String = omitted.map(|(_, words)| paint(DIM, format!("  ({words})"))).collect();
         Node {
-            name: format!("{}{recipe}", paint(STRONG, text::line(&node.key))),
+            name: format!("{}{recipe}{omitted}", paint(STRONG, text::line(&node.key))),
             // Workloads come first, since developers know them.
             rank: (u8::from(node.type_name != "workload"), node.key.clone()),
             below: below.iter().map(edge).collect(),

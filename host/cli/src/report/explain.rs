@@ -68,7 +68,7 @@ pub(crate) struct Reason {
 }
 
 /// A criterion in the notation of documents.
-fn criterion(criterion: &Criterion) -> String {
+pub(super) fn criterion(criterion: &Criterion) -> String {
     let fields = [
         ("env_type", &criterion.env_type),
         ("app_id", &criterion.app_id),
@@ -141,7 +141,7 @@ impl Explanation {
     }
 }
 
-fn reasons(graph: &Graph, from: NodeId, to: NodeId) -> Vec<Reason> {
+pub(super) fn reasons(graph: &Graph, from: NodeId, to: NodeId) -> Vec<Reason> {
     let reason = |reason: graph::EdgeReason| Reason {
         kind: reason.kind.name(),
         placeholder: reason.placeholder.map(|placeholder| placeholder.to_string()),

@@ -18,6 +18,20 @@ pub(crate) struct Graph {
     pub(crate) beside: Vec<Beside>,
     /// The levels: each resource comes after all its dependencies.
     pub(crate) order: Vec<Vec<String>>,
+    /// How many resources a part of the graph leaves out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) omitted: usize,
+}
+
+/// The part of a graph to report.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    /// Only these.
+    pub(crate) only: Option<HashSet<NodeId>>,
+    /// Implicit resources that nothing refers to, too.
+    pub(crate) all: bool,
+    /// Without these edges.
+    pub(crate) implied: HashSet<(NodeId, NodeId)>,
 }
 
 /// A resource.
@@ -38,6 +52,39 @@ pub(crate) struct Node {
     pub(crate) implicit: bool,
     /// Why it is in the graph.
     pub(crate) origin: Vec<Origin>,
+    /// Its dependencies and dependents outside the reported part.
+    #[serde(skip_serializing_if = "Omitted::is_none")]
+    pub(crate) omitted: Omitted,
+    /// The workload that it belongs to.
+    #[serde(skip)]
+    pub(crate) workload: Option<String>,
+}
+
+/// How many neighbours of a resource a part of the graph leaves out.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Omitted {
+    pub(crate) dependencies: usize,
+    pub(crate) dependents: usize,
+}
+
+impl Omitted {
+    fn is_none(&self) -> bool {
+        self.dependencies == 0 && self.dependents == 0
+    }
+
+    /// In words, and whether it is about dependents.
+    pub(crate) fn words(self) -> Vec<(bool, String)> {
+        let below = (self.dependencies > 0).then(|| (false, format!("and {} more", self.dependencies)));
+        let above = (self.dependents > 0).then(|| {
+            let noun = if self.dependents == 1 { "dependent" } else { "dependents" };
+            (true, format!("and {} more {noun}", self.dependents))
+        });
+        below.into_iter().chain(above).collect()
+    }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Node {
@@ -125,14 +172,11 @@ pub(crate) struct Beside {
 }
 
 impl Graph {
-    /// Converts a graph of the host. Unless `all` is set, it leaves out implicit resources that
-    /// nothing refers to, and the edges in `implied`.
-    pub(crate) fn new(
-        graph: &purlin_host::graph::Graph,
-        all: bool,
-        implied: &HashSet<(NodeId, NodeId)>,
-    ) -> Self {
-        let shown = |id| graph.node(id).is_some_and(|node| all || node.shown);
+    /// Converts a part of a graph of the host.
+    pub(crate) fn new(graph: &purlin_host::graph::Graph, part: &Part) -> Self {
+        let would_show = |id| graph.node(id).is_some_and(|node| part.all || node.shown);
+        let shown = |id| part.only.as_ref().map_or_else(|| would_show(id), |only| only.contains(&id));
+        let omitted = |ids: &[NodeId]| ids.iter().filter(|id| would_show(**id) && !shown(**id)).count();
         let key = |id| graph.key(id).map(ToString::to_string);
         let node = |node: purlin_host::graph::Node<'_>| Node {
             key: node.key.to_string(),
@@ -145,26 +189,34 @@ impl Graph {
             driver: node.recipe.driver.name.to_string(),
             implicit: node.implicit,
             origin: graph.origins(node.id).iter().map(Origin::new).collect(),
+            omitted: Omitted {
+                dependencies: omitted(graph.dependencies(node.id)),
+                dependents: omitted(graph.dependents(node.id)),
+            },
+            workload: node.key.workload().map(str::to_owned),
         };
-        let mut nodes: Vec<Node> = graph.nodes().filter(|node| all || node.shown).map(node).collect();
+        let mut nodes: Vec<Node> = graph.nodes().filter(|node| shown(node.id)).map(node).collect();
         nodes.sort_by(|a, b| a.key.cmp(&b.key));
         let mut edges: Vec<Edge> = graph
             .edges()
-            .filter(|edge| shown(edge.from) && shown(edge.to) && !implied.contains(&(edge.from, edge.to)))
+            .filter(|edge| {
+                shown(edge.from) && shown(edge.to) && !part.implied.contains(&(edge.from, edge.to))
+            })
             .filter_map(|edge| {
                 let kinds = edge.kinds.iter().map(|kind| kind.name().to_owned()).collect();
                 Some(Edge { from: key(edge.from)?, to: key(edge.to)?, kinds })
             })
             .collect();
         edges.sort_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
-        let beside = graph.beside().iter();
+        let beside = graph.beside().iter().filter(|(from, to)| shown(*from) && shown(*to));
         let beside = beside.filter_map(|(from, to)| Some(Beside { from: key(*from)?, to: key(*to)? }));
         let beside = beside.collect();
         let level = |level: &Vec<NodeId>| -> Vec<String> {
             level.iter().filter(|id| shown(**id)).filter_map(|id| key(*id)).collect()
         };
         let order = graph.levels().iter().map(level).filter(|level| !level.is_empty()).collect();
-        Self { format: FORMAT, nodes, edges, beside, order }
+        let omitted = graph.nodes().filter(|node| would_show(node.id) && !shown(node.id)).count();
+        Self { format: FORMAT, nodes, edges, beside, order, omitted }
     }
 
     /// The index of each node, by key.
@@ -207,6 +259,10 @@ pub(crate) mod fixture {
                     driver: "purlin/echo".into(),
                     implicit: matches!(type_name, "workload" | "base-env" | "k8s-cluster"),
                     origin: vec![],
+                    omitted: Omitted::default(),
+                    workload: id.strip_prefix("modules.").map(|rest| {
+                        rest.split_once(".externals.").map_or(rest, |(workload, _)| workload).to_owned()
+                    }),
                 }
             })
             .collect();
@@ -237,7 +293,7 @@ pub(crate) mod fixture {
         for level in &mut order {
             level.sort();
         }
-        Graph { format: FORMAT, nodes, edges, beside: Vec::new(), order }
+        Graph { format: FORMAT, nodes, edges, order, ..Graph::default() }
     }
 
     /// The graph of two workloads that share resources.

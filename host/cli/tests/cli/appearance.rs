@@ -48,7 +48,7 @@ fn a_resource_is_explained() {
 #[test]
 fn every_format_of_a_graph_is_the_same_each_time() {
     let project = Project::new();
-    for format in ["tree", "json", "dot", "mermaid", "svg"] {
+    for format in ["tree", "json", "dot", "mermaid", "svg", "html"] {
         let once = project.run(&["graph", "--format", format]).status(0).out;
         assert_eq!(once, project.run(&["graph", "--format", format]).status(0).out);
         assert!(once.contains("postgres"), "{format}");

@@ -219,7 +219,7 @@ fn a_command_line_that_is_wrong() {
         (&["upp"][..], "there is no command `purlin upp`"),
         (&["up", "--yes", "--paralelism", "3"], "did you mean `--parallelism`?"),
         (&["up", "--yes", "--parallelism", "0"], "takes a whole number of 1 or more, not `0`"),
-        (&["graph", "--format", "png"], "takes `tree`, `json`, `dot`, `mermaid` or `svg`, not `png`"),
+        (&["graph", "--format", "png"], "takes `tree`, `json`, `dot`, `mermaid`, `svg` or `html`, not `png`"),
         (&["explain", "postgres"], "no document asks for `postgres`"),
         (&["explain", "post gres#x"], "no document asks for `post gres#x`"),
         (&["state", "show", "x"], "nothing is recorded as `x`"),

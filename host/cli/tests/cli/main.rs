@@ -15,6 +15,7 @@ mod drift;
 mod environments;
 mod failures;
 mod fleet;
+mod graph;
 mod hints;
 mod history;
 mod impact;

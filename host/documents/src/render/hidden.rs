@@ -79,7 +79,7 @@ fn holds_secrets(entry: &Entry<'_>) -> bool {
 }
 
 /// Whether a name is that of a password, a token or a private key, however its words are joined.
-fn names_a_credential(name: &str) -> bool {
+pub fn names_a_credential(name: &str) -> bool {
     let mut letters = name.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
     letters.make_ascii_lowercase();
     let ends = |end: &str| letters.strip_suffix('s').unwrap_or(&letters).ends_with(end);

@@ -1,5 +1,7 @@
-//! Computes the positions of boxes and curves: layers from left to right, few crossings, neighbours
-//! at similar heights. It knows sizes and numbers, but no resources.
+//! Where boxes and curves of one block go: columns from left to right, few crossings, neighbours level
+//! with each other. It knows sizes and numbers, not resources.
+
+use std::collections::{HashMap, HashSet};
 
 /// A width and a height in pixels.
 #[derive(Clone, Copy, Debug, Default)]
@@ -8,83 +10,110 @@ pub(super) struct Size {
     pub(super) height: f64,
 }
 
+impl Size {
+    /// A place at the side of a block through which edges pass.
+    pub(super) const PORT: Self = Self { width: 0.0, height: LANE };
+
+    fn is_port(self) -> bool {
+        self.width <= 0.0
+    }
+}
+
+/// An edge. Those of one kind to the same end share their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) kind: usize,
+}
+
+/// The way of an edge.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Path {
+    pub(super) points: Vec<(f64, f64)>,
+    /// Whether it leads to the end; otherwise to another edge, which it joins.
+    pub(super) ends: bool,
+}
+
 /// The position of everything.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     /// The upper left corner of each node.
     pub(super) nodes: Vec<(f64, f64)>,
-    /// The points that each edge passes through, in the order of the edges.
-    pub(super) edges: Vec<Vec<(f64, f64)>>,
+    /// The way of each edge, in the order of the edges.
+    pub(super) paths: Vec<Path>,
     pub(super) width: f64,
     pub(super) height: f64,
 }
 
-const COLUMN_GAP: f64 = 72.0;
-const ROW_GAP: f64 = 16.0;
-/// The height that an edge takes where it passes a layer.
+pub(super) const COLUMN_GAP: f64 = 56.0;
+pub(super) const ROW_GAP: f64 = 12.0;
+/// Between ports and boxes.
+const PORT_GAP: f64 = 26.0;
+/// Room that an edge takes on its way past a column.
 const LANE: f64 = 6.0;
 /// The maximum number of bends. With more, the layout would take too long, so long edges are
 /// straight.
 const MOST_BENDS: usize = 20_000;
 const SWEEPS: usize = 12;
 
-/// Something with a position in a layer: a node, or a bend of a long edge.
+/// Something with a place in a column: a node, or a bend of a long edge.
 struct Item {
     height: f64,
     left: Vec<usize>,
     right: Vec<usize>,
 }
 
-/// Places nodes and edges `(from, to)`, which go from left to right. `order` contains each node
-/// after all nodes with edges to it.
-pub(super) fn layout(sizes: &[Size], edges: &[(usize, usize)], order: &[usize]) -> Layout {
+/// Places nodes in their columns. Each edge leads to a column further right.
+pub(super) fn layout(sizes: &[Size], links: &[Link], column_of: &[usize]) -> Layout {
     if sizes.is_empty() {
         return Layout::default();
     }
-    let layer = layers(sizes.len(), edges, order);
     let mut items: Vec<Item> =
         sizes.iter().map(|size| Item { height: size.height, left: vec![], right: vec![] }).collect();
-    let mut columns: Vec<Vec<usize>> = vec![Vec::new(); layer.iter().max().map_or(0, |last| last + 1)];
-    for node in order {
-        columns[layer[*node]].push(*node);
+    let mut columns: Vec<Vec<usize>> = vec![Vec::new(); column_of.iter().max().map_or(0, |last| last + 1)];
+    for (node, column) in column_of.iter().enumerate() {
+        columns[*column].push(node);
     }
-    let span = |&(from, to): &(usize, usize)| layer[to].saturating_sub(layer[from] + 1);
-    let bend = edges.iter().map(span).sum::<usize>() <= MOST_BENDS;
-    let mut chains: Vec<Vec<usize>> = Vec::with_capacity(edges.len());
-    for &(from, to) in edges {
-        let mut chain = vec![from];
-        if bend {
-            for column in columns.iter_mut().take(layer[to]).skip(layer[from] + 1) {
-                column.push(items.len());
-                chain.push(items.len());
-                items.push(Item { height: LANE, left: vec![], right: vec![] });
-            }
-        }
-        chain.push(to);
-        for pair in chain.windows(2) {
-            items[pair[0]].right.push(pair[1]);
-            items[pair[1]].left.push(pair[0]);
-        }
-        chains.push(chain);
+    let chains = chains(links, column_of, &mut items, &mut columns);
+    let mut joined: Vec<(usize, usize)> =
+        chains.iter().flat_map(|chain| chain.windows(2)).map(|pair| (pair[0], pair[1])).collect();
+    joined.sort_unstable();
+    joined.dedup();
+    for (from, to) in joined {
+        items[from].right.push(to);
+        items[to].left.push(from);
     }
     uncross(&mut columns, &items);
     let middle = heights(&columns, &items);
-    place(sizes, &layer, &columns, &chains, &middle)
+    place(sizes, &columns, &chains, &middle)
 }
 
-/// The layer of each node: one to the right of the rightmost node with an edge to it.
-fn layers(nodes: usize, edges: &[(usize, usize)], order: &[usize]) -> Vec<usize> {
-    let mut below = vec![Vec::new(); nodes];
-    for (from, to) in edges {
-        below[*from].push(*to);
-    }
-    let mut layer = vec![0; nodes];
-    for node in order {
-        for to in &below[*node] {
-            layer[*to] = layer[*to].max(layer[*node] + 1);
+/// The items that each edge passes: its ends, and a bend in each column between them.
+fn chains(
+    links: &[Link],
+    column_of: &[usize],
+    items: &mut Vec<Item>,
+    columns: &mut [Vec<usize>],
+) -> Vec<Vec<usize>> {
+    let span = |link: &Link| column_of[link.to].saturating_sub(column_of[link.from] + 1);
+    let bend = links.iter().map(span).sum::<usize>() <= MOST_BENDS;
+    let mut bends: HashMap<(usize, usize, usize), usize> = HashMap::new();
+    let mut chain = |link: &Link| {
+        let mut chain = vec![link.from];
+        let between = if bend { column_of[link.from] + 1..column_of[link.to] } else { 0..0 };
+        for column in between {
+            let item = *bends.entry((link.to, link.kind, column)).or_insert_with(|| {
+                columns[column].push(items.len());
+                items.push(Item { height: LANE, left: vec![], right: vec![] });
+                items.len() - 1
+            });
+            chain.push(item);
         }
-    }
-    layer
+        chain.push(link.to);
+        chain
+    };
+    links.iter().map(&mut chain).collect()
 }
 
 /// Orders each column by the mean position of its neighbours, in sweeps in both directions, and
@@ -232,89 +261,82 @@ fn spread(column: &[usize], wanted: &[f64], middle: &mut [f64], gap: impl Fn(usi
     }
 }
 
-fn place(
-    sizes: &[Size],
-    layer: &[usize],
-    columns: &[Vec<usize>],
-    chains: &[Vec<usize>],
-    middle: &[f64],
-) -> Layout {
-    let mut lefts = Vec::with_capacity(columns.len());
-    let mut x = 0.0;
+fn place(sizes: &[Size], columns: &[Vec<usize>], chains: &[Vec<usize>], middle: &[f64]) -> Layout {
+    let mut lefts: Vec<(f64, f64)> = Vec::with_capacity(columns.len());
+    let (mut x, mut width) = (0.0, 0.0);
     for column in columns {
         let widest =
             column.iter().filter_map(|item| sizes.get(*item)).map(|size| size.width).fold(0.0, f64::max);
+        // Ports stand close to the boxes.
+        if let Some((left, before)) = lefts.last().filter(|_| x > 0.0 || widest > 0.0) {
+            let gap = if *before > 0.0 && widest > 0.0 { COLUMN_GAP } else { PORT_GAP };
+            x = left + before + gap;
+        }
         lefts.push((x, widest));
-        x += widest + COLUMN_GAP;
+        width = x + widest;
     }
     let reach = |item: usize| sizes.get(item).map_or(LANE, |size| size.height) / 2.0;
     let top = (0..middle.len()).map(|item| middle[item] - reach(item)).fold(f64::INFINITY, f64::min);
     let bottom = (0..middle.len()).map(|item| middle[item] + reach(item)).fold(f64::NEG_INFINITY, f64::max);
-    let column_of: Vec<usize> = {
-        let mut of = vec![0; middle.len()];
-        columns.iter().enumerate().for_each(|(at, column)| column.iter().for_each(|item| of[*item] = at));
-        of
-    };
-    let nodes: Vec<(f64, f64)> = sizes
-        .iter()
-        .enumerate()
-        .map(|(node, size)| (lefts[layer[node]].0, middle[node] - size.height / 2.0 - top))
-        .collect();
-    let starts = ports(chains, sizes, middle, |chain| (chain.first().copied(), chain.get(1).copied()));
+    let mut column_of = vec![0; middle.len()];
+    for (at, column) in columns.iter().enumerate() {
+        column.iter().for_each(|item| column_of[*item] = at);
+    }
+    let corner =
+        |(node, size): (usize, &Size)| (lefts[column_of[node]].0, middle[node] - size.height / 2.0 - top);
+    let nodes: Vec<(f64, f64)> = sizes.iter().enumerate().map(corner).collect();
+    let starts = ports(chains.iter().map(|chain| (chain[0], chain[1])), sizes, middle);
     let ends =
-        ports(chains, sizes, middle, |chain| (chain.last().copied(), chain.iter().rev().nth(1).copied()));
-    let edges = chains
-        .iter()
-        .enumerate()
-        .map(|(number, chain)| {
-            let mut points = Vec::with_capacity(chain.len() * 2);
-            for (position, item) in chain.iter().enumerate() {
-                let (left, widest) = lefts[column_of[*item]];
-                let y = middle[*item] - top;
-                if position == 0 {
-                    let right = left + sizes.get(*item).map_or(widest, |size| size.width);
-                    points.push((right, y + starts[number]));
-                    // An edge stays at its height until it has left the column, so that it does not
-                    // cross a wider box.
-                    if right + 1.0 < left + widest {
-                        points.push((left + widest, y + starts[number]));
-                    }
-                } else if position + 1 == chain.len() {
-                    points.push((left, y + ends[number]));
-                } else {
-                    points.extend([(left, y), (left + widest, y)]);
-                }
+        ports(chains.iter().map(|chain| (chain[chain.len() - 1], chain[chain.len() - 2])), sizes, middle);
+    let mut drawn: HashSet<(usize, usize)> = HashSet::new();
+    let path = |chain: &Vec<usize>| {
+        let mut path = Path::default();
+        for pair in chain.windows(2) {
+            let (from, to) = (pair[0], pair[1]);
+            if !drawn.insert((from, to)) {
+                return path;
             }
-            points
-        })
-        .collect();
-    Layout { nodes, edges, width: (x - COLUMN_GAP).max(0.0), height: bottom - top }
+            let ((left, widest), y) = (lefts[column_of[from]], middle[from] - top);
+            let y = y + starts.get(&(from, to)).copied().unwrap_or_default();
+            let right = left + sizes.get(from).map_or(widest, |size| size.width);
+            path.points.push((right, y));
+            // Out of its column an edge keeps its height, so as not to cross a wider box.
+            if right + 1.0 < left + widest {
+                path.points.push((left + widest, y));
+            }
+            let y = middle[to] - top + ends.get(&(to, from)).copied().unwrap_or_default();
+            path.points.push((lefts[column_of[to]].0, y));
+        }
+        path.ends = true;
+        path
+    };
+    let paths = chains.iter().map(path).collect();
+    Layout { nodes, paths, width, height: bottom - top }
 }
 
-/// Where on the side of its box each edge ends, relative to the middle: in the order of the other
-/// ends, so that edges do not cross at the box.
+/// How far from the middle of a box's side each edge `(box, other end)` touches it: in the order of the
+/// other ends, so that edges do not cross right at the box.
 fn ports(
-    chains: &[Vec<usize>],
+    ends: impl Iterator<Item = (usize, usize)>,
     sizes: &[Size],
     middle: &[f64],
-    ends: impl Fn(&[usize]) -> (Option<usize>, Option<usize>),
-) -> Vec<f64> {
-    let mut at: Vec<Vec<(f64, usize)>> = vec![Vec::new(); sizes.len()];
-    for (number, chain) in chains.iter().enumerate() {
-        if let (Some(node), Some(other)) = ends(chain) {
-            at[node].push((middle[other], number));
+) -> HashMap<(usize, usize), f64> {
+    let mut at: Vec<Vec<usize>> = vec![Vec::new(); sizes.len()];
+    for (node, other) in ends {
+        at[node].push(other);
+    }
+    let mut offsets = HashMap::new();
+    for (node, mut others) in at.into_iter().enumerate() {
+        others.sort_by(|a, b| middle[*a].total_cmp(&middle[*b]).then(a.cmp(b)));
+        others.dedup();
+        let room = if sizes[node].is_port() { 0.0 } else { (sizes[node].height - 20.0).max(0.0) };
+        let step = (room / others.len() as f64).min(9.0);
+        let first = -(others.len().saturating_sub(1) as f64) / 2.0;
+        for (position, other) in others.into_iter().enumerate() {
+            offsets.insert((node, other), (first + position as f64) * step);
         }
     }
-    let mut offset = vec![0.0; chains.len()];
-    for (node, mut list) in at.into_iter().enumerate() {
-        list.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let step = ((sizes[node].height - 20.0) / list.len() as f64).min(9.0);
-        let first = -(list.len().saturating_sub(1) as f64) / 2.0;
-        for (position, (_, number)) in list.into_iter().enumerate() {
-            offset[number] = (first + position as f64) * step;
-        }
-    }
-    offset
+    offsets
 }
 
 #[cfg(test)]
@@ -325,13 +347,15 @@ mod tests {
     proptest! {
         #[test]
         fn boxes_never_overlap_and_edges_go_right(
-            pairs in proptest::collection::vec((0usize..30, 0usize..30), 0..80),
+            pairs in proptest::collection::vec((0usize..30, 0usize..30, 0usize..2), 0..80),
             widths in proptest::collection::vec(40.0f64..300.0, 30),
         ) {
             let sizes: Vec<Size> = widths.iter().map(|width| Size { width: *width, height: 50.0 }).collect();
-            let edges: Vec<_> = pairs.into_iter().filter(|(a, b)| a < b).collect();
-            let order: Vec<usize> = (0..30).collect();
-            let layout = layout(&sizes, &edges, &order);
+            let columns: Vec<usize> = (0..30).map(|node| node / 4).collect();
+            let is_right = |(a, b, _): &(usize, usize, usize)| columns[*a] < columns[*b];
+            let links = pairs.into_iter().filter(is_right).map(|(from, to, kind)| Link { from, to, kind });
+            let links: Vec<Link> = links.collect();
+            let layout = layout(&sizes, &links, &columns);
             for a in 0..30 {
                 for b in 0..a {
                     let ((ax, ay), (bx, by)) = (layout.nodes[a], layout.nodes[b]);
@@ -340,9 +364,10 @@ mod tests {
                     prop_assert!(apart, "{a} and {b} overlap");
                 }
                 prop_assert!(layout.nodes[a].1 >= -1e-6 && layout.nodes[a].1 + 50.0 <= layout.height + 1e-6);
+                prop_assert!(layout.nodes[a].0 + sizes[a].width <= layout.width + 1e-6);
             }
-            for points in &layout.edges {
-                prop_assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0 + 1e-6));
+            for path in &layout.paths {
+                prop_assert!(path.points.windows(2).all(|pair| pair[0].0 < pair[1].0 + 1e-6));
             }
         }
 
@@ -354,14 +379,27 @@ mod tests {
     }
 
     #[test]
+    fn edges_of_one_kind_share_their_way() {
+        let sizes = vec![Size { width: 50.0, height: 50.0 }; 4];
+        let link = |from, kind| Link { from, to: 3, kind };
+        let layout = layout(&sizes, &[link(0, 0), link(1, 0), link(2, 1)], &[0, 0, 0, 2]);
+        let ends: Vec<bool> = layout.paths.iter().map(|path| path.ends).collect();
+        assert_eq!(ends, [true, false, true]);
+    }
+
+    #[test]
     fn a_large_graph_is_placed_in_time() {
         let sizes = vec![Size { width: 100.0, height: 50.0 }; 20_000];
-        let edges: Vec<_> =
-            (2000..20_000).flat_map(|n| [(n - 2000, n), (n - 1999, n)]).filter(|(a, b)| a < b).collect();
-        let order: Vec<usize> = (0..20_000).collect();
+        let columns: Vec<usize> = (0..20_000).map(|node| node / 2_000).collect();
+        let below = |n: usize| [(n - 2_000, n), (n - 1_999, n)];
+        let links: Vec<Link> = (2_000..20_000)
+            .flat_map(below)
+            .filter(|(a, b)| columns[*a] < columns[*b])
+            .map(|(from, to)| Link { from, to, kind: 0 })
+            .collect();
         let begin = std::time::Instant::now();
-        let placed = layout(&sizes, &edges, &order);
-        assert_eq!(placed.edges.len(), edges.len());
+        let placed = layout(&sizes, &links, &columns);
+        assert_eq!(placed.paths.len(), links.len());
         assert!(begin.elapsed().as_secs() < 20);
     }
 }
