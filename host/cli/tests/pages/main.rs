@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod book;
+mod drivers;
 mod examples;
 mod page;
 mod run;

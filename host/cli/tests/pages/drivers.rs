@@ -1,0 +1,88 @@
+//! Each built-in driver has a page, which says everything that a user of the driver asks for.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The sections that every page has.
+const SECTIONS: [&str; 6] = ["Example", "Inputs", "Outputs", "Connection and grants", "Drift", "Import"];
+
+/// The folders of the drivers.
+fn drivers() -> BTreeSet<String> {
+    let folders = fs::read_dir(crate::root().join("drivers")).expect("a folder");
+    let names = folders.map(|entry| entry.expect("an entry").path());
+    let names = names.filter(|path| path.join("README.md").is_file());
+    names.map(|path| path.file_name().expect("a name").to_string_lossy().into_owned()).collect()
+}
+
+fn readme(name: &str) -> String {
+    fs::read_to_string(crate::root().join("drivers").join(name).join("README.md")).expect("a README")
+}
+
+/// What a driver says of itself.
+fn inspected(name: &str) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
+    command.args(["driver", "inspect", &format!("purlin/{name}"), "--format", "json"]);
+    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).current_dir(env!("CARGO_TARGET_TMPDIR"));
+    let done = command.output().expect("purlin runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    report["components"][0]["says"].clone()
+}
+
+#[test]
+fn each_driver_has_a_page_with_its_readme() {
+    let all = drivers();
+    assert_eq!(all.len(), 12, "{all:?}");
+    let index = fs::read_to_string(crate::root().join("docs/src/reference/drivers.md")).expect("a page");
+    for name in &all {
+        let page = crate::root().join(format!("docs/src/reference/drivers/{name}.md"));
+        let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+        assert_eq!(text, format!("{{{{#include ../../../../drivers/{name}/README.md}}}}\n"));
+        let entry = format!("[`purlin/{name}`](drivers/{name}.md)");
+        assert!(index.contains(&entry), "drivers.md does not list {name}");
+    }
+}
+
+#[test]
+fn each_page_has_every_section() {
+    for name in drivers() {
+        let text = readme(&name);
+        assert!(text.starts_with(&format!("# purlin/{name}\n")), "{name}");
+        for section in SECTIONS {
+            let (_, rest) = text
+                .split_once(&format!("\n## {section}\n"))
+                .unwrap_or_else(|| panic!("drivers/{name}/README.md has no section `{section}`"));
+            let body = rest.split("\n## ").next().unwrap_or_default();
+            assert!(body.trim().len() > 10, "drivers/{name}/README.md says nothing under `{section}`");
+        }
+    }
+}
+
+#[test]
+fn each_input_and_output_is_on_the_page() {
+    for name in drivers() {
+        let (text, says) = (readme(&name), inspected(&name));
+        for part in ["inputs", "outputs"] {
+            for one in says["types"].as_array().expect("types").iter().flat_map(|one| {
+                one[part].as_array().expect("a list").iter().map(|one| one["path"].as_str().expect("a path"))
+            }) {
+                let row = format!("| `{one}` |");
+                assert!(text.contains(&row), "drivers/{name}/README.md does not have the {part} `{one}`");
+            }
+        }
+    }
+}
+
+/// Only a driver that reads can find drift or import.
+#[test]
+fn a_driver_that_cannot_read_says_so() {
+    for name in drivers() {
+        let reads = inspected(&name)["implements"].as_array().expect("a list").contains(&"read".into());
+        let text = readme(&name);
+        let (_, drift) = text.split_once("\n## Drift\n").expect("a section");
+        assert_eq!(!drift.trim_start().starts_with("None:"), reads, "drivers/{name}/README.md, `Drift`");
+    }
+}
