@@ -10,6 +10,7 @@ mod doctor;
 mod driver;
 mod env;
 mod explain;
+mod explain_error;
 mod export;
 mod graph;
 mod history;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Validate(validate::Args),
     Graph(graph::Args),
     Explain(explain::Args),
+    ExplainError(explain_error::Args),
     Bundle(bundle::Args),
     Plan(plan::Args),
     Apply(apply::Args),
@@ -107,6 +109,7 @@ impl Command {
             Self::Validate(args) => document(args.format.format),
             Self::Graph(args) => args.output(),
             Self::Explain(args) => document(args.format.format),
+            Self::ExplainError(args) => document(args.format.format),
             Self::Plan(args) => document(args.format.format),
             Self::Apply(args) => events(args.format.format),
             Self::Up(args) => events(args.format.format),
@@ -138,6 +141,7 @@ impl Command {
             Self::Validate(_) => "validate",
             Self::Graph(_) => "graph",
             Self::Explain(_) => "explain",
+            Self::ExplainError(_) => "explain-error",
             Self::Bundle(_) => "bundle",
             Self::Plan(_) => "plan",
             Self::Apply(_) => "apply",
@@ -172,6 +176,7 @@ impl Command {
             Self::Validate(args) => validate::run(&args, app).await,
             Self::Graph(args) => graph::run(&args, app).await,
             Self::Explain(args) => explain::run(&args, app).await,
+            Self::ExplainError(args) => explain_error::run(&args, app),
             Self::Bundle(args) => bundle::run(&args, app).await,
             Self::Plan(args) => plan::run(&args, app).await,
             Self::Apply(args) => apply::run(&args, app).await,

@@ -17,7 +17,7 @@ use purlin_host::{Documents, Purlin};
 
 use crate::args::Cli;
 use crate::failure::Status;
-use crate::{input, surroundings};
+use crate::{errors, input, surroundings};
 
 /// How long to wait while another process has the state open. Completion must be fast.
 const WAIT: Duration = Duration::from_millis(50);
@@ -86,6 +86,7 @@ fn values(argument: Arg, top: &str) -> Arg {
         (Some("DEPLOYMENT" | "BEFORE" | "AFTER"), _) => {
             argument.add(ArgValueCandidates::new(|| candidates(Scene::deployments)))
         }
+        (Some("CODE"), _) => argument.add(ArgValueCandidates::new(codes)),
         (Some("KEY"), "driver") => argument,
         (Some("KEY" | "KEY|URN" | "OLD" | "KEY.OUTPUT"), "state" | "outputs" | "destroy" | "refresh") => {
             argument.add(ArgValueCandidates::new(|| candidates(Scene::recorded)))
@@ -107,6 +108,12 @@ fn values(argument: Arg, top: &str) -> Arg {
 fn is_document(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     path.is_dir() || extension.is_some_and(|extension| ["yaml", "yml", "json"].contains(&extension))
+}
+
+fn codes() -> Vec<CompletionCandidate> {
+    let entry =
+        |entry: &errors::Entry<'_>| CompletionCandidate::new(entry.code).help(Some(entry.summary().into()));
+    errors::entries().iter().map(entry).collect()
 }
 
 fn candidates(find: impl Fn(&Scene) -> Vec<String>) -> Vec<CompletionCandidate> {

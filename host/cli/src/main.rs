@@ -10,6 +10,7 @@ mod choices;
 mod commands;
 mod complete;
 mod consent;
+mod errors;
 mod events;
 mod failure;
 mod files;

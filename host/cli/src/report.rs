@@ -6,6 +6,7 @@
 pub(crate) mod bundle;
 pub(crate) mod cause;
 pub(crate) mod check;
+pub(crate) mod code;
 pub(crate) mod condition;
 pub(crate) mod details;
 pub(crate) mod diagnostic;

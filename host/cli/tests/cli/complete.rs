@@ -20,7 +20,8 @@ fn offered(project: &Project, words: &[&str]) -> Vec<String> {
 #[test]
 fn keys_environments_files_and_more_are_completed() {
     let project = Project::new();
-    assert_eq!(offered(&project, &["expl"]), ["explain"]);
+    assert_eq!(offered(&project, &["expl"]), ["explain", "explain-error"]);
+    assert_eq!(offered(&project, &["explain-error", "no-mat"]), ["no-match"]);
     let keys = offered(&project, &["explain", ""]);
     assert!(keys.contains(&"workload#modules.web".to_owned()), "{keys:?}");
     assert_eq!(offered(&project, &["plan", "--target", "workl"]), ["workload#modules.web"]);

@@ -4,6 +4,7 @@
 mod appearance;
 mod author;
 mod bundles;
+mod codes;
 mod complete;
 mod concurrent_runs;
 mod consent;

@@ -15,6 +15,7 @@ const READS: &[&[&str]] = &[
     &["validate"],
     &["graph"],
     &["explain", A],
+    &["explain-error", "no-match"],
     &["bundle", "explain", "bundle.yaml"],
     &["plan"],
     &["history"],

@@ -6,6 +6,7 @@
 
 mod book;
 mod drivers;
+mod errors;
 mod examples;
 mod page;
 mod run;
