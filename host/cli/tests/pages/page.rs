@@ -6,6 +6,8 @@
 //!   lines. `console status=2` expects that exit status of each command.
 //! - `mermaid` is the output of `purlin graph --format mermaid` at that point.
 //! - `<!-- example: PATH -->` starts with a copy of that folder.
+//! - `<!-- server: postgres -->` runs a PostgreSQL server for the page, on which it appears as port 5433 with
+//!   the password `tutorial` for `postgres`. A session may then use `psql`.
 //!
 //! Blocks in other languages are not run.
 
@@ -64,6 +66,11 @@ impl Page {
     /// The folder that the page starts with a copy of.
     pub(crate) fn example(&self) -> Option<&str> {
         self.lines.iter().find_map(|line| line.strip_prefix("<!-- example: ")?.strip_suffix(" -->"))
+    }
+
+    /// Whether the page wants a PostgreSQL server.
+    pub(crate) fn wants_postgres(&self) -> bool {
+        self.lines.iter().any(|line| line == "<!-- server: postgres -->")
     }
 
     pub(crate) fn blocks(&self) -> Vec<Block> {

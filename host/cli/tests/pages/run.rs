@@ -1,18 +1,25 @@
 //! Runs a page in a folder of its own, and compares it with the program's output.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use purlin_systems::postgres::Postgres;
+use purlin_systems::tools::need;
 use regex::Regex;
 
 use crate::page::{Block, Page};
+
+/// The port of the server that a page writes; the real one differs.
+const PORT: &str = "5433";
 
 /// A folder in which commands run.
 pub(crate) struct Folder {
     base: tempfile::TempDir,
     current: PathBuf,
+    postgres: Option<Postgres>,
 }
 
 impl Folder {
@@ -23,7 +30,31 @@ impl Folder {
         if let Some(from) = copy_of {
             copy(from, &current);
         }
-        Self { base, current }
+        Self { base, current, postgres: None }
+    }
+
+    /// Starts a server for the commands; false where PostgreSQL is not installed.
+    fn start_postgres(&mut self) -> bool {
+        self.postgres = Postgres::start();
+        let Some(postgres) = &self.postgres else { return false };
+        postgres.ask("ALTER ROLE postgres PASSWORD 'tutorial'");
+        true
+    }
+
+    /// A text of the page, with the port of the real server.
+    fn with_port(&self, text: &str) -> String {
+        match &self.postgres {
+            Some(postgres) => text.replace(PORT, &postgres.port.to_string()),
+            None => text.to_owned(),
+        }
+    }
+
+    /// What a command says, with the port of the page.
+    fn as_on_the_page(&self, said: &str) -> String {
+        match &self.postgres {
+            Some(postgres) => said.replace(&postgres.port.to_string(), PORT),
+            None => said.to_owned(),
+        }
     }
 
     /// The current folder of commands.
@@ -33,6 +64,9 @@ impl Folder {
 
     /// Runs a command as typed. Returns the output of both streams, and the exit status.
     pub(crate) fn run(&mut self, text: &str) -> (String, i32) {
+        if text.starts_with("psql ") && self.postgres.is_some() {
+            return self.shell(text);
+        }
         let words = words(text);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
@@ -58,16 +92,32 @@ impl Folder {
         }
     }
 
+    /// Runs a line in a shell, which finds purlin and psql.
+    fn shell(&self, line: &str) -> (String, i32) {
+        let program = Path::new(env!("CARGO_BIN_EXE_purlin")).parent().expect("a folder").to_owned();
+        let psql = need("psql").and_then(|psql| psql.parent().map(Path::to_owned));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = [program].into_iter().chain(psql).chain(std::env::split_paths(&path));
+        let mut command = Command::new("sh");
+        command.args(["-c", line]);
+        self.said(command, &std::env::join_paths(path).expect("a path"))
+    }
+
     /// Runs purlin.
     pub(crate) fn purlin(&self, arguments: &[&str]) -> (String, i32) {
-        let (mut said, here) = std::io::pipe().expect("a pipe");
         let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
-        command.args(arguments).current_dir(&self.current);
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.args(arguments);
+        self.said(command, &std::env::var_os("PATH").unwrap_or_default())
+    }
+
+    /// What a program says on either stream, and its exit status.
+    fn said(&self, mut command: Command, path: &OsStr) -> (String, i32) {
+        let (mut said, here) = std::io::pipe().expect("a pipe");
+        command.current_dir(&self.current).env_clear().env("PATH", path);
         command.env("COLUMNS", "100").env("HOME", self.base.path().join("home")).env("USER", "someone");
         command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
         command.stdin(Stdio::null()).stdout(here.try_clone().expect("a pipe")).stderr(here);
-        let mut child = command.spawn().expect("purlin starts");
+        let mut child = command.spawn().expect("the program starts");
         // Close the writing end of the pipe.
         drop(command);
         let mut text = String::new();
@@ -126,6 +176,9 @@ fn run(path: &Path) -> Result<(), String> {
     let mut page = Page::read(path);
     let example = page.example().map(|folder| crate::root().join(folder));
     let mut folder = Folder::new(example.as_deref());
+    if page.wants_postgres() && !folder.start_postgres() {
+        return Ok(());
+    }
     let (mut faults, mut changes) = (Vec::new(), Vec::new());
     for block in page.blocks() {
         match block.language.as_str() {
@@ -144,7 +197,8 @@ fn run(path: &Path) -> Result<(), String> {
                 if let Some(name) = block.word("file") {
                     let file = folder.current().join(name);
                     fs::create_dir_all(file.parent().expect("a folder above")).expect("a folder can be made");
-                    fs::write(file, page.text(block.lines.clone())).expect("a file can be written");
+                    fs::write(file, folder.with_port(&page.text(block.lines.clone())))
+                        .expect("a file can be written");
                 }
             }
         }
@@ -168,8 +222,8 @@ type Changes = Vec<(std::ops::Range<usize>, String)>;
 fn session(page: &Page, block: &Block, folder: &mut Folder, faults: &mut Vec<String>, changes: &mut Changes) {
     let wanted: i32 = block.word("status").map_or(0, |status| status.parse().expect("a number"));
     for command in page.commands(block) {
-        let (said, status) = folder.run(&command.text);
-        let said = said.replace(&format!("{}/", folder.current().display()), "");
+        let (said, status) = folder.run(&folder.with_port(&command.text));
+        let said = folder.as_on_the_page(&said).replace(&format!("{}/", folder.current().display()), "");
         let place = page.place(command.expected.start.saturating_sub(1));
         if status != wanted {
             faults.push(format!("{place}: `{}` ended with {status}, not {wanted}:\n{said}", command.text));
