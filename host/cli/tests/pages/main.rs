@@ -8,6 +8,7 @@ mod book;
 mod drivers;
 mod errors;
 mod examples;
+mod links;
 mod page;
 mod run;
 
