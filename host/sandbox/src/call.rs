@@ -31,6 +31,7 @@ use crate::inspect;
 use crate::limits::{HANDLES, Limits, TABLE_ELEMENTS};
 use crate::sandbox::{DriverSetup, Sandbox, Shared};
 use crate::secrets::Needles;
+use crate::within::within;
 
 /// The data of a call.
 pub(crate) struct Given<'a> {
@@ -243,19 +244,18 @@ impl Runner {
             let (Ok(_turn), Ok(_slot)) = (turn, slot) else { return Err(CallError::Cancelled) };
             let (time, error) = self.allotted(call.time)?;
             let _timed = Timed { spent: &self.spent, begun: Instant::now() };
-            tokio::select! {
-                biased;
-                result = AssertUnwindSafe(self.instantiate_and_call(call, function)).catch_unwind() => {
-                    // The call's data is dropped with it, so that nothing half-done is visible.
-                    result.unwrap_or_else(|panic| Err(self.panicked(&*panic)))
-                }
-                () = tokio::time::sleep(time) => Err(error),
+            let work = AssertUnwindSafe(self.instantiate_and_call(call, function)).catch_unwind();
+            match within(time, work).await {
+                // The call's data is dropped with it, so that nothing half-done is visible.
+                Some(result) => result.unwrap_or_else(|panic| Err(self.panicked(&*panic))),
+                None => Err(error),
             }
         };
         tokio::select! {
             biased;
-            result = work => result,
+            // What waited for its turn until others had the environment does not begin.
             () = cancel.cut_off() => Err(CallError::Cancelled),
+            result = work => result,
         }
     }
 

@@ -40,6 +40,7 @@ mod secrets;
 mod sensitive;
 mod ticker;
 mod v0_1;
+mod within;
 mod worker;
 
 pub use artifact::Precompiled;
