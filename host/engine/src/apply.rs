@@ -21,6 +21,7 @@ use crate::evaluate::Board;
 use crate::event::{Event, Phase, Summary};
 use crate::events::Events;
 use crate::exclusion::Sides;
+use crate::moments::Moments;
 use crate::obstacles;
 use crate::operate::{self, Outcome, Turn};
 use crate::plan::{Action, Plan, Step, Work};
@@ -46,7 +47,8 @@ pub struct ApplyOptions {
     pub parallelism: usize,
     /// Cancels the run.
     pub cancel: CancelToken,
-    /// The current time, in milliseconds since 1970.
+    /// The current time, in milliseconds since 1970. It counts only if the store has no clock of its own
+    /// ([`Writer::now`]).
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// The seed of the idempotency keys: random, and different for each run.
     pub seed: [u8; 32],
@@ -91,7 +93,7 @@ pub(crate) struct Shared {
     /// Whether driver calls run one at a time. The order of events is then deterministic.
     one_at_a_time: bool,
     pub cancel: CancelToken,
-    pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
+    pub moments: Moments,
     pub events: Events,
     pub sides: Sides,
     writer: Arc<dyn Writer>,
@@ -258,6 +260,11 @@ impl Shared {
         Ok(durable)
     }
 
+    /// Whether others may have the environment, so that no call may begin.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.writer.is_lost()
+    }
+
     /// Notes that the outcome of a call on this resource is unknown.
     pub(crate) fn leave_unknown(&self, key: &Key) {
         self.unknown().push(key.clone());
@@ -317,7 +324,7 @@ pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Resu
         permits: Arc::new(Semaphore::new(options.parallelism.max(1))),
         one_at_a_time: options.parallelism <= 1,
         cancel: options.cancel,
-        clock: options.clock,
+        moments: Moments::new(&writer, options.clock, plan.recorded.latest()),
         events: Events::new(sender, plan.operations.iter().map(|operation| &*operation.after)),
         sides: Sides::default(),
         keys: AtomicU64::new(0),
@@ -366,7 +373,7 @@ struct Running {
 }
 
 async fn run(shared: Arc<Shared>) -> Summary {
-    let begun_at = (shared.clock)();
+    let begun_at = shared.moments.now();
     let operations = &shared.plan.operations;
     let mut running = Running {
         schedule: Schedule::new(operations.iter().map(|operation| &*operation.after)),
@@ -387,7 +394,7 @@ async fn run(shared: Arc<Shared>) -> Summary {
     }
     let mut summary = running.summary;
     summary.calls = shared.calls.load(Ordering::Relaxed);
-    summary.took = Duration::from_millis((shared.clock)().saturating_sub(begun_at));
+    summary.took = Duration::from_millis(shared.moments.now().saturating_sub(begun_at));
     summary.unknown = std::mem::take(&mut *shared.unknown());
     summary.unknown.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
     summary.unknown.dedup();
@@ -395,7 +402,7 @@ async fn run(shared: Arc<Shared>) -> Summary {
     let obstacles = match summary.halted {
         None => {
             let drifted = std::mem::take(&mut *shared.drifted.lock().unwrap_or_else(PoisonError::into_inner));
-            obstacles::changes(&shared.plan, &summary, drifted, (shared.clock)())
+            obstacles::changes(&shared.plan, &summary, drifted, shared.moments.now())
         }
         Some(_) => Vec::new(),
     };
@@ -435,8 +442,9 @@ impl Running {
                 biased;
                 // The result of a call can no longer be recorded, and another host may work here
                 // already.
-                () = &mut lost, if !is_lost => {
+                error = &mut lost, if !is_lost => {
                     is_lost = true;
+                    self.summary.halted = Some(Cause::from(error));
                     self.shared.cancel.cut();
                 }
                 Some(written) = self.writing.next() => self.written(written),
@@ -448,6 +456,9 @@ impl Running {
                 },
                 else => break,
             }
+        }
+        if !is_lost && self.shared.is_lost() {
+            self.summary.halted = Some(Cause::from(lost.await));
         }
         self.shared.events.flush();
         if self.shared.cancel.is_requested() {
@@ -463,7 +474,7 @@ impl Running {
         if shared.step(index).is_none_or(|(_, action)| action == Action::None) {
             // The operation calls no driver. Executing it right here keeps the queue of the
             // following operations deterministic.
-            let started = (shared.clock)();
+            let started = shared.moments.now();
             let outcome = Some(operate::carry_out(&shared, index, None).await);
             self.came(Came { index, started, outcome, turn: None });
             return;
@@ -478,7 +489,7 @@ impl Running {
                 Some(turn) => turn.ok(),
                 None => turn.await.ok(),
             };
-            let started = (shared.clock)();
+            let started = shared.moments.now();
             if shared.cancel.is_requested() {
                 return Came { index, started, outcome: None, turn };
             }
@@ -496,7 +507,7 @@ impl Running {
 
     fn came(&mut self, came: Came) {
         let Came { index, started, outcome, turn } = came;
-        let took = Duration::from_millis((self.shared.clock)().saturating_sub(started));
+        let took = Duration::from_millis(self.shared.moments.now().saturating_sub(started));
         match outcome {
             Some(Ok(done)) => {
                 let action = done.action;

@@ -98,7 +98,8 @@ pub struct Summary {
     /// The resources with an unknown outcome, because a call was aborted or its driver crashed. The
     /// next run finds out, or reports them as undecided.
     pub unknown: Vec<Key>,
-    /// Why nothing was attempted: the starting point of the plan could not be recorded.
+    /// Why the run ended early: the starting point of the plan or what the run found could not be
+    /// recorded, or the lock was lost.
     pub halted: Option<Cause>,
     /// The inconsistency of the records after the run. They are checked after every run; an
     /// inconsistency is a bug in Purlin.

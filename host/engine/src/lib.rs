@@ -27,6 +27,7 @@ mod fate;
 mod foresight;
 mod holding;
 mod ignore;
+mod moments;
 mod obstacles;
 mod operate;
 mod outputs;
@@ -52,7 +53,7 @@ pub use event::{Event, Phase, Summary};
 pub use failed::{CallFailed, Defined, Lacking};
 pub use foresight::{ByManifest, RecordedSecrets};
 pub use holding::Lost;
-pub use operate::longest_attempt;
+pub use operate::last_attempts;
 pub use outputs::KnownOutputs;
 pub use plan::{Action, Change, GRACE, Loss, Plan, Step, Suggestion, Tally, Warning};
 pub use planner::{

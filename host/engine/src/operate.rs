@@ -21,7 +21,7 @@ use purlin_model::{Context, Finding, Label, Lifecycle, Reason, Share, Urn};
 use purlin_state::{Change, DriverVersion, Durable, Record, RecordId, Status};
 use tokio::sync::OwnedSemaphorePermit;
 
-pub use self::call::longest_attempt;
+pub use self::call::last_attempts;
 pub(crate) use self::delete::emptied;
 use self::effort::Effort;
 use crate::apply::Shared;
@@ -250,7 +250,7 @@ impl<'a> Task<'a> {
     /// The record of a node that is created or changed now.
     fn record(self, node: Node<'_>, driver: &dyn Driver, inputs: Inputs, name: Label) -> Option<Record> {
         let plan = &self.shared.plan;
-        let now = (self.shared.clock)();
+        let now = self.shared.moments.next();
         Some(Record {
             created: now,
             updated: now,

@@ -155,6 +155,16 @@ impl Recorded {
         self.superseded.values()
     }
 
+    /// The latest time at which something was made or changed, or was to be.
+    pub(crate) fn latest(&self) -> u64 {
+        let intended = self.pending.values().filter_map(|intent| match &intent.operation {
+            Operation::Create(record) | Operation::Update(record) => Some(&**record),
+            Operation::Delete(_) => None,
+        });
+        let times = self.records().map(|record| &**record).chain(intended);
+        times.map(|record| record.created.max(record.updated)).max().unwrap_or_default()
+    }
+
     /// All records; the current ones in no particular order.
     pub(crate) fn records(&self) -> impl Iterator<Item = &Arc<Record>> {
         self.current.values().chain(self.superseded.values())

@@ -478,9 +478,8 @@ impl Purlin {
     /// Waits until the calls of the previous holder have ended. It did not release the lease, so it
     /// may be suspended or cut off from the state, with calls in flight.
     async fn outwait(&self, session: &Session<'_>) -> Result<(), Error> {
-        let snapshot = session.snapshot().await?;
-        let longest = snapshot.pending.iter().filter_map(purlin_engine::longest_attempt).max();
-        if let Some(longest) = longest.filter(|longest| !longest.is_zero()) {
+        let longest = purlin_engine::last_attempts(&session.snapshot().await?.pending);
+        if !longest.is_zero() {
             if let Some(tell) = &self.tell {
                 tell(&format!(
                     "the previous deployment was cut off; waiting {} s for its last calls to end",

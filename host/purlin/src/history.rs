@@ -64,7 +64,7 @@ impl Session<'_> {
         let (since, mut steps) =
             before.map_or((None, Vec::new()), |before| (Some(before.holder.since), before.steps));
         steps.retain(|(_, _, succeeded)| *succeeded);
-        let holder = self.purlin.holder();
+        let holder = Holder { since: (self.clock())(), ..self.purlin.holder() };
         let entry = Deployment {
             id,
             number: 0,
@@ -88,7 +88,7 @@ impl Session<'_> {
             only_done: false,
             urns,
             writer: self.lock.writer(),
-            clock: self.purlin.clock(),
+            clock: self.clock(),
             ending: None,
             written: None,
         })
@@ -119,7 +119,7 @@ impl Session<'_> {
                 Deployment {
                     id: Arc::clone(&plan.context.deployment),
                     number: 0,
-                    holder: self.purlin.holder(),
+                    holder: Holder { since: (self.clock())(), ..self.purlin.holder() },
                     ended: None,
                     outcome: Outcome::Unfinished,
                     steps: Vec::new(),
@@ -137,7 +137,7 @@ impl Session<'_> {
             only_done: true,
             urns,
             writer: self.lock.writer(),
-            clock: self.purlin.clock(),
+            clock: self.clock(),
             ending: None,
             written: None,
         })

@@ -215,13 +215,16 @@ impl Keeper {
         if due.is_empty() {
             return Ok(true);
         }
+        // Records have the times of the store's clock, the schedule those of this host.
+        let recorded_now = session.clock()();
         let fresh: Vec<(Urn, u64)> = base
             .all_current()
             .filter(|record| due.contains(&record.urn))
             .filter_map(|record| {
                 let grace = due::grace(policy, &record.urn);
                 let over = record.created.saturating_add(clock::millis(grace));
-                (over > now).then(|| (record.urn.clone(), over))
+                let left = over.checked_sub(recorded_now).filter(|left| *left > 0)?;
+                Some((record.urn.clone(), now.saturating_add(left)))
             })
             .collect();
         let wanted = |urn: &Urn| due.contains(urn).then(|| due::grace(policy, urn));

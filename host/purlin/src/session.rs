@@ -35,6 +35,12 @@ impl Session<'_> {
         self.lock.environment()
     }
 
+    /// The clock that times in the environment are recorded by: that of the store, if it has one.
+    pub(crate) fn clock(&self) -> Arc<dyn Fn() -> u64 + Send + Sync> {
+        let (writer, own) = (self.lock.writer(), self.purlin.clock());
+        Arc::new(move || writer.now().unwrap_or_else(|| own()))
+    }
+
     /// Finishes pending writes and releases the lock. Dropping the session does the same, but does
     /// not report failures.
     ///

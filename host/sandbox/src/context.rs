@@ -132,7 +132,7 @@ impl CancelToken {
     }
 
     /// Returns when calls are to be cut off.
-    pub(crate) async fn cut_off(&self) {
+    pub async fn cut_off(&self) {
         let mut stage = self.0.subscribe();
         if stage.wait_for(|stage| *stage == Stage::Cut).await.is_err() {
             std::future::pending::<()>().await;

@@ -215,16 +215,16 @@ impl Writer for Held {
         }
         Ok(Box::pin(std::future::ready(Ok(()))))
     }
+
+    fn is_lost(&self) -> bool {
+        !self.store.tables().as_ref().is_some_and(|tables| self.holds(tables))
+    }
 }
 
 #[async_trait]
 impl Claim for Held {
     fn fence(&self) -> u64 {
         self.fence
-    }
-
-    fn is_lost(&self) -> bool {
-        !self.store.tables().as_ref().is_some_and(|tables| self.holds(tables))
     }
 
     async fn release(&self) -> Result<(), Error> {

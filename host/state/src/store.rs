@@ -219,10 +219,22 @@ pub trait Writer: Send + Sync {
     /// with [`Error::Write`], it is unknown what was recorded, and no more submissions are taken.
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error>;
 
-    /// Resolves when the lock is lost, so that running calls can be aborted. Never resolves if a
-    /// lock ends only with its process.
-    async fn lost(&self) {
+    /// Resolves when the lock is lost, so that running calls can be aborted, with the error that
+    /// submissions get from then on. Never resolves if a lock ends only with its process.
+    async fn lost(&self) -> Error {
         std::future::pending().await
+    }
+
+    /// Whether another holder may have the lock now, or the state is gone: what is submitted is then rejected, and
+    /// no call may begin. A process that was suspended knows this before [`Writer::lost`] resolves.
+    fn is_lost(&self) -> bool {
+        false
+    }
+
+    /// The time of the store's own clock, in milliseconds since 1970. All hosts that share a store record times of
+    /// this clock, since their own ones disagree. `None` where the store has no clock: then one host writes.
+    fn now(&self) -> Option<u64> {
+        None
     }
 
     /// Submits changes and waits until they are durable.
@@ -247,10 +259,6 @@ pub trait Claim: Writer {
     fn has_lapsed(&self) -> bool {
         false
     }
-
-    /// Whether another process may have the lock now, or the state is gone. Submissions are then
-    /// rejected.
-    fn is_lost(&self) -> bool;
 
     /// Writes the waiting submissions and releases the lock. Later calls do nothing.
     ///
@@ -296,7 +304,7 @@ impl Lock {
         self.claim.has_lapsed()
     }
 
-    /// As [`Claim::is_lost`].
+    /// As [`Writer::is_lost`].
     pub fn is_lost(&self) -> bool {
         self.claim.is_lost()
     }

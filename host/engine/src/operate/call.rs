@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use purlin_model::Label;
 use purlin_model::driver::{Failure, Subject};
-use purlin_sandbox::{CallError, CancelToken, CheckpointSink, clock};
-use purlin_state::{Change, Intent, Operation, RecordId};
+use purlin_sandbox::{CallError, CheckpointSink, clock};
+use purlin_state::{Change, Intent, Operation, RecordId, outlasting};
 
 use super::Task;
 use super::effort::Effort;
@@ -53,7 +53,7 @@ impl Task<'_> {
         call: &mut Call,
     ) -> Result<RecordId, Cause> {
         call.idempotency_key = self.shared.idempotency_key();
-        let since = (self.shared.clock)();
+        let since = self.shared.moments.now();
         let intent = Intent {
             operation,
             idempotency_key: call.idempotency_key.clone(),
@@ -97,12 +97,16 @@ fn most(longest: Duration) -> Duration {
     longest.saturating_mul(ATTEMPTS).saturating_add(PATIENCE.saturating_mul(ATTEMPTS - 1))
 }
 
+/// How long a process waits that takes over an environment after its lease expired: the maximum
+/// duration of one attempt at a pending call. The previous holder begins no attempt after the lease,
+/// so its last attempt has ended by then. A call without a limit counts as none.
+pub fn last_attempts<'a>(pending: impl IntoIterator<Item = &'a Intent>) -> Duration {
+    pending.into_iter().filter_map(longest_attempt).max().map_or(Duration::ZERO, outlasting)
+}
+
 /// The maximum duration of one attempt at a call, according to its intent; `None` if the driver has
-/// no limit.
-///
-/// A process that takes over an environment after its lease expired waits this long: the previous
-/// holder begins no attempt after the lease, so its last attempt has ended by then.
-pub fn longest_attempt(intent: &Intent) -> Option<Duration> {
+/// no limit. Both times of the intent are of the same clock, whichever that is.
+fn longest_attempt(intent: &Intent) -> Option<Duration> {
     let all = Duration::from_millis(intent.deadline?.saturating_sub(intent.since));
     Some(all.saturating_sub(PATIENCE.saturating_mul(ATTEMPTS - 1)) / ATTEMPTS)
 }
@@ -127,7 +131,7 @@ pub(super) fn is_certain(error: &CallError) -> bool {
 /// Calls until the driver no longer asks to be retried. After an uncertain outcome, calls again, so
 /// the call must be safe to repeat.
 pub(super) async fn repeatedly<T, F>(
-    cancel: &CancelToken,
+    shared: &Shared,
     effort: &Effort,
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, CallError>
@@ -136,7 +140,8 @@ where
 {
     let undecided =
         |result: &Result<T, CallError>| matches!(result, Err(CallError::Failure(Failure::Undecided(_))));
-    let mut result = patiently(cancel, effort, &mut attempt).await;
+    let cancel = &shared.cancel;
+    let mut result = patiently(shared, effort, &mut attempt).await;
     let mut doubt = None;
     for wait in AGAIN {
         if !undecided(&result) || cancel.is_requested() {
@@ -147,7 +152,7 @@ where
             () = cancel.requested() => break,
             () = tokio::time::sleep(wait) => {}
         }
-        let again = patiently(cancel, effort, &mut attempt).await;
+        let again = patiently(shared, effort, &mut attempt).await;
         doubt = std::mem::replace(&mut result, again).err();
     }
     match result {
@@ -159,16 +164,22 @@ where
 
 /// Calls until the driver no longer asks to be retried.
 pub(super) async fn patiently<T, F>(
-    cancel: &CancelToken,
+    shared: &Shared,
     effort: &Effort,
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, CallError>
 where
     F: Future<Output = Result<T, CallError>>,
 {
+    let cancel = &shared.cancel;
     let mut attempts = 1;
     let begun = tokio::time::Instant::now();
     loop {
+        // A host that was suspended finds its timers and its answers before anything tells it that others have the
+        // environment, and these wait only for attempts that were begun under the lease.
+        if shared.is_lost() {
+            return Err(CallError::Cancelled);
+        }
         // A server problem of an earlier attempt need not affect this one.
         effort.facts.served();
         let result = attempt().await;

@@ -93,7 +93,7 @@ impl Task<'_> {
         let driver = self.driver_of(&record)?;
         let Some(found) = self.look_at_record(&**driver, &record).await? else {
             let shown_by = record.created.saturating_add(clock::millis(grace));
-            if (self.shared.clock)() < shown_by {
+            if self.shared.moments.now() < shown_by {
                 self.observed(Finding::NotVisible, Vec::new());
                 return Ok(Done { action: Action::Read, durable: None });
             }
@@ -127,7 +127,7 @@ impl Task<'_> {
     /// instead while the system may not show a new resource yet, and if the resource has guests.
     pub(super) async fn note_missing(self, driver: &dyn Driver, record: &Record) -> Result<(), Cause> {
         let shown_by = record.created.saturating_add(clock::millis(GRACE));
-        let is_decided_here = (self.shared.clock)() >= shown_by && !self.shared.has_guests(&record.id());
+        let is_decided_here = self.shared.moments.now() >= shown_by && !self.shared.has_guests(&record.id());
         let is_read = driver.manifest().implements.read && is_decided_here;
         // A failure to read matters less than the failure of the update.
         if !is_read || !matches!(self.look_at_record(driver, record).await, Ok(None)) {
@@ -140,7 +140,7 @@ impl Task<'_> {
 
     /// The record with the current time and deployment.
     fn stamped(self, record: &Record) -> Record {
-        let now = (self.shared.clock)();
+        let now = self.shared.moments.next();
         let created = if record.created == 0 { now } else { record.created };
         Record {
             created,

@@ -129,7 +129,7 @@ impl Task<'_> {
         let replaces = there.filter(|there| fate::made_it(driver, there)).map(|there| &there.state.id);
         let result = loop {
             let create = || driver.create(&call, attempt.inputs(), made.name.expose(), replaces);
-            match patiently(&self.shared.cancel, self.effort, create).await {
+            match patiently(self.shared, self.effort, create).await {
                 Err(error) if attempt.next(driver, &error).await => {}
                 result => break result,
             }
@@ -249,6 +249,6 @@ fn instead_of(there: Option<&Record>, task: Task<'_>, made: &Record) -> Vec<Chan
         changes.push(Change::Put(Box::new(Record { superseded: Some(number), ..there.clone() })));
     }
     // No resource recorded so far lives in an object that was unknown until now.
-    changes.push(Change::Put(Box::new(Record { created: (task.shared.clock)(), ..made })));
+    changes.push(Change::Put(Box::new(Record { created: task.shared.moments.next(), ..made })));
     changes
 }

@@ -1,6 +1,7 @@
 //! Drivers that keep to their contract, and fail in every way that it allows.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use purlin_engine::{Call, Driver, Drivers, Look, Needed};
@@ -10,12 +11,15 @@ use purlin_model::driver::{
 use purlin_model::{Diagnostic, Label, Value};
 use purlin_sandbox::{CallError, Change};
 
+use tokio::time::Instant;
+
+use crate::request::{Request, Sent};
 use crate::scenario::{Checkpoint, Fault, Kind};
 use crate::sim::Shared;
 use crate::world::{Thing, values};
 
 /// How long a driver may take; the sandbox ends it then.
-const LIMIT: u64 = 30_000;
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 /// A simulated driver.
 pub(crate) struct SimDriver {
@@ -67,9 +71,19 @@ impl Drivers for Shelf {
 }
 
 /// A call under way.
-struct Under {
+struct Under<'a> {
+    call: &'a Call,
     number: u32,
     fault: Option<Fault>,
+    begun: Instant,
+}
+
+impl Under<'_> {
+    /// Whether it fails before the system has its request.
+    fn sends_nothing(&self) -> bool {
+        use Fault::{Busy, Fail, HangBefore, NoInstance, TrapBefore};
+        matches!(self.fault, Some(Fail | Busy | TrapBefore | NoInstance | HangBefore))
+    }
 }
 
 impl SimDriver {
@@ -90,52 +104,107 @@ impl SimDriver {
         CallError::Trap { driver: self.name.clone(), message: "unreachable".into() }
     }
 
-    /// Everything up to the moment of the effect.
-    async fn begin(&self, what: &str, call: &Call, id: &str) -> Result<Under, CallError> {
+    fn count<'a>(&self, what: &str, call: &'a Call, id: &str) -> Under<'a> {
         let (number, fault) = self.sim.call();
         let with = fault.map_or_else(String::new, |fault| format!(" ({fault:?})"));
         self.sim.say(format!("{number}: {what} {} {id}{with}", call.subject.key));
+        Under { call, number, fault, begun: Instant::now() }
+    }
+
+    /// Everything up to the moment of the effect, of a call that has none.
+    async fn begin<'a>(&self, what: &str, call: &'a Call, id: &str) -> Result<Under<'a>, CallError> {
+        let under = self.count(what, call, id);
         self.sim.point().await;
-        let time = match fault {
+        self.approach(under).await
+    }
+
+    /// The same for a call that has one, which the system may see to while this host does nothing.
+    async fn send<'a, T: Send + 'static>(
+        &self,
+        under: Under<'a>,
+        request: &Arc<Request<T>>,
+        is_sent: bool,
+    ) -> Result<Under<'a>, CallError> {
+        if !self.sim.may_call() {
+            self.sim.world().violated("a call was begun without the lease".into());
+        }
+        self.sim.point().await;
+        let sent: Arc<dyn Sent> = Arc::clone(request) as _;
+        let _under_way = (is_sent && !under.sends_nothing()).then(|| self.sim.under_way(sent));
+        self.approach(under).await
+    }
+
+    /// The way of a request that waited for its checkpoint.
+    async fn travel<T: Send + 'static>(
+        &self,
+        under: &Under<'_>,
+        request: &Arc<Request<T>>,
+    ) -> Result<(), CallError> {
+        if self.sim.is_leased() {
+            let _under_way = self.sim.under_way(Arc::clone(request) as _);
+            self.wait(under, Duration::from_millis(u64::from(self.sim.draw(10)))).await?;
+        }
+        Ok(())
+    }
+
+    async fn approach<'a>(&self, under: Under<'a>) -> Result<Under<'a>, CallError> {
+        let time = match under.fault {
             Some(Fault::Slow) => 5_000,
             _ => u64::from(self.sim.draw(20)),
         };
-        if self.sim.wait(time).await {
-            return Err(CallError::Cancelled);
-        }
-        match fault {
+        self.wait(&under, Duration::from_millis(time)).await?;
+        match under.fault {
             Some(Fault::Fail) => Err(CallError::Failure(Failure::Failed("told to".into()))),
             Some(Fault::Busy) => Err(CallError::Failure(Failure::RetryAfter {
-                after: std::time::Duration::from_millis(500),
+                after: Duration::from_millis(500),
                 message: "told to".into(),
             })),
             Some(Fault::TrapBefore) => Err(self.trap()),
             Some(Fault::NoInstance) => {
                 Err(CallError::Instantiate { driver: self.name.clone(), message: "told to".into() })
             }
-            Some(Fault::HangBefore) => Err(self.hang().await),
-            _ => Ok(Under { number, fault }),
+            Some(Fault::HangBefore) => Err(self.hang(&under).await),
+            _ => Ok(under),
         }
     }
 
-    async fn hang(&self) -> CallError {
-        if self.sim.wait(LIMIT).await {
-            return CallError::Cancelled;
+    /// Waits within a call. The sandbox ends it when it is cut off or takes too long, before it does anything more.
+    async fn wait(&self, under: &Under<'_>, time: Duration) -> Result<(), CallError> {
+        let left = LIMIT.saturating_sub(under.begun.elapsed());
+        if self.sim.wait(time.min(left), &under.call.cancel).await || under.call.cancel.is_cut() {
+            return Err(CallError::Cancelled);
         }
-        let limit = std::time::Duration::from_millis(LIMIT);
-        CallError::TimeLimit { driver: self.name.clone(), limit }
+        match under.begun.elapsed() >= LIMIT {
+            true => Err(CallError::TimeLimit { driver: self.name.clone(), limit: LIMIT }),
+            false => Ok(()),
+        }
+    }
+
+    async fn hang(&self, under: &Under<'_>) -> CallError {
+        let limit = || CallError::TimeLimit { driver: self.name.clone(), limit: LIMIT };
+        self.wait(under, LIMIT).await.err().unwrap_or_else(limit)
+    }
+
+    /// What the system answers.
+    async fn answered<T: Send + 'static>(
+        &self,
+        under: &Under<'_>,
+        request: &Request<T>,
+    ) -> Result<T, CallError> {
+        match request.answer() {
+            Some(answer) => Ok(answer),
+            None => Err(self.hang(under).await),
+        }
     }
 
     /// Everything from the effect to the answer.
-    async fn answer<T>(&self, under: Under, answer: T) -> Result<T, CallError> {
+    async fn answer<T>(&self, under: Under<'_>, answer: T) -> Result<T, CallError> {
         self.sim.point().await;
         let time = u64::from(self.sim.draw(10));
-        if self.sim.wait(time).await {
-            return Err(CallError::Cancelled);
-        }
+        self.wait(&under, Duration::from_millis(time)).await?;
         match under.fault {
             Some(Fault::TrapAfter) => return Err(self.trap()),
-            Some(Fault::HangAfter) => return Err(self.hang().await),
+            Some(Fault::HangAfter) => return Err(self.hang(&under).await),
             Some(Fault::Junk) => {
                 return Err(CallError::Junk { driver: self.name.clone(), what: "told to".into() });
             }
@@ -146,7 +215,7 @@ impl SimDriver {
         Ok(answer)
     }
 
-    async fn changed(&self, under: Under, state: ResourceState) -> Result<ResourceState, CallError> {
+    async fn changed(&self, under: Under<'_>, state: ResourceState) -> Result<ResourceState, CallError> {
         if matches!(under.fault, Some(Fault::Partial | Fault::Half)) {
             let message = "told to".to_owned();
             let failure = Failure::Partial { state: Box::new(state), message };
@@ -188,6 +257,10 @@ impl Driver for SimDriver {
         None
     }
 
+    fn longest(&self) -> Option<Duration> {
+        Some(LIMIT)
+    }
+
     async fn check(&self, call: &Call, inputs: &Inputs, _: Option<&Inputs>) -> Result<Checked, CallError> {
         let under = self.begin("check", call, "").await?;
         let mut values = values(inputs);
@@ -211,8 +284,7 @@ impl Driver for SimDriver {
     ) -> Result<ResourceState, CallError> {
         let repeats = self.kind.implements.repeat_create;
         let id = self.sim.world().reserve(&call.idempotency_key, repeats);
-        let under = self.begin("create", call, &id).await?;
-        self.checkpoint(Checkpoint::Before, call, &id).await?;
+        let under = self.count("create", call, &id);
         let thing = Thing {
             urn: call.subject.urn.as_str().to_owned(),
             name: name.to_owned(),
@@ -223,21 +295,31 @@ impl Driver for SimDriver {
             had: std::collections::BTreeSet::new(),
             released: false,
         };
-        if !self.sim.world().has_room(&thing.values, &thing.urn) {
-            return Err(self.gone("what it is to live in"));
-        }
-        if self.kind.deletes_first && self.kind.implements.update_impact {
-            self.sim.world().is_alone(&id, &thing);
-        }
-        if self.kind.implements.read {
-            self.sim.world().is_not_forgotten(&thing, self.kind.finds_oldest);
-        }
-        let state = {
-            let mut world = self.sim.world();
-            if !(repeats && world.things.contains_key(&id)) {
-                world.make(&id, thing);
+        let (sim, kind, made) = (Arc::clone(&self.sim), self.kind.clone(), id.clone());
+        let request = Request::new(move || {
+            let mut world = sim.world();
+            if !world.has_room(&thing.values, &thing.urn) {
+                return None;
             }
-            world.state(&id).unwrap_or_default()
+            if kind.deletes_first && kind.implements.update_impact {
+                world.is_alone(&made, &thing);
+            }
+            if kind.implements.read {
+                world.is_not_forgotten(&thing, kind.finds_oldest);
+            }
+            if !(repeats && world.things.contains_key(&made)) {
+                world.make(&made, thing);
+            }
+            Some(world.state(&made).unwrap_or_default())
+        });
+        let waits = self.kind.checkpoint == Checkpoint::Before && call.checkpoint.is_some();
+        let under = self.send(under, &request, !waits).await?;
+        self.checkpoint(Checkpoint::Before, call, &id).await?;
+        if waits {
+            self.travel(&under, &request).await?;
+        }
+        let Some(state) = self.answered(&under, &request).await? else {
+            return Err(self.gone("what it is to live in"));
         };
         self.sim.point().await;
         self.checkpoint(Checkpoint::After, call, &id).await?;
@@ -303,23 +385,29 @@ impl Driver for SimDriver {
 
     async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
         let id = change.state.id.expose().to_owned();
-        let under = self.begin("update", call, &id).await?;
-        if !self.sim.world().has_room(&values(change.after), call.subject.urn.as_str()) {
-            return Err(self.gone("what it is to live in"));
-        }
-        let state = {
-            let mut world = self.sim.world();
-            world.is_at_home(&id, call.subject.urn.as_str());
-            world.was_ever(&id, &values(change.before));
-            let mut after = values(change.after);
-            if under.fault == Some(Fault::Half)
-                && let Some(there) = world.things.get(&id)
+        let under = self.count("update", call, &id);
+        let (sim, fault, changed) = (Arc::clone(&self.sim), under.fault, id.clone());
+        let (urn, before) = (call.subject.urn.as_str().to_owned(), values(change.before));
+        let mut after = values(change.after);
+        let request = Request::new(move || {
+            let mut world = sim.world();
+            if !world.has_room(&after, &urn) {
+                return None;
+            }
+            world.is_at_home(&changed, &urn);
+            world.was_ever(&changed, &before);
+            if fault == Some(Fault::Half)
+                && let Some(there) = world.things.get(&changed)
             {
                 let v = after.get("v").cloned().unwrap_or_default();
                 after = there.values.clone();
                 after.insert("v".into(), v);
             }
-            if world.change(&id, &after) { world.state(&id) } else { None }
+            Some(if world.change(&changed, &after) { world.state(&changed) } else { None })
+        });
+        let under = self.send(under, &request, true).await?;
+        let Some(state) = self.answered(&under, &request).await? else {
+            return Err(self.gone("what it is to live in"));
         };
         match state {
             Some(state) => self.changed(under, state).await,
@@ -328,12 +416,16 @@ impl Driver for SimDriver {
     }
 
     async fn delete(&self, call: &Call, state: &ResourceState, _: &Inputs) -> Result<(), CallError> {
-        let under = self.begin("delete", call, state.id.expose()).await?;
-        let was_there = {
-            let mut world = self.sim.world();
-            world.is_at_home(state.id.expose(), call.subject.urn.as_str());
-            world.delete(state.id.expose())
-        };
+        let under = self.count("delete", call, state.id.expose());
+        let (sim, id) = (Arc::clone(&self.sim), state.id.expose().to_owned());
+        let urn = call.subject.urn.as_str().to_owned();
+        let request = Request::new(move || {
+            let mut world = sim.world();
+            world.is_at_home(&id, &urn);
+            world.delete(&id)
+        });
+        let under = self.send(under, &request, true).await?;
+        let was_there = self.answered(&under, &request).await?;
         self.answer(under, ()).await?;
         if was_there || !self.kind.strict { Ok(()) } else { Err(self.gone(state.id.expose())) }
     }

@@ -4,7 +4,9 @@ use purlin_model::driver::Implements;
 
 use crate::documents::{ByHand, Documents, Edit, Link, Resource};
 use crate::rng::Rng;
-use crate::scenario::{Behind, Checkpoint, Command, Damage, Fault, Harm, Kind, Part, Scenario, Step};
+use crate::scenario::{
+    Behind, Checkpoint, Command, Damage, Fault, Harm, Kind, Part, Scenario, Step, Stop, Wakes,
+};
 
 /// Names that resources can have, at most.
 pub(crate) const SLOTS: u32 = 12;
@@ -34,6 +36,12 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
     if !scenario.on_disk && rng.chance(25) {
         add_hosts(&mut rng, &mut scenario);
     }
+    let mut rng = Rng::mixed(seed, 4);
+    if !scenario.on_disk && rng.chance(25) {
+        add_stops(&mut rng, &mut scenario);
+    } else if !scenario.on_disk && rng.chance(5) {
+        add_wrong_clocks(&mut rng, &mut scenario);
+    }
     scenario
 }
 
@@ -53,6 +61,43 @@ fn add_hosts(rng: &mut Rng, scenario: &mut Scenario) {
         if step.crash.is_none() && rng.chance(50) {
             step.lost = Some((point(rng), rng.below(8) as u8));
         }
+    }
+}
+
+/// Lets hosts be stopped in the middle of a command, others take over, and all of their clocks disagree.
+fn add_stops(rng: &mut Rng, scenario: &mut Scenario) {
+    for step in &mut scenario.steps {
+        step.skew = match rng.below(4) {
+            0 => 0,
+            1 => i64::from(rng.below(20_000)) - 10_000,
+            _ => i64::from(rng.below(14_400_000)) - 7_200_000,
+        };
+        // What another host gets without waiting, and what a person puts back, is simulated by itself.
+        step.lost = None;
+        step.restore = None;
+        if rng.chance(60) {
+            let rate = |rng: &mut Rng| rng.below(16_001) as i32 - 8_000;
+            let wakes = match rng.below(8) {
+                0 => Wakes::Early(rng.below(256) as u8),
+                1 => Wakes::Never,
+                2 => Wakes::At(1 + rng.below(3)),
+                3 => Wakes::At(u32::MAX),
+                _ => Wakes::At(point(rng)),
+            };
+            let (at, kept) = (point(rng), rng.below(8) as u8);
+            step.stop = Some(Stop { at, kept, wakes, rates: [rate(rng), rate(rng)], chance: rng.next() });
+        }
+    }
+    if scenario.steps.iter().all(|step| step.stop.is_none()) {
+        scenario.steps.iter_mut().for_each(|step| step.skew = -step.skew.abs());
+    }
+}
+
+/// Lets the clock of the only host be set back. Where it was set forward, nothing more is promised than that what is
+/// missing is noticed once that time has come.
+fn add_wrong_clocks(rng: &mut Rng, scenario: &mut Scenario) {
+    for step in &mut scenario.steps {
+        step.skew = -i64::from(rng.below(14_400_000));
     }
 }
 

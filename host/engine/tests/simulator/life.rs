@@ -2,6 +2,7 @@
 //! or at the same time.
 
 use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
 
 use purlin_state::{Revision, Snapshot};
 
@@ -20,6 +21,8 @@ pub(crate) struct Life {
     pub(crate) disk: Arc<Disk>,
     /// What was recorded in each of them when its last command had ended.
     pub(crate) left: Vec<Option<Revision>>,
+    /// The time of the store when hosts last shared an environment.
+    pub(crate) now: Duration,
 }
 
 impl Life {
@@ -42,12 +45,18 @@ impl Life {
         let disk = Arc::new(if scenario.on_disk { Disk::in_folder() } else { Disk::in_memory() });
         let several = starts.len() > 1;
         let copies = scenario.on_disk || scenario.steps.iter().any(|step| step.restore.is_some());
+        let has_clock = scenario.steps.iter().any(|step| step.stop.is_some());
         let places = starts.into_iter().map(|(number, documents)| {
-            let sim = Arc::new(Sim::new(&world, environment(number).env.as_ref(), several));
-            let store = SimStore::new(Arc::clone(&sim), &disk, &environment(number), copies);
+            let sim = Arc::new(Sim::new(&world, several.then(|| environment(number).env.to_string())));
+            let store = SimStore::new(Arc::clone(&sim), &disk, &environment(number), (copies, has_clock));
             Place::new(number, (sim, store), &scenario.drivers, documents)
         });
-        let life = Self { places: places.collect(), disk, left: vec![None; scenario.starts.len()] };
+        let life = Self {
+            places: places.collect(),
+            disk,
+            left: vec![None; scenario.starts.len()],
+            now: Duration::ZERO,
+        };
         for place in &life.places {
             for (slot, resource) in scenario.resources(place.number, &place.documents) {
                 if resource.by_hand.is_some() {
@@ -75,6 +84,11 @@ impl Life {
             if let Some(damage) = step.damage.as_ref().filter(|_| self.disk.is_in_folder()) {
                 self.damage(*number, damage)?;
             }
+        }
+        if let [(number, first), (_, second)] = steps
+            && let Some(stop) = first.stop.as_ref().filter(|_| steps[1].0 == *number)
+        {
+            return self.take_over(*number, stop, (first, second));
         }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()

@@ -2,7 +2,6 @@
 //! command in it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use purlin_engine::{
 };
 use purlin_graph::{Catalogue, Graph};
 use purlin_model::{Context, EnvironmentId, Reason};
-use purlin_state::{Change, Environment, Operation, Snapshot, Status, Writer};
+use purlin_state::{Change, Environment, Operation, Snapshot, Writer};
 
 use crate::documents::{self, Documents, Resource, key};
 use crate::drivers::Shelf;
@@ -34,7 +33,8 @@ pub(crate) struct Place {
     shelf: Shelf,
     graph: Option<(Documents, Arc<Graph>)>,
     runs: u64,
-    clock: Arc<AtomicU64>,
+    /// Which host works here, where several do.
+    pub(crate) host: Option<u8>,
 }
 
 /// The environments of a life, by number.
@@ -49,6 +49,8 @@ pub(crate) struct Ended {
     /// Codes of what the plan was refused for; a driver that could not be asked is `driver`.
     pub(crate) refused: Vec<String>,
     pub(crate) crashed: bool,
+    /// Its host lost the lease.
+    pub(crate) is_lost: bool,
     /// What is recorded was in doubt.
     pub(crate) doubted: bool,
     /// It was, and is not any more.
@@ -93,7 +95,7 @@ impl Place {
             number,
             graph: None,
             runs: 0,
-            clock: Arc::new(AtomicU64::new(1)),
+            host: None,
             sim,
             store,
         }
@@ -101,7 +103,22 @@ impl Place {
 
     /// Lets time pass.
     pub(crate) fn wait(&self, time: Duration) {
-        self.clock.fetch_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.store.pass(time);
+    }
+
+    /// The same environment, as another host works in it.
+    pub(crate) fn beside(&self) -> Self {
+        let sim = Arc::new(self.sim.beside("other host"));
+        let store = self.store.beside(Arc::clone(&sim));
+        let (documents, runs) = (self.documents.clone(), self.runs);
+        let (graph, drivers) = (self.graph.clone(), &*self.drivers);
+        Self { graph, runs, ..Self::new(self.number, (sim, store), drivers, documents) }
+    }
+
+    /// What the other host did counts.
+    pub(crate) fn goes_on_as(&mut self, other: Self) {
+        (self.documents, self.graph) = (other.documents, other.graph);
+        self.runs = self.runs.max(other.runs);
     }
 
     pub(crate) fn world(&self) -> MutexGuard<'_, World> {
@@ -177,9 +194,19 @@ impl Place {
         for edit in &step.edits {
             self.documents.edit(edit);
         }
-        let token = self.sim.begin(step);
+        let token = self.sim.begin(step, self.host.is_some());
         self.store.open(step.disk_full, step.lost.map_or(0, |(_, kept)| kept));
         let sim = Arc::clone(&self.sim);
+        if let Some(host) = self.host {
+            tokio::select! {
+                biased;
+                () = sim.gone.notified() => {
+                    self.store.forget();
+                    return Ok(Ended { crashed: true, ..Ended::default() });
+                }
+                taken = self.take_lease(host) => taken?,
+            }
+        }
         if let Some(back) = step.restore {
             self.restore(back)?;
         }
@@ -198,18 +225,39 @@ impl Place {
             ended = self.command(step, &token) => ended,
         };
         // With the command everything goes that was under way.
-        let mut ended = ended?;
+        let mut ended = match ended {
+            // What writes at once ends with the error itself.
+            Err(why) if self.store.is_lost() && why == self.store.lost().to_string() => Ended::default(),
+            ended => ended?,
+        };
         if ended.crashed {
             self.store.crash(step.crash.map_or(0, |(_, kept)| kept));
-        } else if self.sim.is_lost() {
+            self.store.forget();
+        } else if self.store.is_lost() {
             // Nothing of it is promised, and nothing more is written.
             self.store.crash(0);
-            ended.crashed = true;
+            self.store.forget();
+            (ended.crashed, ended.is_lost) = (true, true);
         } else if self.store.has_waiting() && !self.store.has_failed() {
             return Err("the run ended before all was durable".to_owned());
+        } else {
+            self.store.release();
         }
         self.base()?;
         Ok(ended)
+    }
+
+    /// Takes the environment, and waits until the calls of a holder that did not give it up have ended.
+    async fn take_lease(&self, host: u8) -> Result<(), Fault> {
+        let has_lapsed = self.store.take(host).map_err(|error| error.to_string())?;
+        self.sim.point().await;
+        if has_lapsed {
+            let wait = purlin_engine::last_attempts(&self.snapshot()?.pending);
+            self.sim.say(format!("  waits {wait:?} for the calls of the host before"));
+            tokio::time::sleep(wait).await;
+            self.sim.point().await;
+        }
+        Ok(())
     }
 
     /// Others can only do what the driver could see: nothing else could ever be found out.
@@ -389,11 +437,12 @@ impl Place {
         // In truth it is random, and another one in each process.
         seed[..8].copy_from_slice(&self.runs.to_le_bytes());
         seed[8] = self.documents.place;
-        let clock = Arc::clone(&self.clock);
+        seed[9] = self.host.unwrap_or_default();
+        let (clock, skew) = (self.store.clone(), step.skew);
         let options = ApplyOptions {
             parallelism: usize::from(step.parallelism),
             cancel: token.clone(),
-            clock: Arc::new(move || clock.fetch_add(1, Ordering::Relaxed)),
+            clock: Arc::new(move || clock.time().saturating_add_signed(skew)),
             seed,
         };
         let writer: Arc<dyn Writer> = Arc::new(self.store.clone());
@@ -447,55 +496,5 @@ impl Place {
             self.sim.say(format!("  warning {}: {}", warning.key, warning.message));
         }
         self.world().planned = planned;
-    }
-
-    /// What a person does who is told that it is not known whether something was made: looks for it, and
-    /// says what it is, or deletes it by hand and says that there is nothing.
-    pub(crate) fn resolve(&self) -> Result<(), Fault> {
-        for intent in self.snapshot()?.pending {
-            if !matches!(intent.operation, Operation::Create(_)) {
-                continue;
-            }
-            let made = {
-                let mut world = self.world();
-                let made = world.things.iter().find(|(_, thing)| thing.made_with == intent.idempotency_key);
-                let made = made.map(|(id, _)| id.clone());
-                let keeps = self.sim.draw(2) == 0;
-                if let Some(id) = made.as_ref().filter(|_| !keeps) {
-                    world.vanish(id);
-                }
-                made.filter(|_| keeps)
-            };
-            let urn = intent.id().urn;
-            let changes = match purlin_engine::settle(self.snapshot()?, &urn, made.as_deref()) {
-                // A damaged journal may have lost that it was given another name since.
-                Err(Error::Held { .. }) => purlin_engine::settle(self.snapshot()?, &urn, None),
-                changes => changes,
-            };
-            let changes = changes.map_err(|error| format!("nothing is settled: {error}"))?;
-            self.world().submitted(&changes);
-            self.store.write(changes).map_err(|error| error.to_string())?;
-        }
-        Ok(())
-    }
-
-    /// What a person does where nothing but protection is in the way, or that something which others
-    /// manage would be replaced: says that it may go.
-    pub(crate) fn unprotect(&self) -> Result<(), Fault> {
-        let records = self.snapshot()?.records.into_iter();
-        let records = records.filter(|record| record.protect || record.external);
-        let changes = records.map(|record| {
-            let mut record = purlin_state::Record::clone(&record);
-            if record.external {
-                record.digest = [0; 32];
-                // What is gone is nobody's; it is made.
-                if !self.world().things.contains_key(record.state.id.expose()) {
-                    (record.status, record.state) = (Status::Absent, Default::default());
-                }
-            }
-            (record.protect, record.external) = (false, false);
-            Change::Put(Box::new(record))
-        });
-        self.store.write(changes.collect()).map_err(|error| error.to_string())
     }
 }

@@ -67,6 +67,10 @@ pub(crate) struct Step {
     /// At this point another host gets the lease, and so much of what was not acknowledged is kept. The process lives
     /// on until its calls have ended, for which the other host waits.
     pub(crate) lost: Option<(u32, u8)>,
+    /// The host is stopped, and the next step of the environment runs on another host.
+    pub(crate) stop: Option<Stop>,
+    /// By how many milliseconds the clock of the host is fast.
+    pub(crate) skew: i64,
     /// At this point the operator wants an end; and cuts it at the second one.
     pub(crate) cancel: Option<(u32, Option<u32>)>,
     /// The disk fails at this write, which may have reached it.
@@ -74,6 +78,30 @@ pub(crate) struct Step {
     /// Of how long things take.
     pub(crate) timing: u64,
     pub(crate) parallelism: u8,
+}
+
+/// A host that is stopped, as by SIGSTOP.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stop {
+    /// At this point.
+    pub(crate) at: u32,
+    /// So much of what was not acknowledged is kept.
+    pub(crate) kept: u8,
+    pub(crate) wakes: Wakes,
+    /// By how many millionths the clocks of both hosts are fast.
+    pub(crate) rates: [i32; 2],
+    /// Of what becomes of requests on their way.
+    pub(crate) chance: u64,
+}
+
+/// When a host goes on that was stopped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Wakes {
+    /// While it has the lease, after so many 256ths of what is left of it.
+    Early(u8),
+    /// When the other host is at this point, or at its end.
+    At(u32),
+    Never,
 }
 
 /// A command.
@@ -172,13 +200,23 @@ impl Scenario {
         start.resources.iter().map(|(slot, resource)| (*slot, resource)).chain(later)
     }
 
-    /// The steps that run at the same time, by their numbers.
+    /// The steps that run at the same time, by their numbers: in different environments, or one that is stopped and
+    /// the one that takes over.
     pub(crate) fn rounds(&self) -> Vec<Vec<usize>> {
         let mut rounds: Vec<Vec<usize>> = Vec::new();
         let place = |number: usize| usize::from(self.steps[number].place) % self.starts.len();
+        let has_stopped = |round: &[usize]| round.iter().any(|number| self.steps[*number].stop.is_some());
         for (number, step) in self.steps.iter().enumerate() {
             match rounds.last_mut() {
-                Some(round) if step.beside && round.iter().all(|other| place(*other) != place(number)) => {
+                Some(round) if round.len() == 1 && has_stopped(round) && place(round[0]) == place(number) => {
+                    round.push(number)
+                }
+                Some(round)
+                    if step.beside
+                        && step.stop.is_none()
+                        && !has_stopped(round)
+                        && round.iter().all(|other| place(*other) != place(number)) =>
+                {
                     round.push(number);
                 }
                 _ => rounds.push(vec![number]),
@@ -202,6 +240,8 @@ impl Step {
             faults: Vec::new(),
             crash: None,
             lost: None,
+            stop: None,
+            skew: 0,
             cancel: None,
             disk_full: None,
             timing: 1,
@@ -255,6 +295,12 @@ impl fmt::Display for Scenario {
             write!(f, ": {:?}, {} at a time", step.command, step.parallelism)?;
             if let Some((at, kept)) = step.lost {
                 write!(f, "; the lease is lost at point {at}, {kept} kept")?;
+            }
+            if let Some(stop) = &step.stop {
+                write!(f, "; {stop:?}")?;
+            }
+            if step.skew != 0 {
+                write!(f, "; its clock is {} ms fast", step.skew)?;
             }
             if let Some((at, kept)) = step.crash {
                 write!(f, ", killed at point {at} keeping {kept}")?;

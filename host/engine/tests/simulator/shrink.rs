@@ -1,7 +1,7 @@
 //! Makes a scenario that fails smaller, as long as it still fails.
 
 use crate::documents::{Documents, Edit, Resource};
-use crate::scenario::{Checkpoint, Command, Part, Scenario, Step};
+use crate::scenario::{Checkpoint, Command, Part, Scenario, Step, Stop, Wakes};
 
 /// Tries at most so many scenarios.
 const TRIES: usize = 4_000;
@@ -86,6 +86,20 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         step_with(&|s| s.behind.clear());
         step_with(&|s| s.crash = None);
         step_with(&|s| s.lost = None);
+        step_with(&|s| s.stop = None);
+        step_with(&|s| s.skew = 0);
+        if let Some(stop) = &step.stop {
+            let mut stop_with = |stop: Stop| step_with(&|s| s.stop = Some(stop.clone()));
+            stop_with(Stop { rates: [0, 0], ..stop.clone() });
+            stop_with(Stop { kept: 0, ..stop.clone() });
+            stop_with(Stop { at: stop.at / 2, ..stop.clone() });
+            stop_with(Stop { at: stop.at.saturating_sub(1), ..stop.clone() });
+            stop_with(Stop { wakes: Wakes::Never, ..stop.clone() });
+            if let Wakes::At(at) = stop.wakes {
+                stop_with(Stop { wakes: Wakes::At(at / 2), ..stop.clone() });
+                stop_with(Stop { wakes: Wakes::At(at.saturating_sub(1)), ..stop.clone() });
+            }
+        }
         step_with(&|s| s.cancel = None);
         step_with(&|s| s.disk_full = None);
         step_with(&|s| s.command = Command::up());

@@ -6,7 +6,11 @@ use std::time::Duration;
 
 use purlin_engine::CancelToken;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
+use crate::clock::Clock;
+use crate::lease::Lease;
+use crate::request::Sent;
 use crate::rng::Rng;
 use crate::scenario::{Fault, Step};
 use crate::world::World;
@@ -25,6 +29,23 @@ pub(crate) struct Sim {
     cut: Notify,
     /// Another host has the lease.
     lost: Notify,
+    /// The host stops, as by SIGSTOP.
+    pub(crate) stopped: Notify,
+    resumed: Notify,
+    clock: Mutex<Clock>,
+    /// By which lease the host has the environment, if several share it.
+    lease: Mutex<Option<(Arc<Mutex<Lease>>, u64)>>,
+    /// Requests of calls under way.
+    requests: Mutex<Vec<Arc<dyn Sent>>>,
+}
+
+/// Takes a request from those under way when it is dropped.
+pub(crate) struct UnderWay<'a>(&'a Sim, Arc<dyn Sent>);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        locked(&self.0.requests).retain(|other| !Arc::ptr_eq(other, &self.1));
+    }
 }
 
 /// A process: what is to happen to it, and how far it is.
@@ -33,11 +54,13 @@ struct Process {
     calls: u32,
     crash: Option<u32>,
     lost: Option<u32>,
+    stop: Option<u32>,
     cancel: Option<(u32, Option<u32>)>,
     token: CancelToken,
     is_cut: bool,
     is_gone: bool,
     is_lost: bool,
+    is_stopped: bool,
     faults: BTreeMap<u32, Fault>,
     rng: Rng,
 }
@@ -49,11 +72,13 @@ impl Default for Process {
             calls: 0,
             crash: None,
             lost: None,
+            stop: None,
             cancel: None,
             token: CancelToken::default(),
             is_cut: false,
             is_gone: false,
             is_lost: false,
+            is_stopped: false,
             faults: BTreeMap::new(),
             rng: Rng::new(0),
         }
@@ -65,15 +90,26 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Sim {
-    pub(crate) fn new(world: &Worlds, name: &str, several: bool) -> Self {
+    pub(crate) fn new(world: &Worlds, name: Option<String>) -> Self {
         Self {
             world: Arc::clone(world),
-            name: several.then(|| name.to_owned()),
+            name,
             process: Mutex::default(),
             gone: Notify::new(),
             cut: Notify::new(),
             lost: Notify::new(),
+            stopped: Notify::new(),
+            resumed: Notify::new(),
+            clock: Mutex::default(),
+            lease: Mutex::default(),
+            requests: Mutex::default(),
         }
+    }
+
+    /// The same world, as another host sees it.
+    pub(crate) fn beside(&self, host: &str) -> Self {
+        let name = self.name.as_ref().map_or_else(|| host.to_owned(), |name| format!("{name}, {host}"));
+        Self::new(&self.world, Some(name))
     }
 
     /// Notes what happens in this process.
@@ -90,11 +126,12 @@ impl Sim {
     }
 
     /// A new process begins.
-    pub(crate) fn begin(&self, step: &Step) -> CancelToken {
+    pub(crate) fn begin(&self, step: &Step, stops: bool) -> CancelToken {
         let token = CancelToken::default();
         *locked(&self.process) = Process {
             crash: step.crash.map(|(at, _)| at),
             lost: step.lost.map(|(at, _)| at),
+            stop: step.stop.as_ref().filter(|_| stops).map(|stop| stop.at),
             cancel: step.cancel,
             token: token.clone(),
             faults: step.faults.iter().copied().collect(),
@@ -132,6 +169,13 @@ impl Sim {
             self.lost.notify_waiters();
             return true;
         }
+        if process.stop == Some(now) {
+            process.is_stopped = true;
+            drop(process);
+            self.say("  -- the host is stopped".into());
+            self.stopped.notify_one();
+            return true;
+        }
         match process.cancel {
             Some((first, _)) if first == now => {
                 process.token.request();
@@ -155,6 +199,75 @@ impl Sim {
         if !self.passes() {
             std::future::pending::<()>().await;
         }
+        let resumed = self.resumed.notified();
+        tokio::pin!(resumed);
+        resumed.as_mut().enable();
+        if locked(&self.process).is_stopped {
+            resumed.await;
+        }
+    }
+
+    /// The host goes on.
+    pub(crate) fn resume(&self) {
+        let was_stopped = std::mem::take(&mut locked(&self.process).is_stopped);
+        if was_stopped {
+            self.say("  -- the host goes on".into());
+        }
+        self.resumed.notify_waiters();
+    }
+
+    /// What the clock of the store shows.
+    pub(crate) fn now(&self) -> Duration {
+        locked(&self.clock).store()
+    }
+
+    /// Whether several hosts share the environment, so that this one has it by a lease.
+    pub(crate) fn is_leased(&self) -> bool {
+        locked(&self.lease).is_some()
+    }
+
+    /// Whether this host may begin calls, by the clock of the store.
+    pub(crate) fn may_call(&self) -> bool {
+        let lease = locked(&self.lease).clone();
+        lease.is_none_or(|(lease, fence)| locked(&lease).holds(fence, self.now()))
+    }
+
+    /// The host takes a lease, with a fence, or gives it up.
+    pub(crate) fn has_lease(&self, lease: Option<(Arc<Mutex<Lease>>, u64)>) {
+        *locked(&self.lease) = lease;
+    }
+
+    pub(crate) fn set_clock(&self, clock: Clock) {
+        *locked(&self.clock) = clock;
+    }
+
+    /// How far the clock of this host is behind a time of the store.
+    pub(crate) fn behind(&self, store: Duration) -> Duration {
+        locked(&self.clock).behind(store)
+    }
+
+    /// How much time passes here during a time of the store.
+    pub(crate) fn in_own(&self, time: Duration) -> Duration {
+        locked(&self.clock).in_own(time)
+    }
+
+    /// How long what began here and may take a time here still takes, by the clock of the store.
+    pub(crate) fn time_left(&self, begun: Instant, limit: Duration) -> Duration {
+        locked(&self.clock).left(begun, limit)
+    }
+
+    /// Notes a request of a call under way.
+    pub(crate) fn under_way(&self, request: Arc<dyn Sent>) -> UnderWay<'_> {
+        locked(&self.requests).push(Arc::clone(&request));
+        UnderWay(self, request)
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Arc<dyn Sent>> {
+        locked(&self.requests).clone()
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        locked(&self.process).is_gone
     }
 
     /// Whether another host has the lease.
@@ -185,7 +298,7 @@ impl Sim {
     }
 
     /// Waits; says whether calls were cut off meanwhile.
-    pub(crate) async fn wait(&self, ms: u64) -> bool {
+    pub(crate) async fn wait(&self, time: Duration, cancel: &CancelToken) -> bool {
         let cut = self.cut.notified();
         tokio::pin!(cut);
         cut.as_mut().enable();
@@ -195,7 +308,8 @@ impl Sim {
         tokio::select! {
             biased;
             () = cut => true,
-            () = tokio::time::sleep(Duration::from_millis(ms)) => false,
+            () = cancel.cut_off() => true,
+            () = tokio::time::sleep(time) => false,
         }
     }
 }

@@ -2,37 +2,72 @@
 //! perhaps several at once. A crash keeps some of the rest, again in order.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_state::{Change, Doubt, Durable, Environment, Error, Lock, Snapshot, Writer};
-use tokio::sync::oneshot;
+use purlin_state::{Change, Doubt, Durable, Environment, Error, Holder, Lock, Snapshot, Writer, relied_on};
+use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use crate::disk::Disk;
+use crate::lease::{LEASE, Lease};
 use crate::sim::Shared;
 
-/// The store of one environment. Clones are the same store.
+/// The store of one environment, as one host uses it. Clones are the same host.
 #[derive(Clone)]
 pub(crate) struct SimStore(Arc<Inner>);
 
 struct Inner {
     sim: Shared,
+    common: Arc<Common>,
+    /// What the host knows of its lease, if it has one.
+    own: Mutex<Option<Own>>,
+    /// The lease is lost.
+    lost: Notify,
+    queue: Mutex<Queue>,
+}
+
+/// What all hosts see.
+struct Common {
     /// What is durable, of all environments.
     disk: Arc<Disk>,
     environment: Environment,
     lock: Mutex<Option<Lock>>,
+    lease: Arc<Mutex<Lease>>,
     /// All that was ever committed, in order, where a copy may be put back.
     log: Option<Mutex<Vec<Vec<Change>>>>,
     doubt: Mutex<Option<Doubt>>,
     /// What is durable, where it was read since it was last written and only this writes it: to decode the same
     /// records again and again took a quarter of the time.
     read: Mutex<Option<Snapshot>>,
-    queue: Mutex<Queue>,
+    /// The time: a number that grows with each look.
+    time: AtomicU64,
+    /// Whether the store has a clock that shows it. Else only those of hosts do, which may be wrong.
+    has_clock: bool,
 }
 
+/// What a host knows of its lease.
+struct Own {
+    fence: u64,
+    /// Until when it relies on it, by its own clock.
+    until: Instant,
+    is_lost: bool,
+    renewal: AbortHandle,
+}
+
+/// Where time begins, so that clocks can be hours behind.
+const BEGINNING: u64 = 1_000_000_000_000;
+
 /// What was submitted, and who waits for it.
-type Submission = (Vec<Change>, oneshot::Sender<Result<(), Error>>);
+struct Submission {
+    changes: Vec<Change>,
+    /// It was carried out, and the host does not know that yet.
+    is_written: bool,
+    told: oneshot::Sender<Result<(), Error>>,
+}
 
 #[derive(Default)]
 struct Queue {
@@ -50,30 +85,53 @@ fn disk_full() -> Error {
     Error::Write { folder: "simulated".into(), detail: "no space left on device".into() }
 }
 
+/// A host, as others see who has the environment.
+pub(crate) fn named(host: u8) -> Holder {
+    let name = format!("host {host}");
+    Holder { user: "s".into(), host: name, pid: 1, command: "life".into(), since: 0 }
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SimStore {
-    pub(crate) fn new(sim: Shared, disk: &Arc<Disk>, environment: &Environment, copies: bool) -> Self {
-        let (disk, environment) = (Arc::clone(disk), environment.clone());
-        let this = Self(Arc::new(Inner {
-            sim,
-            disk,
-            environment,
+    pub(crate) fn new(
+        sim: Shared,
+        disk: &Arc<Disk>,
+        environment: &Environment,
+        (copies, has_clock): (bool, bool),
+    ) -> Self {
+        let common = Common {
+            disk: Arc::clone(disk),
+            environment: environment.clone(),
             lock: Mutex::default(),
+            lease: Arc::default(),
             log: copies.then(Mutex::default),
             doubt: Mutex::default(),
             read: Mutex::default(),
-            queue: Mutex::default(),
-        }));
+            // The first is not much later than 1970 only where it would change the size of files.
+            time: AtomicU64::new(if disk.is_in_folder() { 1 } else { BEGINNING }),
+            has_clock,
+        };
+        let this = Self::of(sim, Arc::new(common));
         this.lock().expect("free");
         this
     }
 
+    fn of(sim: Shared, common: Arc<Common>) -> Self {
+        let (own, lost, queue) = Default::default();
+        Self(Arc::new(Inner { sim, common, own, lost, queue }))
+    }
+
+    /// The same store, as another host uses it.
+    pub(crate) fn beside(&self, sim: Shared) -> Self {
+        Self::of(sim, Arc::clone(&self.0.common))
+    }
+
     /// Takes the lock of the environment.
     pub(crate) fn lock(&self) -> Result<(), Error> {
-        *self.held() = Some(self.0.disk.lock(&self.0.environment)?);
+        *self.held() = Some(self.0.common.disk.lock(&self.0.common.environment)?);
         Ok(())
     }
 
@@ -84,11 +142,11 @@ impl SimStore {
 
     /// Whether a change was committed at some time.
     pub(crate) fn was_written(&self, change: &Change) -> bool {
-        self.0.log.as_ref().is_none_or(|log| locked(log).iter().flatten().any(|other| other == change))
+        self.0.common.log.as_ref().is_none_or(|log| locked(log).iter().flatten().any(|other| other == change))
     }
 
     fn held(&self) -> MutexGuard<'_, Option<Lock>> {
-        locked(&self.0.lock)
+        locked(&self.0.common.lock)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -100,8 +158,82 @@ impl SimStore {
         *self.queue() = Queue { fails_at, kept, ..Queue::default() };
     }
 
-    fn lost(&self) -> Error {
-        Error::Lost { environment: self.0.environment.clone() }
+    /// What time it is.
+    pub(crate) fn time(&self) -> u64 {
+        self.0.common.time.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pass(&self, time: Duration) {
+        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.0.common.time.fetch_add(ms, Ordering::Relaxed);
+    }
+
+    /// Takes the lease of the environment. Returns whether the holder before may still be at work.
+    pub(crate) fn take(&self, host: u8) -> Result<bool, Error> {
+        let begun = Instant::now();
+        let Common { environment, lease, .. } = &*self.0.common;
+        let taken = locked(lease).take(host, self.0.sim.now());
+        let (fence, has_lapsed) = taken.map_err(|other| Error::Locked {
+            environment: environment.clone(),
+            holder: Some(Box::new(named(other))),
+        })?;
+        let renewal = tokio::spawn(self.clone().renew()).abort_handle();
+        let until = begun + relied_on(LEASE);
+        *locked(&self.0.own) = Some(Own { fence, until, is_lost: false, renewal });
+        self.0.sim.has_lease(Some((Arc::clone(lease), fence)));
+        Ok(has_lapsed)
+    }
+
+    /// Gives it up.
+    pub(crate) fn release(&self) {
+        if let Some(own) = locked(&self.0.own).take() {
+            own.renewal.abort();
+            locked(&self.0.common.lease).release(own.fence);
+        }
+        self.0.sim.has_lease(None);
+    }
+
+    /// The host is gone, and with it whatever renews its lease.
+    pub(crate) fn forget(&self) {
+        if let Some(own) = locked(&self.0.own).take() {
+            own.renewal.abort();
+        }
+        self.0.sim.has_lease(None);
+    }
+
+    /// When the lease expires, by the clock of the store.
+    pub(crate) fn expires(&self) -> Option<Duration> {
+        locked(&self.0.common.lease).until()
+    }
+
+    async fn renew(self) {
+        loop {
+            tokio::time::sleep(LEASE / 3).await;
+            let begun = Instant::now();
+            let fence = match &*locked(&self.0.own) {
+                Some(own) if !own.is_lost && begun < own.until => own.fence,
+                _ => break,
+            };
+            if self.0.sim.is_gone() || !locked(&self.0.common.lease).renew(fence, self.0.sim.now()) {
+                break;
+            }
+            if let Some(own) = &mut *locked(&self.0.own) {
+                own.until = begun + relied_on(LEASE);
+            }
+        }
+        self.found_lost();
+    }
+
+    fn found_lost(&self) {
+        if let Some(own) = &mut *locked(&self.0.own) {
+            own.is_lost = true;
+        }
+        self.0.lost.notify_waiters();
+    }
+
+    pub(crate) fn lost(&self) -> Error {
+        Error::Lost { environment: self.0.common.environment.clone() }
     }
 
     /// Another host has the lease: some of what waits was carried out, whose answer was lost.
@@ -111,12 +243,26 @@ impl SimStore {
             (std::mem::take(&mut queue.waiting), usize::from(std::mem::take(&mut queue.kept)))
         };
         let kept = kept % (waiting.len() + 1);
-        for (number, (changes, told)) in waiting.into_iter().enumerate() {
+        for (number, submission) in waiting.into_iter().enumerate() {
             if number < kept {
-                let _ = self.write(changes);
+                let _ = self.carry_out(&submission);
             }
-            let _ = told.send(Err(self.lost()));
+            let _ = submission.told.send(Err(self.lost()));
         }
+    }
+
+    /// So many of what waits reach the database, whose answers the host does not read as long as it is stopped.
+    pub(crate) fn reach(&self, kept: u8) {
+        let mut queue = self.queue();
+        let kept = usize::from(kept) % (queue.waiting.len() + 1);
+        for submission in queue.waiting.iter_mut().take(kept) {
+            submission.is_written = self.carry_out(submission).is_ok();
+        }
+    }
+
+    /// Carries out what was submitted, unless it was.
+    fn carry_out(&self, submission: &Submission) -> Result<(), Error> {
+        if submission.is_written { Ok(()) } else { self.write(submission.changes.clone()) }
     }
 
     /// The process is gone. `kept` of what waits had reached the disk.
@@ -129,8 +275,8 @@ impl SimStore {
             std::mem::take(&mut queue.waiting)
         };
         let kept = usize::from(kept) % (waiting.len() + 1);
-        for (changes, _) in waiting.into_iter().take(kept) {
-            let _ = self.write(changes);
+        for submission in waiting.iter().take(kept) {
+            let _ = self.carry_out(submission);
         }
     }
 
@@ -145,33 +291,36 @@ impl SimStore {
 
     /// What is durable.
     pub(crate) fn durable(&self) -> Result<Snapshot, Error> {
-        let mut read = locked(&self.0.read);
+        let mut read = locked(&self.0.common.read);
         let mut snapshot = match &*read {
             Some(snapshot) => snapshot.clone(),
-            None => self.0.disk.load(&self.0.environment)?,
+            None => self.0.common.disk.load(&self.0.common.environment)?,
         };
-        if !self.0.disk.is_in_folder() {
+        if !self.0.common.disk.is_in_folder() {
             *read = Some(snapshot.clone());
         }
-        snapshot.doubt = snapshot.doubt.or(*locked(&self.0.doubt));
+        snapshot.doubt = snapshot.doubt.or(*locked(&self.0.common.doubt));
         Ok(snapshot)
     }
 
     /// Writes at once, as a person does with a command.
     pub(crate) fn write(&self, changes: Vec<Change>) -> Result<(), Error> {
-        if let Some(log) = &self.0.log {
+        if !self.0.sim.may_call() {
+            return Err(self.lost());
+        }
+        if let Some(log) = &self.0.common.log {
             locked(log).push(changes.clone());
         }
         if changes.contains(&Change::Trust) {
-            *locked(&self.0.doubt) = None;
+            *locked(&self.0.common.doubt) = None;
         }
         self.commit(changes)
     }
 
     fn commit(&self, changes: Vec<Change>) -> Result<(), Error> {
-        *locked(&self.0.read) = None;
+        *locked(&self.0.common.read) = None;
         match &*self.held() {
-            Some(lock) => self.0.disk.commit(lock, changes),
+            Some(lock) => self.0.common.disk.commit(lock, changes),
             None => Err(Error::Closed),
         }
     }
@@ -179,7 +328,7 @@ impl SimStore {
     /// Puts back a copy of what was recorded so many commits ago, as a person does with a backup. Says
     /// whether it is an older one.
     pub(crate) fn restore(&self, back: u8) -> Result<bool, Error> {
-        let Some(log) = &self.0.log else { return Ok(false) };
+        let Some(log) = &self.0.common.log else { return Ok(false) };
         let mut log = locked(log);
         // Of what never was anything there is no copy.
         let kept = log.len().saturating_sub(usize::from(back)).max(1);
@@ -193,7 +342,7 @@ impl SimStore {
         changes.extend(now.unmet.into_iter().map(|unmet| Change::Obstruct { urn: unmet.urn, unmet: None }));
         self.commit(changes)?;
         log.iter().try_for_each(|changes| self.commit(changes.clone()))?;
-        *locked(&self.0.doubt) = Some(Doubt::Copied);
+        *locked(&self.0.common.doubt) = Some(Doubt::Copied);
         Ok(true)
     }
 
@@ -201,7 +350,7 @@ impl SimStore {
         let sim = Arc::clone(&self.0.sim);
         loop {
             let delay = u64::from(sim.draw(6));
-            tokio::time::sleep(std::time::Duration::from_millis(delay)).await;
+            tokio::time::sleep(Duration::from_millis(delay)).await;
             sim.point().await;
             if sim.is_lost() {
                 return self.lose();
@@ -219,24 +368,31 @@ impl SimStore {
             if let Some((_, reached)) = failing {
                 sim.say("  -- the disk fails".into());
                 let rest = std::mem::take(&mut self.queue().waiting);
-                for (changes, told) in batch {
+                for submission in batch {
                     if reached {
-                        let _ = self.write(changes);
+                        let _ = self.carry_out(&submission);
                     }
-                    let _ = told.send(Err(disk_full()));
+                    let _ = submission.told.send(Err(disk_full()));
                 }
-                for (_, told) in rest {
-                    let _ = told.send(Err(Error::Closed));
+                for submission in rest {
+                    let _ = submission.told.send(Err(Error::Closed));
                 }
                 return;
             }
             let mut acknowledged = Vec::with_capacity(batch.len());
-            for (changes, told) in batch {
-                acknowledged.push((self.write(changes), told));
+            for submission in batch {
+                acknowledged.push((self.carry_out(&submission), submission.told));
             }
+            let is_lost = acknowledged.iter().any(|(result, _)| matches!(result, Err(Error::Lost { .. })));
             sim.point().await;
+            if is_lost {
+                self.found_lost();
+            }
             for (result, told) in acknowledged {
                 let _ = told.send(result);
+            }
+            if is_lost {
+                return self.lose();
             }
             let mut queue = self.queue();
             if queue.waiting.is_empty() {
@@ -253,23 +409,52 @@ impl Writer for SimStore {
         if !self.0.sim.passes() {
             return Ok(Box::pin(std::future::pending()));
         }
-        if self.0.sim.is_lost() {
+        if self.is_lost() {
             return Err(self.lost());
         }
         let mut queue = self.queue();
         if queue.has_failed {
             return Err(Error::Closed);
         }
-        self.0.sim.world().submitted(&changes);
+        // Nothing comes of what a host submits that does not know yet that it lost the lease.
+        if self.0.sim.may_call() {
+            self.0.sim.world().submitted(&changes);
+        }
         let (told, heard) = oneshot::channel();
-        queue.waiting.push_back((changes, told));
+        queue.waiting.push_back(Submission { changes, is_written: false, told });
         if !std::mem::replace(&mut queue.is_syncing, true) {
             queue.sync = Some(tokio::spawn(self.clone().sync()).abort_handle());
         }
         Ok(Box::pin(async move { heard.await.unwrap_or(Err(Error::Closed)) }))
     }
 
-    async fn lost(&self) {
-        self.0.sim.lost().await;
+    async fn lost(&self) -> Error {
+        loop {
+            let lost = self.0.lost.notified();
+            tokio::pin!(lost);
+            lost.as_mut().enable();
+            let Some(until) = locked(&self.0.own).as_ref().map(|own| own.until) else {
+                self.0.sim.lost().await;
+                return self.lost();
+            };
+            if self.is_lost() {
+                return self.lost();
+            }
+            tokio::select! {
+                biased;
+                () = self.0.sim.lost() => {}
+                () = lost => {}
+                () = tokio::time::sleep_until(until) => {}
+            }
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        let own = locked(&self.0.own);
+        self.0.sim.is_lost() || own.as_ref().is_some_and(|own| own.is_lost || Instant::now() >= own.until)
+    }
+
+    fn now(&self) -> Option<u64> {
+        self.0.common.has_clock.then(|| self.time())
     }
 }

@@ -43,16 +43,16 @@ impl Writer for Held {
             submitted => Ok(Box::pin(submitted?)),
         }
     }
+
+    fn is_lost(&self) -> bool {
+        self.writer.is_closed() || !self.lock.is_there()
+    }
 }
 
 #[async_trait]
 impl Claim for Held {
     fn fence(&self) -> u64 {
         self.fence
-    }
-
-    fn is_lost(&self) -> bool {
-        self.writer.is_closed() || !self.lock.is_there()
     }
 
     async fn release(&self) -> Result<(), Error> {

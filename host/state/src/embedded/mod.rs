@@ -25,8 +25,8 @@ use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{
-    Claim as _, Deployment, Doubt, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known,
-    Listing, Lock, Probe, Record, Reserved, Snapshot, Store, Vacancy, codec, snapshot,
+    Deployment, Doubt, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known, Listing, Lock,
+    Probe, Record, Reserved, Snapshot, Store, Vacancy, Writer as _, codec, snapshot,
 };
 
 /// How to open a store.

@@ -10,12 +10,13 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_postgres::types::Type;
 
 use super::connect::{Parameter, Trouble, on, parameter};
+use super::lease::NOW;
 use super::read::{Reached, is_documents, is_history};
 use super::{Inner, Leaving};
 use crate::encode::{Write, Writes};
 use crate::keyspace::{self, Kind};
 use crate::table::{Entry, Table, Tally};
-use crate::{Change, Claim, Doubt, Durable, Environment, Error, Writer, codec, snapshot};
+use crate::{Change, Claim, Doubt, Durable, Environment, Error, Writer, codec, relied_on, snapshot};
 
 /// The maximum total size of submissions that are written together, in bytes.
 const BATCH: usize = 4 << 20;
@@ -52,6 +53,8 @@ struct Shared {
     ended: OnceLock<Ended>,
     /// The end of the lease by the clock of this machine, measured from before it was requested.
     until: Mutex<Instant>,
+    /// What the clock of the database showed when it was last asked.
+    clock: Mutex<(Instant, u64)>,
     lost: Notify,
 }
 
@@ -67,6 +70,11 @@ impl Shared {
 
     fn extend(&self, until: Instant) {
         *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+
+    fn now(&self) -> u64 {
+        let (asked, showed) = *self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        showed.saturating_add(u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
     /// The reason why nothing more is written, as an error.
@@ -99,18 +107,21 @@ pub(super) struct Leased {
     pub(super) table: Table,
     pub(super) reached: Reached,
     pub(super) until: Instant,
+    /// What the clock of the database shows.
+    pub(super) clock: (Instant, u64),
 }
 
 impl Held {
     /// Starts the task, and registers the holder in the store.
     pub(super) fn start(inner: &Arc<Inner>, leased: Leased) -> Arc<Self> {
-        let Leased { environment, fence, lapsed, table, reached, until } = leased;
+        let Leased { environment, fence, lapsed, table, reached, until, clock } = leased;
         let shared = Arc::new(Shared {
             place: inner.database.place().to_owned(),
             environment,
             table: RwLock::new(table),
             ended: OnceLock::new(),
             until: Mutex::new(until),
+            clock: Mutex::new(clock),
             lost: Notify::new(),
         });
         let (messages, received) = mpsc::unbounded_channel();
@@ -162,14 +173,22 @@ impl Writer for Held {
         self.take(Writes::of(&changes, &self.shared.environment, &self.inner.keys)?)
     }
 
-    async fn lost(&self) {
+    async fn lost(&self) -> Error {
         loop {
             let lost = self.shared.lost.notified();
             if self.is_lost() {
-                return;
+                return self.shared.error();
             }
             let _ = tokio::time::timeout_at(self.shared.until().into(), lost).await;
         }
+    }
+
+    fn is_lost(&self) -> bool {
+        self.shared.ended.get().is_some() || Instant::now() >= self.shared.until()
+    }
+
+    fn now(&self) -> Option<u64> {
+        Some(self.shared.now())
     }
 }
 
@@ -210,10 +229,6 @@ impl Claim for Held {
 
     fn has_lapsed(&self) -> bool {
         self.lapsed
-    }
-
-    fn is_lost(&self) -> bool {
-        self.shared.ended.get().is_some() || Instant::now() >= self.shared.until()
     }
 
     async fn release(&self) -> Result<(), Error> {
@@ -412,7 +427,7 @@ impl Task {
     async fn renew(&mut self) -> Result<(), ()> {
         let sql = format!(
             "UPDATE {}.environments SET lease_until = clock_timestamp() + $3 * interval '1 second'
-             WHERE place = $1 AND fence = $2 AND lease_until > clock_timestamp() RETURNING 1::bigint",
+             WHERE place = $1 AND fence = $2 AND lease_until > clock_timestamp() RETURNING 1::bigint, {NOW}",
             self.inner.database.schema()
         );
         let parameters = [
@@ -447,7 +462,12 @@ impl Task {
                     if done != Some(1) {
                         return Ok(Kept::Gone);
                     }
-                    self.shared.extend(begun + self.inner.lease);
+                    let clock = rows.first().and_then(|row| row.try_get::<_, i64>(1).ok());
+                    if let Some(clock) = clock.and_then(|clock| u64::try_from(clock).ok()) {
+                        *self.shared.clock.lock().unwrap_or_else(PoisonError::into_inner) =
+                            (Instant::now(), clock);
+                    }
+                    self.shared.extend(begun + relied_on(self.inner.lease));
                     return Ok(Kept::Done);
                 }
                 Ok(Err(Trouble::Lost(detail))) => {

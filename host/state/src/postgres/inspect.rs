@@ -3,6 +3,7 @@
 use tokio_postgres::types::Type;
 
 use super::connect::{Database, parameter};
+use super::lease::NOW;
 use super::{Inner, schema};
 use crate::Error;
 
@@ -60,8 +61,8 @@ impl Inner {
 
     /// The clock of the database, in milliseconds since 1970.
     pub(super) async fn clock(&self) -> Result<u64, Error> {
-        let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
-        let rows = self.database.query("read the clock", sql, Vec::new()).await?;
+        let sql = format!("SELECT {NOW}");
+        let rows = self.database.query("read the clock", &sql, Vec::new()).await?;
         let time: i64 =
             rows.first().ok_or(Error::Closed)?.try_get(0).map_err(|error| self.unreadable(&error))?;
         Ok(u64::try_from(time).unwrap_or_default())

@@ -11,19 +11,23 @@ use super::connect::parameter;
 use super::read::{Loaded, Reached};
 use super::{Inner, keys};
 use crate::table::Table;
-use crate::{Doubt, Environment, Error, Holder, keyspace};
+use crate::{Doubt, Environment, Error, Holder, keyspace, relied_on};
+
+/// The clock of the database, in SQL: milliseconds since 1970.
+pub(super) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /// A new lease of an environment that was not read yet.
 pub(super) struct Taken {
     pub(super) fence: i64,
     lapsed: bool,
     until: Instant,
+    clock: (Instant, u64),
 }
 
 impl Taken {
     pub(super) fn into_leased(self, environment: &Environment, table: Table, reached: Reached) -> Leased {
-        let Self { fence, lapsed, until } = self;
-        Leased { environment: environment.clone(), fence, lapsed, table, reached, until }
+        let Self { fence, lapsed, until, clock } = self;
+        Leased { environment: environment.clone(), fence, lapsed, table, reached, until, clock }
     }
 }
 
@@ -73,7 +77,7 @@ impl Inner {
              SET fence = e.fence + 1, holder = excluded.holder, token = excluded.token,
                  lease_until = excluded.lease_until, lapsed = e.lapsed OR coalesce(e.token <> excluded.token, false)
              WHERE e.lease_until IS NULL OR e.lease_until <= clock_timestamp() OR e.token = excluded.token
-             RETURNING fence, lapsed",
+             RETURNING fence, lapsed, {NOW}",
             schema = self.database.schema()
         );
         let text = |text: &str| parameter(text.to_owned(), Type::TEXT);
@@ -96,9 +100,11 @@ impl Inner {
             let holder = rows.first().and_then(|row| self::holder(row.try_get(0).ok()?));
             return Err(Error::Locked { environment: environment.clone(), holder });
         };
-        let read = || Ok((row.try_get(0)?, row.try_get::<_, Option<bool>>(1)?));
-        let (fence, lapsed) = read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
-        Ok(Taken { fence, lapsed: lapsed == Some(true), until: begun + self.lease })
+        let read = || Ok((row.try_get(0)?, row.try_get::<_, Option<bool>>(1)?, row.try_get::<_, i64>(2)?));
+        let (fence, lapsed, clock) =
+            read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
+        let clock = (Instant::now(), u64::try_from(clock).unwrap_or_default());
+        Ok(Taken { fence, lapsed: lapsed == Some(true), until: begun + relied_on(self.lease), clock })
     }
 
     /// The holder of an environment's lease, and the remaining time.

@@ -1,0 +1,86 @@
+//! Requests on their way from a driver to the system that it manages. A host that is stopped cannot take them back:
+//! they arrive when they arrive, as long as the driver's call may take.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::time::Instant;
+
+type Effect<T> = Box<dyn FnOnce() -> T + Send>;
+
+/// A request, with what the system does once it has it.
+pub(crate) struct Request<T> {
+    /// When the call began, by the clock of its host.
+    begun: Instant,
+    state: Mutex<State<T>>,
+}
+
+enum State<T> {
+    /// Its host still has it.
+    Here(Effect<T>),
+    /// It is on its way, whatever its host does.
+    Sent(Effect<T>),
+    Answered(T),
+    Lost,
+}
+
+/// A request as the network sees it.
+pub(crate) trait Sent: Send + Sync {
+    fn begun(&self) -> Instant;
+    /// Sends it: from now on the system alone decides when it arrives.
+    fn send(&self);
+    /// The system carries it out if it was sent and did not arrive before.
+    fn arrive(&self);
+    /// It never arrives.
+    fn lose(&self);
+}
+
+impl<T: Send> Request<T> {
+    pub(crate) fn new(effect: impl FnOnce() -> T + Send + 'static) -> Arc<Self> {
+        let state = Mutex::new(State::Here(Box::new(effect)));
+        Arc::new(Self { begun: Instant::now(), state })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer, for which a request that is still here is carried out now. None if it is on its way or lost.
+    pub(crate) fn answer(&self) -> Option<T> {
+        let before = std::mem::replace(&mut *self.state(), State::Lost);
+        match before {
+            State::Here(effect) => Some(effect()),
+            State::Answered(answer) => Some(answer),
+            State::Sent(effect) => {
+                *self.state() = State::Sent(effect);
+                None
+            }
+            State::Lost => None,
+        }
+    }
+}
+
+impl<T: Send> Sent for Request<T> {
+    fn begun(&self) -> Instant {
+        self.begun
+    }
+
+    fn send(&self) {
+        let mut state = self.state();
+        *state = match std::mem::replace(&mut *state, State::Lost) {
+            State::Here(effect) => State::Sent(effect),
+            other => other,
+        };
+    }
+
+    fn arrive(&self) {
+        let mut state = self.state();
+        *state = match std::mem::replace(&mut *state, State::Lost) {
+            State::Sent(effect) => State::Answered(effect()),
+            other => other,
+        };
+    }
+
+    fn lose(&self) {
+        *self.state() = State::Lost;
+    }
+}

@@ -1,0 +1,33 @@
+//! How far apart the clocks of two machines may run.
+//!
+//! The database decides with its own clock when a lease ends. Its holder and the next one can only measure with the
+//! clocks of their machines, which run at slightly different rates: NTP corrects a clock by up to 500 millionths. Both
+//! keep a margin of forty times that, so that neither relies on a time that the other one has not reached.
+
+use std::time::Duration;
+
+/// The margin is this part of a time.
+const MARGIN: u32 = 50;
+
+/// How long a holder may rely on a lease, counted from before it asked for it.
+pub fn relied_on(lease: Duration) -> Duration {
+    lease - lease / MARGIN
+}
+
+/// How long one machine has to wait until a time has certainly passed on another one.
+pub fn outlasting(time: Duration) -> Duration {
+    time.saturating_add(time / MARGIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_that_run_apart_by_one_in_a_hundred_do_not_matter() {
+        let time = Duration::from_secs(30);
+        let (slow, fast) = (time.mul_f64(1.0 / 0.9902), |own: Duration| own.mul_f64(1.0 / 1.0098));
+        assert!(relied_on(time).mul_f64(1.0 / 0.9902) <= time);
+        assert!(fast(outlasting(time)) >= slow);
+    }
+}
