@@ -40,8 +40,9 @@ use crate::keys::Keyring;
 use crate::keyspace::{self, Kind};
 use crate::table::Table;
 use crate::{
-    Deployment, Doubt, Due, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known, Listing, Lock,
-    Record, RecordId, RepairReport, Reserved, Round, Snapshot, Store, Vacancy, Writer as _, codec, snapshot,
+    Deployment, Doubt, Due, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known, Listing,
+    Lock, Record, RecordId, RepairReport, Reserved, Round, Snapshot, Store, Vacancy, Writer as _, codec,
+    snapshot,
 };
 
 /// How to open a store in PostgreSQL.
