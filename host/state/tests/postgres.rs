@@ -721,6 +721,29 @@ fn a_repair_saves_what_can_be_read() {
 }
 
 #[test]
+fn missing_documents_are_noticed() {
+    let scene = scene!();
+    let store = scene.open();
+    fill(&scene, &store);
+    scene.sql(
+        "DELETE FROM purlin.entries WHERE key =
+         (SELECT key FROM purlin.entries WHERE get_byte(key, 0) = ascii('d') ORDER BY key LIMIT 1)",
+    );
+    let report = scene.run(store.verify()).expect("looks");
+    let [finding] = &report.findings[..] else { panic!("{report:?}") };
+    assert!(finding.starts_with("the documents of deployment "), "{finding}");
+    assert!(finding.ends_with(" of dev of acme/shop are missing"), "{finding}");
+    let report = scene.run(store.repair(holder())).expect("repairs");
+    assert_eq!((report.findings.len(), report.lost.len(), report.records), (1, 1, 20), "{report:?}");
+    // The deployment stays in the history, and refers to nothing that is missing.
+    let history = scene.run(store.history(&environment())).expect("reads");
+    let digests: Vec<_> = history.iter().filter_map(|deployment| deployment.documents).collect();
+    assert_eq!((history.len(), digests.len()), (2, 1));
+    assert!(scene.run(store.documents(&environment(), &digests[0])).expect("reads").is_some());
+    assert!(scene.run(store.verify()).expect("looks").is_whole());
+}
+
+#[test]
 fn a_database_is_looked_at() {
     let scene = scene!();
     let store = scene.open();
