@@ -141,10 +141,10 @@ fn a_former_name_is_that_of_one_resource() {
     a.default#shared.x:8:1+0 alias-of-itself: `a.default#shared.x` is called that now
       help: write what it was called before, or leave the alias out
     a.default#shared.x:9:1+0 alias-in-use: `a.default#shared.x` claims to have been `b.default#shared.y`, which is a resource of this graph
-      a:2:1: `b.default#shared.y` is asked for here
+      a:2:1: `b.default#shared.y` is used here
       help: leave the alias out, or take the other resource away
     a.default#shared.y:7:1+0 alias-in-use: `a.default#shared.y` claims to have been `urn:purlin:dev/acme::shop::shared::a.default::shared.x`, which is a resource of this graph
-      deploy:5:1: `a.default#shared.x` is asked for here
+      deploy:5:1: `a.default#shared.x` is used here
       help: leave the alias out, or take the other resource away
     a.default#shared.y:8:1+0 alias-twice: `a.default#shared.x` and `a.default#shared.y` both claim to have been `urn:purlin:dev/acme::shop::shared::a.default::old`
       a.default#shared.x:7:1: `a.default#shared.x` claims it here
