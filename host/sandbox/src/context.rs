@@ -1,12 +1,14 @@
 //! The caller's part of a call: the resource, the destination of checkpoints, and cancellation.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use purlin_model::Label;
 use purlin_model::driver::Subject;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::facts::Facts;
 use crate::observer::CallObserver;
@@ -72,8 +74,16 @@ pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// Stops calls in two steps (SPEC §9, Ctrl-C): first it asks drivers to end, then it cuts them off.
 /// Clones stop together.
-#[derive(Clone)]
-pub struct CancelToken(Arc<watch::Sender<Stage>>);
+#[derive(Clone, Default)]
+pub struct CancelToken(Arc<Cancellation>);
+
+#[derive(Default)]
+struct Cancellation {
+    /// A [`Stage`].
+    stage: AtomicU8,
+    /// Wakes calls in the order in which they began to wait, so that a simulated run can be repeated.
+    raised: Notify,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
@@ -82,15 +92,9 @@ enum Stage {
     Cut,
 }
 
-impl Default for CancelToken {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(Stage::Running)))
-    }
-}
-
 impl fmt::Debug for CancelToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CancelToken({:?})", *self.0.borrow())
+        write!(f, "CancelToken({:?})", self.stage())
     }
 }
 
@@ -107,35 +111,46 @@ impl CancelToken {
 
     /// Whether drivers should end.
     pub fn is_requested(&self) -> bool {
-        *self.0.borrow() >= Stage::Requested
+        self.stage() >= Stage::Requested
     }
 
     /// Whether calls are cut off.
     pub fn is_cut(&self) -> bool {
-        *self.0.borrow() == Stage::Cut
-    }
-
-    fn raise(&self, stage: Stage) {
-        self.0.send_if_modified(|current| {
-            let raised = stage > *current;
-            *current = stage.max(*current);
-            raised
-        });
+        self.stage() == Stage::Cut
     }
 
     /// Returns when drivers should end.
     pub async fn requested(&self) {
-        let mut stage = self.0.subscribe();
-        if stage.wait_for(|stage| *stage >= Stage::Requested).await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        self.reached(Stage::Requested).await;
     }
 
     /// Returns when calls are to be cut off.
     pub async fn cut_off(&self) {
-        let mut stage = self.0.subscribe();
-        if stage.wait_for(|stage| *stage == Stage::Cut).await.is_err() {
-            std::future::pending::<()>().await;
+        self.reached(Stage::Cut).await;
+    }
+
+    fn stage(&self) -> Stage {
+        [Stage::Cut, Stage::Requested]
+            .into_iter()
+            .find(|stage| self.0.stage.load(Ordering::SeqCst) >= *stage as u8)
+            .unwrap_or(Stage::Running)
+    }
+
+    fn raise(&self, stage: Stage) {
+        if self.0.stage.fetch_max(stage as u8, Ordering::SeqCst) < stage as u8 {
+            self.0.raised.notify_waiters();
+        }
+    }
+
+    async fn reached(&self, stage: Stage) {
+        loop {
+            // Registered before the stage is read, so that a change between the two is not missed.
+            let mut raised = pin!(self.0.raised.notified());
+            raised.as_mut().enable();
+            if self.stage() >= stage {
+                return;
+            }
+            raised.await;
         }
     }
 }
