@@ -119,7 +119,9 @@ async fn apply(
                     let _ = begun.send(Some(Refusal(error, documents.loaded.sources.clone())));
                 }
                 (event, first) => {
-                    let _ = first.map(|begun| begun.send(None));
+                    if let Some(begun) = first {
+                        let _ = begun.send(None);
+                    }
                     let line = event
                         .map_or_else(|error| json!({"error": error.to_string()}), |event| event_json(&event));
                     let _ = sender.send(format!("{line}\n"));
