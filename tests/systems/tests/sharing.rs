@@ -57,7 +57,7 @@ fn two_applications_share_an_account_and_it_goes_with_the_last() {
     drop(up("orders", &["--credentials", "administrator"]).expect(0));
     assert_eq!(there(), all(&["team"], &["orders"]));
     // The second one needs no input.
-    up("invoices", &[]).expect(0).says("it stands for `installation.default#app/database/server` of dev of");
+    up("invoices", &[]).expect(0).says("it uses `installation.default#app/database/server` of dev of");
     assert_eq!(there(), all(&["team"], &["invoices", "orders"]));
     let owners = "SELECT string_agg(DISTINCT pg_get_userbyid(datdba), ',') FROM pg_database WHERE datname IN ('orders', 'invoices')";
     assert_eq!(server.ask(owners).trim(), "team");
