@@ -28,6 +28,11 @@ fn main() {
     println!("cargo::rerun-if-env-changed=PURLIN_DRIVERS");
     let folder = env::var_os("PURLIN_DRIVERS_DIR").map(PathBuf::from).unwrap_or_default();
     let chosen = env::var("PURLIN_DRIVERS").unwrap_or_default();
+    for name in chosen.split(',').filter(|name| !name.is_empty()) {
+        if !DRIVERS.iter().any(|(file, ..)| *file == name) {
+            println!("cargo::error=PURLIN_DRIVERS names `{name}`, which is not a built-in driver");
+        }
+    }
     let is_chosen = |file: &str| chosen.is_empty() || chosen.split(',').any(|name| name == file);
     let mut missing = Vec::new();
     let mut entries = String::new();

@@ -12,13 +12,15 @@ use crate::deny;
 use crate::step::{self, cargo, output, root, step, works};
 
 /// Files that every crate depends on.
-const FOR_ALL: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", "rust-toolchain.toml"];
+const FOR_ALL: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo/config.toml"];
+
+/// The contract, from which the host, the SDKs and the drivers generate code.
+const CONTRACT: &str = "wit/";
 
 /// Files that decide which dependencies are allowed.
 const FOR_DEPENDENCIES: [&str; 2] = ["Cargo.lock", "deny.toml"];
 
-/// The crate that includes files from elsewhere: the SDKs, examples, the contract and pages of the
-/// book.
+/// The crate that includes files from elsewhere: the SDKs, examples and pages of the book.
 const INCLUDES: &str = "purlin-cli";
 
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -93,7 +95,7 @@ struct Package {
 }
 
 fn owners(files: &[String], packages: &[Package]) -> BTreeSet<String> {
-    if files.iter().any(|file| FOR_ALL.contains(&file.as_str())) {
+    if files.iter().any(|file| FOR_ALL.contains(&file.as_str()) || file.starts_with(CONTRACT)) {
         return packages.iter().map(|package| package.name.clone()).collect();
     }
     let owner = |file: &String| {
@@ -144,6 +146,7 @@ mod tests {
         assert_eq!(of(&["host/a/src/lib.rs", "host/b/Cargo.toml"]), ["a", "b"]);
         assert_eq!(of(&["host/ab/src/lib.rs", "docs/src/introduction.md"]), [INCLUDES]);
         assert_eq!(of(&["Cargo.lock"]), ["a", "b", "inner"]);
+        assert_eq!(of(&["wit/driver.wit"]), ["a", "b", "inner"]);
         assert!(of(&[]).is_empty());
     }
 }

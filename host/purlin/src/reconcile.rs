@@ -7,7 +7,7 @@ mod due;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use futures::StreamExt as _;
+use futures::{Stream, StreamExt as _};
 use purlin_engine::{Action, Base, CancelToken, Event, Plan, PlanOptions, Summary};
 use purlin_graph::Graph;
 use purlin_model::{Context, Drift, Key, Obstacle, Reason, Reconcile, Urn};
@@ -365,7 +365,11 @@ impl Keeper {
     }
 }
 
-async fn follow(mut run: purlin_engine::Run, told: &mut (dyn FnMut(&Event) + Send)) -> Summary {
+/// Passes on all events of a run but the summary, and returns that.
+pub(crate) async fn follow(
+    mut run: impl Stream<Item = Event> + Unpin,
+    told: &mut (dyn FnMut(&Event) + Send),
+) -> Summary {
     while let Some(event) = run.next().await {
         match event {
             Event::Summary(summary) => return summary,

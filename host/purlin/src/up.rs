@@ -5,12 +5,13 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
+use futures::Stream;
 use futures::future::BoxFuture;
-use futures::{Stream, StreamExt as _};
 use purlin_engine::{CancelToken, Event, PlanOptions, Summary};
 use purlin_model::Key;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::reconcile::follow;
 use crate::{Collected, Documents, Error, Purlin};
 
 /// The options of [`Purlin::up`].
@@ -106,13 +107,15 @@ impl Purlin {
     ) -> Result<Done, Error> {
         let UpOptions { plan: planned, refresh, may_lose, cancel } = options;
         let context = &documents.context;
+        // If nobody listens any more, the stream was dropped, and this future with it.
+        let told = &mut |event: &Event| drop(tell.send(event.clone()));
         let session = self.begin_within(&documents.environment(), self.lock_timeout, &cancel).await?;
         let doubt = session.doubt().await?.is_some();
         if refresh || doubt || !session.open_calls().await?.is_empty() {
             session.know(documents, context).await;
         }
         if let Some(plan) = session.plan_recovery(context).await? {
-            let summary = follow(session.apply(plan, cancel.clone()).await?, &tell).await;
+            let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
             // An undecided call affects only its own resource.
             if summary.halted.is_some() || summary.cancelled {
                 return Ok(summary.into());
@@ -120,14 +123,14 @@ impl Purlin {
         }
         if refresh || doubt {
             let plan = session.plan_refresh_of(documents, &planned.scope).await?;
-            let summary = follow(session.apply(plan, cancel.clone()).await?, &tell).await;
+            let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
             if !summary.failed.is_empty() || summary.halted.is_some() || summary.cancelled {
                 return Ok(summary.into());
             }
         }
         let mut plan = session.plan(documents, planned).await?;
         plan.allow_losses(&may_lose);
-        let summary = follow(session.deploy(plan, Some(documents), cancel.clone()).await?, &tell).await;
+        let summary = follow(session.deploy(plan, Some(documents), cancel.clone()).await?, told).await;
         let (base, number) = (self.deployment_id()?, AtomicU64::new(0));
         let id = || format!("{base}-{}", number.fetch_add(1, Ordering::Relaxed));
         let collected = session.collect(&id, &cancel).await?;
@@ -146,16 +149,4 @@ impl Purlin {
         let random = getrandom::u32().map_err(|error| Error::Random(error.to_string()))?;
         Ok(format!("{:x}-{random:08x}", (self.clock())()))
     }
-}
-
-/// Forwards all events of a run except the summary.
-async fn follow(mut run: impl Stream<Item = Event> + Unpin, tell: &UnboundedSender<Event>) -> Summary {
-    while let Some(event) = run.next().await {
-        match event {
-            Event::Summary(summary) => return summary,
-            // A receiver that was dropped has dropped the work too.
-            event => drop(tell.send(event)),
-        }
-    }
-    Summary::default()
 }

@@ -28,6 +28,12 @@ const MARK: [u8; 32] = [
 /// How often it is repeated, which makes 1 MiB.
 const SIZE: usize = 1 << 15;
 
+/// The endings of a project's modules.
+const MODULE: &[&str] = &["py"];
+
+/// The endings of the files in a package from which a component is made: modules and the contract.
+const PACKAGE: &[&str] = &["py", "toml", "wit"];
+
 /// Folders that contain no modules of the project.
 const OTHERS: [&str; 3] = ["__pycache__", "node_modules", "venv"];
 
@@ -148,7 +154,7 @@ impl Python {
                 let names = std::fs::read_dir(&folder).into_iter().flatten().flatten();
                 files.extend(names.map(|name| (PathBuf::from(name.file_name()), Vec::new())));
             } else {
-                collect(&folder, &folder, &[], &mut files);
+                collect(&folder, &folder, (PACKAGE, &[]), &mut files);
             }
             files.sort();
             for (name, bytes) in files {
@@ -169,7 +175,7 @@ impl Python {
             .filter_map(|folder| self.folder.join(folder).canonicalize().ok())
             .collect();
         let mut files = Vec::new();
-        collect(&self.folder, &self.folder, &packages, &mut files);
+        collect(&self.folder, &self.folder, (MODULE, &packages), &mut files);
         let texts = files.into_iter().map(|(path, bytes)| {
             let path = path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
             Some((path, serde_json::Value::String(String::from_utf8(bytes).ok()?)))
@@ -179,8 +185,13 @@ impl Python {
     }
 }
 
-/// The modules in a folder and its subfolders, without the packages in them.
-fn collect(root: &Path, folder: &Path, without: &[PathBuf], into: &mut Vec<(PathBuf, Vec<u8>)>) {
+/// The files with these endings in a folder and its subfolders, except for some of these.
+fn collect(
+    root: &Path,
+    folder: &Path,
+    (endings, without): (&[&str], &[PathBuf]),
+    into: &mut Vec<(PathBuf, Vec<u8>)>,
+) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
@@ -188,9 +199,9 @@ fn collect(root: &Path, folder: &Path, without: &[PathBuf], into: &mut Vec<(Path
         // Links to folders could lead back here.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             if !is_other && !path.canonicalize().is_ok_and(|path| without.contains(&path)) {
-                collect(root, &path, without, into);
+                collect(root, &path, (endings, without), into);
             }
-        } else if path.extension().is_some_and(|ending| ending == "py") {
+        } else if path.extension().is_some_and(|ending| endings.iter().any(|one| ending == *one)) {
             let Ok(bytes) = std::fs::read(&path) else { continue };
             into.push((path.strip_prefix(root).unwrap_or(&path).to_owned(), bytes));
         }
