@@ -116,7 +116,9 @@ impl Failure {
             error @ purlin_host::Error::StateGone { .. } => Self::run(error.to_string()).hint(
                 "bring back its folder, and start again; where it is really lost, `purlin import` adopts what exists",
             ),
-            error @ (purlin_host::Error::Archive(_) | purlin_host::Error::Held { .. }) => {
+            error @ (purlin_host::Error::Archive(_)
+            | purlin_host::Error::Held { .. }
+            | purlin_host::Error::Unfinished { .. }) => {
                 let input = error.is_input();
                 let failure = Self::run(error.to_string());
                 if input { failure.into_input() } else { failure }

@@ -265,6 +265,11 @@ impl Shared {
         self.writer.is_lost()
     }
 
+    /// As [`Writer::cut_off`].
+    pub(crate) fn cut_off(&self) {
+        self.writer.cut_off();
+    }
+
     /// Notes that the outcome of a call on this resource is unknown.
     pub(crate) fn leave_unknown(&self, key: &Key) {
         self.unknown().push(key.clone());

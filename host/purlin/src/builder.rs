@@ -469,16 +469,21 @@ impl Purlin {
         let lock = self.patiently(wait, &told, cancel, || store.lock(environment, self.holder())).await?;
         let (read, current, claims, reserved) = Default::default();
         let session = Session { purlin: self, lock, read, current, claims, reserved };
-        if session.lock.has_lapsed() {
-            self.outwait(&session).await?;
+        if let Some(lapsed) = session.lock.lapsed() {
+            self.outwait(&session, lapsed, cancel).await?;
         }
         Ok(session)
     }
 
-    /// Waits until the calls of the previous holder have ended. It did not release the lease, so it
-    /// may be suspended or cut off from the state, with calls in flight.
-    async fn outwait(&self, session: &Session<'_>) -> Result<(), Error> {
+    /// Waits until the calls of a previous holder have ended, which it left some time ago.
+    async fn outwait(
+        &self,
+        session: &Session<'_>,
+        lapsed: Duration,
+        cancel: &CancelToken,
+    ) -> Result<(), Error> {
         let longest = purlin_engine::last_attempts(&session.snapshot().await?.pending);
+        let longest = longest.saturating_sub(lapsed);
         if !longest.is_zero() {
             if let Some(tell) = &self.tell {
                 tell(&format!(
@@ -486,7 +491,14 @@ impl Purlin {
                     longest.as_secs_f64().ceil()
                 ));
             }
-            tokio::time::sleep(longest).await;
+            let until = tokio::time::Instant::now() + longest;
+            tokio::select! {
+                () = cancel.requested() => {
+                    let left = until.saturating_duration_since(tokio::time::Instant::now());
+                    return Err(Error::Unfinished { environment: session.environment().clone(), left });
+                }
+                () = tokio::time::sleep_until(until) => {}
+            }
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! The errors, sorted by who must act.
 
+use std::time::Duration;
+
 use purlin_model::Diagnostic;
 
 /// The errors between documents and a run.
@@ -54,6 +56,17 @@ pub enum Error {
         message: String,
         /// The beginning of a file of cases.
         example: String,
+    },
+    /// The command was cancelled while it waited for the last calls of a previous deployment.
+    #[error(
+        "calls of the previous deployment of {environment} may still be under way for {} s; repeat the command then",
+        .left.as_secs_f64().ceil()
+    )]
+    Unfinished {
+        /// The environment.
+        environment: purlin_state::Environment,
+        /// The time until they have ended.
+        left: Duration,
     },
     /// The environment is closed to deployments.
     #[error("the environment {environment} is closed by {holder}; `purlin state unlock` opens it")]

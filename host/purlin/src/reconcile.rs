@@ -189,7 +189,8 @@ impl Keeper {
         }
     }
 
-    /// Reads the resources that are due. Returns whether all of them could be read.
+    /// Reads the resources that are due. Returns whether all of them could be read, and none is so new that its
+    /// system may not show it yet.
     async fn read(
         &mut self,
         session: &Session<'_>,
@@ -254,7 +255,7 @@ impl Keeper {
             self.schedule.read_by(urn, *over);
         }
         self.count(&summary, &documents.context, now);
-        Ok(summary.failed.is_empty() && summary.halted.is_none())
+        Ok(summary.failed.is_empty() && summary.halted.is_none() && fresh.is_empty())
     }
 
     /// Makes a plan without steps that need consent.

@@ -100,6 +100,15 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
+    /// All turns that were taken in a round, including those that the host does not know of because the
+    /// response of the store was lost.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    async fn turns_of(&self, _round: &Round) -> Result<Vec<Environment>, Error> {
+        Ok(Vec::new())
+    }
+
     /// Requests the next turn of an environment, which comes before all others. Returns whether the
     /// store keeps turns.
     ///
@@ -197,9 +206,14 @@ pub struct Due {
     pub is_requested: bool,
 }
 
-/// When a round over all environments began, by the clock of the store.
+/// A round of one host over all environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Round(pub(crate) String);
+pub struct Round {
+    /// When it began, by the clock of the store.
+    pub(crate) began: String,
+    /// Identifies the turns that were taken for it.
+    pub(crate) token: Vec<u8>,
+}
 
 /// Receives the changes of one environment, as long as its lock is held.
 #[async_trait]
@@ -237,6 +251,10 @@ pub trait Writer: Send + Sync {
         None
     }
 
+    /// Notes that the host ended a call whose request may still be under way. The next holder then
+    /// waits for it ([`Claim::lapsed`]), although the lock is released.
+    fn cut_off(&self) {}
+
     /// Submits changes and waits until they are durable.
     ///
     /// # Errors
@@ -254,10 +272,12 @@ pub trait Claim: Writer {
     /// rejects the writes of a holder that was replaced.
     fn fence(&self) -> u64;
 
-    /// Whether the previous holder did not release the lock and may still be working, cut off from
-    /// the store or suspended. Always false if a lock ends with its process.
-    fn has_lapsed(&self) -> bool {
-        false
+    /// The time since a previous holder left calls that may still be under way: since its lease
+    /// expired, as it was cut off from the store or suspended, or since it released the lock after it had
+    /// ended calls itself ([`Writer::cut_off`]). `None` if there was none, and if a lock ends with its
+    /// process.
+    fn lapsed(&self) -> Option<Duration> {
+        None
     }
 
     /// Writes the waiting submissions and releases the lock. Later calls do nothing.
@@ -299,9 +319,9 @@ impl Lock {
         self.claim.fence()
     }
 
-    /// As [`Claim::has_lapsed`].
-    pub fn has_lapsed(&self) -> bool {
-        self.claim.has_lapsed()
+    /// As [`Claim::lapsed`].
+    pub fn lapsed(&self) -> Option<Duration> {
+        self.claim.lapsed()
     }
 
     /// As [`Writer::is_lost`].

@@ -1,10 +1,10 @@
-//! A wire that is cut once, at a chosen message, while the program continues: it has to find out
+//! A wire that fails once, at a chosen message, while the program continues: it has to find out
 //! the outcome of its request, or to report that it is unknown.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::interrupt::When;
@@ -12,6 +12,23 @@ use crate::interrupt::When;
 /// How long the wire waits for the server's answer before it is cut: long enough for a slow machine.
 /// The wait ends with the answer.
 const ANSWER: Duration = Duration::from_secs(3);
+
+/// What happens to a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The connection is lost, before the server gets the message or before its answer comes back.
+    Cut(When),
+    /// The message takes this long.
+    Delayed(Duration),
+    /// The server gets it twice, and the program one answer. Only for the protocol of PostgreSQL.
+    Doubled,
+    /// The connection is lost, and the server gets the message after so many further ones, or at
+    /// [`Wire::deliver`].
+    Late {
+        /// The number of further messages.
+        after: usize,
+    },
+}
 
 /// The wire. It listens on a port of loopback until the test ends.
 #[derive(Clone, Debug)]
@@ -24,7 +41,98 @@ pub struct Wire {
 struct Shared {
     /// Messages until the cut; 0 means no cut.
     left: AtomicUsize,
-    after: AtomicBool,
+    fault: Mutex<Fault>,
+    late: Mutex<Option<LateMessage>>,
+}
+
+/// A message of a connection that the program has lost.
+#[derive(Debug)]
+struct LateMessage {
+    server: TcpStream,
+    bytes: Vec<u8>,
+    /// The number of messages from the server.
+    answered: Arc<AtomicUsize>,
+    /// The number of further messages before it.
+    after: usize,
+}
+
+impl LateMessage {
+    fn deliver(self) {
+        send(&self.server, &self.bytes, &self.answered);
+        let _ = self.server.shutdown(Shutdown::Both);
+    }
+}
+
+/// Drops the second of two answers of PostgreSQL. Each ends with a frame `Z`; a frame is a letter, its length with
+/// that of the length, and its content.
+#[derive(Default)]
+struct Answers {
+    bytes: Vec<u8>,
+    /// Whether the first one has ended.
+    has_first: bool,
+}
+
+impl Answers {
+    /// Takes bytes of the server. Returns those that the program gets, and whether the second answer has ended.
+    fn take(&mut self, bytes: &[u8]) -> (Vec<u8>, bool) {
+        self.bytes.extend_from_slice(bytes);
+        let mut passed = Vec::new();
+        while let Some(length) = self.bytes.get(1..5).and_then(|length| length.try_into().ok()) {
+            let length = 1 + u32::from_be_bytes(length) as usize;
+            if self.bytes.len() < length {
+                break;
+            }
+            let rest = self.bytes.split_off(length);
+            let frame = std::mem::replace(&mut self.bytes, rest);
+            let is_end = frame.first() == Some(&b'Z');
+            if !self.has_first {
+                passed.extend(frame);
+                self.has_first = is_end;
+            } else if is_end {
+                passed.append(&mut self.bytes);
+                return (passed, true);
+            }
+        }
+        (passed, false)
+    }
+}
+
+/// Whether a message of PostgreSQL is a statement. Those of a login cannot be repeated.
+fn is_statement(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'P' | b'Q', ..])
+}
+
+/// Sends a message, and waits until the server answers, which shows that it was carried out.
+fn send(mut server: &TcpStream, bytes: &[u8], answered: &AtomicUsize) {
+    let (before, begun) = (answered.load(Ordering::SeqCst), Instant::now());
+    if server.write_all(bytes).is_ok() {
+        while answered.load(Ordering::SeqCst) == before && begun.elapsed() < ANSWER {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Counts a message, and returns the fault if it has one.
+    fn fault(&self) -> Option<Fault> {
+        let late = {
+            let mut late = locked(&self.late);
+            let is_due = late.as_mut().is_some_and(|late| {
+                late.after = late.after.saturating_sub(1);
+                late.after == 0
+            });
+            if is_due { late.take() } else { None }
+        };
+        if let Some(late) = late {
+            late.deliver();
+        }
+        let counted = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        (counted == Ok(1)).then(|| *locked(&self.fault))
+    }
 }
 
 impl Wire {
@@ -35,7 +143,11 @@ impl Wire {
     pub fn to(server: u16) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
         let port = listener.local_addr().expect("an address").port();
-        let shared = Arc::new(Shared { left: AtomicUsize::new(0), after: AtomicBool::new(false) });
+        let shared = Arc::new(Shared {
+            left: AtomicUsize::new(0),
+            fault: Mutex::new(Fault::Cut(When::Before)),
+            late: Mutex::default(),
+        });
         let wire = Self { port, shared: shared.clone() };
         std::thread::spawn(move || {
             for program in listener.incoming().flatten() {
@@ -53,13 +165,31 @@ impl Wire {
 
     /// Cuts the connection at message `at` from now on, counted from 1.
     pub fn cut_at(&self, at: usize, when: When) {
-        self.shared.after.store(when == When::After, Ordering::SeqCst);
-        self.shared.left.store(at, Ordering::SeqCst);
+        self.fail_at(at, Fault::Cut(when));
     }
 
     /// Whether it was cut. If not, there will be no cut.
     pub fn was_cut(&self) -> bool {
+        self.has_failed()
+    }
+
+    /// Fails at message `at` from now on, counted from 1.
+    pub fn fail_at(&self, at: usize, fault: Fault) {
+        *locked(&self.shared.fault) = fault;
+        self.shared.left.store(at, Ordering::SeqCst);
+    }
+
+    /// Whether it failed. If not, it will not fail.
+    pub fn has_failed(&self) -> bool {
         self.shared.left.swap(0, Ordering::SeqCst) == 0
+    }
+
+    /// Delivers a late message that is still under way.
+    pub fn deliver(&self) {
+        let late = locked(&self.shared.late).take();
+        if let Some(late) = late {
+            late.deliver();
+        }
     }
 }
 
@@ -67,15 +197,25 @@ fn carry(program: &TcpStream, port: u16, shared: &Shared) {
     let Ok(stream) = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))) else { return };
     let mut server = &stream;
     let _ = (program.set_nodelay(true), server.set_nodelay(true));
-    let (lost, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (lost, answered) = (AtomicBool::new(false), Arc::new(AtomicUsize::new(0)));
+    let doubled: Mutex<Option<Answers>> = Mutex::default();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let (mut from, mut to) = (&stream, program);
             let mut buffer = vec![0; 64 << 10];
             while let Ok(length @ 1..) = from.read(&mut buffer) {
                 answered.fetch_add(1, Ordering::SeqCst);
-                let bytes = buffer.get(..length).unwrap_or_default();
-                if lost.load(Ordering::SeqCst) || to.write_all(bytes).is_err() {
+                let mut bytes = buffer.get(..length).unwrap_or_default().to_vec();
+                let mut answers = locked(&doubled);
+                if let Some(two) = &mut *answers {
+                    let (passed, is_over) = two.take(&bytes);
+                    if is_over {
+                        *answers = None;
+                    }
+                    bytes = passed;
+                }
+                drop(answers);
+                if lost.load(Ordering::SeqCst) || to.write_all(&bytes).is_err() {
                     break;
                 }
             }
@@ -85,20 +225,28 @@ fn carry(program: &TcpStream, port: u16, shared: &Shared) {
         let mut from = program;
         while let Ok(length @ 1..) = from.read(&mut buffer) {
             let bytes = buffer.get(..length).unwrap_or_default();
-            let counted =
-                shared.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-            if counted == Ok(1) {
-                if shared.after.load(Ordering::SeqCst) {
+            match shared.fault() {
+                Some(Fault::Cut(When::Before)) => break,
+                Some(Fault::Cut(When::After)) => {
                     lost.store(true, Ordering::SeqCst);
-                    let before = answered.load(Ordering::SeqCst);
-                    let begun = Instant::now();
-                    if server.write_all(bytes).is_ok() {
-                        while answered.load(Ordering::SeqCst) == before && begun.elapsed() < ANSWER {
-                            std::thread::sleep(Duration::from_millis(2));
-                        }
-                    }
+                    send(&stream, bytes, &answered);
+                    break;
                 }
-                break;
+                Some(Fault::Late { after }) => {
+                    lost.store(true, Ordering::SeqCst);
+                    if let Ok(server) = server.try_clone() {
+                        let (bytes, answered) = (bytes.to_vec(), Arc::clone(&answered));
+                        *locked(&shared.late) = Some(LateMessage { server, bytes, answered, after });
+                    }
+                    let _ = program.shutdown(Shutdown::Both);
+                    return;
+                }
+                Some(Fault::Delayed(time)) => std::thread::sleep(time),
+                Some(Fault::Doubled) if is_statement(bytes) => {
+                    *locked(&doubled) = Some(Answers::default());
+                    let _ = server.write_all(bytes);
+                }
+                Some(Fault::Doubled) | None => {}
             }
             if server.write_all(bytes).is_err() {
                 break;

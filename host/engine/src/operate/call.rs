@@ -97,9 +97,9 @@ fn most(longest: Duration) -> Duration {
     longest.saturating_mul(ATTEMPTS).saturating_add(PATIENCE.saturating_mul(ATTEMPTS - 1))
 }
 
-/// How long a process waits that takes over an environment after its lease expired: the maximum
-/// duration of one attempt at a pending call. The previous holder begins no attempt after the lease,
-/// so its last attempt has ended by then. A call without a limit counts as none.
+/// How long after its lease expired, or after it cut calls off and released the environment, the
+/// requests of a previous holder may still be under way: the maximum duration of one attempt at a
+/// pending call, since it began no attempt later. A call without a limit counts as none.
 pub fn last_attempts<'a>(pending: impl IntoIterator<Item = &'a Intent>) -> Duration {
     pending.into_iter().filter_map(longest_attempt).max().map_or(Duration::ZERO, outlasting)
 }
@@ -184,6 +184,12 @@ where
         effort.facts.served();
         let result = attempt().await;
         effort.tried(attempts, begun.elapsed());
+        if matches!(
+            result,
+            Err(CallError::Cancelled | CallError::TimeLimit { .. } | CallError::TotalTimeLimit { .. })
+        ) {
+            shared.cut_off();
+        }
         match result {
             Err(CallError::Failure(Failure::RetryAfter { after, message }))
                 if attempts < ATTEMPTS && !cancel.is_requested() =>

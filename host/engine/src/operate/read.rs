@@ -92,8 +92,9 @@ impl Task<'_> {
         let Some(record) = self.current().filter(|record| exists(record)) else { return Ok(nothing()) };
         let driver = self.driver_of(&record)?;
         let Some(found) = self.look_at_record(&**driver, &record).await? else {
-            let shown_by = record.created.saturating_add(clock::millis(grace));
-            if self.shared.moments.now() < shown_by {
+            // By a clock that was set back, the resource is new. Without grace, that does not matter.
+            let age = self.shared.moments.now().saturating_sub(record.created);
+            if age < clock::millis(grace) {
                 self.observed(Finding::NotVisible, Vec::new());
                 return Ok(Done { action: Action::Read, durable: None });
             }

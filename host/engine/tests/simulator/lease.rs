@@ -11,21 +11,22 @@ pub(crate) struct Lease {
     fence: u64,
     /// Which host has it, and until when.
     held: Option<(u8, Duration)>,
-    /// Whether a holder since the last release let it expire.
-    has_lapsed: bool,
+    /// When a holder last left calls that may still be under way.
+    lapsed_at: Option<Duration>,
 }
 
 impl Lease {
-    /// Takes it, unless another host has it: then that one is named. Returns the fence, and whether the holder before
-    /// may still be at work.
-    pub(crate) fn take(&mut self, host: u8, now: Duration) -> Result<(u64, bool), u8> {
+    /// Takes it, unless another host has it: then that one is named. Returns the fence, and the time since
+    /// a holder left calls that may still be under way.
+    pub(crate) fn take(&mut self, host: u8, now: Duration) -> Result<(u64, Option<Duration>), u8> {
         match self.held {
             Some((other, until)) if until > now => return Err(other),
-            before => self.has_lapsed |= before.is_some(),
+            Some((_, until)) => self.lapsed_at = Some(until),
+            None => {}
         }
         self.fence += 1;
         self.held = Some((host, now + LEASE));
-        Ok((self.fence, self.has_lapsed))
+        Ok((self.fence, self.lapsed_at.map(|at| now.saturating_sub(at))))
     }
 
     /// Whether whoever has a fence may write.
@@ -42,10 +43,13 @@ impl Lease {
         holds
     }
 
-    /// Gives it up.
-    pub(crate) fn release(&mut self, fence: u64) {
+    /// Releases it, after calls were cut off or not.
+    pub(crate) fn release(&mut self, fence: u64, is_cut_off: bool, now: Duration) {
         if fence == self.fence {
-            (self.held, self.has_lapsed) = (None, false);
+            self.held = None;
+            if is_cut_off {
+                self.lapsed_at = Some(now);
+            }
         }
     }
 

@@ -51,6 +51,8 @@ pub(crate) struct Ended {
     pub(crate) crashed: bool,
     /// Its host lost the lease.
     pub(crate) is_lost: bool,
+    /// A person asked for its end.
+    pub(crate) is_cancelled: bool,
     /// What is recorded was in doubt.
     pub(crate) doubted: bool,
     /// It was, and is not any more.
@@ -211,7 +213,7 @@ impl Place {
             self.restore(back)?;
         }
         let before = self.snapshot()?;
-        {
+        if self.sim.may_call() {
             let retained = self.wishing(|resource| resource.retain);
             let prefix = self.environment.urn_prefix();
             self.world().begin(&prefix, &before, retained);
@@ -238,6 +240,7 @@ impl Place {
             self.store.crash(0);
             self.store.forget();
             (ended.crashed, ended.is_lost) = (true, true);
+            ended.is_cancelled = self.sim.is_cancelled();
         } else if self.store.has_waiting() && !self.store.has_failed() {
             return Err("the run ended before all was durable".to_owned());
         } else {
@@ -249,10 +252,10 @@ impl Place {
 
     /// Takes the environment, and waits until the calls of a holder that did not give it up have ended.
     async fn take_lease(&self, host: u8) -> Result<(), Fault> {
-        let has_lapsed = self.store.take(host).map_err(|error| error.to_string())?;
+        let lapsed = self.store.take(host).map_err(|error| error.to_string())?;
         self.sim.point().await;
-        if has_lapsed {
-            let wait = purlin_engine::last_attempts(&self.snapshot()?.pending);
+        if let Some(lapsed) = lapsed {
+            let wait = purlin_engine::last_attempts(&self.snapshot()?.pending).saturating_sub(lapsed);
             self.sim.say(format!("  waits {wait:?} for the calls of the host before"));
             tokio::time::sleep(wait).await;
             self.sim.point().await;
@@ -262,6 +265,9 @@ impl Place {
 
     /// Others can only do what the driver could see: nothing else could ever be found out.
     fn change_behind(&self, step: &Step, before: &Snapshot) {
+        if !self.sim.may_call() {
+            return;
+        }
         for (slot, what) in &step.behind {
             let Some(urn) = self.urn(*slot) else { continue };
             let mut world = self.world();

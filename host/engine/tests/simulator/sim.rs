@@ -226,6 +226,12 @@ impl Sim {
         locked(&self.lease).is_some()
     }
 
+    /// Whether a person asked for the end of the process.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        let process = locked(&self.process);
+        process.cancel.is_some_and(|(first, _)| first <= process.points)
+    }
+
     /// Whether this host may begin calls, by the clock of the store.
     pub(crate) fn may_call(&self) -> bool {
         let lease = locked(&self.lease).clone();

@@ -55,6 +55,8 @@ struct Own {
     /// Until when it relies on it, by its own clock.
     until: Instant,
     is_lost: bool,
+    /// Whether it ended calls whose requests may still be under way.
+    is_cut_off: bool,
     renewal: AbortHandle,
 }
 
@@ -169,27 +171,27 @@ impl SimStore {
         self.0.common.time.fetch_add(ms, Ordering::Relaxed);
     }
 
-    /// Takes the lease of the environment. Returns whether the holder before may still be at work.
-    pub(crate) fn take(&self, host: u8) -> Result<bool, Error> {
+    /// Takes the lease of the environment. Returns the time since a holder left calls that may still be under way.
+    pub(crate) fn take(&self, host: u8) -> Result<Option<Duration>, Error> {
         let begun = Instant::now();
         let Common { environment, lease, .. } = &*self.0.common;
         let taken = locked(lease).take(host, self.0.sim.now());
-        let (fence, has_lapsed) = taken.map_err(|other| Error::Locked {
+        let (fence, lapsed) = taken.map_err(|other| Error::Locked {
             environment: environment.clone(),
             holder: Some(Box::new(named(other))),
         })?;
         let renewal = tokio::spawn(self.clone().renew()).abort_handle();
         let until = begun + relied_on(LEASE);
-        *locked(&self.0.own) = Some(Own { fence, until, is_lost: false, renewal });
+        *locked(&self.0.own) = Some(Own { fence, until, is_lost: false, is_cut_off: false, renewal });
         self.0.sim.has_lease(Some((Arc::clone(lease), fence)));
-        Ok(has_lapsed)
+        Ok(lapsed)
     }
 
     /// Gives it up.
     pub(crate) fn release(&self) {
         if let Some(own) = locked(&self.0.own).take() {
             own.renewal.abort();
-            locked(&self.0.common.lease).release(own.fence);
+            locked(&self.0.common.lease).release(own.fence, own.is_cut_off, self.0.sim.now());
         }
         self.0.sim.has_lease(None);
     }
@@ -452,6 +454,12 @@ impl Writer for SimStore {
     fn is_lost(&self) -> bool {
         let own = locked(&self.0.own);
         self.0.sim.is_lost() || own.as_ref().is_some_and(|own| own.is_lost || Instant::now() >= own.until)
+    }
+
+    fn cut_off(&self) {
+        if let Some(own) = &mut *locked(&self.0.own) {
+            own.is_cut_off = true;
+        }
     }
 
     fn now(&self) -> Option<u64> {

@@ -173,14 +173,9 @@ impl Life {
                     a.catch_up(wakes);
                     a.sim.resume();
                     a.work();
+                    // Also what a person cut off may still arrive.
                     for (request, due) in due {
-                        // What a person cuts off is taken to be over before the next command begins.
-                        match &a.ended {
-                            Some(Ok(ended)) if ended.crashed => {
-                                b.receives(request, due.saturating_sub(b.now()));
-                            }
-                            _ => request.arrive(),
-                        }
+                        b.receives(request, due.saturating_sub(b.now()));
                     }
                 } else {
                     let begun = a.now();
@@ -270,8 +265,9 @@ impl Ended {
             |cause: &Cause| matches!(cause, Cause::State(error) if matches!(**error, Error::Lost { .. }));
         let is_cut = |cause: &Cause| matches!(cause, Cause::Call(failed) if matches!(failed.error, CallError::Cancelled));
         let Some(last) = self.summaries.last().filter(|_| self.is_lost) else { return true };
+        let is_ours = |cause: &Cause| is_lost(cause) || is_cut(cause) && !self.is_cancelled;
         let was_recorded =
-            !last.cancelled && !last.failed.iter().any(|(_, cause)| is_lost(cause) || is_cut(cause));
+            (!last.cancelled || self.is_cancelled) && !last.failed.iter().any(|(_, cause)| is_ours(cause));
         was_recorded || last.halted.as_ref().is_some_and(is_lost)
     }
 }

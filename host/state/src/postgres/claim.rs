@@ -2,8 +2,9 @@
 //! lease, and stops for good once it is lost.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -11,6 +12,7 @@ use tokio_postgres::types::Type;
 
 use super::connect::{Parameter, Trouble, on, parameter};
 use super::lease::NOW;
+use super::moment::Moment;
 use super::read::{Reached, is_documents, is_history};
 use super::{Inner, Leaving};
 use crate::encode::{Write, Writes};
@@ -20,6 +22,9 @@ use crate::{Change, Claim, Doubt, Durable, Environment, Error, Writer, codec, re
 
 /// The maximum total size of submissions that are written together, in bytes.
 const BATCH: usize = 4 << 20;
+
+/// How often to check whether the lease has expired. The timers of a machine stop while it is suspended.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Submitted changes.
 struct Submission {
@@ -52,9 +57,11 @@ struct Shared {
     table: RwLock<Table>,
     ended: OnceLock<Ended>,
     /// The end of the lease by the clock of this machine, measured from before it was requested.
-    until: Mutex<Instant>,
+    until: Mutex<Moment>,
     /// What the clock of the database showed when it was last asked.
-    clock: Mutex<(Instant, u64)>,
+    clock: Mutex<(Moment, u64)>,
+    /// Whether a call was cut off.
+    is_cut_off: AtomicBool,
     lost: Notify,
 }
 
@@ -64,11 +71,11 @@ impl Shared {
         self.lost.notify_waiters();
     }
 
-    fn until(&self) -> Instant {
+    fn until(&self) -> Moment {
         *self.until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn extend(&self, until: Instant) {
+    fn extend(&self, until: Moment) {
         *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
     }
 
@@ -92,7 +99,7 @@ impl Shared {
 pub(super) struct Held {
     inner: Arc<Inner>,
     fence: i64,
-    lapsed: bool,
+    lapsed: Option<Duration>,
     shared: Arc<Shared>,
     /// Locked while a submission is being ordered.
     messages: Mutex<mpsc::UnboundedSender<Message>>,
@@ -102,13 +109,13 @@ pub(super) struct Held {
 pub(super) struct Leased {
     pub(super) environment: Environment,
     pub(super) fence: i64,
-    /// Whether the previous lease expired.
-    pub(super) lapsed: bool,
+    /// The time since a holder left calls that may still be under way.
+    pub(super) lapsed: Option<Duration>,
     pub(super) table: Table,
     pub(super) reached: Reached,
-    pub(super) until: Instant,
+    pub(super) until: Moment,
     /// What the clock of the database shows.
-    pub(super) clock: (Instant, u64),
+    pub(super) clock: (Moment, u64),
 }
 
 impl Held {
@@ -122,6 +129,7 @@ impl Held {
             ended: OnceLock::new(),
             until: Mutex::new(until),
             clock: Mutex::new(clock),
+            is_cut_off: AtomicBool::new(false),
             lost: Notify::new(),
         });
         let (messages, received) = mpsc::unbounded_channel();
@@ -179,16 +187,20 @@ impl Writer for Held {
             if self.is_lost() {
                 return self.shared.error();
             }
-            let _ = tokio::time::timeout_at(self.shared.until().into(), lost).await;
+            let _ = tokio::time::timeout(self.shared.until().left().min(LOOK), lost).await;
         }
     }
 
     fn is_lost(&self) -> bool {
-        self.shared.ended.get().is_some() || Instant::now() >= self.shared.until()
+        self.shared.ended.get().is_some() || Moment::now() >= self.shared.until()
     }
 
     fn now(&self) -> Option<u64> {
         Some(self.shared.now())
+    }
+
+    fn cut_off(&self) {
+        self.shared.is_cut_off.store(true, Ordering::SeqCst);
     }
 }
 
@@ -227,7 +239,7 @@ impl Claim for Held {
         u64::try_from(self.fence).unwrap_or_default()
     }
 
-    fn has_lapsed(&self) -> bool {
+    fn lapsed(&self) -> Option<Duration> {
         self.lapsed
     }
 
@@ -453,8 +465,7 @@ impl Task {
     ) -> Result<Kept, Ended> {
         let mut pause = Duration::from_millis(20);
         loop {
-            let (begun, left) =
-                (Instant::now(), self.shared.until().saturating_duration_since(Instant::now()));
+            let (begun, left) = (Moment::now(), self.shared.until().left());
             let answer = tokio::time::timeout(left, self.inner.database.once(sql, parameters)).await;
             match answer {
                 Ok(Ok(rows)) => {
@@ -465,14 +476,14 @@ impl Task {
                     let clock = rows.first().and_then(|row| row.try_get::<_, i64>(1).ok());
                     if let Some(clock) = clock.and_then(|clock| u64::try_from(clock).ok()) {
                         *self.shared.clock.lock().unwrap_or_else(PoisonError::into_inner) =
-                            (Instant::now(), clock);
+                            (Moment::now(), clock);
                     }
                     self.shared.extend(begun + relied_on(self.inner.lease));
                     return Ok(Kept::Done);
                 }
                 Ok(Err(Trouble::Lost(detail))) => {
                     tracing::debug!(%detail, "the database did not answer");
-                    let left = self.shared.until().saturating_duration_since(Instant::now());
+                    let left = self.shared.until().left();
                     if left.is_zero() {
                         return Err(Ended::Lost);
                     }
@@ -522,7 +533,8 @@ impl Task {
             }
         };
         let sql = format!(
-            "UPDATE {}.environments SET lease_until = NULL, holder = NULL, token = NULL, lapsed = false,
+            "UPDATE {}.environments SET lease_until = NULL, holder = NULL,
+                 lapsed_at = CASE WHEN $6 THEN clock_timestamp() ELSE lapsed_at END,
                  summary = $3, listing = $4, summary_seq = seq
              WHERE place = $1 AND fence = $2 AND seq = $5",
             self.inner.database.schema()
@@ -533,6 +545,7 @@ impl Task {
             parameter(known, Type::BYTEA),
             parameter(listing, Type::BYTEA),
             parameter(self.reached.seq, Type::INT8),
+            parameter(self.shared.is_cut_off.load(Ordering::SeqCst), Type::BOOL),
         ];
         self.inner.database.query("give the lease up", &sql, parameters).await.map(drop)
     }

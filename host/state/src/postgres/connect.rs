@@ -183,6 +183,11 @@ impl Database {
         result.await.map_err(|trouble| self.failed(action, trouble))
     }
 
+    /// A value of another type than the tables have, as an error for users.
+    pub(super) fn unreadable(&self, error: &tokio_postgres::Error) -> Error {
+        Error::Database { place: self.place.clone(), action: "read the state", detail: cause(error) }
+    }
+
     /// A failure as an error for users.
     pub(super) fn failed(&self, action: &'static str, trouble: Trouble) -> Error {
         let place = self.place.clone();

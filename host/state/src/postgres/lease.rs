@@ -2,12 +2,13 @@
 //! them.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio_postgres::types::Type;
 
 use super::claim::{Held, Leased};
 use super::connect::parameter;
+use super::moment::Moment;
 use super::read::{Loaded, Reached};
 use super::{Inner, keys};
 use crate::table::Table;
@@ -19,9 +20,9 @@ pub(super) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bi
 /// A new lease of an environment that was not read yet.
 pub(super) struct Taken {
     pub(super) fence: i64,
-    lapsed: bool,
-    until: Instant,
-    clock: (Instant, u64),
+    lapsed: Option<Duration>,
+    until: Moment,
+    clock: (Moment, u64),
 }
 
 impl Taken {
@@ -65,6 +66,10 @@ impl Inner {
     }
 
     /// Takes the lease of an environment.
+    ///
+    /// A statement can reach the database twice, and long after it was sent: a connection was lost, and the
+    /// statement repeated. The token identifies the holder, so that a copy takes nothing from its own
+    /// holder, and takes no lease that the holder has released since.
     pub(super) async fn acquire(&self, environment: &Environment, holder: &Holder) -> Result<Taken, Error> {
         self.left().await;
         let place = keyspace::place(environment).to_vec();
@@ -74,10 +79,12 @@ impl Inner {
                  (place, prefix, org, app, env, fence, holder, token, lease_until)
              VALUES ($1, $2, $3, $4, $5, 1, $6, $7, clock_timestamp() + $8 * interval '1 second')
              ON CONFLICT (place) DO UPDATE
-             SET fence = e.fence + 1, holder = excluded.holder, token = excluded.token,
-                 lease_until = excluded.lease_until, lapsed = e.lapsed OR coalesce(e.token <> excluded.token, false)
-             WHERE e.lease_until IS NULL OR e.lease_until <= clock_timestamp() OR e.token = excluded.token
-             RETURNING fence, lapsed, {NOW}",
+             SET fence = CASE WHEN e.token = $7 THEN e.fence ELSE e.fence + 1 END,
+                 holder = $6, token = $7, lease_until = excluded.lease_until,
+                 lapsed_at = CASE WHEN e.token = $7 OR e.lease_until IS NULL THEN e.lapsed_at ELSE e.lease_until END
+             WHERE CASE WHEN e.token = $7 THEN e.lease_until IS NOT NULL
+                 ELSE coalesce(e.lease_until <= clock_timestamp(), true) END
+             RETURNING fence, (extract(epoch FROM clock_timestamp() - lapsed_at) * 1000)::bigint, {NOW}",
             schema = self.database.schema()
         );
         let text = |text: &str| parameter(text.to_owned(), Type::TEXT);
@@ -91,7 +98,7 @@ impl Inner {
             parameter(token, Type::BYTEA),
             parameter(self.lease.as_secs_f64(), Type::FLOAT8),
         ];
-        let begun = Instant::now();
+        let begun = Moment::now();
         let rows = self.database.query("lock the environment", &sql, parameters).await?;
         let Some(row) = rows.first() else {
             let sql = format!("SELECT holder FROM {}.environments WHERE place = $1", self.database.schema());
@@ -100,11 +107,12 @@ impl Inner {
             let holder = rows.first().and_then(|row| self::holder(row.try_get(0).ok()?));
             return Err(Error::Locked { environment: environment.clone(), holder });
         };
-        let read = || Ok((row.try_get(0)?, row.try_get::<_, Option<bool>>(1)?, row.try_get::<_, i64>(2)?));
+        let read = || Ok((row.try_get(0)?, row.try_get::<_, Option<i64>>(1)?, row.try_get::<_, i64>(2)?));
         let (fence, lapsed, clock) =
             read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
-        let clock = (Instant::now(), u64::try_from(clock).unwrap_or_default());
-        Ok(Taken { fence, lapsed: lapsed == Some(true), until: begun + relied_on(self.lease), clock })
+        let lapsed = lapsed.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or_default()));
+        let clock = (Moment::now(), u64::try_from(clock).unwrap_or_default());
+        Ok(Taken { fence, lapsed, until: begun + relied_on(self.lease), clock })
     }
 
     /// The holder of an environment's lease, and the remaining time.
@@ -126,8 +134,7 @@ impl Inner {
     /// Releases a lease that was not used.
     pub(super) async fn give_up(&self, environment: &Environment, fence: i64) {
         let sql = format!(
-            "UPDATE {}.environments SET lease_until = NULL, holder = NULL, token = NULL
-             WHERE place = $1 AND fence = $2",
+            "UPDATE {}.environments SET lease_until = NULL, holder = NULL WHERE place = $1 AND fence = $2",
             self.database.schema()
         );
         let place = keyspace::place(environment).to_vec();

@@ -11,6 +11,7 @@ mod inspect;
 mod keys;
 mod lease;
 mod list;
+mod moment;
 mod read;
 mod repair;
 mod rotate;
@@ -337,6 +338,11 @@ impl Store for PostgresStore {
 
     async fn begin_round(&self) -> Result<Option<Round>, Error> {
         self.on(|inner| async move { inner.begin_round().await.map(Some) }).await
+    }
+
+    async fn turns_of(&self, round: &Round) -> Result<Vec<Environment>, Error> {
+        let round = round.clone();
+        self.on(|inner| async move { inner.turns_of(round).await }).await
     }
 
     async fn take_turns(

@@ -222,10 +222,6 @@ impl Inner {
     }
 
     pub(super) fn unreadable(&self, error: &tokio_postgres::Error) -> Error {
-        Error::Database {
-            place: self.database.place().to_owned(),
-            action: "read the state",
-            detail: error.to_string(),
-        }
+        self.database.unreadable(error)
     }
 }

@@ -19,7 +19,7 @@ use crate::Error;
 pub(super) const TABLES: [&str; 6] = ["meta", "keys", "environments", "entries", "vacancies", "stale"];
 
 /// The version of the tables that this program writes.
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 
 /// The migrations from each version to the next. `{schema}` is the quoted name of the schema.
 const MIGRATIONS: [&str; VERSION as usize] = [
@@ -82,6 +82,12 @@ const MIGRATIONS: [&str; VERSION as usize] = [
     );
     UPDATE {schema}.meta SET version = 3;
 ",
+    "
+    ALTER TABLE {schema}.environments ADD COLUMN lapsed_at timestamptz, ADD COLUMN turn_of bytea;
+    UPDATE {schema}.environments SET lapsed_at = clock_timestamp() WHERE lapsed;
+    ALTER TABLE {schema}.environments DROP COLUMN lapsed;
+    UPDATE {schema}.meta SET version = 4;
+",
 ];
 
 /// The lock for migrations, so that two programs do not migrate at the same time. Any number works
@@ -139,7 +145,8 @@ async fn check_tables(database: &Database) -> Result<(), Error> {
     let parameters =
         vec![parameter(database.schema().to_owned(), Type::TEXT), parameter(tables, Type::TEXT_ARRAY)];
     let rows = database.query("look for the tables", sql, parameters).await?;
-    let missing: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    let missing = rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<String>, _>>();
+    let missing = missing.map_err(|error| database.unreadable(&error))?;
     if missing.is_empty() {
         return Ok(());
     }
@@ -162,14 +169,18 @@ async fn has_schema(database: &Database) -> Result<bool, Error> {
     let rows = database
         .query("look for the schema", sql, vec![parameter(database.schema().to_owned(), Type::TEXT)])
         .await?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
+    let found = rows.first().map(|row| row.try_get(0)).transpose();
+    Ok(found.map_err(|error| database.unreadable(&error))? == Some(true))
 }
 
 /// The version of the tables; `None` if there are no tables.
 pub(super) async fn version(database: &Database) -> Result<Option<i32>, Error> {
     let sql = format!("SELECT version FROM {}.meta", database.schema());
     match database.try_query(&sql, Vec::new()).await {
-        Ok(rows) => Ok(rows.first().map(|row| row.get(0))),
+        Ok(rows) => {
+            let found = rows.first().map(|row| row.try_get(0)).transpose();
+            found.map_err(|error| database.unreadable(&error))
+        }
         Err(Trouble::Missing) => Ok(None),
         Err(trouble) => Err(database.failed("read the version of the tables", trouble)),
     }

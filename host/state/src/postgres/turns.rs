@@ -15,7 +15,18 @@ impl Inner {
     pub(super) async fn begin_round(&self) -> Result<Round, Error> {
         let rows = self.database.query("begin a round", "SELECT clock_timestamp()::text", Vec::new()).await?;
         let began = rows.first().map(|row| row.try_get::<_, String>(0)).transpose();
-        Ok(Round(began.map_err(|error| self.unreadable(&error))?.unwrap_or_default()))
+        let began = began.map_err(|error| self.unreadable(&error))?.unwrap_or_default();
+        Ok(Round { began, token: super::lease::token()? })
+    }
+
+    pub(super) async fn turns_of(&self, round: Round) -> Result<Vec<Environment>, Error> {
+        let sql = format!(
+            "SELECT org, app, env FROM {}.environments WHERE turn_of = $1 ORDER BY prefix",
+            self.database.schema()
+        );
+        let rows = self.database.query("list turns", &sql, vec![parameter(round.token, Type::BYTEA)]).await?;
+        let environments = rows.iter().map(|row| environment(row, 0));
+        environments.collect::<Result<_, _>>().map_err(|error| self.unreadable(&error))
     }
 
     pub(super) async fn take_turns(
@@ -36,14 +47,17 @@ impl Inner {
                 ORDER BY asked_at, next_at LIMIT $1 FOR UPDATE SKIP LOCKED
             )
             UPDATE {schema}.environments AS e
-            SET turn_at = clock_timestamp(), next_at = clock_timestamp() + make_interval(secs => $2), asked_at = NULL
+            SET turn_at = clock_timestamp(), turn_of = $4, asked_at = NULL,
+                next_at = clock_timestamp() + make_interval(secs => $2)
             FROM due WHERE e.place = due.place RETURNING e.org, e.app, e.env, due.asked"
         );
         let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let (began, token) = round.map(|Round { began, token }| (began, token)).unzip();
         let parameters = vec![
             parameter(most, Type::INT8),
             parameter(within.as_secs_f64(), Type::FLOAT8),
-            parameter(round.map(|round| round.0), Type::TEXT),
+            parameter(began, Type::TEXT),
+            parameter(token, Type::BYTEA),
         ];
         let rows = self.database.query("take turns", &sql, parameters).await?;
         let read = |row: &tokio_postgres::Row| -> Result<Due, tokio_postgres::Error> {

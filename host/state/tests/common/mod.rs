@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::expect_used)]
 
 pub mod keeps;
+#[macro_use]
 pub mod scene;
 
 use std::collections::HashMap;

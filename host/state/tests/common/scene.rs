@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use purlin_state::{Address, KeyProvider, Lock, PostgresOptions, PostgresStore, Store};
+use purlin_state::{
+    Address, Change, Deployment, Error, KeyProvider, Lock, Outcome, PostgresOptions, PostgresStore, Store,
+};
 use purlin_systems::postgres::{PASSWORD, Postgres};
+use sha2::{Digest as _, Sha256};
 use tokio::runtime::Runtime;
 
-use super::{environment, holder};
+use super::{environment, holder, intend, put, remove, secret_record};
 
 /// A short lease, three times as long as a busy machine needs to renew it.
 pub const BRIEF: Duration = Duration::from_secs(9);
@@ -79,4 +82,71 @@ impl Scene {
 
 pub fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+}
+
+/// Installs its server where that is missing, and says so.
+#[allow(unused_macros)]
+macro_rules! scene {
+    () => {
+        scene!(&[])
+    };
+    ($settings:expr) => {
+        match common::scene::Scene::begin($settings) {
+            Some(scene) => scene,
+            None => return,
+        }
+    };
+}
+
+/// Everything of an environment, as somebody else reads it.
+pub fn all(scene: &Scene, store: &dyn Store) -> impl PartialEq + std::fmt::Debug + use<> {
+    scene.run(async {
+        let snapshot = store.load(&environment()).await.expect("loads");
+        let history = store.history(&environment()).await.expect("reads");
+        let mut documents = Vec::new();
+        for digest in history.iter().filter_map(|deployment| deployment.documents) {
+            documents.push(store.documents(&environment(), &digest).await.expect("reads"));
+        }
+        (snapshot.records, snapshot.pending, snapshot.unmet, snapshot.held, history, documents)
+    })
+}
+
+pub fn deployed(number: u64) -> Change {
+    let documents = format!("documents {number}").into_bytes();
+    let deployment = Deployment {
+        id: format!("d{number}").into(),
+        number,
+        holder: holder(),
+        ended: Some(7),
+        outcome: Outcome::Succeeded,
+        steps: Vec::new(),
+        documents: Some(Sha256::digest(&documents).into()),
+        rollback_of: None,
+    };
+    Change::Deployed { deployment: Box::new(deployment), documents: Some(documents) }
+}
+
+pub fn fill(scene: &Scene, store: &dyn Store) {
+    let lock = scene.run(store.lock(&environment(), holder())).expect("free");
+    let changes =
+        (0..20).map(|n| put(secret_record(n))).chain([intend(secret_record(30)), deployed(1), deployed(2)]);
+    scene.run(lock.writer().commit(changes.collect())).expect("commits");
+    scene.run(lock.release()).expect("released");
+}
+
+/// What a deployment does with its store, the documents and the history included.
+pub fn deploy(scene: &Scene, store: &PostgresStore, round: usize) -> Result<(), Error> {
+    scene.run(async {
+        let lock = store.lock(&environment(), holder()).await?;
+        let writer = lock.writer();
+        writer.commit(vec![intend(secret_record(round)), remove(round.wrapping_sub(1))]).await?;
+        let settled = Change::Settle(secret_record(round).id());
+        let (one, two) =
+            (writer.submit(vec![put(secret_record(round)), settled])?, writer.submit(vec![deployed(1)])?);
+        one.await?;
+        two.await?;
+        lock.release().await?;
+        store.environments(None, 10).await?;
+        store.history(&environment()).await.map(drop)
+    })
 }

@@ -1,6 +1,8 @@
 //! Several machines that work on one state in PostgreSQL (SPEC §10), with the real program.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod wire;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -152,8 +154,7 @@ fn killed_at_messages_to_the_database() {
     let proxy = Proxy::to(postgres.port);
     let key = key();
     let folder = tempfile::tempdir().expect("a folder");
-    // All of them take some minutes.
-    let every = if std::env::var_os("PURLIN_EVERY_MESSAGE").is_some() { 1 } else { 5 };
+    let every = every(5);
     let (mut attempt, mut kills) = (0, 0);
     for (command, before, after) in [("up", None, 3), ("up", Some("one"), 3), ("destroy", Some("two"), 0)] {
         for when in [When::Before, When::After] {
@@ -200,6 +201,11 @@ fn killed_at_messages_to_the_database() {
             .stdout
             .contains("is whole")
     );
+}
+
+/// The distance between the messages at which something fails. All of them take many minutes.
+fn every(usually: usize) -> usize {
+    if std::env::var_os("PURLIN_EVERY_MESSAGE").is_some() { 1 } else { usually }
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -1,0 +1,215 @@
+//! What the store in PostgreSQL survives, on a real server (SPEC §10): lost connections, crashes and failovers.
+#![allow(missing_docs, clippy::expect_used, clippy::panic)]
+
+#[macro_use]
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use common::scene::{Scene, deploy};
+use common::*;
+use purlin_state::{Change, Doubt, Error, PostgresStore, Store as _};
+use purlin_systems::cut::{Fault, Wire};
+use purlin_systems::interrupt::When;
+
+#[test]
+fn lost_connections_lose_no_commit() {
+    let scene = scene!();
+    let store = scene.open();
+    let lock = scene.lock(&store);
+    let (writer, done) = (lock.writer(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                scene.sql(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                     WHERE application_name = 'purlin' AND pid <> pg_backend_pid()",
+                );
+            }
+        });
+        for number in 0..60 {
+            let begun = Instant::now();
+            scene.run(writer.commit(vec![put(record(number))])).expect("commits");
+            if begun.elapsed() < Duration::from_millis(20) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        done.store(true, Ordering::SeqCst);
+    });
+    let expected: Vec<_> = (0..60).map(record).collect();
+    assert_eq!(plain(&scene.run(store.load(&environment())).expect("loads").records), expected);
+    scene.run(lock.release()).expect("releases");
+    assert_eq!(plain(&scene.run(store.load(&environment())).expect("loads").records), expected);
+}
+
+/// A database that was restored, or failed over to a copy that may lack commits, is doubted until all was read.
+#[test]
+fn another_server_is_doubted() {
+    let scene = scene!();
+    let store = scene.open();
+    let lock = scene.lock(&store);
+    scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
+    scene.run(lock.release()).expect("releases");
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, None);
+    let server = scene.sql("SELECT server FROM purlin.environments");
+    assert!(server.contains('/') && server.len() > 20, "{server}");
+    scene.sql("UPDATE purlin.environments SET server = '7000000000000000000/00000001'");
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
+    let lock = scene.lock(&store);
+    scene.run(lock.writer().commit(vec![put(record(2))])).expect("commits");
+    scene.run(lock.release()).expect("releases");
+    // It stays in doubt, although this server took the last commit.
+    assert_eq!(scene.sql("SELECT server FROM purlin.environments"), server);
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
+    let lock = scene.lock(&store);
+    scene.run(lock.writer().commit(vec![Change::Trust])).expect("commits");
+    scene.run(lock.release()).expect("releases");
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, None);
+}
+
+#[test]
+fn a_database_that_forgot_commits_stops_its_holder() {
+    let scene = scene!();
+    let store = scene.open();
+    let lock = scene.lock(&store);
+    for number in 0..3 {
+        scene.run(lock.writer().commit(vec![put(record(number))])).expect("commits");
+    }
+    scene.sql("UPDATE purlin.environments SET seq = 1");
+    let error = scene.run(lock.writer().commit(vec![put(record(3))])).expect_err("noticed");
+    assert!(error.to_string().contains("the database lost commits"), "{error}");
+    assert!(lock.is_lost());
+}
+
+/// The wire to the database fails once, at each message of a deployment: it is cut before the server gets the message
+/// or before its answer comes back; the message is late, so that the server gets it after the statement was repeated,
+/// or after the deployment; it is doubled or delayed. The deployment goes on, what is recorded is what would be without
+/// the fault, and nobody has a lease.
+#[test]
+fn a_deployment_survives_a_fault_at_each_message() {
+    let scene = scene!();
+    let wire = Wire::to(scene.server.port);
+    let options = || {
+        let mut options = scene.options();
+        options.address.url = format!("postgres://postgres@127.0.0.1:{}/postgres", wire.port());
+        options
+    };
+    let late = |after| Fault::Late { after };
+    for fault in [
+        Fault::Cut(When::Before),
+        Fault::Cut(When::After),
+        late(2),
+        late(5),
+        late(usize::MAX),
+        Fault::Doubled,
+        Fault::Delayed(Duration::from_millis(100)),
+    ] {
+        let mut at = 1;
+        loop {
+            scene.sql("DELETE FROM purlin.entries; DELETE FROM purlin.environments");
+            wire.fail_at(at, fault);
+            let store = scene
+                .run(PostgresStore::open(options()))
+                .unwrap_or_else(|error| panic!("{at} {fault:?}: {error}"));
+            deploy(&scene, &store, 1).unwrap_or_else(|error| panic!("{at} {fault:?}: {error}"));
+            let has_failed = wire.has_failed();
+            wire.deliver();
+            deploy(&scene, &store, 2).unwrap_or_else(|error| panic!("{at} {fault:?}: {error}"));
+            scene.run(store.close()).expect("closed");
+            let snapshot = scene.run(scene.open().load(&environment())).expect("loads");
+            assert_eq!(plain(&snapshot.records), [secret_record(2)], "{at} {fault:?}");
+            assert!(snapshot.pending.is_empty() && snapshot.doubt.is_none(), "{at} {fault:?}");
+            assert_eq!(scene.run(scene.open().history(&environment())).expect("reads").len(), 1);
+            assert_eq!(scene.sql("SELECT count(holder) FROM purlin.environments"), "0", "{at} {fault:?}");
+            if !has_failed {
+                break;
+            }
+            at += 1;
+        }
+        assert!(at > 10, "there were only {at} messages");
+    }
+}
+
+/// The processes of the server are killed with -9 in the middle, so that it recovers from its log.
+#[test]
+fn a_deployment_survives_crashes_of_the_server() {
+    let scene = scene!(&["fsync=on"]);
+    let store = scene.open();
+    let lock = scene.lock(&store);
+    let (writer, done) = (lock.writer(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..3 {
+                let pid = scene.server.try_ask(
+                    "postgres",
+                    "SELECT pid FROM pg_stat_activity WHERE application_name = 'purlin' LIMIT 1",
+                );
+                if let Ok(pid) = pid {
+                    let _ = std::process::Command::new("kill").args(["-KILL", pid.trim()]).status();
+                }
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            done.store(true, Ordering::SeqCst);
+        });
+        let mut number = 0;
+        while !done.load(Ordering::SeqCst) || number < 20 {
+            scene.run(writer.commit(vec![put(record(number % 50))])).expect("commits");
+            number += 1;
+        }
+        scene.run(lock.release()).expect("releases");
+        let count = scene.run(store.load(&environment())).expect("loads").records.len();
+        assert_eq!(count, number.min(50));
+    });
+}
+
+/// The primary is gone, and its standby, which lacks the last commits, takes its place: whoever held an environment
+/// stops, and nobody else works from what is left before everything was read.
+#[test]
+fn a_failover_that_lost_commits_is_noticed() {
+    let scene = scene!(&["fsync=on"]);
+    let Some(standby) = scene.server.standby() else { return };
+    let mut options = scene.brief();
+    options.address.url = format!(
+        "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres?target_session_attrs=read-write",
+        scene.server.port, standby.port
+    );
+    let store = scene.run(PostgresStore::open(options.clone())).expect("opens");
+    let lock = scene.lock(&store);
+    scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
+    let begun = Instant::now();
+    while standby.ask("SELECT count(*) FROM purlin.environments WHERE seq = 1") != "1" {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the standby does not follow: {}", standby.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // The standby is cut off, and the primary goes on without it.
+    standby.ask("ALTER SYSTEM SET primary_conninfo = ''");
+    standby.ask("SELECT pg_reload_conf()");
+    while standby.ask("SELECT count(*) FROM pg_stat_wal_receiver") != "0" {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    scene.run(lock.writer().commit(vec![put(record(2))])).expect("commits");
+    let Scene { server, runtime, key: _key } = scene;
+    drop(server);
+    standby.ask("SELECT pg_promote()");
+    let error = runtime.block_on(lock.writer().commit(vec![put(record(3))])).expect_err("noticed");
+    assert!(error.to_string().contains("the database lost commits"), "{error}");
+    assert!(lock.is_lost());
+    drop(lock);
+    // The lease that the standby knows of ends, and the next one doubts what it finds.
+    let next = runtime.block_on(PostgresStore::open(options)).expect("opens");
+    let snapshot = runtime.block_on(next.load(&environment())).expect("loads");
+    assert_eq!((plain(&snapshot.records), snapshot.doubt), (vec![record(1)], Some(Doubt::Copied)));
+    let begun = Instant::now();
+    let lock = loop {
+        match runtime.block_on(next.lock(&environment(), holder())) {
+            Err(Error::Locked { .. }) if begun.elapsed() < Duration::from_secs(60) => {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            lock => break lock.expect("free"),
+        }
+    };
+    runtime.block_on(lock.writer().commit(vec![put(record(4))])).expect("commits");
+    runtime.block_on(lock.release()).expect("released");
+    assert_eq!(runtime.block_on(next.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
+}
