@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use purlin_host::documents::{self, Input, Loaded, SourceMap};
@@ -343,7 +343,9 @@ pub(crate) fn orchestrator_at(
     if !has_own_key && let Some(key) = key(workspace)? {
         builder = builder.key(key);
     }
-    Ok(builder.build())
+    let purlin = builder.build();
+    app.states.lock().unwrap_or_else(PoisonError::into_inner).push(purlin.closer());
+    Ok(purlin)
 }
 
 /// Fetches the key that the workspace names.

@@ -11,7 +11,6 @@ use crate::failure::{Failure, Status};
 use crate::logging;
 use crate::memory;
 use crate::surroundings;
-use crate::timings::Timings;
 use crate::ui::{Level, Ui};
 use crate::{complete, usage, worker};
 
@@ -75,11 +74,13 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let command = cli.command.name();
-    let app = App { ui, global: cli.global, timings: Timings::default(), command, folder };
+    let (timings, states) = Default::default();
+    let app = App { ui, global: cli.global, timings, command, folder, states };
     let status = match runtime.block_on(cli.command.run(&app)) {
         Ok(status) => status,
         Err(failure) => {
             failure.tell(&app.ui, output);
+            runtime.block_on(app.close());
             failure.status()
         }
     };

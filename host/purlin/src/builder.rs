@@ -203,7 +203,7 @@ impl Builder {
             tell: self.tell,
             given: self.store,
             stores: self.stores,
-            opened: OnceCell::new(),
+            opened: Arc::default(),
             registry: OnceLock::new(),
         }
     }
@@ -228,7 +228,7 @@ pub struct Purlin {
     pub(crate) tell: Option<Tell>,
     pub(crate) given: Option<Arc<dyn Store>>,
     stores: Option<Arc<dyn SecretStores>>,
-    pub(crate) opened: OnceCell<Opened>,
+    pub(crate) opened: Arc<OnceCell<Opened>>,
     registry: OnceLock<Arc<Registry>>,
 }
 
@@ -531,10 +531,12 @@ impl Purlin {
     /// # Errors
     /// If the disk fails.
     pub async fn close(self) -> Result<(), Error> {
-        match self.opened.get() {
-            Some(opened) => opened.close().await,
-            None => Ok(()),
-        }
+        self.closer().close().await
+    }
+
+    /// Closes the state later, even if this was dropped by then, as it is where a function returns early.
+    pub fn closer(&self) -> Closer {
+        Closer(Arc::clone(&self.opened))
     }
 
     /// The location in the workspace that forbids deletions in an environment.
@@ -594,5 +596,29 @@ impl Purlin {
             self.probe.clone(),
         )?;
         Ok(self.registry.get_or_init(|| Arc::new(registry)))
+    }
+}
+
+/// Closes the state of a [`Purlin`].
+#[derive(Clone)]
+pub struct Closer(Arc<OnceCell<Opened>>);
+
+impl std::fmt::Debug for Closer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Closer").finish_non_exhaustive()
+    }
+}
+
+impl Closer {
+    /// Finishes pending writes, waits until dropped locks are released, and closes the state. Does
+    /// nothing if it was never opened.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub async fn close(&self) -> Result<(), Error> {
+        match self.0.get() {
+            Some(opened) => opened.close().await,
+            None => Ok(()),
+        }
     }
 }

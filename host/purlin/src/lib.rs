@@ -59,7 +59,7 @@ mod values;
 mod waiting;
 mod written;
 
-pub use builder::{Builder, Purlin};
+pub use builder::{Builder, Closer, Purlin};
 pub use changes::ContextChanges;
 pub use copies::{Copied, CopyOptions};
 pub use documents_in_context::Documents;
