@@ -17,7 +17,6 @@ use crate::files;
 use crate::naming;
 use crate::render;
 use crate::report::FORMAT;
-use crate::report::diagnostic::{self, Fault};
 use crate::report::missing_grants::MissingGrants;
 use crate::text;
 use crate::ui::Ui;
@@ -235,10 +234,10 @@ impl Failure {
     fn report(&self) -> ErrorReport<'_> {
         match self {
             Self::Documents { faults, .. } | Self::Grants { faults, .. } => {
-                ErrorReport { message: summary(faults), hints: &[], diagnostics: diagnostic::faults(faults) }
+                ErrorReport { message: summary(faults), hints: &[], diagnostics: faults }
             }
             Self::Plain { message, hints, .. } => {
-                ErrorReport { message: message.clone(), hints, diagnostics: Vec::new() }
+                ErrorReport { message: message.clone(), hints, diagnostics: &[] }
             }
         }
     }
@@ -294,6 +293,6 @@ struct ErrorReport<'a> {
     message: String,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     hints: &'a [String],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    diagnostics: Vec<Fault>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    diagnostics: &'a [Diagnostic],
 }

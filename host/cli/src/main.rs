@@ -11,7 +11,6 @@ mod commands;
 mod complete;
 mod consent;
 mod errors;
-mod events;
 mod failure;
 mod files;
 mod input;

@@ -11,7 +11,6 @@ use purlin_host::engine::{Action, Change, Event, Phase, Summary};
 use purlin_host::model::{Diagnostic, Finding, Key};
 
 use crate::render::value;
-use crate::report::cause::{self, Locate};
 use crate::style::{CREATE, DELETE, DIM, GOOD, UPDATE, WARNING, paint};
 use crate::text;
 use crate::ui::{Level, Ui};
@@ -93,7 +92,7 @@ impl<'a> Progress<'a> {
             }
             Phase::Failed { cause, took } => {
                 self.done(key);
-                let faults = cause::faults(cause, &|_, _| None);
+                let faults = cause.diagnostics();
                 let cause = faults.first().map_or_else(|| cause.to_string(), |fault| fault.message.clone());
                 // The report at the end shows the complete cause.
                 let cause = text::fit(&text::line(&cause), LONGEST_CAUSE).into_owned();
@@ -215,7 +214,7 @@ pub(crate) fn report(summary: &Summary, look: &Look<'_>) -> String {
             text::line(fault)
         );
     }
-    for (faults, keys) in causes(summary, look.locate) {
+    for (faults, keys) in causes(summary) {
         let faults = faults.into_iter().map(|fault| for_keys(fault, &keys)).collect::<Vec<_>>();
         out.push_str(&look.sources.render(&faults, true, look.columns));
         let blocked = |because: &Option<Key>| because.as_ref().is_some_and(|because| keys.contains(&because));
@@ -246,8 +245,6 @@ pub(crate) fn report(summary: &Summary, look: &Look<'_>) -> String {
 pub(crate) struct Look<'a> {
     /// The texts of the documents, as far as they are available.
     pub(crate) sources: &'a SourceMap,
-    /// Finds where inputs are written.
-    pub(crate) locate: Locate<'a>,
     /// The width of the terminal.
     pub(crate) columns: usize,
 }
@@ -264,11 +261,11 @@ fn for_keys(mut fault: Diagnostic, keys: &[&Key]) -> Diagnostic {
 }
 
 /// The causes of failures without repetition, each with the resources that it affects.
-fn causes<'s>(summary: &'s Summary, locate: Locate<'_>) -> Vec<(Vec<Diagnostic>, Vec<&'s Key>)> {
+fn causes(summary: &Summary) -> Vec<(Vec<Diagnostic>, Vec<&Key>)> {
     let mut causes: Vec<(Vec<Diagnostic>, Vec<&Key>)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for (key, cause) in &summary.failed {
-        let faults = cause::faults(cause, locate);
+        let faults = cause.diagnostics();
         let at = *known.entry(format!("{faults:?}")).or_insert(causes.len());
         match causes.get_mut(at) {
             Some((_, keys)) => keys.push(key),
@@ -348,7 +345,7 @@ mod tests {
     use purlin_host::engine::{Cause, Tally};
 
     fn told(summary: &Summary) -> String {
-        let look = Look { sources: &SourceMap::default(), locate: &|_, _| None, columns: 80 };
+        let look = Look { sources: &SourceMap::default(), columns: 80 };
         anstream::adapter::strip_str(&report(summary, &look)).to_string()
     }
 

@@ -1,15 +1,13 @@
-//! The results of commands as plain data. The same report becomes text, JSON or a picture.
+//! The results of commands as plain data. The same report becomes text, JSON or a picture. Plans,
+//! events and failures have no report here: the host writes their JSON.
 //!
 //! The JSON format of each report is stable (SPEC §11), with a version in `format`. Secrets are
 //! removed from a report before it is serialised. Nothing here prints.
 
 pub(crate) mod bundle;
-pub(crate) mod cause;
 pub(crate) mod check;
 pub(crate) mod code;
-pub(crate) mod condition;
 pub(crate) mod details;
-pub(crate) mod diagnostic;
 pub(crate) mod diff;
 pub(crate) mod environment;
 pub(crate) mod explain;
@@ -20,11 +18,8 @@ pub(crate) mod inputs;
 pub(crate) mod inspect;
 pub(crate) mod installation;
 pub(crate) mod missing_grants;
-pub(crate) mod places;
 pub(crate) mod plan;
 pub(crate) mod state;
 pub(crate) mod status;
-pub(crate) mod worded;
 
-/// The version of all JSON documents that the program writes.
-pub(crate) const FORMAT: u8 = 1;
+pub(crate) use purlin_host::model::FORMAT;

@@ -4,9 +4,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Duration;
 
-pub(crate) use purlin_host::model::is_dangerous;
+pub(crate) use purlin_host::model::{duration, is_dangerous, moment};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 fn escape_into(out: &mut String, c: char) {
@@ -112,34 +111,6 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// A length of time for people.
-pub(crate) fn duration(time: Duration) -> String {
-    let millis = time.as_millis();
-    match millis {
-        0 => "under 1 ms".to_owned(),
-        1..=999 => format!("{millis} ms"),
-        1_000..=59_949 => format!("{:.1} s", time.as_secs_f64()),
-        _ => {
-            let seconds = time.as_secs_f64().round() as u64;
-            match seconds / 60 {
-                minutes @ 0..=59 => format!("{minutes} min {} s", seconds % 60),
-                minutes => format!("{} h {} min", minutes / 60, minutes % 60),
-            }
-        }
-    }
-}
-
-/// A time in milliseconds since 1970, in the format of RFC 3339 in UTC, to the second.
-pub(crate) fn moment(millis: u64) -> String {
-    time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(millis) * 1_000_000)
-        .ok()
-        .and_then(|time| {
-            let rfc = time::format_description::well_known::Rfc3339;
-            time.replace_nanosecond(0).ok()?.format(&rfc).ok()
-        })
-        .unwrap_or_else(|| format!("{millis} ms after 1970"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,27 +130,6 @@ mod tests {
         assert_eq!(fit("abcdef", 6), "abcdef");
         assert_eq!(fit("abcdefg", 6), "abcde…");
         assert_eq!(fit("abc", 0), "…");
-    }
-
-    #[test]
-    fn times_read_well() {
-        for (ms, text) in [
-            (0, "under 1 ms"),
-            (7, "7 ms"),
-            (1_500, "1.5 s"),
-            (59_940, "59.9 s"),
-            (59_980, "1 min 0 s"),
-            (61_000, "1 min 1 s"),
-            (3_600_000, "1 h 0 min"),
-        ] {
-            assert_eq!(duration(Duration::from_millis(ms)), text);
-        }
-    }
-
-    #[test]
-    fn moments_are_told_to_the_second() {
-        assert_eq!(moment(1_790_000_000_987), "2026-09-21T14:13:20Z");
-        assert_eq!(moment(u64::MAX), "18446744073709551615 ms after 1970");
     }
 
     #[test]

@@ -25,6 +25,25 @@ pub enum Difference {
     Changed(Vec<Change>),
 }
 
+impl Difference {
+    /// The word for it, as in JSON.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Added(_) => "added",
+            Self::Removed => "removed",
+            Self::Changed(_) => "changed",
+        }
+    }
+
+    /// The inputs that differ.
+    pub fn changes(&self) -> &[Change] {
+        match self {
+            Self::Added(changes) | Self::Changed(changes) => changes,
+            Self::Removed => &[],
+        }
+    }
+}
+
 /// The differences by key. Inputs that read outputs get the recorded ones. Outputs that are not
 /// recorded are unknown, and two unknown values count as equal.
 ///

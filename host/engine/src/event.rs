@@ -55,7 +55,22 @@ pub enum Phase {
     },
 }
 
-/// An event of a run.
+impl Phase {
+    /// The word for it, as in JSON.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Progress { .. } => "progress",
+            Self::Observed { .. } => "observed",
+            Self::Succeeded { .. } => "succeeded",
+            Self::Failed { .. } => "failed",
+            Self::Waiting { .. } => "waiting",
+            Self::Skipped { .. } => "skipped",
+        }
+    }
+}
+
+/// An event of a run. It serialises as one document of the published JSON, without secrets.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "the summary comes once in a run")]
 pub enum Event {
@@ -116,6 +131,16 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The outcome of the run in one word, as in JSON.
+    pub fn status(&self) -> &'static str {
+        match (self.cancelled, self.is_success()) {
+            (true, _) => "cancelled",
+            (_, true) => "succeeded",
+            _ if self.only_waits() => "waiting",
+            _ => "failed",
+        }
+    }
+
     /// Whether everything was done.
     pub fn is_success(&self) -> bool {
         self.failed.is_empty()

@@ -8,10 +8,11 @@ use std::time::Duration;
 use purlin_model::driver::{Failure, Inputs};
 use purlin_model::grants::{Endpoint, HttpGrant, Need};
 use purlin_model::trouble::Trouble;
-use purlin_model::{Diagnostic, Grants, Location, Recipe, Value};
+use purlin_model::{Diagnostic, Grants, Location, Recipe, Spot, Value, Within};
 use purlin_sandbox::{CallError, Facts};
 
 use crate::driver::Driver;
+use crate::rules::Rules;
 
 /// A failed driver call.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +37,8 @@ pub struct CallFailed {
     pub invalid: Vec<Diagnostic>,
     /// The definition that provisions the resource; `None` if the resource is only deleted.
     pub definition: Option<Defined>,
+    /// Where the definition writes the inputs of [`Self::pointers`], as far as it does.
+    pub(crate) spots: Vec<(String, Spot)>,
 }
 
 /// The grants that a driver lacks, and those it has.
@@ -74,6 +77,7 @@ impl From<CallError> for CallFailed {
             lacking: None,
             invalid: Vec::new(),
             definition: None,
+            spots: Vec::new(),
         }
     }
 }
@@ -101,7 +105,8 @@ impl CallFailed {
         }
     }
 
-    /// The pointers of the inputs that the driver reports as invalid.
+    /// The inputs that the failure is about, as JSON Pointers into `{values, secrets, params,
+    /// connection}`: those that the driver reports as invalid, and the one that names the server.
     pub fn pointers(&self) -> impl Iterator<Item = &str> {
         let wrong = match &self.error {
             CallError::Failure(Failure::InvalidInputs(inputs)) => inputs.as_slice(),
@@ -109,6 +114,24 @@ impl CallFailed {
         };
         let wrong = wrong.iter().map(|input| input.pointer.as_str());
         wrong.chain(self.input.as_deref()).filter(|pointer| !pointer.is_empty())
+    }
+
+    /// Where the definition writes an input; `None` if it does not, or the documents are not
+    /// available.
+    pub fn place_of(&self, pointer: &str) -> Option<&Spot> {
+        self.spots.iter().find(|(known, _)| known == pointer).map(|(_, spot)| spot)
+    }
+
+    /// Looks up where the definition writes the inputs.
+    pub(crate) fn located(mut self, rules: &Rules) -> Self {
+        let Some(defined) = &self.definition else { return self };
+        // The definition contains every input except those from the developer's params.
+        let own = self.pointers().filter(|pointer| !pointer.starts_with("/params"));
+        let spot = |pointer: &str| {
+            Some((pointer.to_owned(), rules.place(Within::Definition(&defined.location), pointer)?))
+        };
+        self.spots = own.filter_map(spot).collect();
+        self
     }
 
     /// Adds the context of the call to the error.

@@ -16,6 +16,7 @@ use purlin_state::{Record, RecordId};
 use crate::current::CurrentInputs;
 use crate::driver::Driver;
 use crate::holding::Lost;
+use crate::json::is_zero;
 use crate::recorded::Recorded;
 use crate::secrets::Vault;
 
@@ -128,7 +129,7 @@ pub struct Step {
 
 impl Step {
     /// A step without reasons and changes.
-    pub(crate) fn new(key: Key, urn: Urn, action: Action) -> Self {
+    pub fn new(key: Key, urn: Urn, action: Action) -> Self {
         Self {
             key,
             urn,
@@ -141,6 +142,19 @@ impl Step {
             left_out: false,
             loss: None,
         }
+    }
+
+    /// The same step, which loses data.
+    #[must_use]
+    pub fn losing(mut self, what: Lost, allowed: bool) -> Self {
+        self.loss = Some(Box::new(Loss { what, allowed }));
+        self
+    }
+
+    /// The previous name of a resource that is renamed: its key if possible, otherwise the URN.
+    pub fn previous_name(&self) -> Option<String> {
+        let urn = self.moved_from.as_ref()?;
+        Some(urn.key().map_or_else(|| urn.to_string(), |key| key.to_string()))
     }
 
     /// The data that the step loses, if any. Always `None` in an offline plan, which cannot know
@@ -285,21 +299,28 @@ pub struct Tally {
     /// Resources to delete.
     pub delete: usize,
     /// Resources to read.
+    #[serde(skip_serializing_if = "is_zero")]
     pub read: usize,
     /// Resources to adopt.
+    #[serde(skip_serializing_if = "is_zero")]
     pub adopt: usize,
     /// Resources to leave alone.
     pub none: usize,
     /// Resources that wait for something that no document declares; not included in `none`.
+    #[serde(skip_serializing_if = "is_zero")]
     pub waiting: usize,
+    /// Resources that get another name, whatever else happens to them. Only a plan counts them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub moved: usize,
     /// The deleted or replaced resources that lose data.
+    #[serde(skip_serializing_if = "is_zero")]
     pub loses_data: usize,
 }
 
 impl Tally {
-    /// Whether the plan changes anything.
-    pub fn changes(self) -> bool {
-        self.create + self.update + self.replace + self.delete + self.read + self.adopt > 0
+    /// The number of resources with changes.
+    pub fn changes(self) -> usize {
+        self.create + self.update + self.replace + self.delete + self.read + self.adopt + self.moved
     }
 
     pub(crate) fn count(&mut self, action: Action) {
@@ -316,7 +337,7 @@ impl Tally {
 }
 
 /// A remark about a plan that does not prevent its execution.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Warning {
     /// The resource.
     pub key: Key,
@@ -326,7 +347,7 @@ pub struct Warning {
 
 /// A resource that seems to have been renamed: one resource to delete is identical to one to
 /// create. The rename is only suggested, never performed (SPEC §9, Rename).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Suggestion {
     /// The resource that would be deleted.
     pub from: Key,
@@ -406,13 +427,14 @@ impl Plan {
                 false => tally.count(step.action),
             }
         }
+        tally.moved = self.steps.iter().filter(|step| step.moved_from.is_some()).count();
         tally.loses_data = self.losses().count();
         tally
     }
 
     /// Whether there is nothing to do: no calls, and no renames.
     pub fn is_empty(&self) -> bool {
-        !self.summary().changes() && self.steps.iter().all(|step| step.moved_from.is_none())
+        self.summary().changes() == 0
     }
 
     /// The steps that lose data. A plan is executed only once each of these losses is allowed.

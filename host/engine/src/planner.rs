@@ -528,7 +528,8 @@ impl Planner<'_> {
                         continue;
                     }
                     let definition = self.graph.node(question.node).map(|node| Defined::by(node.recipe));
-                    let cause = Cause::Call(Arc::new(CallFailed { definition, ..failed }));
+                    let failed = CallFailed { definition, ..failed }.located(&self.options.rules);
+                    let cause = Cause::Call(Arc::new(failed));
                     return Err(Error::Driver { key: question.key, cause });
                 }
             }

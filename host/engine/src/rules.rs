@@ -83,6 +83,11 @@ impl Rules {
         }
     }
 
+    /// Where the value at a pointer is written.
+    pub(crate) fn place(&self, within: Within<'_>, pointer: &str) -> Option<Spot> {
+        self.places.as_ref()?.find(within, pointer, false)
+    }
+
     /// The params that violate the schema of their type.
     pub(crate) fn params(&self, graph: &Graph, node: Node<'_>, params: &Value) -> Vec<Diagnostic> {
         let name = node.key.type_name();

@@ -296,6 +296,12 @@ impl FromStr for BundleReference {
     }
 }
 
+impl serde::Serialize for BundleReference {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Display for BundleReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.repository)?;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::Wait;
+use crate::times::serialize_moment;
 
 /// The cause that keeps a resource from matching the documents, found by the last run that
 /// concerned it.
@@ -196,8 +197,9 @@ pub struct Condition {
     /// Why, for people; empty if the reason is sufficient.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Since when, in milliseconds since 1970; none if that is not recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Since when, in milliseconds since 1970; none if that is not recorded. In JSON, a time of RFC
+    /// 3339.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_moment")]
     pub since: Option<u64>,
 }
 

@@ -3,10 +3,14 @@
 //! Every crate that finds a fault in a document reports it with this type; only `purlin-documents`,
 //! which holds the texts, renders it.
 
+use serde::ser::SerializeSeq as _;
+use serde::{Serialize, Serializer};
+
 use crate::Location;
 
 /// The severity of a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// For information.
     Note,
@@ -17,7 +21,7 @@ pub enum Severity {
 }
 
 /// A fault or a remark about a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// Its severity.
     pub severity: Severity,
@@ -26,15 +30,35 @@ pub struct Diagnostic {
     /// The fault, as a lower-case fragment.
     pub message: String,
     /// Where; none for a fault without a place.
+    #[serde(flatten)]
     pub location: Option<Location>,
     /// The number of characters it covers from there, 0 if unknown.
+    #[serde(skip)]
     pub length: u32,
     /// Other relevant places, each with its relation to the fault.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "related")]
     pub related: Vec<(Location, String)>,
     /// Further facts, one line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// How to correct it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+}
+
+/// Writes other places, each with its message.
+fn related<S: Serializer>(related: &[(Location, String)], to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Related<'a> {
+        #[serde(flatten)]
+        location: &'a Location,
+        message: &'a str,
+    }
+    let mut all = to.serialize_seq(Some(related.len()))?;
+    for (location, message) in related {
+        all.serialize_element(&Related { location, message })?;
+    }
+    all.end()
 }
 
 impl Diagnostic {

@@ -34,12 +34,17 @@ mod secret_store;
 mod share;
 mod short;
 mod template;
+mod times;
 pub mod trouble;
 mod urn;
 mod value;
 mod within;
+mod worded;
 mod words;
 mod workspace;
+
+/// The version of every JSON document that Purlin writes (`format`).
+pub const FORMAT: u8 = 1;
 
 pub use bundle::{
     BadReference, Bundle, BundleReference, Declared, InstallationRequest, Interface, RequiredBy, Requirement,
@@ -74,9 +79,11 @@ pub use short::short_text;
 pub use template::{
     Absent, Access, InstallationField, Modifiers, Path, Piece, Pipe, Placeholder, Reference, Template,
 };
+pub use times::{duration, moment};
 pub use urn::{Guresid, Urn};
 pub use value::{JsonError, Secret, Unknown, Value};
 pub use within::{Spot, Within};
+pub use worded::Worded;
 pub use workspace::{
     ContextDefaults, ContextPlaces, DeclaredEnvironment, Drift, DriverConfig, DriverSource, GivenValue,
     KeySource, Limits, Reconcile, ReconcileRule, StateDatabase, ValueOrigin, Workspace,

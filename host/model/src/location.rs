@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+
 /// A place in a document: file, line and column, both counted from 1.
 ///
 /// Line 0 means that the place inside the file is unknown; an empty file name means that the text
@@ -21,6 +23,19 @@ impl Location {
     /// A place in a file.
     pub fn new(file: impl Into<Arc<str>>, line: u32, column: u32) -> Self {
         Self { file: file.into(), line, column }
+    }
+}
+
+/// As `file`, `line` and `column`; the last two only if they are known.
+impl Serialize for Location {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("file", &*self.file)?;
+        if self.line > 0 {
+            map.serialize_entry("line", &self.line)?;
+            map.serialize_entry("column", &self.column)?;
+        }
+        map.end()
     }
 }
 

@@ -9,6 +9,7 @@ use purlin_model::{
     Bundle, BundleReference, Choices, Declared, Diagnostic, Existing, Installed, Key, Location, Recipe,
     Requirement, RequirementContext, Setting, Sharing, Template, Urn, Use, User, Value, Wire,
 };
+use serde::Serialize;
 
 use crate::answers::Answers;
 use crate::catalog::{Catalog, CatalogError};
@@ -132,7 +133,7 @@ pub struct Unmapped {
 }
 
 /// A newer version of an installed bundle.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Offer {
     /// The installation.
     pub installation: Arc<str>,

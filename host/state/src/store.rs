@@ -371,17 +371,8 @@ pub struct Holder {
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { user, host, pid, command, since } = self;
-        write!(f, "{user} on {host} (`{command}`, process {pid}) since ")?;
-        let time = time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(*since) * 1_000_000)
-            .ok()
-            .and_then(|time| {
-                let time = time.replace_nanosecond(0).ok()?;
-                time.format(&time::format_description::well_known::Rfc3339).ok()
-            });
-        match time {
-            Some(time) => f.write_str(&time),
-            None => write!(f, "{since} ms after 1970"),
-        }
+        let since = purlin_model::moment(*since);
+        write!(f, "{user} on {host} (`{command}`, process {pid}) since {since}")
     }
 }
 

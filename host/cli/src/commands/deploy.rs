@@ -16,15 +16,12 @@ use purlin_host::{Collected, Documents, Purlin, Session};
 use self::interrupts::Interrupts;
 use crate::app::App;
 use crate::consent::{Answer, Consent};
-use crate::events;
 use crate::failure::{Failure, Status};
 use crate::input::{self, Place};
 use crate::progress::{self, Progress};
 use crate::render;
 use crate::render::plan::Look;
-use crate::report;
 use crate::report::missing_grants::MissingGrants;
-use crate::report::places;
 use crate::surroundings;
 use crate::text;
 use crate::ui::Level;
@@ -50,7 +47,7 @@ impl<'a> Shown<'a> {
         let ui = &self.app.ui;
         if !self.json && (asked || ui.level > Level::Quiet) {
             let look = Look { columns: ui.error_columns(), everything: ui.level >= Level::Verbose };
-            ui.raw(&render::plan::render(&report::plan::Plan::of_changes(plan), look));
+            ui.raw(&render::plan::render(&plan.into(), look));
         }
         if plan.steps.iter().all(|step| step.left_out) {
             self.nothing();
@@ -60,7 +57,7 @@ impl<'a> Shown<'a> {
     /// Ends a run that has nothing to do.
     pub(super) fn nothing(&self) {
         if self.json {
-            events::write(&Event::Summary(Summary::default()), None, &self.app.ui);
+            self.app.ui.json_line(&Summary::default());
         }
     }
 }
@@ -183,7 +180,7 @@ pub(super) async fn carry_out(
     shown: &Shown<'_>,
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
-    let changes = report::plan::Tally::of(&plan).changes();
+    let changes = plan.summary().changes();
     shown.plan(&plan, consent.asks() && changes > 0);
     let losses = plan.losses_not_allowed();
     let answer = if !losses.is_empty() {
@@ -265,7 +262,6 @@ pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &Show
         summary,
         &progress::Look {
             sources: documents.map_or(&nothing, |documents| &documents.loaded.sources),
-            locate: &|definition, pointer| places::locate(documents, definition, pointer),
             columns: app.ui.error_columns().unwrap_or(render::diagnostics::USUAL),
         },
     );
@@ -332,7 +328,7 @@ async fn follow(
         let Some(event) = event else { break Summary::default() };
         let is_end = matches!(event, Event::Summary(_));
         if shown.json && (last || !is_end) {
-            events::write(&event, documents, &app.ui);
+            app.ui.json_line(&event);
         }
         progress.event(&event);
         match event {

@@ -12,7 +12,7 @@ use crate::files;
 use crate::input;
 use crate::progress;
 use crate::render::plan::{Look, render};
-use crate::report;
+use crate::report::plan::{Document, Observed};
 use crate::text;
 use crate::ui::Level;
 
@@ -111,7 +111,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             match phase {
                 Phase::Observed { finding, changes } => {
                     app.ui.say(&progress::observed(&key, finding, &changes));
-                    observed.push(report::plan::Observed::new(&key, finding, &changes));
+                    observed.push(Observed { key, finding: finding.into(), changes });
                 }
                 Phase::Failed { cause, .. } => {
                     let (key, cause) = (text::line(key.as_str()), cause.to_string());
@@ -128,25 +128,21 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let bytes = purlin.save(&plan, documents, &options).await.map_err(fail)?;
         files::write_private(path, &bytes).map_err(|error| unwritable(path, error))?;
     }
-    let report = match args.format.format {
-        Format::Json => report::plan::Plan::new(&plan),
-        Format::Text => report::plan::Plan::of_changes(&plan),
-    };
-    let offers = given.documents.resolution().offers.iter().map(report::plan::Offer::new).collect();
-    let report = report::plan::Plan { observed, offers, ..report };
     match args.format.format {
-        Format::Json => app.ui.json(&report),
+        Format::Json => {
+            app.ui.json(&Document { plan: &plan, observed, offers: &given.documents.resolution().offers });
+        }
         Format::Text => {
             let look = Look { columns: app.ui.columns(), everything: app.ui.level >= Level::Verbose };
-            app.ui.data(&render(&report, look));
+            app.ui.data(&render(&(&plan).into(), look));
         }
     }
+    let changes = plan.summary().changes() > 0;
     drop(plan);
     if let Some(path) = &args.out {
         let path = text::path(path);
         app.ui.hint(&format!("`purlin apply {path}` does just this, as long as the state stays as it is"));
     }
     deploy::close(purlin, app).await?;
-    let changes = report.summary.changes() > 0;
     Ok(if changes && args.detailed_exitcode { Status::Changes } else { Status::Done })
 }

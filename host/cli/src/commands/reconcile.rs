@@ -19,7 +19,6 @@ use crate::app::App;
 use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg};
 use crate::commands::Output;
 use crate::consent::{Consent, ConsentArgs};
-use crate::events;
 use crate::failure::{Failure, Status};
 use crate::input::{self, Given};
 use crate::progress;
@@ -307,7 +306,7 @@ impl Watch<'_> {
             loop {
                 tokio::select! {
                     biased;
-                    Some(event) = receiver.recv() => told.event(&event, given, app),
+                    Some(event) = receiver.recv() => told.event(&event, app),
                     () = self.interrupts.next() => {
                         pressed += 1;
                         self.interrupted = true;
@@ -319,7 +318,7 @@ impl Watch<'_> {
         };
         drop(send);
         while let Ok(event) = receiver.try_recv() {
-            told.event(&event, given, app);
+            told.event(&event, app);
         }
         match result {
             Ok(pass) => Ok(Passed { pass, purlin, interrupted: self.interrupted }),
@@ -368,10 +367,10 @@ struct Told {
 }
 
 impl Told {
-    fn event(&mut self, event: &Event, given: &Given, app: &App) {
+    fn event(&mut self, event: &Event, app: &App) {
         let (key, phase) = match event {
             Event::Resource { key, phase, .. } => (key, phase),
-            Event::Stands { .. } if self.json => return events::write(event, None, &app.ui),
+            Event::Stands { .. } if self.json => return app.ui.json_line(event),
             Event::Stands { .. } | Event::Summary(_) => return,
         };
         let Some(line) = line(key, phase) else { return };
@@ -387,7 +386,7 @@ impl Told {
         }
         self.happened = true;
         if self.json {
-            events::write(event, Some(&given.documents), &app.ui);
+            app.ui.json_line(event);
         } else {
             self.line(&line, app);
         }
@@ -401,7 +400,7 @@ impl Told {
         let changed = self.tally.replace(tally.clone()).as_ref() != Some(&tally);
         if self.json {
             if happened || changed {
-                events::write(&Event::Summary(pass.summary.clone()), None, &app.ui);
+                app.ui.json_line(&pass.summary);
             }
             return;
         }

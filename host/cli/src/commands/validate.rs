@@ -11,7 +11,6 @@ use crate::failure::{Failure, Status};
 use crate::input;
 use crate::render;
 use crate::report::FORMAT;
-use crate::report::diagnostic::{self, Fault};
 use crate::style::{GOOD, paint};
 use crate::text;
 
@@ -45,10 +44,10 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct ValidationReport {
+struct ValidationReport<'a> {
     format: u8,
     valid: bool,
-    diagnostics: Vec<Fault>,
+    diagnostics: &'a [Diagnostic],
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
@@ -88,11 +87,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let errors = all.iter().filter(|fault| fault.is_error()).count();
     match args.format.format {
         Format::Json => {
-            app.ui.json(&ValidationReport {
-                format: FORMAT,
-                valid: errors == 0,
-                diagnostics: diagnostic::faults(&all),
-            });
+            app.ui.json(&ValidationReport { format: FORMAT, valid: errors == 0, diagnostics: &all });
         }
         Format::Text => {
             if !all.is_empty() {

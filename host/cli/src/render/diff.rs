@@ -1,7 +1,8 @@
 //! Renders the differences between two sets of documents as text.
 
+use purlin_host::engine::{Change, Difference};
+
 use crate::report::diff::{Diff, Differing};
-use crate::report::plan::Change;
 use crate::style::{CREATE, DELETE, STRONG, UPDATE, paint};
 use crate::text;
 
@@ -11,7 +12,7 @@ use super::value;
 const INDENT: usize = 6;
 
 /// The differences as lines of text, no wider than the terminal if possible.
-pub(crate) fn render(diff: &Diff, columns: Option<usize>) -> String {
+pub(crate) fn render(diff: &Diff<'_>, columns: Option<usize>) -> String {
     let (before, after) = (diff.before.describe(), diff.after.describe());
     let summary = diff.summary;
     if diff.differences.is_empty() {
@@ -31,20 +32,20 @@ pub(crate) fn render(diff: &Diff, columns: Option<usize>) -> String {
     out
 }
 
-fn differing(out: &mut String, one: &Differing, columns: Option<usize>) {
+fn differing(out: &mut String, one: &Differing<'_>, columns: Option<usize>) {
     let sign = match one.difference {
-        "added" => paint(CREATE, "+"),
-        "removed" => paint(DELETE, "-"),
-        _ => paint(UPDATE, "~"),
+        Difference::Added(_) => paint(CREATE, "+"),
+        Difference::Removed => paint(DELETE, "-"),
+        Difference::Changed(_) => paint(UPDATE, "~"),
     };
-    out.push_str(&format!("  {sign} {}\n", paint(STRONG, text::line(&one.key))));
-    for change in &one.changes {
+    out.push_str(&format!("  {sign} {}\n", paint(STRONG, text::line(one.key))));
+    for change in one.difference.changes() {
         let path = value::path(&change.path);
         // A long path gets a line of its own.
         let own = columns.is_some_and(|columns| text::width(&path) > columns / 2);
         let used = if own { INDENT + 4 } else { INDENT + text::width(&path) + 2 };
         let room = columns.map_or(usize::MAX / 2, |columns| columns.saturating_sub(used).max(12));
-        let sides = sides(change, one.difference == "added", room);
+        let sides = sides(change, matches!(one.difference, Difference::Added(_)), room);
         if own {
             out.push_str(&format!("{:INDENT$}{path}:\n{:INDENT$}    {sides}\n", "", ""));
         } else {
@@ -76,49 +77,49 @@ mod tests {
     use crate::report::diff::{Side, Tally};
     use purlin_host::model::Value;
 
-    fn diff() -> Diff {
+    fn check(render: &dyn Fn(&Diff<'_>)) {
         let side = |deployment| Side { deployment, id: None };
         let change = |path: &str, before, after| Change { path: path.into(), before, after, replaces: false };
         let secret = |text: &str| Some(Value::from(text).into_secret());
-        let one = |key: &str, difference, changes| Differing { key: key.into(), difference, changes };
-        Diff {
+        let all = [
+            (
+                "dns.public#shared.api",
+                Difference::Added(vec![change("/values/host", None, Some("api.example.com".into()))]),
+            ),
+            (
+                "postgres.default#modules.web.externals.db",
+                Difference::Changed(vec![
+                    change("/values/size", Some(serde_json::json!(10).into()), None),
+                    change("/secrets/password", secret("hunter1"), secret("hunter2")),
+                    change(
+                        "/values/a path that is so long that it takes a line/of.its/own",
+                        Some("x".repeat(90).as_str().into()),
+                        Some(format!("{}y", "x".repeat(90)).as_str().into()),
+                    ),
+                    change("/driver", Some("purlin/echo".into()), Some("purlin/template".into())),
+                ]),
+            ),
+            ("s3.default#shared.gone\u{1b}", Difference::Removed),
+        ];
+        render(&Diff {
             format: 1,
             before: side(Some(3)),
             after: side(None),
-            differences: vec![
-                one(
-                    "dns.public#shared.api",
-                    "added",
-                    vec![change("/values/host", None, Some("api.example.com".into()))],
-                ),
-                one(
-                    "postgres.default#modules.web.externals.db",
-                    "changed",
-                    vec![
-                        change("/values/size", Some(serde_json::json!(10).into()), None),
-                        change("/secrets/password", secret("hunter1"), secret("hunter2")),
-                        change(
-                            "/values/a path that is so long that it takes a line/of.its/own",
-                            Some("x".repeat(90).as_str().into()),
-                            Some(format!("{}y", "x".repeat(90)).as_str().into()),
-                        ),
-                        change("/driver", Some("purlin/echo".into()), Some("purlin/template".into())),
-                    ],
-                ),
-                one("s3.default#shared.gone\u{1b}", "removed", vec![]),
-            ],
+            differences: all.iter().map(|(key, difference)| Differing { key, difference }).collect(),
             summary: Tally { added: 1, changed: 1, removed: 1 },
-        }
+        });
     }
 
     #[test]
     fn a_difference_reads_well_at_80_and_140_columns() {
-        for columns in [80, 140] {
-            let text = render(&diff(), Some(columns));
-            assert!(!text.contains("hunter"));
-            let text = anstream::adapter::strip_str(&text).to_string();
-            assert!(text.lines().all(|line| text::width(line) <= columns), "{text}");
-            insta::assert_snapshot!(format!("diff_at_{columns}"), text);
-        }
+        check(&|diff| {
+            for columns in [80, 140] {
+                let text = render(diff, Some(columns));
+                assert!(!text.contains("hunter"));
+                let text = anstream::adapter::strip_str(&text).to_string();
+                assert!(text.lines().all(|line| text::width(line) <= columns), "{text}");
+                insta::assert_snapshot!(format!("diff_at_{columns}"), text);
+            }
+        });
     }
 }

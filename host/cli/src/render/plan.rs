@@ -1,10 +1,9 @@
 //! Renders a plan as text: the action for each resource, its reasons, and the changes of its
 //! inputs.
 
+use purlin_host::engine::{self, Action, Change, Loss, Lost, Step, Suggestion, Tally, Warning};
 use purlin_host::model::Reason;
 
-use crate::report::plan::{Change, Loss, Plan, Step};
-use crate::report::worded::Worded;
 use crate::style::{CREATE, DELETE, DIM, HINT, STRONG, UPDATE, WARNING, paint};
 use crate::text;
 
@@ -26,22 +25,46 @@ const SHOWN_OF_NEW: usize = 6;
 /// How many changes of an existing resource are shown.
 const SHOWN_OF_CHANGED: usize = 20;
 
+/// The part of a plan that is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan<'a> {
+    /// Without resources that neither change nor wait.
+    steps: Vec<&'a Step>,
+    summary: Tally,
+    warnings: &'a [Warning],
+    suggestions: &'a [Suggestion],
+}
+
+impl<'a> From<&'a engine::Plan> for Plan<'a> {
+    fn from(plan: &'a engine::Plan) -> Self {
+        let is_told = |step: &&Step| {
+            !step.left_out && (step.action != Action::None || step.waits || step.moved_from.is_some())
+        };
+        Self {
+            steps: plan.steps.iter().filter(is_told).collect(),
+            summary: plan.summary(),
+            warnings: &plan.warnings,
+            suggestions: &plan.suggestions,
+        }
+    }
+}
+
 /// The actions in the order in which they are shown.
-const SECTIONS: [(&str, &str); 6] = [
-    ("read", "to read"),
-    ("adopt", "to adopt"),
-    ("create", "to create"),
-    ("update", "to update"),
-    ("replace", "to replace"),
-    ("delete", "to delete"),
+const SECTIONS: [(Action, &str); 6] = [
+    (Action::Read, "to read"),
+    (Action::Adopt, "to adopt"),
+    (Action::Create, "to create"),
+    (Action::Update, "to update"),
+    (Action::Replace, "to replace"),
+    (Action::Delete, "to delete"),
 ];
 
 /// The plan as lines of text, each ending in a newline.
-pub(crate) fn render(plan: &Plan, look: Look) -> String {
+pub(crate) fn render(plan: &Plan<'_>, look: Look) -> String {
     let mut out = String::new();
     let brief = plan.summary.changes() > MANY && !look.everything;
     for (action, title) in SECTIONS {
-        let steps: Vec<&Step> = plan.steps.iter().filter(|step| step.action == action).collect();
+        let steps: Vec<&Step> = plan.steps.iter().copied().filter(|step| step.action == action).collect();
         if steps.is_empty() {
             continue;
         }
@@ -56,12 +79,12 @@ pub(crate) fn render(plan: &Plan, look: Look) -> String {
     }
     waiting(&mut out, plan, look);
     moved(&mut out, plan);
-    for warning in &plan.warnings {
-        let text = format!("{}: {}", text::line(&warning.key), text::line(&warning.message));
+    for warning in plan.warnings {
+        let text = format!("{}: {}", text::line(warning.key.as_str()), text::line(&warning.message));
         remark(&mut out, WARNING, "warning:", &text, look);
     }
-    for suggestion in &plan.suggestions {
-        let (from, to) = (text::line(&suggestion.from), text::line(&suggestion.to));
+    for suggestion in plan.suggestions {
+        let (from, to) = (text::line(suggestion.from.as_str()), text::line(suggestion.to.as_str()));
         let text =
             format!("`{to}` is just like `{from}`, which would be deleted. If it only got another name:");
         remark(&mut out, HINT, "hint:", &text, look);
@@ -89,8 +112,8 @@ fn remark(out: &mut String, style: anstyle::Style, word: &str, text: &str, look:
 }
 
 /// The resources that wait for others that no document declares.
-fn waiting(out: &mut String, plan: &Plan, look: Look) {
-    let waiting: Vec<&Step> = plan.steps.iter().filter(|step| step.waits).collect();
+fn waiting(out: &mut String, plan: &Plan<'_>, look: Look) {
+    let waiting: Vec<&Step> = plan.steps.iter().copied().filter(|step| step.waits).collect();
     if waiting.is_empty() {
         return;
     }
@@ -107,9 +130,9 @@ fn waiting(out: &mut String, plan: &Plan, look: Look) {
 }
 
 /// The resources that get another name but do not change otherwise.
-fn moved(out: &mut String, plan: &Plan) {
-    let moved: Vec<(&Step, &String)> =
-        plan.steps.iter().filter_map(|step| Some((step, step.moved_from.as_ref()?))).collect();
+fn moved(out: &mut String, plan: &Plan<'_>) {
+    let moved: Vec<(&Step, String)> =
+        plan.steps.iter().filter_map(|step| Some((*step, step.previous_name()?))).collect();
     if moved.is_empty() {
         return;
     }
@@ -121,14 +144,14 @@ fn moved(out: &mut String, plan: &Plan) {
         out.push_str(&format!(
             "  {} {} → {}\n",
             paint(UPDATE, "→ move  "),
-            text::line(from),
-            text::line(&step.key)
+            text::line(&from),
+            text::line(step.key.as_str())
         ));
     }
     out.push('\n');
 }
 
-fn summary(plan: &Plan) -> String {
+fn summary(plan: &Plan<'_>) -> String {
     let tally = plan.summary;
     if tally.changes() == 0 && tally.waiting > 0 {
         let (others, number) = (text::count(tally.none, "resource"), tally.waiting);
@@ -166,17 +189,17 @@ fn summary(plan: &Plan) -> String {
 
 /// The message about lost data.
 fn loss(loss: &Loss) -> String {
-    let said = match (&loss.what, loss.unknown) {
-        (_, true) => "may lose data: there is no driver to ask".to_owned(),
-        (Some(what), _) => format!("loses data: {}", text::line(what)),
-        (None, _) => "loses data".to_owned(),
+    let said = match loss.what() {
+        Lost::Unknown => "may lose data: there is no driver to ask".to_owned(),
+        Lost::Named(what) => format!("loses data: {}", text::line(what)),
+        Lost::Data => "loses data".to_owned(),
     };
-    if loss.allowed { format!("{said} (allowed by `allow_data_loss`)") } else { said }
+    if loss.is_allowed() { format!("{said} (allowed by `allow_data_loss`)") } else { said }
 }
 
 /// The coloured sign and word of a step.
 fn sign_of(step: &Step) -> String {
-    if step.waits { paint(WARNING, "… wait") } else { sign(step.action) }
+    if step.waits { paint(WARNING, "… wait") } else { sign(step.action.as_str()) }
 }
 
 /// The coloured sign and word of an action.
@@ -197,23 +220,24 @@ const INDENT: usize = 11;
 
 /// The reasons for a step. That a new resource does not exist yet need not be said.
 fn why(step: &Step, everything: bool) -> String {
-    let told = |reason: &&Worded<Reason>| everything || reason.value != Reason::New;
-    let reasons = step.reasons.iter().filter(told).map(|reason| reason.message.as_str());
+    let told = |reason: &&Reason| everything || **reason != Reason::New;
+    let reasons = step.reasons.iter().filter(told).map(ToString::to_string);
     reasons.collect::<Vec<_>>().join("; ")
 }
 
 fn one_line(out: &mut String, step: &Step, look: Look) {
-    let key = text::line(&step.key);
+    let key = text::line(step.key.as_str());
     let mut remark = why(step, false);
-    if step.action == "update" && !step.changes.is_empty() {
+    if step.action == Action::Update && !step.changes.is_empty() {
         let paths: Vec<String> = step.changes.iter().map(|change| value::path(&change.path)).collect();
         remark = paths.join(", ");
     }
     let room = look.columns.map(|columns| columns.saturating_sub(INDENT + text::width(&key) + 2));
-    if let Some(lost) = &step.loss {
+    if let Some(lost) = step.loss() {
         // The loss takes precedence over the reasons if there is little space.
         let rest = if remark.is_empty() { String::new() } else { format!("; {remark}") };
-        remark = format!("{}{rest}", if lost.unknown { "may lose data" } else { "loses data" });
+        remark =
+            format!("{}{rest}", if *lost.what() == Lost::Unknown { "may lose data" } else { "loses data" });
     }
     let remark = text::line(&remark);
     let remark = match room {
@@ -221,7 +245,7 @@ fn one_line(out: &mut String, step: &Step, look: Look) {
         Some(room) => text::fit(&remark, room),
         None => remark,
     };
-    out.push_str(&format!("  {} {key}", sign(step.action)));
+    out.push_str(&format!("  {} {key}", sign(step.action.as_str())));
     if !remark.is_empty() {
         out.push_str(&format!("  {}", paint(DIM, remark)));
     }
@@ -229,7 +253,7 @@ fn one_line(out: &mut String, step: &Step, look: Look) {
 }
 
 fn in_full(out: &mut String, step: &Step, look: Look) {
-    let key = text::line(&step.key);
+    let key = text::line(step.key.as_str());
     let mut reason = why(step, look.everything);
     if step.delete_before_replace {
         reason.push_str("; the old one is deleted first");
@@ -248,7 +272,7 @@ fn in_full(out: &mut String, step: &Step, look: Look) {
             out.push_str(&format!("{:INDENT$}{}\n", "", paint(DIM, line)));
         }
     }
-    if let Some(lost) = &step.loss {
+    if let Some(lost) = step.loss() {
         let room = look.columns.unwrap_or(usize::MAX).saturating_sub(INDENT).max(20);
         for line in text::wrap(&loss(lost), room) {
             out.push_str(&format!("{:INDENT$}{}\n", "", paint(DELETE, line)));
@@ -256,7 +280,7 @@ fn in_full(out: &mut String, step: &Step, look: Look) {
     }
     let limit = match step.action {
         _ if look.everything => usize::MAX,
-        "update" | "replace" => SHOWN_OF_CHANGED,
+        Action::Update | Action::Replace => SHOWN_OF_CHANGED,
         _ => SHOWN_OF_NEW,
     };
     changes(out, step, limit, look);
@@ -310,12 +334,12 @@ fn remark_of(change: &Change) -> &'static str {
     }
 }
 
-fn sides(change: &Change, action: &str, room: usize) -> String {
+fn sides(change: &Change, action: Action, room: usize) -> String {
     let before = change.before.as_ref().map(value::one_line);
     let after = change.after.as_ref().map(value::one_line);
     match (before, after) {
-        (None, Some(after)) if action == "create" => text::fit(&after, room).into_owned(),
-        (Some(before), None) if action == "delete" => text::fit(&before, room).into_owned(),
+        (None, Some(after)) if action == Action::Create => text::fit(&after, room).into_owned(),
+        (Some(before), None) if action == Action::Delete => text::fit(&before, room).into_owned(),
         (before, after) => {
             let before = before.unwrap_or_else(|| "(none)".into());
             let after = after.unwrap_or_else(|| "(removed)".into());
@@ -330,59 +354,63 @@ fn sides(change: &Change, action: &str, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::plan::{Tally, Warning};
-    use purlin_host::model::Value;
+    use purlin_host::model::{Key, Urn, Value};
 
     fn change(path: &str, before: Option<Value>, after: Option<Value>) -> Change {
         Change { path: path.into(), before, after, replaces: false }
     }
 
-    fn step(action: &'static str, key: &str, reasons: &[Reason], changes: Vec<Change>) -> Step {
-        Step {
-            key: key.into(),
-            urn: String::new(),
-            action,
-            moved_from: None,
-            delete_before_replace: false,
-            waits: false,
-            loses_data: false,
-            loss: None,
-            reasons: reasons.iter().cloned().map(Into::into).collect(),
-            changes,
+    fn key(text: &str) -> Key {
+        Key::parse(text).expect("a key")
+    }
+
+    fn step(action: Action, text: &str, reasons: &[Reason], changes: Vec<Change>) -> Step {
+        let urn = Urn::parse("urn:purlin:dev/default::shop::shared::thing.default::it").expect("a URN");
+        let mut step = Step::new(key(text), urn, action);
+        (step.reasons, step.changes) = (reasons.to_vec(), changes);
+        step
+    }
+
+    /// What is shown, so that a plan needs no engine.
+    #[derive(Default)]
+    struct Shown {
+        steps: Vec<Step>,
+        warnings: Vec<Warning>,
+        suggestions: Vec<Suggestion>,
+        loses_data: usize,
+    }
+
+    fn plan(steps: Vec<Step>) -> Shown {
+        Shown { steps, ..Shown::default() }
+    }
+
+    impl Shown {
+        fn plan(&self) -> Plan<'_> {
+            let count = |action| self.steps.iter().filter(|step| step.action == action).count();
+            let summary = Tally {
+                create: count(Action::Create),
+                update: count(Action::Update),
+                replace: count(Action::Replace),
+                delete: count(Action::Delete),
+                none: count(Action::None),
+                loses_data: self.loses_data,
+                ..Tally::default()
+            };
+            let (warnings, suggestions) = (&*self.warnings, &*self.suggestions);
+            Plan { steps: self.steps.iter().collect(), summary, warnings, suggestions }
         }
     }
 
-    fn plan(steps: Vec<Step>) -> Plan {
-        let count = |action| steps.iter().filter(|step| step.action == action).count();
-        let summary = Tally {
-            create: count("create"),
-            update: count("update"),
-            replace: count("replace"),
-            delete: count("delete"),
-            none: count("none"),
-            ..Tally::default()
-        };
-        Plan {
-            format: 1,
-            steps,
-            summary,
-            warnings: vec![],
-            suggestions: vec![],
-            observed: vec![],
-            offers: vec![],
-        }
-    }
-
-    fn plain(plan: &Plan, columns: Option<usize>) -> String {
-        let styled = render(plan, Look { columns, everything: false });
+    fn plain(plan: &Shown, columns: Option<usize>) -> String {
+        let styled = render(&plan.plan(), Look { columns, everything: false });
         anstream::adapter::strip_str(&styled).to_string()
     }
 
-    fn some() -> Plan {
+    fn some() -> Shown {
         let secret = |text: &str| Some(Value::from(text).into_secret());
         let mut plan = plan(vec![
             step(
-                "create",
+                Action::Create,
                 "dns.public#shared.api-dns",
                 &[Reason::New],
                 vec![
@@ -390,9 +418,9 @@ mod tests {
                     change("/params/ttl", None, Some(serde_json::json!(300).into())),
                 ],
             ),
-            step("none", "base-env.default#base-env", &[], vec![]),
+            step(Action::None, "base-env.default#base-env", &[], vec![]),
             step(
-                "update",
+                Action::Update,
                 "postgres.default#modules.web.externals.db",
                 &[
                     Reason::InputsChanged,
@@ -418,14 +446,13 @@ mod tests {
                 ],
             ),
             step(
-                "delete",
+                Action::Delete,
                 "s3.default#modules.gone.externals.store",
                 &[Reason::LeftDocuments { departure: None }],
                 vec![],
             ),
         ]);
-        plan.warnings
-            .push(Warning { key: "dns.public#shared.api-dns".into(), message: "a\u{1b}[31m".into() });
+        plan.warnings.push(Warning { key: key("dns.public#shared.api-dns"), message: "a\u{1b}[31m".into() });
         plan
     }
 
@@ -451,7 +478,7 @@ mod tests {
         };
         let mut plan = plan(vec![
             step(
-                "replace",
+                Action::Replace,
                 "postgres.default#modules.web.externals.db",
                 &[Reason::CannotChangeInPlace { path: "/values/region".into() }],
                 vec![
@@ -464,20 +491,20 @@ mod tests {
                     ),
                 ],
             ),
-            step("create", "s3.default#modules.web.externals.store", &[Reason::New], vec![]),
+            step(Action::Create, "s3.default#modules.web.externals.store", &[Reason::New], vec![]),
             step(
-                "delete",
+                Action::Delete,
                 "s3.default#modules.web.externals.files",
                 &[Reason::LeftDocuments { departure: None }],
                 vec![],
             ),
         ]);
-        plan.suggestions.push(crate::report::plan::Suggestion {
-            from: "s3.default#modules.web.externals.files".into(),
-            to: "s3.default#modules.web.externals.store".into(),
+        plan.suggestions.push(Suggestion {
+            from: key("s3.default#modules.web.externals.files"),
+            to: key("s3.default#modules.web.externals.store"),
         });
         plan.warnings.push(Warning {
-            key: "s3.default#modules.web.externals.queue".into(),
+            key: key("s3.default#modules.web.externals.queue"),
             message: "it is not known whether an interrupted call made it, and nothing is done about it"
                 .into(),
         });
@@ -490,37 +517,29 @@ mod tests {
 
     #[test]
     fn losses_of_data_stand_out_at_80_columns() {
-        let losing = |step: Step, what: Option<&str>, unknown, allowed| Step {
-            loses_data: true,
-            loss: Some(Loss { what: what.map(Into::into), unknown, allowed }),
-            ..step
-        };
+        let named = |what: &str| Lost::Named(what.into());
         let replaces = Change {
             replaces: true,
             ..change("/values/encoding", Some("UTF8".into()), Some("LATIN1".into()))
         };
         let mut plan = plan(vec![
-            losing(
-                step(
-                    "replace",
-                    "postgres.default#modules.web.externals.db",
-                    &[Reason::CannotChangeInPlace { path: "/values/encoding".into() }],
-                    vec![replaces],
-                ),
-                Some("every table of the database and everything in it, such as rows, views and functions"),
-                false,
+            step(
+                Action::Replace,
+                "postgres.default#modules.web.externals.db",
+                &[Reason::CannotChangeInPlace { path: "/values/encoding".into() }],
+                vec![replaces],
+            )
+            .losing(
+                named("every table of the database and everything in it, such as rows, views and functions"),
                 false,
             ),
-            losing(
-                step("delete", "s3.default#shared.files", &[Reason::Destroyed], vec![]),
-                None,
-                false,
-                true,
-            ),
-            losing(step("delete", "queue.default#shared.q", &[Reason::Destroyed], vec![]), None, true, false),
-            step("delete", "dns.default#shared.www", &[Reason::Destroyed], vec![]),
+            step(Action::Delete, "s3.default#shared.files", &[Reason::Destroyed], vec![])
+                .losing(Lost::Data, true),
+            step(Action::Delete, "queue.default#shared.q", &[Reason::Destroyed], vec![])
+                .losing(Lost::Unknown, false),
+            step(Action::Delete, "dns.default#shared.www", &[Reason::Destroyed], vec![]),
         ]);
-        plan.summary.loses_data = 3;
+        plan.loses_data = 3;
         let text = plain(&plan, Some(80));
         assert!(text.lines().all(|line| text::width(line) <= 80), "{text}");
         for line in [
@@ -545,7 +564,7 @@ mod tests {
 
     #[test]
     fn secrets_are_masked_in_every_look() {
-        let text = render(&some(), Look { columns: None, everything: true });
+        let text = render(&some().plan(), Look { columns: None, everything: true });
         assert!(!text.contains("hunter"));
         assert!(!text.contains("\u{1b}[31m\n"), "the driver's escape is spelt out");
     }
@@ -555,7 +574,7 @@ mod tests {
         let steps = (0..3000)
             .map(|n| {
                 step(
-                    "create",
+                    Action::Create,
                     &format!("postgres.default#modules.web{n}.externals.db"),
                     &[Reason::New],
                     vec![change("/values/size", None, Some(serde_json::json!(n).into()))],
@@ -571,7 +590,7 @@ mod tests {
     #[test]
     fn an_empty_plan_says_so() {
         assert_eq!(plain(&plan(vec![]), Some(80)), "Nothing to do: there are no resources.\n");
-        let same = plan(vec![step("none", "a.default#b", &[], vec![])]);
+        let same = plan(vec![step(Action::None, "a.default#b", &[], vec![])]);
         assert_eq!(plain(&same, Some(80)), "Nothing to change: the 1 resource is up to date.\n");
     }
 }

@@ -5,7 +5,6 @@ use purlin_host::requirements::{Installation, Resolution, Unmapped};
 use serde::Serialize;
 
 use super::FORMAT;
-use super::diagnostic::{self, Fault};
 
 /// Everything that a bundle requires.
 #[derive(Clone, Debug, Serialize)]
@@ -14,7 +13,7 @@ pub(crate) struct Explained {
     /// In an order in which they can be created; the bundle itself is last.
     pub(crate) installations: Vec<One>,
     pub(crate) unmapped: Vec<Asked>,
-    pub(crate) diagnostics: Vec<Fault>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 /// An installation that would be created.
@@ -114,7 +113,7 @@ impl Explained {
                 .map(|(at, one)| installation(one, all, at == last))
                 .collect(),
             unmapped: resolution.unmapped.iter().map(unmapped).collect(),
-            diagnostics: diagnostic::faults(diagnostics),
+            diagnostics: diagnostics.to_vec(),
         }
     }
 }

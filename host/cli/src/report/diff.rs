@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 
 use purlin_host::engine::Difference;
-use purlin_host::model::Key;
+use purlin_host::model::{FORMAT, Key};
 use serde::Serialize;
-
-use super::FORMAT;
-use super::plan::Change;
 
 /// The differences between the resources that two sets of documents request.
 #[derive(Debug, Serialize)]
-pub(crate) struct Diff {
+pub(crate) struct Diff<'a> {
     pub(crate) format: u8,
     pub(crate) before: Side,
     pub(crate) after: Side,
-    pub(crate) differences: Vec<Differing>,
+    pub(crate) differences: Vec<Differing<'a>>,
     pub(crate) summary: Tally,
 }
 
@@ -29,11 +26,10 @@ pub(crate) struct Side {
 
 /// A resource that differs.
 #[derive(Debug, Serialize)]
-pub(crate) struct Differing {
-    pub(crate) key: String,
-    /// `added`, `changed` or `removed`.
-    pub(crate) difference: &'static str,
-    pub(crate) changes: Vec<Change>,
+pub(crate) struct Differing<'a> {
+    pub(crate) key: &'a str,
+    #[serde(flatten)]
+    pub(crate) difference: &'a Difference,
 }
 
 /// The number of resources per kind of difference.
@@ -44,21 +40,16 @@ pub(crate) struct Tally {
     pub(crate) removed: usize,
 }
 
-impl Diff {
-    pub(crate) fn new(before: Side, after: Side, differences: &BTreeMap<Key, Difference>) -> Self {
+impl<'a> Diff<'a> {
+    pub(crate) fn new(before: Side, after: Side, differences: &'a BTreeMap<Key, Difference>) -> Self {
         let mut summary = Tally::default();
         let differences = differences.iter().map(|(key, difference)| {
-            let (word, number, changes) = match difference {
-                Difference::Added(changes) => ("added", &mut summary.added, changes.as_slice()),
-                Difference::Changed(changes) => ("changed", &mut summary.changed, changes.as_slice()),
-                Difference::Removed => ("removed", &mut summary.removed, &[][..]),
-            };
-            *number += 1;
-            Differing {
-                key: key.to_string(),
-                difference: word,
-                changes: changes.iter().map(Change::new).collect(),
-            }
+            *match difference {
+                Difference::Added(_) => &mut summary.added,
+                Difference::Changed(_) => &mut summary.changed,
+                Difference::Removed => &mut summary.removed,
+            } += 1;
+            Differing { key: key.as_str(), difference }
         });
         let differences = differences.collect();
         Self { format: FORMAT, before, after, differences, summary }

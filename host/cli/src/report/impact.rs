@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use purlin_host::model::Reason;
+use purlin_host::model::{Reason, Worded};
 use purlin_host::{Affected, Impact, engine, state};
 use serde::Serialize;
 
 use super::FORMAT;
-use super::worded::Worded;
 
 /// The effect on an environment: the most severe one on any of its resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

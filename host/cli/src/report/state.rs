@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use purlin_host::engine::{Standing, standings};
 use purlin_host::model::driver::Inputs as HostInputs;
-use purlin_host::model::{Condition, Unfinished, Urn, Value};
+use purlin_host::model::{Condition, Unfinished, Urn, Value, Worded};
 use purlin_host::state::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::worded::Worded;
-use super::{FORMAT, condition};
+use super::FORMAT;
 use crate::{render, text};
 
 /// A list of recorded resources.
@@ -68,7 +67,6 @@ pub(crate) struct Details {
     /// The reason for the status `partial`.
     #[serde(flatten)]
     unfinished: Option<Worded<Unfinished>>,
-    #[serde(serialize_with = "condition::serialize")]
     conditions: [Condition; 3],
     #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<Pending>,

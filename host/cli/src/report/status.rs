@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use purlin_host::engine::{Stand, standings};
-use purlin_host::model::{Awaited, Condition, Obstacle};
+use purlin_host::model::{Awaited, Condition, Obstacle, Worded};
 use purlin_host::state::{Deployment, Environment, Snapshot};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
+use super::FORMAT;
 use super::state::Place;
-use super::worded::Worded;
-use super::{FORMAT, condition};
+use crate::text;
 
 /// The status of an environment.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -30,8 +30,13 @@ pub(crate) struct Latest {
     pub(crate) outcome: &'static str,
     pub(crate) user: String,
     /// When it ended or, if it did not end, when it began: milliseconds since 1970.
-    #[serde(serialize_with = "condition::moment")]
+    #[serde(serialize_with = "moment")]
     pub(crate) at: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn moment<S: Serializer>(millis: &u64, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&text::moment(*millis))
 }
 
 /// A resource.
@@ -41,7 +46,6 @@ pub(crate) struct Resource {
     pub(crate) urn: String,
     /// A summary of its conditions.
     pub(crate) status: Stand,
-    #[serde(serialize_with = "condition::serialize")]
     pub(crate) conditions: [Condition; 3],
     /// The obstacle that keeps it from matching the documents.
     #[serde(skip_serializing_if = "Option::is_none")]

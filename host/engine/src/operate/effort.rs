@@ -71,6 +71,7 @@ impl Task<'_> {
             _ => None,
         };
         let inputs = record.as_deref().map(|record| &record.inputs).or(resolved.as_ref());
-        Cause::Call(Arc::new(failed.explained(&**driver, &self.effort.facts, inputs, definition())))
+        let failed = failed.explained(&**driver, &self.effort.facts, inputs, definition());
+        Cause::Call(Arc::new(failed.located(&plan.rules)))
     }
 }

@@ -1,18 +1,18 @@
-//! A value of the host as code and data, with a sentence for people.
+//! The JSON of reasons, findings and obstacles.
 
 use std::fmt::Display;
 
 use serde::Serialize;
 
-/// A reason, a finding or an obstacle: `{"reason": "definition-changed", "before": …, "now": …,
-/// "message": …}`.
+/// A reason, a finding or an obstacle in JSON: its code and its data for programs, and its sentence
+/// for people, such as `{"reason": "definition-changed", "before": …, "now": …, "message": …}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Worded<T> {
+pub struct Worded<T> {
     /// The value for programs.
     #[serde(flatten)]
-    pub(crate) value: T,
+    pub value: T,
     /// The sentence for people.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 impl<T: Display> From<T> for Worded<T> {

@@ -1,29 +1,65 @@
-//! Explains in words why a resource failed: the action, the number and duration of attempts, the
-//! place in the documents, and what to do.
+//! Explains why a resource failed: the action, the number and duration of attempts, the place in
+//! the documents, and what to do.
 
-use purlin_host::engine::{CallFailed, Cause, Defined, PatchFault, PatchProblem, WorkloadError};
-use purlin_host::model::driver::Failure;
-use purlin_host::model::grants::Lack;
-use purlin_host::model::trouble::{Problem, Trouble};
-use purlin_host::model::{Diagnostic, Location, Spot};
-use purlin_host::sandbox::CallError;
+use purlin_model::driver::Failure;
+use purlin_model::grants::Lack;
+use purlin_model::trouble::{Problem, Trouble};
+use purlin_model::{Diagnostic, Spot, duration};
+use purlin_sandbox::CallError;
 
-use crate::text;
+use crate::error::Cause;
+use crate::failed::{CallFailed, Defined};
+use crate::workload::{PatchFault, PatchProblem, WorkloadError};
 
-/// Finds where an input is written, from the definition's place and a pointer into `{values,
-/// secrets, params, connection}`.
-pub(crate) type Locate<'a> = &'a dyn Fn(&Location, &str) -> Option<Spot>;
+impl Cause {
+    /// The underlying problem if the host observed it, such as `connection-refused` where
+    /// [`Self::code`] is `retry-after`. Otherwise the code itself.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Call(failed) => match connection(failed) {
+                Some(trouble) => trouble.problem.code(),
+                None if failed.lacking.is_some() && is_denied(&failed.error) => "not-granted",
+                None => self.code(),
+            },
+            _ => self.code(),
+        }
+    }
 
-/// The underlying problem if the host observed it, such as `connection-refused` where `code` is
-/// `retry-after`. Otherwise the code itself.
-pub(crate) fn kind(cause: &Cause) -> &'static str {
-    match cause {
-        Cause::Call(failed) => match connection(failed) {
-            Some(trouble) => trouble.problem.code(),
-            None if failed.lacking.is_some() && is_denied(&failed.error) => "not-granted",
-            None => cause.code(),
-        },
-        _ => cause.code(),
+    /// The definition that provisions the failed resource, if it is known.
+    pub fn definition(&self) -> Option<&Defined> {
+        match self {
+            Self::Call(failed) => failed.definition.as_ref(),
+            Self::Workload { definition, .. } => definition.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The failure as faults, each with its place and what to do. Most failures are a single fault.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        match self {
+            Self::Inputs(faults) => faults.clone(),
+            Self::Call(failed) => call(failed, self.kind()),
+            Self::Workload { error, definition } => {
+                vec![placed(workload(error), definition.as_ref())]
+            }
+            Self::MoreThanPlanned { reasons } => {
+                let mut fault = Diagnostic::error(
+                    self.code(),
+                    "the resource would have to be replaced, and the plan says update",
+                );
+                fault.notes.extend(reasons.iter().map(ToString::to_string));
+                vec![fault.help("run `purlin up` again: the next plan shows the replacement")]
+            }
+            Self::Held { driver, id, other } => {
+                let other = other.key().map_or_else(|| other.to_string(), |key| key.to_string());
+                let message =
+                    format!("the driver `{driver}` returned the id `{id}`, which `{other}` has already");
+                vec![Diagnostic::error(self.code(), message).help(format!(
+                    "nothing was recorded; where `{other}` has another name now, `purlin state rename` moves it"
+                ))]
+            }
+            cause => vec![Diagnostic::error(cause.code(), cause.to_string())],
+        }
     }
 }
 
@@ -46,43 +82,6 @@ fn connection(failed: &CallFailed) -> Option<&Trouble> {
             | CallError::Trap { .. }
     );
     failed.trouble.as_ref().filter(|trouble| explains && trouble.problem.is_connection())
-}
-
-/// The definition that provisions a failed resource, if it is known.
-pub(crate) fn definition(cause: &Cause) -> Option<&Defined> {
-    match cause {
-        Cause::Call(failed) => failed.definition.as_ref(),
-        Cause::Workload { definition, .. } => definition.as_ref(),
-        _ => None,
-    }
-}
-
-/// A cause as faults, each with its place. Most causes are a single fault.
-pub(crate) fn faults(cause: &Cause, locate: Locate<'_>) -> Vec<Diagnostic> {
-    match cause {
-        Cause::Inputs(faults) => faults.clone(),
-        Cause::Call(failed) => call(failed, kind(cause), locate),
-        Cause::Workload { error, definition } => {
-            vec![placed(workload(error), definition.as_ref())]
-        }
-        Cause::MoreThanPlanned { reasons } => {
-            let mut fault = Diagnostic::error(
-                cause.code(),
-                "the resource would have to be replaced, and the plan says update",
-            );
-            fault.notes.extend(reasons.iter().map(ToString::to_string));
-            vec![fault.help("run `purlin up` again: the next plan shows the replacement")]
-        }
-        Cause::Held { driver, id, other } => {
-            let other = other.key().map_or_else(|| other.to_string(), |key| key.to_string());
-            let message =
-                format!("the driver `{driver}` returned the id `{id}`, which `{other}` has already");
-            vec![Diagnostic::error(cause.code(), message).help(format!(
-                "nothing was recorded; where `{other}` has another name now, `purlin state rename` moves it"
-            ))]
-        }
-        cause => vec![Diagnostic::error(cause.code(), cause.to_string())],
-    }
 }
 
 fn placed(fault: Diagnostic, definition: Option<&Defined>) -> Diagnostic {
@@ -116,15 +115,13 @@ fn list(names: &[String]) -> String {
     listed.join(", ")
 }
 
-fn call(failed: &CallFailed, kind: &'static str, locate: Locate<'_>) -> Vec<Diagnostic> {
+fn call(failed: &CallFailed, kind: &'static str) -> Vec<Diagnostic> {
     let definition = failed.definition.as_ref();
-    let at = |pointer: &str| {
-        let spot = definition.and_then(|defined| locate(&defined.location, pointer));
-        let whole = || Spot { location: definition?.location.clone(), length: 0, block: false }.into();
-        spot.or_else(whole).filter(|spot: &Spot| spot.location.line > 0)
-    };
-    let put = |fault: Diagnostic, spot: Option<Spot>| match spot {
-        Some(Spot { location, length, .. }) => fault.at(&location).spanning(length as usize),
+    let input = failed.input.as_deref().and_then(|pointer| failed.place_of(pointer)).cloned();
+    let whole = || Some(Spot { location: definition?.location.clone(), length: 0, block: false });
+    let at = input.or_else(whole).filter(|spot| spot.location.line > 0);
+    let put = |fault: Diagnostic| match &at {
+        Some(Spot { location, length, .. }) => fault.at(location).spanning(*length as usize),
         None => fault,
     };
     if !failed.invalid.is_empty() {
@@ -160,7 +157,7 @@ fn call(failed: &CallFailed, kind: &'static str, locate: Locate<'_>) -> Vec<Diag
                     };
                     let message = format!("`{driver}` is not granted {what} `{}`", need.pattern);
                     let fault = Diagnostic::error("not-granted", message);
-                    put(fault, at(failed.input.as_deref().unwrap_or_default()))
+                    put(fault)
                 }
             };
             faults.push(fault);
@@ -173,7 +170,7 @@ fn call(failed: &CallFailed, kind: &'static str, locate: Locate<'_>) -> Vec<Diag
         Some(trouble) => unreached(trouble, failed, kind),
         None => reported(failed, kind),
     };
-    vec![put(fault, at(failed.input.as_deref().unwrap_or_default()))]
+    vec![put(fault)]
 }
 
 /// The fault for a server that could not be reached.
@@ -266,7 +263,7 @@ fn reported(failed: &CallFailed, kind: &'static str) -> Diagnostic {
 fn tried(failed: &CallFailed) -> String {
     match failed.attempts {
         0 | 1 => String::new(),
-        attempts => format!(", tried {attempts} times in {}", text::duration(failed.took)),
+        attempts => format!(", tried {attempts} times in {}", duration(failed.took)),
     }
 }
 
