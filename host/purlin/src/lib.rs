@@ -19,9 +19,8 @@
 //! # }
 //! ```
 //!
-//! [`Purlin::up`] runs a whole deployment. To show a plan and ask before anything happens, take the
-//! steps one by one: [`Purlin::begin`], [`Session::recover`], [`Session::plan`],
-//! [`Session::deploy`].
+//! [`Purlin::up`] runs a whole deployment. [`UpOptions::consent`] shows the plan and asks before
+//! anything happens; [`Purlin::up_with`] also tells its caller about each step.
 //!
 //! This crate never prints, reads no environment variable and no home folder, starts no runtime of
 //! its own and installs no global: the [`Builder`] gets everything that it needs. Its futures need
@@ -52,6 +51,7 @@ mod secrets;
 mod session;
 mod settle;
 mod sharing;
+mod steps;
 mod stored;
 mod up;
 mod vacancies;
@@ -77,7 +77,8 @@ pub use reconcile::{Keeper, Pass};
 pub use saved::{SavedPlan, begins_as_plan};
 pub use session::Session;
 pub use sharing::{Collected, InstallationState};
-pub use up::{Up, UpOptions};
+pub use steps::{Follower, Stage, UpEnd};
+pub use up::{Answer, Consent, Up, UpOptions};
 
 pub use purlin_conformance as conformance;
 pub use purlin_documents as documents;

@@ -1,18 +1,18 @@
-//! A whole deployment in one call: settles the open calls of an earlier run, and then plans and
-//! applies everything.
+//! A whole deployment in one call, as a stream of its events. `steps.rs` has the steps.
 
+use std::fmt;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use futures::Stream;
 use futures::future::BoxFuture;
-use purlin_engine::{CancelToken, Event, PlanOptions, Summary};
+use futures::{FutureExt as _, Stream};
+use purlin_engine::{CancelToken, Event, Plan, PlanOptions, Summary};
 use purlin_model::Key;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::reconcile::follow;
-use crate::{Collected, Documents, Error, Purlin};
+use crate::{Collected, Documents, Error, Follower, Purlin, Stage, UpEnd};
 
 /// The options of [`Purlin::up`].
 #[derive(Clone, Debug, Default)]
@@ -24,8 +24,45 @@ pub struct UpOptions {
     /// The resources whose data may be lost, for example a database that must be replaced. A plan
     /// that loses the data of another resource is rejected, and the error names the resource.
     pub may_lose: Vec<Key>,
+    /// Asks whether to apply the plan; without it, every plan is applied. [`Purlin::up_with`] asks
+    /// its [`Follower`] instead.
+    pub consent: Option<Consent>,
     /// Stops the run. Calls in flight finish first, unless they are aborted.
     pub cancel: CancelToken,
+}
+
+/// Asks somebody whether to apply a plan with changes. The environment stays locked until the answer
+/// is there.
+#[derive(Clone)]
+pub struct Consent(Arc<Ask>);
+
+type Ask = dyn Fn(&Plan) -> BoxFuture<'static, Answer> + Send + Sync;
+
+/// Whether to apply a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Apply it.
+    Yes,
+    /// Apply it, even if these resources lose their data ([`Plan::losses_not_allowed`]), in addition
+    /// to those of [`UpOptions::may_lose`].
+    YesAndLose(Vec<Key>),
+    /// Do nothing. The stream ends with the summary of a cancelled run.
+    No,
+}
+
+impl Consent {
+    /// Asks with `ask`, which gets the plan before anything is changed.
+    pub fn new<F: Future<Output = Answer> + Send + 'static>(
+        ask: impl Fn(&Plan) -> F + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(move |plan| ask(plan).boxed()))
+    }
+}
+
+impl fmt::Debug for Consent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Consent").finish_non_exhaustive()
+    }
 }
 
 /// A running deployment: a stream of its events. The last item is the summary or an error.
@@ -35,20 +72,33 @@ pub struct UpOptions {
 /// [`UpOptions::cancel`].
 pub struct Up<'a> {
     events: UnboundedReceiver<Event>,
-    work: Option<BoxFuture<'a, Result<Done, Error>>>,
+    work: Option<BoxFuture<'a, Result<UpEnd, Error>>>,
     end: Option<Result<Event, Error>>,
     collected: Vec<Collected>,
 }
 
-/// The result of a whole deployment.
-struct Done {
-    summary: Summary,
-    collected: Vec<Collected>,
+/// The follower of a stream: passes on all events but the summaries.
+struct Sender {
+    events: UnboundedSender<Event>,
+    consent: Option<Consent>,
 }
 
-impl From<Summary> for Done {
-    fn from(summary: Summary) -> Self {
-        Self { summary, collected: Vec::new() }
+impl Follower for Sender {
+    async fn agrees(&mut self, plan: &mut Plan) -> bool {
+        let Some(Consent(ask)) = self.consent.as_ref().filter(|_| !plan.is_empty()) else { return true };
+        match ask(plan).await {
+            Answer::Yes => true,
+            Answer::YesAndLose(keys) => {
+                plan.allow_losses(&keys);
+                true
+            }
+            Answer::No => false,
+        }
+    }
+
+    async fn follow(&mut self, _: Stage, run: impl Stream<Item = Event> + Unpin + Send) -> Summary {
+        // If nobody listens any more, the stream was dropped, and this future with it.
+        follow(run, &mut |event: &Event| drop(self.events.send(event.clone()))).await
     }
 }
 
@@ -69,9 +119,15 @@ impl Stream for Up<'_> {
             && let Poll::Ready(result) = work.as_mut().poll(cx)
         {
             this.work = None;
-            this.end = Some(result.map(|done| {
-                this.collected = done.collected;
-                Event::Summary(done.summary)
+            this.end = Some(result.map(|outcome| {
+                Event::Summary(match outcome {
+                    UpEnd::Applied { summary, collected } => {
+                        this.collected = collected;
+                        summary
+                    }
+                    UpEnd::Stopped(_, summary) => summary,
+                    UpEnd::Declined => Summary { cancelled: true, ..Summary::default() },
+                })
             }));
         }
         match this.events.poll_recv(cx) {
@@ -85,8 +141,8 @@ impl Stream for Up<'_> {
 impl Purlin {
     /// Brings the environment in line with the documents, like `purlin up`: takes its lock, finds
     /// out the outcome of calls that an earlier run left open, reads all resources if the state may
-    /// be out of date, plans, applies, and deletes shared resources that no longer have users.
-    /// Nothing happens until the stream is polled.
+    /// be out of date, plans, asks for [consent](UpOptions::consent), applies, and deletes shared
+    /// resources that no longer have users. Nothing happens until the stream is polled.
     ///
     /// # Errors
     /// The stream ends with an error if the documents are invalid ([`Error::is_input`]), if another
@@ -94,51 +150,10 @@ impl Purlin {
     /// permission, or if the state cannot be read or written. A resource that fails is not an
     /// error: the summary names it.
     pub fn up<'a>(&'a self, documents: &'a Documents, options: UpOptions) -> Up<'a> {
-        let (tell, events) = unbounded_channel();
-        let work = Box::pin(self.deploy_all(documents, options, tell));
+        let (sender, events) = unbounded_channel();
+        let mut sender = Sender { events: sender, consent: options.consent.clone() };
+        let work = Box::pin(async move { self.up_with(documents, options, &mut sender).await });
         Up { events, work: Some(work), end: None, collected: Vec::new() }
-    }
-
-    async fn deploy_all(
-        &self,
-        documents: &Documents,
-        options: UpOptions,
-        tell: UnboundedSender<Event>,
-    ) -> Result<Done, Error> {
-        let UpOptions { plan: planned, refresh, may_lose, cancel } = options;
-        let context = &documents.context;
-        // If nobody listens any more, the stream was dropped, and this future with it.
-        let told = &mut |event: &Event| drop(tell.send(event.clone()));
-        let session = self.begin_within(&documents.environment(), self.lock_timeout, &cancel).await?;
-        let doubt = session.doubt().await?.is_some();
-        if refresh || doubt || !session.open_calls().await?.is_empty() {
-            session.know(documents, context).await;
-        }
-        if let Some(plan) = session.plan_recovery(context).await? {
-            let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
-            // An undecided call affects only its own resource.
-            if summary.halted.is_some() || summary.cancelled {
-                return Ok(summary.into());
-            }
-        }
-        if refresh || doubt {
-            let plan = session.plan_refresh_of(documents, &planned.scope).await?;
-            let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
-            if !summary.failed.is_empty() || summary.halted.is_some() || summary.cancelled {
-                return Ok(summary.into());
-            }
-        }
-        let mut plan = session.plan(documents, planned).await?;
-        plan.allow_losses(&may_lose);
-        let summary = follow(session.deploy(plan, Some(documents), cancel.clone()).await?, told).await;
-        let (base, number) = (self.deployment_id()?, AtomicU64::new(0));
-        let id = || format!("{base}-{}", number.fetch_add(1, Ordering::Relaxed));
-        let collected = session.collect(&id, &cancel).await?;
-        if summary.ends_doubt {
-            session.trust().await?;
-        }
-        session.release().await?;
-        Ok(Done { summary, collected })
     }
 
     /// A unique deployment id across all hosts.

@@ -6,12 +6,13 @@ pub(super) mod interrupts;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use futures::StreamExt as _;
+use futures::{Stream, StreamExt as _};
 use purlin_host::documents::SourceMap;
-use purlin_host::engine::{CancelToken, Event, Phase, Plan, PlanOptions, Summary};
+use purlin_host::engine::{CancelToken, Event, Phase, Plan, Summary};
+use purlin_host::graph::Graph;
 use purlin_host::model::{Context, Key};
 use purlin_host::state::{Doubt, Environment};
-use purlin_host::{Collected, Documents, Purlin, Session};
+use purlin_host::{Collected, Documents, Follower, Purlin, Session, Stage, UpEnd, UpOptions};
 
 use self::interrupts::Interrupts;
 use crate::app::App;
@@ -67,55 +68,46 @@ impl<'a> Shown<'a> {
 pub(super) async fn up(
     purlin: &Purlin,
     documents: &Documents,
-    options: PlanOptions,
-    refresh: bool,
+    options: UpOptions,
     (shown, consent): (&Shown<'_>, &Consent),
     app: &App,
-    fail: &dyn Fn(purlin_host::Error) -> Failure,
-) -> Result<Status, Failure> {
-    let mut early = None;
-    if purlin.has_state() {
-        // Report faults of the documents before waiting for the state.
-        if let Err(error) = app.timings.wait("build graph", purlin.graph(documents)).await {
-            // If the context differs from the recorded one, that explains the other faults.
-            purlin.check_context(documents).await.map_err(fail)?;
-            // If documents are missing since the last deployment, that explains the other faults.
-            purlin.check_vanished(documents).await.map_err(fail)?;
-            return Err(fail(error));
-        }
-    } else {
-        // Plan before the first deployment opens the state, so that invalid input leaves no trace.
-        let plan = app.timings.wait("plan", purlin.plan(documents, options.clone())).await.map_err(fail)?;
-        if plan.steps.is_empty() {
-            shown.plan(&plan, false);
-            return Ok(Status::Done);
-        }
-        early = Some(plan);
+) -> Result<Status, purlin_host::Error> {
+    let watch = Watch { cancel: options.cancel.clone(), ..Watch::new(Some(documents), shown, app) };
+    let mut steps = Steps { environment: documents.environment(), consent, watch };
+    Ok(match purlin.up_with(documents, options, &mut steps).await? {
+        UpEnd::Applied { summary, collected } => steps.watch.ended(&summary, &collected),
+        UpEnd::Stopped(..) | UpEnd::Declined => Status::Failed,
+    })
+}
+
+/// What the program does between the steps of [`up`].
+struct Steps<'a> {
+    environment: Environment,
+    consent: &'a Consent,
+    watch: Watch<'a>,
+}
+
+impl Follower for Steps<'_> {
+    fn doubts(&mut self, doubt: Doubt) {
+        say_doubt(doubt, &self.environment, self.watch.app);
     }
-    let environment = documents.environment();
-    let session = app.timings.wait("open state", purlin.begin(&environment)).await.map_err(fail)?;
-    let doubt = session.doubt().await.map_err(fail)?;
-    if refresh || doubt.is_some() || !session.open_calls().await.map_err(fail)?.is_empty() {
-        session.know(documents, &documents.context).await;
+
+    fn took(&mut self, part: &'static str, time: Duration) {
+        self.watch.app.timings.add(part, time);
     }
-    if settle(&session, &documents.context, shown, app, fail).await? == Status::Failed {
-        return Ok(Status::Failed);
+
+    fn begins(&mut self, stage: Stage, plan: &Plan) {
+        self.watch.begins(stage, plan);
     }
-    if let Some(doubt) = doubt {
-        say_doubt(doubt, &environment, app);
+
+    async fn agrees(&mut self, plan: &mut Plan) -> bool {
+        let asked = (self.consent, "Apply these changes?");
+        agrees(plan, &self.environment, asked, self.watch.shown, self.watch.app)
     }
-    if refresh || doubt.is_some() {
-        let plan = session.plan_refresh_of(documents, &options.scope).await.map_err(fail)?;
-        if upkeep(&session, plan, shown, app).await.map_err(fail)? == Status::Failed {
-            return Ok(Status::Failed);
-        }
+
+    async fn follow(&mut self, stage: Stage, run: impl Stream<Item = Event> + Unpin + Send) -> Summary {
+        self.watch.follow(stage, run).await
     }
-    let plan = match early {
-        Some(plan) if session.records().await.map_err(fail)?.is_empty() => plan,
-        _ => app.timings.wait("plan", session.plan(documents, options)).await.map_err(fail)?,
-    };
-    let question = "Apply these changes?";
-    carry_out(&session, plan, Some(documents), (consent, question), shown, app).await.map_err(fail)
 }
 
 /// Explains why Purlin reads resources although the user did not request a refresh.
@@ -136,30 +128,11 @@ pub(super) async fn settle(
     fail: &dyn Fn(purlin_host::Error) -> Failure,
 ) -> Result<Status, Failure> {
     let Some(plan) = session.plan_recovery(context).await.map_err(fail)? else { return Ok(Status::Done) };
-    if !shown.json {
-        let calls = text::count(plan.steps.len(), "call");
-        app.ui.say(&format!("An earlier run was interrupted; finding out what became of {calls}."));
-    }
-    let summary = follow(session, plan, None, false, shown, app).await.map_err(fail)?;
-    if !summary.failed.is_empty() || summary.halted.is_some() {
-        end(&summary, None, shown, app);
-    }
+    let mut watch = Watch::new(None, shown, app);
+    watch.begins(Stage::Recovery, &plan);
+    let run = session.apply(plan, watch.cancel.clone()).await.map_err(fail)?;
+    let summary = watch.follow(Stage::Recovery, run).await;
     Ok(if summary.halted.is_some() || summary.cancelled { Status::Failed } else { Status::Done })
-}
-
-/// Applies a plan that only reads. Its summary is not the end of the command.
-async fn upkeep(
-    session: &Session<'_>,
-    plan: Plan,
-    shown: &Shown<'_>,
-    app: &App,
-) -> Result<Status, purlin_host::Error> {
-    let summary = follow(session, plan, None, false, shown, app).await?;
-    if summary.failed.is_empty() && summary.halted.is_none() && !summary.cancelled {
-        return Ok(Status::Done);
-    }
-    end(&summary, None, shown, app);
-    Ok(Status::Failed)
 }
 
 /// Reports that nothing is recorded here, so there is nothing to do, and where resources are
@@ -176,15 +149,29 @@ pub(super) async fn carry_out(
     session: &Session<'_>,
     mut plan: Plan,
     documents: Option<&Documents>,
-    (consent, question): (&Consent, &str),
+    asked: (&Consent, &str),
     shown: &Shown<'_>,
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
+    match agrees(&mut plan, session.environment(), asked, shown, app) {
+        true => run(session, plan, documents, shown, app).await,
+        false => Ok(Status::Failed),
+    }
+}
+
+/// Shows a plan and asks for consent.
+fn agrees(
+    plan: &mut Plan,
+    environment: &Environment,
+    (consent, question): (&Consent, &str),
+    shown: &Shown<'_>,
+    app: &App,
+) -> bool {
     let changes = plan.summary().changes();
-    shown.plan(&plan, consent.asks() && changes > 0);
+    shown.plan(plan, consent.asks() && changes > 0);
     let losses = plan.losses_not_allowed();
     let answer = if !losses.is_empty() {
-        consent.agrees_to_lose(&losses, question, &session.environment().env, app)
+        consent.agrees_to_lose(&losses, question, &environment.env, app)
     } else if changes > 0 && !consent.agrees(question, app) {
         Answer::No
     } else {
@@ -192,14 +179,11 @@ pub(super) async fn carry_out(
     };
     match answer {
         Answer::Yes => plan.allow_losses(&losses),
-        Answer::No => {
-            app.ui.say("Nothing was changed.");
-            return Ok(Status::Failed);
-        }
+        Answer::No => app.ui.say("Nothing was changed."),
         // The host then rejects the plan, and its message names each resource.
         Answer::Refused => {}
     }
-    run(session, plan, documents, shown, app).await
+    answer != Answer::No
 }
 
 /// Applies a plan that has already been shown.
@@ -210,17 +194,12 @@ pub(super) async fn run(
     shown: &Shown<'_>,
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
-    let total = plan.announced();
-    let summary = follow(session, plan, documents, true, shown, app).await?;
-    let collected = session.collect(&surroundings::deployment_id, &CancelToken::default()).await?;
-    if summary.ends_doubt {
-        session.trust().await?;
-    }
-    if total > 0 || !summary.is_success() {
-        end(&summary, documents, shown, app);
-    }
-    let all_gone = say_collected(&collected, shown, app);
-    Ok(if summary.is_success() && all_gone { Status::Done } else { Status::Failed })
+    let mut watch = Watch::new(documents, shown, app);
+    watch.begins(Stage::Deployment, &plan);
+    let run = session.deploy(plan, documents, watch.cancel.clone()).await?;
+    let summary = watch.follow(Stage::Deployment, run).await;
+    let collected = session.finish(&summary, &watch.cancel).await?;
+    Ok(watch.ended(&summary, &collected))
 }
 
 /// Deletes resources that other environments handed over and that are no longer used, and reports
@@ -276,96 +255,130 @@ pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &Show
     }
 }
 
-/// Applies a plan and reports its events until it ends.
-async fn follow(
-    session: &Session<'_>,
-    plan: Plan,
-    documents: Option<&Documents>,
-    last: bool,
-    shown: &Shown<'_>,
-    app: &App,
-) -> Result<Summary, purlin_host::Error> {
-    let total = plan.announced();
-    let drivers = if app.global.timings { drivers(&plan, session).await? } else { HashMap::new() };
-    let cancel = CancelToken::default();
-    let begun = std::time::Instant::now();
-    let mut run = match last {
-        true => session.deploy(plan, documents, cancel.clone()).await?.boxed(),
-        false => session.apply(plan, cancel.clone()).await?.boxed(),
-    };
-    let mut progress = Progress::new(&app.ui, total, shown.json);
-    let mut interrupts = Interrupts::new();
-    let mut pressed = 0;
-    let mut redraw = tokio::time::interval(progress::REDRAW);
-    redraw.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let summary = loop {
-        let event = tokio::select! {
-            event = run.next() => event,
-            _ = redraw.tick() => {
-                progress.draw();
-                continue;
-            }
-            () = interrupts.next() => {
-                pressed += 1;
-                match pressed {
-                    1 => {
-                        cancel.request();
-                        progress.cancelling();
-                    }
-                    2 => {
-                        cancel.cut();
-                        // Calls end immediately from here on; whatever does not is abandoned.
-                        tokio::spawn(async {
-                            tokio::time::sleep(CUT).await;
-                            std::process::exit(INTERRUPTED);
-                        });
-                    }
-                    _ => std::process::exit(INTERRUPTED),
+/// Reports the runs of a command.
+struct Watch<'a> {
+    documents: Option<&'a Documents>,
+    shown: &'a Shown<'a>,
+    app: &'a App,
+    /// Stops the runs.
+    cancel: CancelToken,
+    /// The number of operations that the current run reports.
+    total: usize,
+    /// The driver of each resource, for `--timings`.
+    drivers: HashMap<Key, String>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(documents: Option<&'a Documents>, shown: &'a Shown<'a>, app: &'a App) -> Self {
+        let cancel = CancelToken::default();
+        Self { documents, shown, app, cancel, total: 0, drivers: HashMap::new() }
+    }
+
+    /// A run of this plan begins.
+    fn begins(&mut self, stage: Stage, plan: &Plan) {
+        if stage == Stage::Recovery && !self.shown.json {
+            let calls = text::count(plan.steps.len(), "call");
+            self.app.ui.say(&format!("An earlier run was interrupted; finding out what became of {calls}."));
+        }
+        self.total = plan.announced();
+        if self.app.global.timings {
+            self.drivers = drivers(plan);
+        }
+    }
+
+    /// Reports the events of a run until it ends. Only the summary of a deployment is the end of the
+    /// command.
+    async fn follow(&self, stage: Stage, run: impl Stream<Item = Event> + Unpin) -> Summary {
+        let summary = self.events(stage, run).await;
+        let stops = summary.cancelled && stage == Stage::Reading;
+        if stage != Stage::Deployment && (stops || !summary.failed.is_empty() || summary.halted.is_some()) {
+            end(&summary, None, self.shown, self.app);
+        }
+        summary
+    }
+
+    /// Reports how a deployment ended.
+    fn ended(&self, summary: &Summary, collected: &[Collected]) -> Status {
+        if self.total > 0 || !summary.is_success() {
+            end(summary, self.documents, self.shown, self.app);
+        }
+        let all_gone = say_collected(collected, self.shown, self.app);
+        if summary.is_success() && all_gone { Status::Done } else { Status::Failed }
+    }
+
+    async fn events(&self, stage: Stage, mut run: impl Stream<Item = Event> + Unpin) -> Summary {
+        let Self { documents, shown, app, cancel, total, drivers } = self;
+        let begun = std::time::Instant::now();
+        let mut progress = Progress::new(&app.ui, *total, shown.json);
+        let mut interrupts = Interrupts::new();
+        let mut pressed = 0;
+        let mut redraw = tokio::time::interval(progress::REDRAW);
+        redraw.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let summary = loop {
+            let event = tokio::select! {
+                event = run.next() => event,
+                _ = redraw.tick() => {
+                    progress.draw();
+                    continue;
                 }
-                continue;
+                () = interrupts.next() => {
+                    pressed += 1;
+                    match pressed {
+                        1 => {
+                            cancel.request();
+                            progress.cancelling();
+                        }
+                        2 => {
+                            cancel.cut();
+                            // Calls end immediately from here on; whatever does not is abandoned.
+                            tokio::spawn(async {
+                                tokio::time::sleep(CUT).await;
+                                std::process::exit(INTERRUPTED);
+                            });
+                        }
+                        _ => std::process::exit(INTERRUPTED),
+                    }
+                    continue;
+                }
+            };
+            let Some(event) = event else { break Summary::default() };
+            let is_end = matches!(event, Event::Summary(_));
+            if shown.json && (stage == Stage::Deployment || !is_end) {
+                app.ui.json_line(&event);
+            }
+            progress.event(&event);
+            match event {
+                Event::Summary(summary) => break summary,
+                Event::Resource {
+                    key,
+                    phase: Phase::Succeeded { took, .. } | Phase::Failed { took, .. },
+                    ..
+                } => {
+                    if let Some(driver) = drivers.get(&key) {
+                        app.timings.driver(driver, took);
+                    }
+                }
+                Event::Resource { .. } | Event::Stands { .. } => {}
             }
         };
-        let Some(event) = event else { break Summary::default() };
-        let is_end = matches!(event, Event::Summary(_));
-        if shown.json && (last || !is_end) {
-            app.ui.json_line(&event);
+        progress.finish();
+        app.timings.add("apply", begun.elapsed());
+        if pressed > 1 {
+            end(&summary, *documents, shown, app);
+            std::process::exit(INTERRUPTED);
         }
-        progress.event(&event);
-        match event {
-            Event::Summary(summary) => break summary,
-            Event::Resource {
-                key,
-                phase: Phase::Succeeded { took, .. } | Phase::Failed { took, .. },
-                ..
-            } => {
-                if let Some(driver) = drivers.get(&key) {
-                    app.timings.driver(driver, took);
-                }
-            }
-            Event::Resource { .. } | Event::Stands { .. } => {}
-        }
-    };
-    progress.finish();
-    app.timings.add("apply", begun.elapsed());
-    if pressed > 1 {
-        end(&summary, documents, shown, app);
-        std::process::exit(INTERRUPTED);
+        summary
     }
-    Ok(summary)
 }
 
 /// The driver of each resource, for `--timings`.
-async fn drivers(plan: &Plan, session: &Session<'_>) -> Result<HashMap<Key, String>, purlin_host::Error> {
-    let mut drivers = HashMap::new();
-    for record in session.records().await? {
-        if let Some(key) = record.urn.key() {
-            drivers.insert(key, record.driver.name.to_string());
-        }
-    }
-    if let Some(graph) = plan.graph() {
-        drivers.extend(graph.nodes().map(|node| (node.key.clone(), node.recipe.driver.name.to_string())));
-    }
-    Ok(drivers)
+fn drivers(plan: &Plan) -> HashMap<Key, String> {
+    let recorded = plan.steps.iter().filter_map(|step| {
+        let record = plan.recorded(&step.urn)?;
+        Some((step.key.clone(), record.driver.name.to_string()))
+    });
+    let declared = plan.graph().into_iter().flat_map(Graph::nodes);
+    recorded.chain(declared.map(|node| (node.key.clone(), node.recipe.driver.name.to_string()))).collect()
 }
 
 /// Closes the state, and reports once if this run created its key.

@@ -1,8 +1,8 @@
 //! `purlin rollback`
 
-use purlin_host::Purlin;
 use purlin_host::documents::SourceMap;
 use purlin_host::state::{Deployment, Environment};
+use purlin_host::{Purlin, UpOptions};
 
 use super::deploy::{self, Shown};
 use super::history::find;
@@ -72,9 +72,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         ));
     }
     let fail = |error| Failure::host(error, &documents.loaded.sources);
-    let (options, refresh) = (args.plan.options(), args.plan.refresh);
+    let options = UpOptions { plan: args.plan.options(), refresh: args.plan.refresh, ..UpOptions::default() };
     let status =
-        deploy::up(&place.purlin, &documents, options, refresh, (&shown, &consent), app, &fail).await?;
+        deploy::up(&place.purlin, &documents, options, (&shown, &consent), app).await.map_err(fail)?;
     deploy::close(place.purlin, app).await?;
     if status == Status::Done && args.format.format == Format::Text {
         app.ui.hint("files stay as they are: the next `purlin up` deploys what they say");

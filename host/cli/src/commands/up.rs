@@ -1,5 +1,7 @@
 //! `purlin up`
 
+use purlin_host::UpOptions;
+
 use super::deploy::{self, Shown};
 use crate::app::App;
 use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg, PlanArgs};
@@ -72,9 +74,9 @@ async fn once(args: &Args, consent: &Consent, app: &App) -> Result<Status, Failu
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);
     let shown = Shown::new(json, app);
-    let (options, refresh) = (args.plan.options(), args.plan.refresh);
+    let options = UpOptions { plan: args.plan.options(), refresh: args.plan.refresh, ..UpOptions::default() };
     let status =
-        deploy::up(&purlin, &given.documents, options, refresh, (&shown, consent), app, &fail).await?;
+        deploy::up(&purlin, &given.documents, options, (&shown, consent), app).await.map_err(fail)?;
     deploy::close(purlin, app).await?;
     Ok(status)
 }
