@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
 use purlin_host::ContextChanges;
-use purlin_host::engine::{PlanOptions, Scope};
-use purlin_host::model::ContextDefaults;
+use purlin_host::internal::engine::{PlanOptions, Scope};
+use purlin_host::internal::model::ContextDefaults;
 
 use crate::choices::{BundleArgs, ChoiceArgs};
 use crate::commands::Command;
@@ -83,7 +83,8 @@ pub(crate) struct Global {
 }
 
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    purlin_host::documents::duration(text).ok_or_else(|| "write a number and a unit, such as 10m".to_owned())
+    purlin_host::internal::documents::duration(text)
+        .ok_or_else(|| "write a number and a unit, such as 10m".to_owned())
 }
 
 /// When to use colours.
@@ -200,7 +201,7 @@ fn assignment(text: &str) -> Result<Assignment, (String, String)> {
     }
     let value = match typed {
         false => Assigned::Text(value.to_owned()),
-        true => match purlin_host::documents::plain_value(&"--set".into(), value) {
+        true => match purlin_host::internal::documents::plain_value(&"--set".into(), value) {
             Ok(value) => Assigned::Value(value.redact()),
             Err(_) => {
                 let hint = format!("`--set {name}=VALUE` takes it as text");

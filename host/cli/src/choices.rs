@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use purlin_host::documents::{Input, SourceMap, plain_file, plain_value};
-use purlin_host::model::{Answer, BundleReference, Choices, RequirementChoice, ResourceId, Setting};
-use purlin_host::requirements::Unmapped;
+use purlin_host::internal::documents::{Input, SourceMap, plain_file, plain_value};
+use purlin_host::internal::model::{
+    Answer, BundleReference, Choices, RequirementChoice, ResourceId, Setting,
+};
+use purlin_host::internal::requirements::Unmapped;
 
 use crate::app::App;
 use crate::failure::Failure;

@@ -10,9 +10,9 @@ use std::time::Duration;
 use clap::{Arg, Command, CommandFactory as _};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
-use purlin_host::documents::{self, Input, Loaded};
-use purlin_host::model::{ContextDefaults, Key, KeySource, Workspace};
-use purlin_host::state::{Environment, KeyProvider};
+use purlin_host::internal::documents::{self, Input, Loaded};
+use purlin_host::internal::model::{ContextDefaults, Key, KeySource, Workspace};
+use purlin_host::internal::state::{Environment, KeyProvider};
 use purlin_host::{Documents, Purlin};
 
 use crate::args::Cli;

@@ -7,9 +7,9 @@ use std::error::Error as StdError;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use purlin_host::documents::SourceMap;
-use purlin_host::model::{Diagnostic, Key};
-use purlin_host::{engine, state};
+use purlin_host::internal::documents::SourceMap;
+use purlin_host::internal::model::{Diagnostic, Key};
+use purlin_host::internal::{engine, state};
 use serde::Serialize;
 
 use crate::commands::Output;

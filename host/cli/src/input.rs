@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use purlin_host::documents::{self, Input, Loaded, SourceMap};
-use purlin_host::model::{
+use purlin_host::internal::documents::{self, Input, Loaded, SourceMap};
+use purlin_host::internal::is_slip;
+use purlin_host::internal::model::{
     Choices, Context, ContextDefaults, Diagnostic, EnvironmentId, KeySource, Severity, Workspace,
 };
-use purlin_host::requirements::Offer;
-use purlin_host::state::{Environment, KeyProvider};
-use purlin_host::{Documents, Purlin, is_slip};
+use purlin_host::internal::requirements::Offer;
+use purlin_host::internal::state::{Environment, KeyProvider};
+use purlin_host::{Documents, Purlin};
 
 use crate::app::App;
 use crate::args::{Assigned, Assignment, DocumentArgs};

@@ -1,7 +1,7 @@
 //! Errors about a name that matches no resource, or several.
 
-use purlin_host::engine::{Misnamed, Role};
-use purlin_host::model::Key;
+use purlin_host::internal::engine::{Misnamed, Role};
+use purlin_host::internal::model::Key;
 
 use crate::failure::Failure;
 use crate::text;

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use purlin_host::documents::SourceMap;
-use purlin_host::engine::{Action, Change, Event, Phase, Summary};
-use purlin_host::model::{Diagnostic, Finding, Key};
+use purlin_host::internal::documents::SourceMap;
+use purlin_host::internal::engine::{Action, Change, Event, Phase, Summary};
+use purlin_host::internal::model::{Diagnostic, Finding, Key};
 
 use crate::render::value;
 use crate::style::{CREATE, DELETE, DIM, GOOD, UPDATE, WARNING, paint};
@@ -342,7 +342,7 @@ fn headline(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_host::engine::{Cause, Tally};
+    use purlin_host::internal::engine::{Cause, Tally};
 
     fn told(summary: &Summary) -> String {
         let look = Look { sources: &SourceMap::default(), columns: 80 };

@@ -22,4 +22,4 @@ pub(crate) mod plan;
 pub(crate) mod state;
 pub(crate) mod status;
 
-pub(crate) use purlin_host::model::FORMAT;
+pub(crate) use purlin_host::internal::model::FORMAT;

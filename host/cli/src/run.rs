@@ -61,7 +61,7 @@ pub(crate) fn main() -> ExitCode {
             return Status::Failed.into();
         }
     };
-    if let Err(error) = purlin_host::clock::now() {
+    if let Err(error) = purlin_host::internal::clock::now() {
         Failure::run(error.to_string()).tell(&ui, output);
         return Status::Failed.into();
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use purlin_host::clock;
-use purlin_host::state::Holder;
+use purlin_host::internal::clock;
+use purlin_host::internal::state::Holder;
 
 /// The number of open files that this program wants to be allowed.
 #[cfg(unix)]
@@ -241,7 +241,7 @@ pub(crate) fn holder(command: &str) -> Holder {
 /// `PURLIN_CRASH_AT=N` kills it at the point with number N, counted from 1 in the order in which
 /// points are reached. `PURLIN_CRASH_LOG=FILE` logs each point.
 #[cfg(debug_assertions)]
-pub(crate) fn crash_points() -> Option<purlin_host::state::Probe> {
+pub(crate) fn crash_points() -> Option<purlin_host::internal::state::Probe> {
     use std::io::Write as _;
     use std::sync::atomic::{AtomicU64, Ordering};
     let at: Option<u64> = variable("PURLIN_CRASH_AT").and_then(|number| number.parse().ok());
@@ -250,7 +250,7 @@ pub(crate) fn crash_points() -> Option<purlin_host::state::Probe> {
         return None;
     }
     let passed = AtomicU64::new(0);
-    Some(purlin_host::state::Probe::new(move |place| {
+    Some(purlin_host::internal::state::Probe::new(move |place| {
         let number = passed.fetch_add(1, Ordering::SeqCst) + 1;
         if let Some(path) = &log
             && let Ok(mut file) = std::fs::File::options().append(true).create(true).open(path)
@@ -268,7 +268,7 @@ pub(crate) fn crash_points() -> Option<purlin_host::state::Probe> {
 
 /// Release builds have no crash points.
 #[cfg(not(debug_assertions))]
-pub(crate) fn crash_points() -> Option<purlin_host::state::Probe> {
+pub(crate) fn crash_points() -> Option<purlin_host::internal::state::Probe> {
     None
 }
 

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use purlin_host::graph::nearest;
+use purlin_host::internal::graph::nearest;
 
 use self::line::Line;
 use crate::commands::Output;

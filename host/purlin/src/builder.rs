@@ -78,7 +78,7 @@ impl Builder {
     /// a separate process. Without it, this happens in the current process, where a malicious
     /// component could crash the program or exhaust its memory.
     ///
-    /// [`Worker`]: crate::sandbox::Worker
+    /// [`Worker`]: crate::Worker
     #[must_use]
     pub fn compiler(mut self, compiler: Arc<dyn Compiler>) -> Self {
         self.compiler = Some(compiler);

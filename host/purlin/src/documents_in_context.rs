@@ -16,7 +16,7 @@ use purlin_state::Environment;
 use crate::files::{Files, stands_for};
 use crate::settle::settle;
 use crate::written::Written;
-use crate::{ContextChanges, Error, values};
+use crate::{ContextChanges, Error, Purlin, values};
 
 /// Documents that were read and validated, with a context.
 pub struct Documents {
@@ -195,4 +195,16 @@ impl Documents {
 fn rules(loaded: &Loaded) -> Rules {
     let written = Written::new(loaded.sources.clone());
     Rules::new(&loaded.resource_types, Some(Arc::new(written)))
+}
+
+impl Purlin {
+    /// Puts documents into a context, as [`Documents::new`] does, for a deployment with a new id.
+    /// Without a workspace among the documents, that of the builder counts.
+    ///
+    /// # Errors
+    /// As for [`Documents::new`], and [`Error::Random`] if the system provides no random numbers.
+    pub fn documents(&self, loaded: Loaded, flags: &ContextDefaults) -> Result<Documents, Error> {
+        let workspace = loaded.workspace.is_none().then(|| self.workspace().clone());
+        Documents::new(loaded, flags, workspace.as_ref(), &self.deployment_id()?)
+    }
 }

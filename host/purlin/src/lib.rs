@@ -6,14 +6,13 @@
 //! ```no_run
 //! # async fn example() -> Result<(), purlin_host::Error> {
 //! use futures::StreamExt as _;
-//! use purlin_host::{Documents, Purlin, documents};
+//! use purlin_host::{Input, Purlin, UpOptions, load};
 //!
 //! let purlin = Purlin::builder().state_folder(".purlin").build();
-//! let loaded = documents::load(&[documents::Input::Path("platform".into())]);
-//! let documents = Documents::new(loaded, &Default::default(), None, &purlin.deployment_id()?)?;
-//! let mut run = purlin.up(&documents, Default::default());
+//! let documents = purlin.documents(load(&[Input::Path("platform".into())]), &Default::default())?;
+//! let mut run = purlin.up(&documents, UpOptions::default());
 //! while let Some(event) = run.next().await {
-//!     println!("{:?}", event?);
+//!     println!("{}", serde_json::to_string(&event?).unwrap_or_default());
 //! }
 //! # Ok(())
 //! # }
@@ -21,6 +20,8 @@
 //!
 //! [`Purlin::up`] runs a whole deployment. [`UpOptions::consent`] shows the plan and asks before
 //! anything happens; [`Purlin::up_with`] also tells its caller about each step.
+//!
+//! Plans and events serialise to the published JSON, without secrets.
 //!
 //! This crate never prints, reads no environment variable and no home folder, starts no runtime of
 //! its own and installs no global: the [`Builder`] gets everything that it needs. Its futures need
@@ -80,13 +81,63 @@ pub use sharing::{Collected, InstallationState};
 pub use steps::{Follower, Stage, UpEnd};
 pub use up::{Answer, Consent, Up, UpOptions};
 
-pub use purlin_conformance as conformance;
-pub use purlin_documents as documents;
-pub use purlin_engine as engine;
-pub use purlin_expression::is_slip;
-pub use purlin_graph as graph;
-pub use purlin_model as model;
-pub use purlin_requirements as requirements;
-pub use purlin_sandbox as sandbox;
-pub use purlin_sandbox::clock;
-pub use purlin_state as state;
+/// Documents: texts and files, read into their types.
+#[doc(inline)]
+pub use purlin_documents::{Input, Loaded, SourceMap, SourceText, load, load_sources};
+
+/// Words: names, contexts, values, and what happens to a resource and why.
+#[doc(inline)]
+pub use purlin_model::{
+    Awaited, By, Condition, ConditionReason, ConditionStatus, ConditionType, Context, ContextDefaults,
+    Departure, Diagnostic, EnvironmentId, FORMAT, FileNow, Finding, Grants, Key, Label, Location, Obstacle,
+    Reason, Secret, Severity, Spot, Stand, Unfinished, Unknown, Urn, Value, Wait, Worded, Workspace,
+};
+
+/// The graph of resources.
+#[doc(inline)]
+pub use purlin_graph::{Edge, Explanation, Graph, Node, NodeId};
+
+/// Plans.
+#[doc(inline)]
+pub use purlin_engine::{
+    Action, Base, Change, DestroyOptions, Deviation, Loss, Lost, Plan, PlanOptions, Scope, Step, Suggestion,
+    Tally, Warning,
+};
+
+/// Runs: their events, and why resources fail.
+#[doc(inline)]
+pub use purlin_engine::{
+    CallFailed, CancelToken, Cause, Defined, Error as EngineError, Event, Lacking, Phase, Run, Summary,
+};
+
+/// Secret stores of the program.
+#[doc(inline)]
+pub use purlin_engine::{SecretFault, SecretRef, SecretStores};
+
+/// Where components are compiled.
+#[doc(inline)]
+pub use purlin_sandbox::{CallError, Compiler, InProcess, SandboxError, Worker, serve_worker};
+
+/// The state, and what is recorded in it.
+#[doc(inline)]
+pub use purlin_state::{
+    Address, DatabaseReport, Deployment, Doubt, EmbeddedStore, Environment, Error as StateError, Export,
+    Held, Holder, Intent, KeyProvider, Known, MemoryStore, OpenOptions, Outcome, PostgresOptions,
+    PostgresStore, Probe, Record, RecordId, RepairReport, Snapshot, Status, Store,
+};
+
+/// The crates below this one, as a whole, for the command line and for tests. They change without
+/// notice: a program that embeds Purlin uses the names above.
+#[doc(hidden)]
+pub mod internal {
+    pub use purlin_conformance as conformance;
+    pub use purlin_documents as documents;
+    pub use purlin_engine as engine;
+    pub use purlin_expression::is_slip;
+    pub use purlin_graph as graph;
+    pub use purlin_model as model;
+    pub use purlin_requirements as requirements;
+    pub use purlin_sandbox as sandbox;
+    pub use purlin_sandbox::clock;
+    pub use purlin_state as state;
+}

@@ -2,8 +2,8 @@
 #![allow(clippy::expect_used)]
 
 use futures::StreamExt as _;
-use purlin_host::documents::{Input, load};
-use purlin_host::model::ContextDefaults;
+use purlin_host::internal::documents::{Input, load};
+use purlin_host::internal::model::ContextDefaults;
 use purlin_host::{ContextChanges, Documents, Error, Purlin};
 
 const DOCUMENTS: &str = "

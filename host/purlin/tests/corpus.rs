@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use purlin_host::documents::{Input, load};
-use purlin_host::model::ContextDefaults;
+use purlin_host::internal::documents::{Input, load};
+use purlin_host::internal::model::ContextDefaults;
 use purlin_host::{Documents, Purlin};
 
 fn pattern(name: &str) -> Option<PathBuf> {

@@ -7,7 +7,7 @@ mod service;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 
-use purlin_host::sandbox::InProcess;
+use purlin_host::InProcess;
 use serde_json::Value;
 
 const DOCUMENTS: &str = "
@@ -62,7 +62,7 @@ async fn a_service_plans_and_applies() {
     let (status, events) = ask("/apply?app=shop", DOCUMENTS).await;
     assert_eq!(status, 200, "{events}");
     let last: Value = serde_json::from_str(events.lines().last().expect("a line")).expect("json");
-    assert_eq!((&last["summary"]["create"], &last["failed"]), (&Value::from(3), &Value::from(0)), "{events}");
+    assert_eq!((&last["done"]["create"], &last["failed"]), (&Value::from(3), &Value::from(0)), "{events}");
 
     let (_, events) = ask("/apply?app=shop", DOCUMENTS).await;
     let last: Value = serde_json::from_str(events.lines().last().expect("a line")).expect("json");
@@ -77,10 +77,20 @@ async fn a_service_plans_and_applies() {
     assert!(wrong.contains("Nothing"), "{wrong}");
 }
 
+/// The service needs no other crate of the workspace, and nothing that is not documented.
+#[test]
+fn the_service_uses_only_the_documented_names() {
+    for source in [include_str!("../examples/embed/service.rs"), include_str!("../examples/embed/main.rs")] {
+        let hidden = source.split("purlin_").skip(1).filter(|rest| !rest.starts_with("host"));
+        assert_eq!(hidden.count(), 0, "{source}");
+        assert!(source.contains("purlin_host::") && !source.contains("internal"), "{source}");
+    }
+}
+
 /// Deploys twice with the same id, in another state. Returns the error of the second deployment.
 async fn taken(state: &std::path::Path) -> purlin_host::Error {
     use futures::StreamExt as _;
-    use purlin_host::documents::{Input, load};
+    use purlin_host::{Input, load};
     let purlin = purlin_host::Purlin::builder().state_folder(state).build();
     for app_text in ["one", "two"] {
         let text = DOCUMENTS.replace("hello", app_text);

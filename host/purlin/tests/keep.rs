@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purlin_host::documents::{self, Input};
-use purlin_host::model::{ContextDefaults, Reason};
-use purlin_host::sandbox::InProcess;
-use purlin_host::state::{MemoryStore, Store as _};
+use purlin_host::internal::documents::{self, Input};
+use purlin_host::internal::model::{ContextDefaults, Reason};
+use purlin_host::internal::sandbox::InProcess;
+use purlin_host::internal::state::{MemoryStore, Store as _};
 use purlin_host::{Documents, Keeper, Pass, Purlin};
 
 const DAY: u64 = 86_400_000;
@@ -89,7 +89,8 @@ async fn a_day_of_passes_changes_and_grows_nothing() {
     let first = kept.pass(&documents).await;
     assert_eq!((first.summary.done.create, first.summary.waiting.len()), (3, 1), "{:?}", first.summary);
     let before = kept.store.load(&environment).await.expect("a snapshot");
-    let size = |snapshot: &purlin_host::state::Snapshot| (snapshot.records.len(), snapshot.unmet.len());
+    let size =
+        |snapshot: &purlin_host::internal::state::Snapshot| (snapshot.records.len(), snapshot.unmet.len());
     assert_eq!(size(&before), (3, 1));
     let history = kept.store.history(&environment).await.expect("a history");
 

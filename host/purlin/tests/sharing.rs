@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use purlin_host::documents::{self, Input};
-use purlin_host::engine::{CancelToken, DestroyOptions, Event, Plan, PlanOptions};
-use purlin_host::model::{Context, ContextDefaults, Urn};
-use purlin_host::sandbox::InProcess;
-use purlin_host::state::{
+use purlin_host::internal::documents::{self, Input};
+use purlin_host::internal::engine::{CancelToken, DestroyOptions, Event, Plan, PlanOptions};
+use purlin_host::internal::model::{Context, ContextDefaults, Urn};
+use purlin_host::internal::sandbox::InProcess;
+use purlin_host::internal::state::{
     EmbeddedStore, Environment, Holder, KeyProvider, Listing, MemoryStore, OpenOptions, Operation, Record,
     Snapshot, Status, Store,
 };
@@ -249,7 +249,7 @@ impl World {
             None => Context {
                 org: environment.org.clone(),
                 app: environment.app.clone(),
-                env: purlin_host::model::EnvironmentId {
+                env: purlin_host::internal::model::EnvironmentId {
                     id: environment.env.clone(),
                     kind: "development".into(),
                 },
@@ -372,11 +372,12 @@ fn is_refusal(error: &Error) -> bool {
     const RIGHT: [&str; 5] = ["in-use", "breaks-user", "gone", "deployed-meanwhile", "asked-twice"];
     match error {
         Error::Documents(faults) => faults.iter().all(|fault| RIGHT.contains(&fault.code)),
-        Error::Engine(purlin_host::engine::Error::Documents(faults)) => {
+        Error::Engine(purlin_host::internal::engine::Error::Documents(faults)) => {
             faults.iter().all(|fault| RIGHT.contains(&fault.code))
         }
         Error::State(
-            purlin_host::state::Error::Locked { .. } | purlin_host::state::Error::Reserved { .. },
+            purlin_host::internal::state::Error::Locked { .. }
+            | purlin_host::internal::state::Error::Reserved { .. },
         ) => true,
         _ => false,
     }

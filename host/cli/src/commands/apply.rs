@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use purlin_host::documents::SourceMap;
-use purlin_host::state;
+use purlin_host::internal::documents::SourceMap;
+use purlin_host::internal::state;
 
 use super::deploy::{self, Shown};
 use crate::app::App;

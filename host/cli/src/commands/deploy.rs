@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
-use purlin_host::documents::SourceMap;
-use purlin_host::engine::{CancelToken, Event, Phase, Plan, Summary};
-use purlin_host::graph::Graph;
-use purlin_host::model::{Context, Key};
-use purlin_host::state::{Doubt, Environment};
+use purlin_host::internal::documents::SourceMap;
+use purlin_host::internal::engine::{CancelToken, Event, Phase, Plan, Summary};
+use purlin_host::internal::graph::Graph;
+use purlin_host::internal::model::{Context, Key};
+use purlin_host::internal::state::{Doubt, Environment};
 use purlin_host::{Collected, Documents, Follower, Purlin, Session, Stage, UpEnd, UpOptions};
 
 use self::interrupts::Interrupts;

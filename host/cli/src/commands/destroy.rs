@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use purlin_host::documents;
-use purlin_host::engine::DestroyOptions;
-use purlin_host::state::Outcome;
+use purlin_host::internal::documents;
+use purlin_host::internal::engine::DestroyOptions;
+use purlin_host::internal::state::Outcome;
 
 use super::deploy::{self, Shown};
 use crate::app::App;

@@ -1,8 +1,9 @@
 //! `purlin diff`
 
-use purlin_host::documents::SourceMap;
-use purlin_host::state::{Deployment, Environment};
-use purlin_host::{Documents, Purlin, engine};
+use purlin_host::internal::documents::SourceMap;
+use purlin_host::internal::engine;
+use purlin_host::internal::state::{Deployment, Environment};
+use purlin_host::{Documents, Purlin};
 
 use super::history::find;
 use crate::app::App;

@@ -11,8 +11,8 @@ mod run;
 
 use std::path::PathBuf;
 
-use purlin_host::documents::{self, Input, SourceMap};
-use purlin_host::model::Workspace;
+use purlin_host::internal::documents::{self, Input, SourceMap};
+use purlin_host::internal::model::Workspace;
 
 use crate::app::App;
 use crate::args::Format;

@@ -3,7 +3,7 @@
 mod list;
 mod show;
 
-use purlin_host::documents::SourceMap;
+use purlin_host::internal::documents::SourceMap;
 
 use crate::app::App;
 use crate::args::Format;

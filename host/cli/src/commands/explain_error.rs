@@ -1,6 +1,6 @@
 //! `purlin explain-error`
 
-use purlin_host::graph::nearest;
+use purlin_host::internal::graph::nearest;
 
 use crate::app::App;
 use crate::args::{Format, FormatArg};

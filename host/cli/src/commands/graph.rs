@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use clap::ValueEnum;
-use purlin_host::engine::{Misnamed, Role, select};
-use purlin_host::graph::{Graph, MOST_REDUCED, NodeId};
-use purlin_host::model::{Key, Urn};
+use purlin_host::internal::engine::{Misnamed, Role, select};
+use purlin_host::internal::graph::{Graph, MOST_REDUCED, NodeId};
+use purlin_host::internal::model::{Key, Urn};
 
 use super::Output;
 use crate::app::App;

@@ -1,7 +1,7 @@
 //! `purlin history`
 
-use purlin_host::documents::SourceMap;
-use purlin_host::state::Deployment;
+use purlin_host::internal::documents::SourceMap;
+use purlin_host::internal::state::Deployment;
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use purlin_host::Proposal;
-use purlin_host::state::Known;
+use purlin_host::internal::state::Known;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 

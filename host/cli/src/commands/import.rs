@@ -1,6 +1,6 @@
 //! `purlin import`
 
-use purlin_host::engine::{PlanOptions, Scope};
+use purlin_host::internal::engine::{PlanOptions, Scope};
 
 use super::deploy::{self, Shown};
 use crate::app::App;

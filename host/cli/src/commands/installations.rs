@@ -4,7 +4,7 @@ mod list;
 mod share;
 
 use purlin_host::InstallationState;
-use purlin_host::documents::SourceMap;
+use purlin_host::internal::documents::SourceMap;
 
 use crate::app::App;
 use crate::args::Format;

@@ -1,8 +1,8 @@
 //! `purlin outputs`
 
-use purlin_host::engine;
-use purlin_host::graph::nearest;
-use purlin_host::model::Value;
+use purlin_host::internal::engine;
+use purlin_host::internal::graph::nearest;
+use purlin_host::internal::model::Value;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
@@ -55,7 +55,7 @@ struct OutputsReport {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.documents, app).await?;
-    let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
+    let fail = |error| Failure::host(error, &purlin_host::internal::documents::SourceMap::default());
     let records = place.purlin.records(&place.environment()).await.map_err(fail)?;
     if records.is_empty() {
         app.ui.note(&format!("nothing is recorded in {}", place.environment()));

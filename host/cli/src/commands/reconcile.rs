@@ -7,9 +7,9 @@ mod request;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use purlin_host::documents::Loaded;
-use purlin_host::engine::{Action, CancelToken, Event, Phase, PlanOptions};
-use purlin_host::model::Key;
+use purlin_host::internal::documents::Loaded;
+use purlin_host::internal::engine::{Action, CancelToken, Event, Phase, PlanOptions};
+use purlin_host::internal::model::Key;
 use purlin_host::{Keeper, Pass, Purlin};
 
 use self::changes::Changes;
@@ -337,7 +337,7 @@ impl Watch<'_> {
 /// Whether a watch continues after an error: users correct documents, and other processes release
 /// the state. An unreadable or unwritable state ends the watch.
 fn passes(error: &purlin_host::Error) -> bool {
-    use purlin_host::state::Error;
+    use purlin_host::internal::state::Error;
     match error {
         purlin_host::Error::State(error) => {
             matches!(
@@ -349,7 +349,7 @@ fn passes(error: &purlin_host::Error) -> bool {
             )
         }
         purlin_host::Error::StateGone { .. } => false,
-        purlin_host::Error::Engine(purlin_host::engine::Error::State(_)) => false,
+        purlin_host::Error::Engine(purlin_host::internal::engine::Error::State(_)) => false,
         _ => true,
     }
 }
@@ -472,8 +472,8 @@ fn tally(pass: &Pass) -> String {
         return paint(GOOD, "every resource is as the documents want it");
     }
     let mut parts = Vec::new();
-    let backed_off = |reasons: &Vec<purlin_host::model::Reason>| {
-        reasons.iter().any(|reason| matches!(reason, purlin_host::model::Reason::BackedOff { .. }))
+    let backed_off = |reasons: &Vec<purlin_host::internal::model::Reason>| {
+        reasons.iter().any(|reason| matches!(reason, purlin_host::internal::model::Reason::BackedOff { .. }))
     };
     let retried = pass.summary.waiting.iter().filter(|(_, reasons)| backed_off(reasons)).count();
     let failed = pass.summary.failed.len() + retried;

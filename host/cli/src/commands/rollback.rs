@@ -1,7 +1,7 @@
 //! `purlin rollback`
 
-use purlin_host::documents::SourceMap;
-use purlin_host::state::{Deployment, Environment};
+use purlin_host::internal::documents::SourceMap;
+use purlin_host::internal::state::{Deployment, Environment};
 use purlin_host::{Purlin, UpOptions};
 
 use super::deploy::{self, Shown};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use purlin_host::Purlin;
-use purlin_host::documents::SourceMap;
-use purlin_host::state::Environment;
+use purlin_host::internal::documents::SourceMap;
+use purlin_host::internal::state::Environment;
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use purlin_host::model::Diagnostic;
+use purlin_host::internal::model::Diagnostic;
 use serde::Serialize;
 
 use crate::app::App;

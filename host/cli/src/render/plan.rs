@@ -1,8 +1,8 @@
 //! Renders a plan as text: the action for each resource, its reasons, and the changes of its
 //! inputs.
 
-use purlin_host::engine::{self, Action, Change, Loss, Lost, Step, Suggestion, Tally, Warning};
-use purlin_host::model::Reason;
+use purlin_host::internal::engine::{self, Action, Change, Loss, Lost, Step, Suggestion, Tally, Warning};
+use purlin_host::internal::model::Reason;
 
 use crate::style::{CREATE, DELETE, DIM, HINT, STRONG, UPDATE, WARNING, paint};
 use crate::text;
@@ -354,7 +354,7 @@ fn sides(change: &Change, action: Action, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_host::model::{Key, Urn, Value};
+    use purlin_host::internal::model::{Key, Urn, Value};
 
     fn change(path: &str, before: Option<Value>, after: Option<Value>) -> Change {
         Change { path: path.into(), before, after, replaces: false }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use purlin_host::engine::Stand;
+use purlin_host::internal::engine::Stand;
 
 use super::tree::{self, Node};
 use crate::report::status::{Resource, StatusReport};

@@ -1,7 +1,7 @@
 //! The requirements of a bundle, as plain data.
 
-use purlin_host::model::{Diagnostic, Key};
-use purlin_host::requirements::{Installation, Resolution, Unmapped};
+use purlin_host::internal::model::{Diagnostic, Key};
+use purlin_host::internal::requirements::{Installation, Resolution, Unmapped};
 use serde::Serialize;
 
 use super::FORMAT;

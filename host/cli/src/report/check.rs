@@ -1,6 +1,6 @@
 //! The check of a driver as JSON.
 
-use purlin_host::conformance::{CasesFrom, Finding, Left, Outcome};
+use purlin_host::internal::conformance::{CasesFrom, Finding, Left, Outcome};
 use serde::Serialize;
 
 /// The complete result.
@@ -61,8 +61,8 @@ pub(crate) struct Rest {
     pub(crate) why: String,
 }
 
-impl From<purlin_host::conformance::ConformanceReport> for CheckReport {
-    fn from(report: purlin_host::conformance::ConformanceReport) -> Self {
+impl From<purlin_host::internal::conformance::ConformanceReport> for CheckReport {
+    fn from(report: purlin_host::internal::conformance::ConformanceReport) -> Self {
         let from = match report.cases {
             CasesFrom::File => "file",
             CasesFrom::Schema => "schema",

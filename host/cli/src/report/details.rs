@@ -1,7 +1,7 @@
 //! What the page of a graph shows of resources and edges besides the graph: why a definition matched,
 //! inputs, and why there is an edge.
 
-use purlin_host::graph::Graph as Host;
+use purlin_host::internal::graph::Graph as Host;
 
 use super::explain::{criterion, reasons};
 use super::graph::Graph;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use purlin_host::Documents;
-use purlin_host::model::{Piece, Stand, Template, ValueOrigin};
-use purlin_host::state::{Deployment, Environment, Known, Snapshot};
+use purlin_host::internal::model::{Piece, Stand, Template, ValueOrigin};
+use purlin_host::internal::state::{Deployment, Environment, Known, Snapshot};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -170,7 +170,7 @@ impl Entry {
 }
 
 impl User {
-    pub(crate) fn new(holder: &purlin_host::state::Holder) -> Self {
+    pub(crate) fn new(holder: &purlin_host::internal::state::Holder) -> Self {
         Self {
             user: holder.user.clone(),
             host: holder.host.clone(),

@@ -1,8 +1,8 @@
 //! The explanation of how a resource is provisioned, as plain data.
 
-use purlin_host::graph::{self, Graph, NodeId};
-use purlin_host::model::Criterion;
-use purlin_host::requirements::Resolution;
+use purlin_host::internal::graph::{self, Graph, NodeId};
+use purlin_host::internal::model::Criterion;
+use purlin_host::internal::requirements::Resolution;
 use serde::Serialize;
 
 use super::graph::Origin;

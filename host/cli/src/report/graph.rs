@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use purlin_host::graph::NodeId;
+use purlin_host::internal::graph::NodeId;
 use serde::Serialize;
 
 use super::FORMAT;
@@ -115,8 +115,8 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    pub(crate) fn new(origin: &purlin_host::graph::Origin) -> Self {
-        use purlin_host::graph::Origin as Host;
+    pub(crate) fn new(origin: &purlin_host::internal::graph::Origin) -> Self {
+        use purlin_host::internal::graph::Origin as Host;
         match origin {
             Host::Implicit => Self::Implicit,
             Host::Declared { workload, location } => Self::Declared {
@@ -173,12 +173,12 @@ pub(crate) struct Beside {
 
 impl Graph {
     /// Converts a part of a graph of the host.
-    pub(crate) fn new(graph: &purlin_host::graph::Graph, part: &Part) -> Self {
+    pub(crate) fn new(graph: &purlin_host::internal::graph::Graph, part: &Part) -> Self {
         let would_show = |id| graph.node(id).is_some_and(|node| part.all || node.shown);
         let shown = |id| part.only.as_ref().map_or_else(|| would_show(id), |only| only.contains(&id));
         let omitted = |ids: &[NodeId]| ids.iter().filter(|id| would_show(**id) && !shown(**id)).count();
         let key = |id| graph.key(id).map(ToString::to_string);
-        let node = |node: purlin_host::graph::Node<'_>| Node {
+        let node = |node: purlin_host::internal::graph::Node<'_>| Node {
             key: node.key.to_string(),
             type_name: node.key.type_name().to_owned(),
             class: node.key.class().to_owned(),

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use purlin_host::state::{Deployment, Outcome};
+use purlin_host::internal::state::{Deployment, Outcome};
 use serde::Serialize;
 
 use crate::text;
@@ -158,8 +158,8 @@ impl Details {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_host::model::Urn;
-    use purlin_host::state::Holder;
+    use purlin_host::internal::model::Urn;
+    use purlin_host::internal::state::Holder;
 
     #[test]
     fn a_replacement_counts_once() {

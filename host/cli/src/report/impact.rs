@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use purlin_host::model::{Reason, Worded};
-use purlin_host::{Affected, Impact, engine, state};
+use purlin_host::internal::model::{Reason, Worded};
+use purlin_host::internal::{engine, state};
+use purlin_host::{Affected, Impact};
 use serde::Serialize;
 
 use super::FORMAT;
@@ -129,7 +130,7 @@ impl Resource {
 }
 
 impl Fault {
-    fn new(fault: &purlin_host::model::Diagnostic) -> Self {
+    fn new(fault: &purlin_host::internal::model::Diagnostic) -> Self {
         let at = fault.location.as_ref().map(ToString::to_string);
         Self { code: fault.code, message: fault.message.clone(), at }
     }

@@ -1,7 +1,7 @@
 //! The inputs of a recipe as documents write them, for people. Secrets are left out.
 
-use purlin_host::documents::names_a_credential;
-use purlin_host::model::{Piece, Recipe, Template, Value};
+use purlin_host::internal::documents::names_a_credential;
+use purlin_host::internal::model::{Piece, Recipe, Template, Value};
 use serde_json::Value as Json;
 
 /// How many inputs of a resource are shown.

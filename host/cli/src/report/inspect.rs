@@ -1,6 +1,6 @@
 //! The inspection of a driver, as plain data. The driver's own statements are in `says`.
 
-use purlin_host::model::driver::{Implements, Manifest};
+use purlin_host::internal::model::driver::{Implements, Manifest};
 use purlin_host::{Granted, Inspection};
 use serde::Serialize;
 use serde_json::Value;
@@ -95,7 +95,7 @@ pub(crate) struct RequestedCapability {
 /// Converts an inspection.
 pub(crate) fn component(inspection: &Inspection) -> Component {
     let interfaces = &inspection.interfaces;
-    let import = |import: &purlin_host::sandbox::Import| Import {
+    let import = |import: &purlin_host::internal::sandbox::Import| Import {
         name: import.name.clone(),
         purpose: import.purpose,
         capability: import.capability,

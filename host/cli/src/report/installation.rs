@@ -1,7 +1,7 @@
 //! Installations, as plain data.
 
 use purlin_host::InstallationState;
-use purlin_host::model::User;
+use purlin_host::internal::model::User;
 use serde::Serialize;
 
 /// A list of installations.

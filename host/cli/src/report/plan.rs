@@ -1,8 +1,8 @@
 //! The document of `purlin plan`: the plan, and what was found out before it was made.
 
-use purlin_host::engine::{self, Change};
-use purlin_host::model::{Finding, Key, Worded};
-use purlin_host::requirements;
+use purlin_host::internal::engine::{self, Change};
+use purlin_host::internal::model::{Finding, Key, Worded};
+use purlin_host::internal::requirements;
 use serde::Serialize;
 
 /// A plan, with the fields that the engine does not know.

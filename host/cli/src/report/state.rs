@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use purlin_host::engine::{Standing, standings};
-use purlin_host::model::driver::Inputs as HostInputs;
-use purlin_host::model::{Condition, Unfinished, Urn, Value, Worded};
-use purlin_host::state::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
+use purlin_host::internal::engine::{Standing, standings};
+use purlin_host::internal::model::driver::Inputs as HostInputs;
+use purlin_host::internal::model::{Condition, Unfinished, Urn, Value, Worded};
+use purlin_host::internal::state::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -222,7 +222,7 @@ impl Place {
 }
 
 impl Holder {
-    pub(crate) fn new(holder: &purlin_host::state::Holder) -> Self {
+    pub(crate) fn new(holder: &purlin_host::internal::state::Holder) -> Self {
         Self {
             user: holder.user.clone(),
             host: holder.host.clone(),

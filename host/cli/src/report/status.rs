@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use purlin_host::engine::{Stand, standings};
-use purlin_host::model::{Awaited, Condition, Obstacle, Worded};
-use purlin_host::state::{Deployment, Environment, Snapshot};
+use purlin_host::internal::engine::{Stand, standings};
+use purlin_host::internal::model::{Awaited, Condition, Obstacle, Worded};
+use purlin_host::internal::state::{Deployment, Environment, Snapshot};
 use serde::{Serialize, Serializer};
 
 use super::FORMAT;
@@ -103,7 +103,7 @@ impl StatusReport {
 /// its dependencies.
 fn awaited(obstacle: &Obstacle) -> Vec<String> {
     let (Obstacle::Waits { waits } | Obstacle::Beside { waits }) = obstacle else { return Vec::new() };
-    let first = |wait: &purlin_host::model::Wait| match (wait.through.first(), &wait.what) {
+    let first = |wait: &purlin_host::internal::model::Wait| match (wait.through.first(), &wait.what) {
         (Some(key), _) => Some(key.to_string()),
         (
             None,

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use purlin_host::state::{Change, EmbeddedStore, Environment, Holder, KeyProvider, OpenOptions, Store as _};
+use purlin_host::internal::state::{
+    Change, EmbeddedStore, Environment, Holder, KeyProvider, OpenOptions, Store as _,
+};
 
 use crate::project::{Project, ran};
 

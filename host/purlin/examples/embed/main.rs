@@ -10,7 +10,7 @@ mod service;
 
 use std::net::SocketAddr;
 
-use purlin_host::sandbox::{Worker, serve_worker};
+use purlin_host::{Worker, serve_worker};
 
 /// The argument with which the service starts itself as a worker that reads and compiles untrusted
 /// components, in a process that cannot harm this one.

@@ -11,12 +11,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::post;
 use futures::StreamExt as _;
-use purlin_host::documents::{Input, SourceMap, load};
-use purlin_host::engine::{Event, Phase, PlanOptions};
-use purlin_host::model::{ContextDefaults, Diagnostic};
-use purlin_host::sandbox::Compiler;
-use purlin_host::{Documents, Error, Purlin, UpOptions};
-use serde_json::{Value, json};
+use purlin_host::{
+    Compiler, ContextDefaults, Documents, Error, Input, Plan, PlanOptions, Purlin, SourceMap, StateError,
+    UpOptions, load,
+};
+use serde_json::json;
 
 struct Service {
     purlin: Purlin,
@@ -44,25 +43,13 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = match &self.0 {
             error if error.is_input() => StatusCode::UNPROCESSABLE_ENTITY,
-            Error::State(
-                purlin_host::state::Error::Locked { .. } | purlin_host::state::Error::Reserved { .. },
-            ) => StatusCode::CONFLICT,
+            Error::State(StateError::Locked { .. } | StateError::Reserved { .. }) => StatusCode::CONFLICT,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        let faults: Vec<Value> = self.0.diagnostics().iter().map(fault).collect();
         let text = self.1.render(self.0.diagnostics(), false, 100);
-        let body = json!({"error": self.0.to_string(), "diagnostics": faults, "text": text});
+        let body = json!({"error": self.0.to_string(), "diagnostics": self.0.diagnostics(), "text": text});
         (status, Json(body)).into_response()
     }
-}
-
-fn fault(diagnostic: &Diagnostic) -> Value {
-    json!({
-        "code": diagnostic.code,
-        "message": diagnostic.message,
-        "place": diagnostic.location.as_ref().map(ToString::to_string),
-        "help": diagnostic.help,
-    })
 }
 
 impl Service {
@@ -76,9 +63,7 @@ impl Service {
             env: place.env.map(Into::into),
             ..ContextDefaults::default()
         };
-        let documents =
-            self.purlin.deployment_id().and_then(|id| Documents::new(loaded, &context, None, &id));
-        documents.map_err(|error| Refusal(error, sources))
+        self.purlin.documents(loaded, &context).map_err(|error| Refusal(error, sources))
     }
 }
 
@@ -86,21 +71,13 @@ async fn plan(
     State(service): State<Arc<Service>>,
     Query(place): Query<Place>,
     body: Bytes,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Plan>, Refusal> {
     let documents = service.documents(place, &body)?;
     let plan = service.purlin.plan(&documents, PlanOptions::default()).await;
-    let plan = plan.map_err(|error| Refusal(error, documents.loaded.sources.clone()))?;
-    let steps: Vec<Value> = plan
-        .steps
-        .iter()
-        .map(
-            |step| json!({"key": step.key.as_str(), "action": step.action.as_str(), "reasons": step.reasons}),
-        )
-        .collect();
-    Ok(Json(json!({"steps": steps, "summary": plan.summary()})))
+    Ok(Json(plan.map_err(|error| Refusal(error, documents.loaded.sources.clone()))?))
 }
 
-/// Streams one event per line. A caller that disconnects does not stop a running deployment.
+/// Streams one event per line, in the JSON of `purlin up --format json`. A caller that disconnects does not stop a running deployment.
 async fn apply(
     State(service): State<Arc<Service>>,
     Query(place): Query<Place>,
@@ -122,9 +99,12 @@ async fn apply(
                     if let Some(begun) = first {
                         let _ = begun.send(None);
                     }
-                    let line = event
-                        .map_or_else(|error| json!({"error": error.to_string()}), |event| event_json(&event));
-                    let _ = sender.send(format!("{line}\n"));
+                    let line = match event {
+                        Ok(event) => serde_json::to_string(&event),
+                        Err(error) => serde_json::to_string(&json!({"error": error.to_string()})),
+                    };
+                    let Ok(line) = line else { continue };
+                    let _ = sender.send(line + "\n");
                 }
             }
         }
@@ -139,25 +119,4 @@ async fn apply(
         Some((Ok::<_, std::convert::Infallible>(line), receiver))
     });
     Ok(Body::from_stream(lines).into_response())
-}
-
-fn event_json(event: &Event) -> Value {
-    match event {
-        Event::Resource { key, action, phase } => {
-            let (phase, detail) = match phase {
-                Phase::Started => ("started", Value::Null),
-                Phase::Progress { message, .. } => ("progress", json!(message)),
-                Phase::Observed { finding, .. } => ("observed", json!(finding.code())),
-                Phase::Succeeded { .. } => ("succeeded", Value::Null),
-                Phase::Failed { cause, .. } => ("failed", json!(cause.to_string())),
-                Phase::Waiting { reasons } => ("waiting", json!(reasons)),
-                Phase::Skipped { because } => ("skipped", json!(because.as_ref().map(ToString::to_string))),
-            };
-            json!({"key": key.as_str(), "action": action.as_str(), "phase": phase, "detail": detail})
-        }
-        Event::Stands { key, stand, .. } => json!({"key": key.as_str(), "stands": stand}),
-        Event::Summary(summary) => {
-            json!({"summary": summary.done, "failed": summary.failed.len(), "calls": summary.calls})
-        }
-    }
 }

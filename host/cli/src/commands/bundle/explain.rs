@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use purlin_host::documents::{Bundles, bundles};
-use purlin_host::model::{Bundle, BundleReference, Diagnostic, RequirementContext};
-use purlin_host::requirements::{Catalog as _, Folders, Root, Why, choose, resolve};
+use purlin_host::internal::documents::{Bundles, bundles};
+use purlin_host::internal::model::{Bundle, BundleReference, Diagnostic, RequirementContext};
+use purlin_host::internal::requirements::{Catalog as _, Folders, Root, Why, choose, resolve};
 
 use crate::app::App;
 use crate::args::{Format, FormatArg};
@@ -137,7 +137,7 @@ async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, F
         Failure::input(format!("`{reference}` is neither a file nor the name of a bundle"))
             .hint("name a folder with a bundle in it, or REPOSITORY:TAG, such as `getporter/mysql:v1.0.0`")
     })?;
-    let failed = |error: purlin_host::requirements::CatalogError| Failure::run(error.0);
+    let failed = |error: purlin_host::internal::requirements::CatalogError| Failure::run(error.0);
     let tags = catalog.tags(&asked.repository).await.map_err(failed)?;
     let found = match choose(&asked, &tags) {
         Some((chosen, Why::Reference | Why::HighestRelease | Why::Latest)) => {
@@ -150,10 +150,11 @@ async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, F
         let help = match &*known {
             [] => {
                 let all = catalog.repositories();
-                purlin_host::graph::nearest(&asked.repository, all.iter().map(|name| &**name)).map_or_else(
-                    || "name the folder that it lies in with `--catalog DIR`".to_owned(),
-                    |near| format!("did you mean `{near}`?"),
-                )
+                purlin_host::internal::graph::nearest(&asked.repository, all.iter().map(|name| &**name))
+                    .map_or_else(
+                        || "name the folder that it lies in with `--catalog DIR`".to_owned(),
+                        |near| format!("did you mean `{near}`?"),
+                    )
             }
             known => format!("there is {}", known.join(", ")),
         };

@@ -4,8 +4,8 @@ mod edit;
 
 use std::path::{Path, PathBuf};
 
-use purlin_host::documents::{self, Input};
-use purlin_host::model::{DriverSource, Workspace};
+use purlin_host::internal::documents::{self, Input};
+use purlin_host::internal::model::{DriverSource, Workspace};
 use purlin_host::{Error, Inspection};
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! `purlin driver approve`
 
-use purlin_host::model::Workspace;
+use purlin_host::internal::model::Workspace;
 use purlin_host::{Approval, ApprovalChange};
 use serde::Serialize;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use purlin_host::Inspection;
-use purlin_host::model::Workspace;
+use purlin_host::internal::model::Workspace;
 
 use crate::app::App;
 use crate::failure::{Failure, Status};

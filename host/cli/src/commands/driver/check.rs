@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use purlin_host::conformance::{RULES, Rule, rule};
-use purlin_host::documents::{CASES_FILE, SourceMap, load_cases};
-use purlin_host::model::{DriverCases, Workspace};
-use purlin_host::sandbox::CancelToken;
+use purlin_host::internal::conformance::{RULES, Rule, rule};
+use purlin_host::internal::documents::{CASES_FILE, SourceMap, load_cases};
+use purlin_host::internal::model::{DriverCases, Workspace};
+use purlin_host::internal::sandbox::CancelToken;
 use purlin_host::{Examined, Purlin};
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use purlin_host::model::Workspace;
+use purlin_host::internal::model::Workspace;
 use purlin_host::{Inspection, Purlin};
 
 use super::WorkspaceArg;

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use clap::ValueEnum as _;
-use purlin_host::model::driver::{Failure as Failed, Observed};
-use purlin_host::model::{Label, Workspace};
-use purlin_host::sandbox::{
+use purlin_host::internal::model::driver::{Failure as Failed, Observed};
+use purlin_host::internal::model::{Label, Workspace};
+use purlin_host::internal::sandbox::{
     CallContext, CallError, Change, CheckpointSink, Driver, Look, Progress, ProgressSink,
 };
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt as _;
-use purlin_host::model::Stand;
-use purlin_host::state::{Environment, Known};
+use purlin_host::internal::model::Stand;
+use purlin_host::internal::state::{Environment, Known};
 
 use super::failure;
 use crate::app::App;

@@ -1,8 +1,8 @@
 //! `purlin env show`
 
 use purlin_host::Documents;
-use purlin_host::graph::nearest;
-use purlin_host::state::Environment;
+use purlin_host::internal::graph::nearest;
+use purlin_host::internal::state::Environment;
 
 use super::failure;
 use crate::app::App;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purlin_host::engine::{CancelToken, Event};
-use purlin_host::state::Environment;
+use purlin_host::internal::engine::{CancelToken, Event};
+use purlin_host::internal::state::Environment;
 use purlin_host::{Fleet, Pass, Proposal, Turn, TurnEnd};
 use serde::Serialize;
 use tokio::task::JoinSet;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use purlin_host::documents::{self, Input};
-use purlin_host::model::Workspace;
-use purlin_host::state::{self, Environment};
+use purlin_host::internal::documents::{self, Input};
+use purlin_host::internal::model::Workspace;
+use purlin_host::internal::state::{self, Environment};
 use purlin_host::{Copied, CopyOptions, Purlin};
 use serde::Serialize;
 

@@ -55,7 +55,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let written = place.purlin.export_state(&environment, &args.exported, args.recipient.as_deref()).await;
     let resources = written.map_err(|error| match error {
-        purlin_host::Error::State(purlin_host::state::Error::KeyInvalid { .. }) => {
+        purlin_host::Error::State(purlin_host::internal::state::Error::KeyInvalid { .. }) => {
             let given = args.recipient.as_deref().unwrap_or_default();
             Failure::input(format!("`{}` is no public key of age", text::line(given)))
                 .hint("a public key begins with `age1`; `purlin state key show` prints one")

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use purlin_host::model::Urn;
-use purlin_host::state::Snapshot;
+use purlin_host::internal::model::Urn;
+use purlin_host::internal::state::Snapshot;
 
 use super::subject::{self, Subject};
 use crate::app::App;

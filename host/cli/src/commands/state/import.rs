@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use purlin_host::state;
+use purlin_host::internal::state;
 
 use super::subject;
 use crate::app::App;

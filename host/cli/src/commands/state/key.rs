@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use purlin_host::model::KeySource;
-use purlin_host::state::KeyProvider;
+use purlin_host::internal::model::KeySource;
+use purlin_host::internal::state::KeyProvider;
 use serde::Serialize;
 
 use super::subject;
@@ -169,7 +169,7 @@ async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
     }
     let rotated = purlin.rotate_key(new.map(Into::into)).await;
     let recipient = rotated.map_err(|error| match error {
-        purlin_host::Error::State(error @ purlin_host::state::Error::KeyInvalid { .. }) => {
+        purlin_host::Error::State(error @ purlin_host::internal::state::Error::KeyInvalid { .. }) => {
             Failure::input(error.to_string()).hint("`purlin state key new FILE` makes one")
         }
         error => subject::failure(error),

@@ -1,6 +1,6 @@
 //! `purlin state list`
 
-use purlin_host::state::Held;
+use purlin_host::internal::state::Held;
 
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
@@ -44,7 +44,7 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.documents, app).await?;
-    let fail = |error| Failure::host(error, &purlin_host::documents::SourceMap::default());
+    let fail = |error| Failure::host(error, &purlin_host::internal::documents::SourceMap::default());
     let environments =
         if args.all { place.purlin.environments().await.map_err(fail)? } else { vec![place.environment()] };
     let mut all = Vec::new();

@@ -44,7 +44,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let environment = place.environment();
     let mut held = place.purlin.snapshot(&environment).await.map_err(subject::failure)?.held;
     let own = surroundings::holder("state lock");
-    let is_own = |holder: &purlin_host::state::Holder| {
+    let is_own = |holder: &purlin_host::internal::state::Holder| {
         (&holder.user, &holder.host, holder.command.as_str()) == (&own.user, &own.host, args.reason.trim())
     };
     if let Some(holder) = held.as_ref().filter(|holder| !is_own(holder)) {

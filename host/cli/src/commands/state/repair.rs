@@ -1,8 +1,8 @@
 //! `purlin state repair`
 
 use purlin_host::Purlin;
-use purlin_host::model::Workspace;
-use purlin_host::state::RepairReport as HostReport;
+use purlin_host::internal::model::Workspace;
+use purlin_host::internal::state::RepairReport as HostReport;
 use serde::Serialize;
 
 use super::subject;

@@ -1,7 +1,7 @@
 //! `purlin state settle`
 
-use purlin_host::engine;
-use purlin_host::state::{Operation, RecordId};
+use purlin_host::internal::engine;
+use purlin_host::internal::state::{Operation, RecordId};
 
 use super::subject::{self, Subject};
 use crate::app::App;

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purlin_host::documents::SourceMap;
-use purlin_host::engine;
-use purlin_host::model::{Context, Key, Urn};
-use purlin_host::state::{Environment, Snapshot};
+use purlin_host::internal::documents::SourceMap;
+use purlin_host::internal::engine;
+use purlin_host::internal::model::{Context, Key, Urn};
+use purlin_host::internal::state::{Environment, Snapshot};
 
 use crate::app::App;
 use crate::args::PlaceArgs;

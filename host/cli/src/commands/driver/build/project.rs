@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use purlin_host::Inspection;
-use purlin_host::documents::{self, Input};
-use purlin_host::model::DriverSource;
+use purlin_host::internal::documents::{self, Input};
+use purlin_host::internal::model::DriverSource;
 use serde_json::Value;
 
 use super::python::Python;

@@ -1,9 +1,11 @@
 //! The answers of a driver as JSON. Secrets are separate from the rest, and masked unless the user
 //! asked to see them.
 
-use purlin_host::model::Value;
-use purlin_host::model::driver::{Checked, Failure, Impact, InvalidInput, Manifest, Observed, ResourceState};
-use purlin_host::sandbox::CallError;
+use purlin_host::internal::model::Value;
+use purlin_host::internal::model::driver::{
+    Checked, Failure, Impact, InvalidInput, Manifest, Observed, ResourceState,
+};
+use purlin_host::internal::sandbox::CallError;
 use serde_json::{Map, Value as Json, json};
 
 pub(super) fn manifest(manifest: &Manifest) -> Json {

@@ -1,8 +1,8 @@
 //! The requests of `purlin driver run`, parsed from JSON.
 
-use purlin_host::engine;
-use purlin_host::model::driver::{Inputs, Manifest, ResourceState, Subject};
-use purlin_host::model::{Context, EnvironmentId, Key, Label, Urn, Value};
+use purlin_host::internal::engine;
+use purlin_host::internal::model::driver::{Inputs, Manifest, ResourceState, Subject};
+use purlin_host::internal::model::{Context, EnvironmentId, Key, Label, Urn, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::failure::Failure;
