@@ -23,7 +23,7 @@ const FORWARDED: &[(&str, usize, &[&str])] = &[
     // The same, and the two constants of that file.
     ("graph/src/evaluate.rs", 4, &["empty-reference", "unknown-output"]),
     // `fn code` of a failure.
-    ("cli/src/report/cause.rs", 5, &[]),
+    ("engine/src/explain.rs", 5, &[]),
     // One of two.
     ("cli/src/input.rs", 1, &["env-type-changed", "namespace-changed"]),
     ("engine/src/planner/decide.rs", 1, &["import", "observe"]),
