@@ -1,5 +1,5 @@
 //! A graph as a page for browsers: one file that needs no network. The graph is in it as JSON, and a
-//! small script draws it. The page allows only its own style and script, by their digests, so that no
+//! small script draws it: `ways.js` finds the ways of arrows, `page.js` does the rest. The page allows only its own style and script, by their digests, so that no
 //! text of a document can become code.
 
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use crate::report::graph::{Graph, Node};
 use crate::text;
 
 const STYLE: &str = include_str!("html/page.css");
-const SCRIPT: &str = include_str!("html/page.js");
+const SCRIPT: &str = concat!(include_str!("html/ways.js"), include_str!("html/page.js"));
 
 /// The graph as an HTML document, the same text for the same graph.
 pub(crate) fn render(graph: &Graph, details: &Details) -> String {

@@ -1,5 +1,4 @@
 // The page of a graph. All text comes from the data and is only ever set as text.
-'use strict';
 
 const graph = JSON.parse(document.getElementById('graph').textContent);
 const { nodes, edges, groups, hubs, kinds } = graph;
@@ -9,8 +8,10 @@ const search = document.querySelector('input');
 const found = document.getElementById('found');
 // More arrows are only drawn for the chosen resource.
 const MOST_ARROWS = 1500;
-// A longer arrow is bent upwards.
-const MOST_LEVEL = 140;
+// A longer arrow is not a simple curve.
+const MOST_CURVED = 140;
+// Between arrows of different kinds at the side of a box.
+const PORT = 7;
 // A longer layer has several columns.
 const MOST_ROWS = 60;
 // Around a longer layer, others begin at the top.
@@ -103,13 +104,13 @@ function describe(group) {
 
 const own = make('div', { className: 'groups' }, ...groups.filter(group => group.workload !== null).map(frameOf));
 const shared = make('div', { className: 'groups' }, ...groups.filter(group => group.workload === null).map(frameOf));
-const ways = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-ways.setAttribute('class', 'ways');
-ways.setAttribute('aria-hidden', 'true');
+const board = make('div', { className: 'board' }, ...[own, shared].filter(part => part.children.length));
+const ways = draw('svg', { class: 'ways', 'aria-hidden': 'true' }, board);
+// Arrows for which there is no way beside the boxes.
+const over = draw('svg', { class: 'ways over', 'aria-hidden': 'true' }, board);
 own.classList.toggle('own', shared.children.length > 0);
 // Few workloads stand below each other, so that no arrow passes another workload.
 own.classList.toggle('few', own.children.length <= 5);
-const board = make('div', { className: 'board' }, ...[own, shared].filter(part => part.children.length), ways);
 main.append(board);
 const used = new Set(edges.map(edge => edge.kind));
 document.querySelector('.legend').append(
@@ -123,16 +124,63 @@ function ends(edge) {
   return [place(nodes[edge.from]), place(nodes[edge.to])];
 }
 
-function drawWays() {
+// Where arrows of each kind leave and arrive at each box, and the ways found so far; valid as long as no box
+// moves.
+let drawing = { places: '' };
+
+function prepare() {
   const origin = board.getBoundingClientRect();
   const areas = new Map();
   const areaOf = element => {
-    if (!areas.has(element)) {
-      const area = element.getBoundingClientRect();
-      areas.set(element, { left: area.left - origin.left, right: area.right - origin.left, top: area.top - origin.top, bottom: area.bottom - origin.top });
-    }
-    return areas.get(element);
+    const { left, right, top, bottom } = element.getBoundingClientRect();
+    return { left: left - origin.left, right: right - origin.left, top: top - origin.top, bottom: bottom - origin.top };
   };
+  const add = element => areas.set(element, areaOf(element));
+  for (const group of groups) {
+    add(group.folded ? group.frame : group.button);
+    if (!group.folded) group.members.forEach(number => add(nodes[number].box));
+  }
+  const list = [...areas.values()];
+  const size = [board.clientWidth, board.clientHeight];
+  const places = JSON.stringify([size, list]);
+  if (places === drawing.places) return;
+  const kindsAt = new Map();
+  for (const edge of edges) {
+    for (const [number, element] of ends(edge).entries()) {
+      if (!kindsAt.has(element)) kindsAt.set(element, [new Set(), new Set()]);
+      kindsAt.get(element)[number].add(edge.kind);
+    }
+  }
+  const ports = new Map();
+  const heights = [];
+  for (const [element, sides] of kindsAt) {
+    const { top, bottom } = areas.get(element);
+    ports.set(element, sides.map(side => {
+      const all = [...side].sort((a, b) => a - b);
+      const step = Math.min(PORT, (bottom - top - 12) / all.length);
+      return new Map(all.map((kind, at) => [kind, Math.round((top + bottom) / 2 + (at - (all.length - 1) / 2) * step)]));
+    }));
+    ports.get(element).forEach(side => heights.push(...side.values()));
+  }
+  const port = (element, side, kind) => ({ area: areas.get(element), y: ports.get(element)[side].get(kind) });
+  const frames = groups.map(group => areaOf(group.frame));
+  drawing = { places, size, list, port, router: makeRouter(list, frames, heights, ...size), found: new Map() };
+}
+
+// The paths of an arrow and its tip, and whether they pass beside the boxes.
+function wayOf(from, to, kind) {
+  const { list, port, router } = drawing;
+  const [start, end] = [port(from, 0, kind), port(to, 1, kind)];
+  const gap = end.area.left - start.area.right;
+  const curve = gap >= 24 && gap <= MOST_CURVED ? curveOf(start, end, list) : null;
+  if (curve) return [curve, true];
+  const way = router.find({ from, to, kind }, start, end);
+  if (way) return [pathOf(way), true];
+  return [pathOf([[start.area.right, start.y], [end.area.left, end.y]]), false];
+}
+
+function drawWays() {
+  prepare();
   const isLit = edge => chosen !== null && (nodes[edge.from] === chosen || nodes[edge.to] === chosen);
   let shown = edges.filter(edge => isLit(edge) || edge.hubs.every(hub => hub.open));
   if (shown.length > MOST_ARROWS) shown = shown.filter(isLit);
@@ -144,37 +192,31 @@ function drawWays() {
     const earlier = drawn.get(from).get(to);
     if (!earlier || isLit(edge)) drawn.get(from).set(to, edge);
   }
-  ways.replaceChildren();
-  ways.setAttribute('width', board.clientWidth);
-  ways.setAttribute('height', board.clientHeight);
-  for (const [from, others] of drawn) {
-    for (const [to, edge] of others) drawWay(areaOf(from), areaOf(to), edge.kind, isLit(edge));
+  const arrows = [...drawn].flatMap(([from, others]) => [...others].map(([to, edge]) => ({ from, to, edge })));
+  const length = ({ from, to, edge: { kind } }) => {
+    const [start, end] = [drawing.port(from, 0, kind), drawing.port(to, 1, kind)];
+    return Math.abs(end.area.left - start.area.right) + Math.abs(end.y - start.y);
+  };
+  drawing.router.begin();
+  // Short ones first, so that they have no detours.
+  arrows.sort((a, b) => length(a) - length(b));
+  for (const layer of [ways, over]) {
+    layer.replaceChildren();
+    layer.setAttribute('width', drawing.size[0]);
+    layer.setAttribute('height', drawing.size[1]);
   }
-}
-
-function drawWay(from, to, kind, lit) {
-  const group = draw('g', { class: `k${kind}${lit ? ' lit' : ''}` }, ways);
-  const middle = area => [(area.left + area.right) / 2, (area.top + area.bottom) / 2];
-  let way, tip;
-  if (to.left >= from.right + 8) {
-    const [x, y, ex, ey] = [from.right, middle(from)[1], to.left, middle(to)[1]];
-    const bend = Math.max(24, (ex - x) / 2);
-    // A long level arrow would be hidden behind the boxes between its ends.
-    const bow = ex - x > MOST_LEVEL && Math.abs(ey - y) < 20 ? 52 : 0;
-    way = `M${x} ${y}C${x + bend} ${y - bow} ${ex - 7 - bend} ${ey - bow} ${ex - 7} ${ey}`;
-    tip = `M${ex} ${ey}l-7 -3.5v7z`;
-  } else {
-    // Not to the right: from below to above, or around.
-    const down = to.top >= from.bottom;
-    const [x, ex] = [middle(from)[0], middle(to)[0]];
-    const [y, ey] = down ? [from.bottom, to.top] : [from.top, to.bottom];
-    const side = down ? 1 : -1;
-    const bend = side * Math.max(18, Math.abs(ey - y) / 2);
-    way = `M${x} ${y}C${x} ${y + bend} ${ex} ${ey - 7 * side - bend} ${ex} ${ey - 7 * side}`;
-    tip = `M${ex} ${ey}l-3.5 ${-7 * side}h7z`;
+  for (const { from, to, edge } of arrows) {
+    if (!drawing.found.has(from)) drawing.found.set(from, new Map());
+    const known = drawing.found.get(from);
+    const earlier = known.get(to);
+    // What was not found among many others may be found for the chosen resource.
+    const isKnown = earlier?.kind === edge.kind && (earlier.way[1] || !isLit(edge));
+    if (!isKnown) known.set(to, { kind: edge.kind, way: wayOf(from, to, edge.kind) });
+    const [[way, tip], isBeside] = known.get(to).way;
+    const group = draw('g', { class: `k${edge.kind}${isLit(edge) ? ' lit' : ''}` }, isBeside ? ways : over);
+    draw('path', { d: way }, group);
+    draw('path', { d: tip, class: 'tip' }, group);
   }
-  draw('path', { d: way }, group);
-  draw('path', { d: tip, class: 'tip' }, group);
 }
 
 // The panel.
