@@ -30,23 +30,46 @@ fn every_page_is_run() {
 
 #[test]
 fn the_summary_links_every_page_once() {
-    let (mut pages, mut linked) = (Vec::new(), linked());
-    all(&source(), &mut pages);
+    let (mut pages, mut linked) = (all("md"), linked());
     pages.retain(|page| !page.ends_with("SUMMARY.md"));
     pages.sort();
     linked.sort();
     assert_eq!(pages, linked);
 }
 
-fn all(folder: &Path, pages: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            all(&path, pages);
-        } else if path.extension().is_some_and(|ending| ending == "md") {
-            pages.push(path);
+/// The files of the book whose names have this ending.
+fn all(ending: &str) -> Vec<PathBuf> {
+    fn walk(folder: &Path, ending: &str, files: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                walk(&path, ending, files);
+            } else if path.extension().is_some_and(|other| other == ending) {
+                files.push(path);
+            }
         }
     }
+    let mut files = Vec::new();
+    walk(&source(), ending, &mut files);
+    files
+}
+
+/// A picture with the style of graphs is one, so a command draws it for a page.
+#[test]
+fn every_graph_is_drawn_for_a_page() {
+    let of_page = |path: PathBuf| {
+        let page = Page::read(&path);
+        let blocks = page.blocks().into_iter().filter(|block| block.language == "picture");
+        blocks.map(|block| fs::canonicalize(page.picture(&block)).expect("a picture")).collect::<Vec<_>>()
+    };
+    let drawn: BTreeSet<PathBuf> = linked().into_iter().flat_map(of_page).collect();
+    let graphs: BTreeSet<PathBuf> = all("svg")
+        .into_iter()
+        .filter(|path| fs::read_to_string(path).expect("a picture").contains("class=\"purlin-graph\""))
+        .map(|path| fs::canonicalize(path).expect("a picture"))
+        .collect();
+    assert!(drawn.len() >= 4, "only {} pictures were found", drawn.len());
+    assert_eq!(drawn, graphs);
 }
 
 /// Every block of YAML must be a file that a command reads, and every block of Rust must be
@@ -62,7 +85,7 @@ fn no_example_is_only_for_show() {
             let fine = match block.language.as_str() {
                 "yaml" | "json" => block.word("file").is_some() && runs,
                 "rust" | "toml" | "wit" => included(&text, path.parent().expect("a folder")),
-                "console" | "mermaid" | "text" => true,
+                "console" | "mermaid" | "picture" | "text" => true,
                 // Shell blocks are for commands other than purlin.
                 "sh" => !text.lines().any(|line| line.trim_start().starts_with("purlin ")),
                 _ => false,

@@ -5,6 +5,8 @@
 //!   output; without such lines, the output is not compared. A line `…` represents any number of
 //!   lines. `console status=2` expects that exit status of each command.
 //! - `mermaid` is the output of `purlin graph --format mermaid` at that point.
+//! - `<!-- picture: purlin graph --format svg -->` above a line `![TEXT](FILE.svg)`: the file is the
+//!   output of that command at that point.
 //! - `<!-- example: PATH -->` starts with a copy of that folder.
 //! - `<!-- server: postgres -->` runs a PostgreSQL server for the page, on which it appears as port 5433 with
 //!   the password `tutorial` for `postgres`. A session may then use `psql`.
@@ -20,13 +22,13 @@ pub(crate) struct Page {
     lines: Vec<String>,
 }
 
-/// A fenced block.
+/// A fenced block, or a picture that a command draws.
 pub(crate) struct Block {
-    /// The first word after the fence.
+    /// The first word after the fence; `picture` for a picture.
     pub(crate) language: String,
-    /// The other words.
+    /// The other words; those of the command for a picture.
     pub(crate) words: Vec<String>,
-    /// The numbers of the lines between the fences, counted from 0.
+    /// The numbers of the lines between the fences, counted from 0; the line that shows the picture.
     pub(crate) lines: std::ops::Range<usize>,
 }
 
@@ -77,6 +79,12 @@ impl Page {
         let mut blocks = Vec::new();
         let mut lines = self.lines.iter().enumerate();
         while let Some((start, line)) = lines.next() {
+            if let Some(command) = line.strip_prefix("<!-- picture: ") {
+                let command = command.trim_end_matches(" -->").split_whitespace().map(str::to_owned);
+                let (language, lines) = ("picture".to_owned(), start + 1..start + 2);
+                blocks.push(Block { language, words: command.collect(), lines });
+                continue;
+            }
             let Some(info) = line.strip_prefix("```") else { continue };
             let fence = "`".repeat(3 + info.len() - info.trim_start_matches('`').len());
             let mut words = info.trim_start_matches('`').split_whitespace().map(str::to_owned);
@@ -86,6 +94,14 @@ impl Page {
             blocks.push(Block { language, words: words.collect(), lines: start + 1..end });
         }
         blocks
+    }
+
+    /// The file that a block of the language `picture` shows.
+    pub(crate) fn picture(&self, block: &Block) -> PathBuf {
+        let line = self.lines.get(block.lines.start).and_then(|line| line.strip_prefix("!["));
+        let link = line.and_then(|line| line.split_once("](")?.1.strip_suffix(')'));
+        let link = link.unwrap_or_else(|| panic!("{}: no picture is shown", self.place(block.lines.start)));
+        self.path.parent().expect("a folder").join(link)
     }
 
     /// The commands of a session, each with the lines below it.

@@ -179,7 +179,7 @@ fn run(path: &Path) -> Result<(), String> {
     if page.wants_postgres() && !folder.start_postgres() {
         return Ok(());
     }
-    let (mut faults, mut changes) = (Vec::new(), Vec::new());
+    let (mut faults, mut changes, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
     for block in page.blocks() {
         match block.language.as_str() {
             "console" => session(&page, &block, &mut folder, &mut faults, &mut changes),
@@ -191,6 +191,16 @@ fn run(path: &Path) -> Result<(), String> {
                 } else if page.text(block.lines.clone()) != said {
                     faults.push(format!("{place}: the graph is\n{said}"));
                     changes.push((block.lines, said));
+                }
+            }
+            "picture" => {
+                let (file, place) = (page.picture(&block), page.place(block.lines.start));
+                let (said, status) = folder.run(&block.words.join(" "));
+                if status != 0 || !said.starts_with("<svg ") {
+                    faults.push(format!("{place}: there is no picture:\n{said}"));
+                } else if fs::read_to_string(&file).ok().as_ref() != Some(&said) {
+                    faults.push(format!("{place}: {} is out of date", file.display()));
+                    pictures.push((file, said));
                 }
             }
             _ => {
@@ -208,8 +218,11 @@ fn run(path: &Path) -> Result<(), String> {
     }
     if std::env::var_os("PURLIN_BLESS").is_some() {
         // A wrong exit status cannot be blessed.
-        let all = faults.len() == changes.len();
+        let all = faults.len() == changes.len() + pictures.len();
         page.replace(changes);
+        for (file, picture) in pictures {
+            fs::write(file, picture).expect("the picture can be written");
+        }
         if all {
             return Ok(());
         }
