@@ -4,7 +4,6 @@ use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Json, Raw};
 use purlin_sdk_aws::inputs;
 use purlin_sdk_aws::policy::{self as documents, PolicyKind};
 use purlin_sdk_aws::tags::{self, Tags};
-use serde_json::json;
 
 use crate::inputs::{Attachment, IamInputs, KINDS, Policy, Role, RolePolicy, User};
 
@@ -26,12 +25,12 @@ fn known_parts(inputs: &Raw<IamInputs>, faults: &mut Faults) {
     for (place, longest) in
         [("/values/policy/name", 128), ("/values/role/name", 64), ("/values/user/name", 64)]
     {
-        if let Some(text) = inputs.get(place).and_then(Json::as_str).filter(|_| !inputs.is_unknown(place)) {
+        if let Some(text) = inputs.get_known(place).and_then(Json::as_str) {
             name(text, place, longest, faults);
         }
     }
     for (place, kind) in DOCUMENTS {
-        if let Some(document) = inputs.get(place).filter(|_| !inputs.is_unknown(place)) {
+        if let Some(document) = inputs.get_known(place) {
             documents::validate(document, kind, place, faults);
         }
     }
@@ -43,12 +42,9 @@ fn normalise(inputs: &mut Raw<IamInputs>, guresid: &str, faults: &mut Faults) {
     let Some(values) = document.get_mut("values").and_then(Json::as_object_mut) else { return };
     for kind in ["policy", "role", "user"] {
         let Some(thing) = values.get_mut(kind).and_then(Json::as_object_mut) else { continue };
-        thing.entry("name").or_insert_with(|| json!(format!("purlin-{guresid}")));
+        inputs::own(thing, guresid, &format!("/values/{kind}"), faults);
         if thing.get("description").and_then(Json::as_str) == Some("") {
             thing.remove("description");
-        }
-        if let Some(tags) = thing.entry("tags").or_insert_with(|| json!({})).as_object_mut() {
-            tags::mark(tags, guresid, &format!("/values/{kind}/tags"), faults);
         }
         if let Some(attached) = thing.get_mut("attached_policies").and_then(Json::as_array_mut)
             && attached.iter().all(Json::is_string)
@@ -92,13 +88,8 @@ fn attached(attached: Option<&Vec<String>>, place: &str, faults: &mut Faults) {
 }
 
 fn user_tags(all: &Tags, place: &str, faults: &mut Faults) {
-    let given: Tags = all
-        .iter()
-        .filter(|(key, _)| *key != tags::MARK)
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
-    tags::validate(&given, place, faults);
-    if given.contains_key(crate::keys::TAG) {
+    tags::validate(all, place, faults);
+    if all.contains_key(crate::keys::TAG) {
         faults.add(format!("{place}/{}", crate::keys::TAG), "is set by Purlin, to tell its own access keys");
     }
 }

@@ -1,6 +1,6 @@
 //! The driver's inputs and outputs.
 
-use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs};
+use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs, only_one};
 use purlin_sdk_aws::Credentials;
 use purlin_sdk_aws::tags::Tags;
 
@@ -232,14 +232,14 @@ impl IamInputs {
         self.validate(&mut faults);
         faults.into_result()?;
         let Values { policy, role, user, role_policy, attachment } = &self.values;
-        match (policy, role, user, role_policy, attachment) {
-            (Some(it), None, None, None, None) => Ok(Thing::Policy(it.clone())),
-            (None, Some(it), None, None, None) => Ok(Thing::Role(it.clone())),
-            (None, None, Some(it), None, None) => Ok(Thing::User(it.clone())),
-            (None, None, None, Some(it), None) => Ok(Thing::RolePolicy(it.clone())),
-            (None, None, None, None, Some(it)) => Ok(Thing::Attachment(it.clone())),
-            _ => Err(Failure::input("/values", check::ONE_OF)),
-        }
+        let kinds = [
+            policy.clone().map(Thing::Policy),
+            role.clone().map(Thing::Role),
+            user.clone().map(Thing::User),
+            role_policy.clone().map(Thing::RolePolicy),
+            attachment.clone().map(Thing::Attachment),
+        ];
+        only_one(kinds, check::ONE_OF)
     }
 
     /// Checks that need every value to be known.

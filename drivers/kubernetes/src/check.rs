@@ -45,10 +45,7 @@ pub(crate) fn validate(inputs: &Raw<KubernetesInputs>) -> Result<(), Failure> {
 }
 
 fn credentials(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
-    let has = |name: &str| {
-        let place = format!("/connection/{name}");
-        inputs.is_unknown(&place) || inputs.get(&place).is_some_and(|value| !value.is_null())
-    };
+    let has = |name: &str| inputs.is_given(&format!("/connection/{name}"));
     if has("token") && (has("username") || has("password")) {
         faults.add("/connection/token", "stands beside `username`: give a token, or a user with a password");
     }
@@ -65,10 +62,7 @@ fn credentials(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
 }
 
 fn manifests(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
-    let is_there = |place: &str| {
-        inputs.is_unknown(place) || inputs.get(place).is_some_and(|manifest| !manifest.is_null())
-    };
-    match (is_there("/values/manifest"), is_there("/values/manifests")) {
+    match (inputs.is_given("/values/manifest"), inputs.is_given("/values/manifests")) {
         (true, true) => faults.add("/values/manifests", "stands beside `values.manifest`: give one of them"),
         (false, false) => faults.add("/values/manifest", "is missing, and so is `values.manifests`"),
         _ => {}
@@ -90,7 +84,7 @@ fn manifests(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
     if list.is_some_and(Vec::is_empty) && !inputs.is_unknown("/values/manifests") {
         faults.add("/values/manifests", "is empty: without an object there is no resource");
     }
-    if is_there("/secrets/manifest") && !is_there("/values/manifest") {
+    if inputs.is_given("/secrets/manifest") && !inputs.is_given("/values/manifest") {
         faults.add(
             "/secrets/manifest",
             "belongs to `values.manifest`; for a list there is `secrets.manifests`",

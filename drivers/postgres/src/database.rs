@@ -7,16 +7,15 @@
 
 use std::time::Duration;
 
-use purlin_sdk::{Failure, Json, Resource, State, operation};
-use purlin_sdk_net::Deadline;
+use purlin_sdk::{Failure, Json, State, operation};
 use serde::Deserialize;
 
 use crate::client::Client;
 use crate::contents;
 use crate::fault::Fault;
-use crate::identity::{Candidate, Identity, Kept, Located, taken};
-use crate::inputs::{Database, PgInputs, PgOutputs};
-use crate::seen::Seen;
+use crate::identity::{Candidate, Identity, Kept, Located};
+use crate::inputs::{Database, PgOutputs};
+use crate::operation::{Kind, Named, Operation};
 use crate::session::{Session, name, text, texts};
 
 /// An existing database.
@@ -46,44 +45,30 @@ impl Candidate for Row {
     }
 }
 
-/// One call about one database.
-pub(crate) struct DatabaseOperation<'a> {
-    pub(crate) inputs: &'a PgInputs,
-    pub(crate) wanted: &'a Database,
-    pub(crate) identity: Identity,
-    pub(crate) until: Deadline,
-}
-
-impl<'a> DatabaseOperation<'a> {
-    pub(crate) fn new(
-        inputs: &'a PgInputs,
-        wanted: &'a Database,
-        resource: &Resource,
-        id: Option<&str>,
-        until: Deadline,
-    ) -> Self {
-        Self { inputs, wanted, identity: Identity::of("database", resource, id), until }
-    }
+impl Kind for Database {
+    const KIND: &'static str = "database";
 
     fn what(&self, doing: &str) -> String {
-        format!("{doing} the database `{}`", self.wanted.name())
+        format!("{doing} the database `{}`", self.name())
+    }
+}
+
+impl Named for Database {
+    type Row = Row;
+
+    fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
     }
 
-    fn open(&self) -> Result<Session, Fault> {
-        Session::open(self.inputs, &self.inputs.connection.database, &self.identity, self.until)
-    }
-
-    fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Seen<Row>, Failure> {
-        let failure = |fault: Fault| fault.failure(&self.what(doing));
-        let mut session = self.open().map_err(failure)?;
-        let rows = self.rows(&mut session, recorded).map_err(failure)?;
-        Seen::among(session, rows, &self.identity, recorded, &self.what(doing))
-    }
-
-    fn rows(&self, session: &mut Session, recorded: Option<u32>) -> Result<Vec<Row>, Fault> {
-        let names = [self.wanted.name().to_owned(), self.identity.unfinished()];
-        let names = texts(names.iter().chain(&self.identity.named));
-        let encoding = text(self.wanted.encoding.as_deref().unwrap_or_default());
+    fn rows(
+        operation: &Operation<'_, Self>,
+        session: &mut Session,
+        recorded: Option<u32>,
+    ) -> Result<Vec<Row>, Fault> {
+        let Operation { wanted, identity, .. } = operation;
+        let names = [wanted.name().to_owned(), identity.unfinished()];
+        let names = texts(names.iter().chain(&identity.named));
+        let encoding = text(wanted.encoding.as_deref().unwrap_or_default());
         session.client.select(&format!(
             "SELECT d.oid::int8 AS oid, d.datname AS name, pg_catalog.pg_get_userbyid(d.datdba) AS owner, \
              d.datconnlimit AS connection_limit, pg_catalog.pg_encoding_to_char(d.encoding) AS encoding, \
@@ -92,11 +77,13 @@ impl<'a> DatabaseOperation<'a> {
              ON s.objoid = d.oid AND s.classoid = 'pg_catalog.pg_database'::regclass \
              WHERE d.datname = ANY ({names}) OR s.description LIKE {mark} OR d.oid::int8 = {oid} \
              ORDER BY d.oid",
-            mark = text(&format!("{}%", self.identity.mark())),
+            mark = text(&format!("{}%", identity.mark())),
             oid = recorded.map_or(-1, i64::from),
         ))
     }
+}
 
+impl Operation<'_, Database> {
     /// Creates it. `old` is the database that it replaces.
     pub(crate) fn create(&self, old: Option<&Identity>) -> Result<State, Failure> {
         let doing = self.what("making");
@@ -144,7 +131,7 @@ impl<'a> DatabaseOperation<'a> {
     fn finish(&self, session: &mut Session, from: &str, row: Option<&Row>) -> Result<Option<u32>, Fault> {
         self.extend(from)?;
         self.settle(session, from, row)?;
-        let rows = self.rows(session, None)?;
+        let rows = Database::rows(self, session, None)?;
         Ok(rows.iter().find(|row| row.name == self.wanted.name()).map(|row| row.oid))
     }
 
@@ -187,10 +174,7 @@ impl<'a> DatabaseOperation<'a> {
 
     /// The outcome of a statement whose answer was lost.
     fn find_out(&self, id: String, fault: &Fault, doing: &str) -> Result<State, Failure> {
-        let unknown = |id| Failure::Partial {
-            state: Box::new(State { id, ..State::default() }),
-            message: format!("{doing}: {fault}; whether it was made is not known"),
-        };
+        let unknown = |id| fault.unknown(doing, "made", State { id, ..State::default() });
         let Ok(mut seen) = self.look(None, "looking for") else { return Err(unknown(id)) };
         match (&seen.located, seen.row()) {
             (Located::There(_), Some(row)) if row.name == self.wanted.name() => {
@@ -223,11 +207,7 @@ impl<'a> DatabaseOperation<'a> {
             return Ok(None);
         }
         let Some(row) = seen.row() else {
-            // By name, another owner's database is no answer, and neither is "there is none".
-            return match seen.rows.iter().find(|row| row.name == self.wanted.name()) {
-                Some(row) if id.is_none() => Err(taken(&self.identity, row)),
-                _ => Ok(None),
-            };
+            return self.nothing(&seen, id);
         };
         let mut there = self.wanted.clone();
         there.name = Some(row.name.clone());
@@ -266,16 +246,12 @@ impl<'a> DatabaseOperation<'a> {
         let mut seen = self.look(kept.oid, "changing")?;
         let failure = |fault: Fault| match fault.is_uncertain() {
             false => fault.failure(&doing),
-            true => Failure::Partial {
-                state: Box::new(
-                    State { id: id.to_owned(), ..State::default() }.cookie(kept).unwrap_or_default(),
-                ),
-                message: format!("{doing}: {fault}; whether it was changed is not known"),
-            },
+            true => {
+                let state = State { id: id.to_owned(), ..State::default() }.cookie(kept);
+                fault.unknown(&doing, "changed", state.unwrap_or_default())
+            }
         };
-        if let Some(row) = seen.other_called(self.wanted.name()) {
-            return Err(taken(&self.identity, row));
-        }
+        self.reject_other(&seen)?;
         match (&seen.located, seen.row()) {
             (Located::There(index), Some(row)) => {
                 let (index, oid, from) = (*index, row.oid, row.name.clone());
@@ -293,7 +269,7 @@ impl<'a> DatabaseOperation<'a> {
                 let oid = self.make(seen.session).map_err(failure)?;
                 self.state(id.to_owned(), self.wanted.name(), oid)
             }
-            _ => Err(Failure::NotFound(format!("{doing}: it is gone; `purlin refresh` takes note of that"))),
+            _ => Err(self.gone("changing")),
         }
     }
 

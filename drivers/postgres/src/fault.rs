@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use purlin_sdk::Failure;
+use purlin_sdk::{Failure, State};
 use purlin_sdk_net::Error as NetError;
 
 /// Why a statement failed.
@@ -40,6 +40,13 @@ impl Fault {
             Self::Sql(error) => Some(&error.code),
             _ => None,
         }
+    }
+
+    /// The failure, if it is unknown whether something was `done`, such as `made`. `state` is what there is
+    /// then.
+    pub(crate) fn unknown(&self, what: &str, done: &str, state: State) -> Failure {
+        let message = format!("{what}: {self}; whether it was {done} is not known");
+        Failure::Partial { state: Box::new(state), message }
     }
 
     /// The failure, if nothing was changed. `what` is the intended action.

@@ -1,21 +1,21 @@
 //! Privileges. They have no mark: a privilege that the role already holds is somebody else's, and a
 //! conflict. Granting and revoking are transactions, and repeating them changes nothing.
 
-use purlin_sdk::{Failure, Json, Resource, State, operation};
-use purlin_sdk_net::Deadline;
+use purlin_sdk::{Failure, Json, State, operation};
 use serde::Deserialize;
 
 use crate::fault::Fault;
 use crate::identity::{Identity, Kept};
-use crate::inputs::{Grant, On, PgInputs, PgOutputs};
+use crate::inputs::{Grant, On, PgOutputs};
+use crate::operation::{Kind, Operation};
 use crate::session::{Session, name, text, texts};
 
-/// One call about privileges.
-pub(crate) struct GrantOperation<'a> {
-    pub(crate) inputs: &'a PgInputs,
-    pub(crate) wanted: &'a Grant,
-    pub(crate) identity: Identity,
-    pub(crate) until: Deadline,
+impl Kind for Grant {
+    const KIND: &'static str = "grant";
+
+    fn what(&self, doing: &str) -> String {
+        format!("{doing} privileges of `{}` in the database `{}`", self.role, self.database)
+    }
 }
 
 /// A wanted privilege and the part of it that exists.
@@ -28,21 +28,7 @@ struct Held {
     held: i64,
 }
 
-impl<'a> GrantOperation<'a> {
-    pub(crate) fn new(
-        inputs: &'a PgInputs,
-        wanted: &'a Grant,
-        resource: &Resource,
-        id: Option<&str>,
-        until: Deadline,
-    ) -> Self {
-        Self { inputs, wanted, identity: Identity::of("grant", resource, id), until }
-    }
-
-    fn what(&self, doing: &str) -> String {
-        format!("{doing} privileges of `{}` in the database `{}`", self.wanted.role, self.wanted.database)
-    }
-
+impl Operation<'_, Grant> {
     /// Privileges on the contents of a database are granted from within it.
     fn open(&self) -> Result<Session, Fault> {
         let database = match self.wanted.on {
@@ -85,10 +71,7 @@ impl<'a> GrantOperation<'a> {
     ) -> Result<State, Failure> {
         match session.client.transaction(statements) {
             Ok(()) => self.state(id),
-            Err(fault) if fault.is_uncertain() => Err(Failure::Partial {
-                state: Box::new(self.state(id)?),
-                message: format!("{doing}: {fault}; whether it was done is not known"),
-            }),
+            Err(fault) if fault.is_uncertain() => Err(fault.unknown(doing, "done", self.state(id)?)),
             Err(fault) => Err(fault.failure(doing)),
         }
     }
@@ -253,7 +236,7 @@ impl<'a> GrantOperation<'a> {
                 // It is another database, or the same with another name: then there is nothing to
                 // revoke.
                 let (inputs, until) = (self.inputs, self.until);
-                let old = GrantOperation { inputs, wanted: before, identity: self.identity.clone(), until };
+                let old = Operation { inputs, wanted: before, identity: self.identity.clone(), until };
                 old.revoke(&doing)?;
             }
             Some(before) if self.exists(&mut session, before).map_err(|fault| fault.failure(&doing))? => {

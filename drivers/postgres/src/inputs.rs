@@ -3,7 +3,7 @@
 mod normalise;
 mod validate;
 
-use purlin_sdk::{Failure, Input, Inputs, Outputs};
+use purlin_sdk::{Failure, Input, Inputs, Outputs, only_one};
 use purlin_sdk_net::{Server, Tls};
 use serde::Serialize;
 
@@ -214,20 +214,6 @@ pub(crate) struct PgOutputs {
     pub(crate) password_is: Option<String>,
 }
 
-impl Database {
-    /// Its name, which `check` fills in.
-    pub(crate) fn name(&self) -> &str {
-        self.name.as_deref().unwrap_or_default()
-    }
-}
-
-impl Role {
-    /// Its name, which `check` fills in.
-    pub(crate) fn name(&self) -> &str {
-        self.name.as_deref().unwrap_or_default()
-    }
-}
-
 impl Grant {
     /// The schema, `public` by default.
     pub(crate) fn schema(&self) -> &str {
@@ -242,17 +228,19 @@ pub(crate) enum Thing<'a> {
     Grant(&'a Grant),
 }
 
+const ONE_OF: &str = "has to have just one of `database`, `role` and `grant`";
+
 /// The kinds of things; inputs name exactly one.
 pub(crate) const KINDS: [&str; 3] = ["/values/database", "/values/role", "/values/grant"];
 
 impl PgInputs {
     pub(crate) fn thing(&self) -> Result<Thing<'_>, Failure> {
-        let Values { database, role, grant, .. } = &self.values;
-        match (database, role, grant) {
-            (Some(database), None, None) => Ok(Thing::Database(database)),
-            (None, Some(role), None) => Ok(Thing::Role(role)),
-            (None, None, Some(grant)) => Ok(Thing::Grant(grant)),
-            _ => Err(Failure::input("/values", "has to have just one of `database`, `role` and `grant`")),
-        }
+        let Values { database, role, grant } = &self.values;
+        let kinds = [
+            database.as_ref().map(Thing::Database),
+            role.as_ref().map(Thing::Role),
+            grant.as_ref().map(Thing::Grant),
+        ];
+        only_one(kinds, ONE_OF)
     }
 }

@@ -7,6 +7,7 @@ mod fault;
 mod grant;
 mod identity;
 mod inputs;
+mod operation;
 mod role;
 mod seen;
 mod session;
@@ -18,11 +19,9 @@ use purlin_sdk::{
 };
 use purlin_sdk_net::Deadline;
 
-use database::DatabaseOperation;
-use grant::GrantOperation;
 use identity::{Identity, Kept};
 use inputs::{KINDS, PgInputs, PgOutputs, Thing};
-use role::RoleOperation;
+use operation::{Named, Operation};
 
 /// Databases, roles and privileges of a PostgreSQL server.
 pub struct Postgres;
@@ -51,13 +50,13 @@ impl Driver for Postgres {
         let old = |kind| request.replaces.as_deref().map(|id| Identity::of(kind, resource, Some(id)));
         match inputs.thing()? {
             Thing::Database(wanted) => {
-                DatabaseOperation::new(inputs, wanted, resource, None, until).create(old("database").as_ref())
+                Operation::new(inputs, wanted, resource, None, until).create(old("database").as_ref())
             }
             Thing::Role(wanted) => {
-                RoleOperation::new(inputs, wanted, resource, None, until).create(old("role").as_ref())
+                Operation::new(inputs, wanted, resource, None, until).create(old("role").as_ref())
             }
             Thing::Grant(wanted) => {
-                GrantOperation::new(inputs, wanted, resource, None, until).create(old("grant").as_ref())
+                Operation::new(inputs, wanted, resource, None, until).create(old("grant").as_ref())
             }
         }
     }
@@ -68,12 +67,10 @@ impl Driver for Postgres {
         let until = Deadline::of_call(request.call.deadline);
         match inputs.thing()? {
             Thing::Database(wanted) => {
-                DatabaseOperation::new(&inputs, wanted, resource, id, until).delete(kept.as_ref())
+                Operation::new(&inputs, wanted, resource, id, until).delete(kept.as_ref())
             }
-            Thing::Role(wanted) => {
-                RoleOperation::new(&inputs, wanted, resource, id, until).delete(kept.as_ref())
-            }
-            Thing::Grant(wanted) => GrantOperation::new(&inputs, wanted, resource, id, until).delete(),
+            Thing::Role(wanted) => Operation::new(&inputs, wanted, resource, id, until).delete(kept.as_ref()),
+            Thing::Grant(wanted) => Operation::new(&inputs, wanted, resource, id, until).delete(),
         }
     }
 }
@@ -108,13 +105,13 @@ impl Read for Postgres {
         let until = Deadline::of_call(request.call.deadline);
         let (kind, found) = match inputs.thing()? {
             Thing::Database(wanted) => {
-                ("database", DatabaseOperation::new(&inputs, wanted, resource, id, until).read(id, kept)?)
+                ("database", Operation::new(&inputs, wanted, resource, id, until).read(id, kept)?)
             }
             Thing::Role(wanted) => {
-                ("role", RoleOperation::new(&inputs, wanted, resource, id, until).read(id, kept)?)
+                ("role", Operation::new(&inputs, wanted, resource, id, until).read(id, kept)?)
             }
             Thing::Grant(wanted) => {
-                ("grant", GrantOperation::new(&inputs, wanted, resource, id, until).read(id, recorded)?)
+                ("grant", Operation::new(&inputs, wanted, resource, id, until).read(id, recorded)?)
             }
         };
         let Some((state, there)) = found else { return Ok(None) };
@@ -167,16 +164,16 @@ impl Update for Postgres {
         let until = Deadline::of_call(request.call.deadline);
         match inputs.thing()? {
             Thing::Database(wanted) => {
-                DatabaseOperation::new(inputs, wanted, resource, Some(id), until).update(id, &kept)
+                Operation::new(inputs, wanted, resource, Some(id), until).update(id, &kept)
             }
             Thing::Role(wanted) => {
                 let before = request.before.get("/secrets/role_password").and_then(Json::as_str);
-                RoleOperation::new(inputs, wanted, resource, Some(id), until).update(id, &kept, before)
+                Operation::new(inputs, wanted, resource, Some(id), until).update(id, &kept, before)
             }
             Thing::Grant(wanted) => {
                 let before = request.before.parse().ok();
                 let before = before.as_ref().and_then(|before: &PgInputs| before.values.grant.as_ref());
-                GrantOperation::new(inputs, wanted, resource, Some(id), until).update(id, before)
+                Operation::new(inputs, wanted, resource, Some(id), until).update(id, before)
             }
         }
     }

@@ -2,14 +2,14 @@
 
 mod password;
 
-use purlin_sdk::{Failure, Json, Resource, State, operation};
-use purlin_sdk_net::{Deadline, percent_encoded};
+use purlin_sdk::{Failure, Json, State, operation};
+use purlin_sdk_net::percent_encoded;
 use serde::Deserialize;
 
 use crate::fault::Fault;
-use crate::identity::{Candidate, Identity, Kept, taken};
-use crate::inputs::{PgInputs, PgOutputs, Role};
-use crate::seen::Seen;
+use crate::identity::{Candidate, Identity, Kept};
+use crate::inputs::{PgOutputs, Role};
+use crate::operation::{Kind, Named, Operation};
 use crate::session::{Session, name, text, texts};
 
 /// An existing role.
@@ -67,36 +67,29 @@ impl Password {
     }
 }
 
-/// One call about one role.
-pub(crate) struct RoleOperation<'a> {
-    pub(crate) inputs: &'a PgInputs,
-    pub(crate) wanted: &'a Role,
-    pub(crate) identity: Identity,
-    pub(crate) until: Deadline,
-}
-
-impl<'a> RoleOperation<'a> {
-    pub(crate) fn new(
-        inputs: &'a PgInputs,
-        wanted: &'a Role,
-        resource: &Resource,
-        id: Option<&str>,
-        until: Deadline,
-    ) -> Self {
-        Self { inputs, wanted, identity: Identity::of("role", resource, id), until }
-    }
+impl Kind for Role {
+    const KIND: &'static str = "role";
 
     fn what(&self, doing: &str) -> String {
-        format!("{doing} the role `{}`", self.wanted.name())
+        format!("{doing} the role `{}`", self.name())
+    }
+}
+
+impl Named for Role {
+    type Row = Row;
+
+    fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
     }
 
-    fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Seen<Row>, Failure> {
-        let failure = |fault: Fault| fault.failure(&self.what(doing));
-        let database = &self.inputs.connection.database;
-        let mut session =
-            Session::open(self.inputs, database, &self.identity, self.until).map_err(failure)?;
-        let names = texts([self.wanted.name().to_owned()].iter().chain(&self.identity.named));
-        let rows = session.client.select(&format!(
+    fn rows(
+        operation: &Operation<'_, Self>,
+        session: &mut Session,
+        recorded: Option<u32>,
+    ) -> Result<Vec<Row>, Fault> {
+        let Operation { wanted, identity, .. } = operation;
+        let names = texts([wanted.name().to_owned()].iter().chain(&identity.named));
+        session.client.select(&format!(
             "SELECT r.oid::int8 AS oid, r.rolname AS name, r.rolcanlogin AS login, r.rolcreatedb AS createdb, \
              r.rolcreaterole AS createrole, r.rolsuper AS superuser, r.rolreplication AS replication, \
              r.rolbypassrls AS bypassrls, r.rolconnlimit AS connection_limit, \
@@ -108,13 +101,13 @@ impl<'a> RoleOperation<'a> {
              ON s.objoid = r.oid AND s.classoid = 'pg_catalog.pg_authid'::regclass \
              WHERE r.rolname = ANY ({names}) OR s.description LIKE {mark} OR r.oid::int8 = {oid} \
              ORDER BY r.oid",
-            mark = text(&format!("{}%", self.identity.mark())),
+            mark = text(&format!("{}%", identity.mark())),
             oid = recorded.map_or(-1, i64::from),
-        ));
-        let rows: Vec<Row> = rows.map_err(failure)?;
-        Seen::among(session, rows, &self.identity, recorded, &self.what(doing))
+        ))
     }
+}
 
+impl Operation<'_, Role> {
     /// Creates it. `old` is the role that it replaces.
     pub(crate) fn create(&self, old: Option<&Identity>) -> Result<State, Failure> {
         let doing = self.what("making");
@@ -151,10 +144,7 @@ impl<'a> RoleOperation<'a> {
                         }
                         None => Err(fault.failure(doing)),
                     },
-                    Err(_) => Err(Failure::Partial {
-                        state: Box::new(State { id, ..State::default() }),
-                        message: format!("{doing}: {fault}; whether it was made is not known"),
-                    }),
+                    Err(_) => Err(fault.unknown(doing, "made", State { id, ..State::default() })),
                 }
             }
             Err(fault) => Err(fault.failure(doing)),
@@ -217,10 +207,7 @@ impl<'a> RoleOperation<'a> {
     ) -> Result<Option<(State, Json)>, Failure> {
         let mut seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "looking at")?;
         let Some(row) = seen.row() else {
-            return match seen.rows.iter().find(|row| row.name == self.wanted.name()) {
-                Some(row) if id.is_none() => Err(taken(&self.identity, row)),
-                _ => Ok(None),
-            };
+            return self.nothing(&seen, id);
         };
         let there = Role {
             name: Some(row.name.clone()),
@@ -267,15 +254,11 @@ impl<'a> RoleOperation<'a> {
     pub(crate) fn update(&self, id: &str, kept: &Kept, before: Option<&str>) -> Result<State, Failure> {
         let doing = self.what("changing");
         let mut seen = self.look(kept.oid, "changing")?;
-        if let Some(row) = seen.other_called(self.wanted.name()) {
-            return Err(taken(&self.identity, row));
-        }
+        self.reject_other(&seen)?;
         let Some(row) = seen.row() else {
             return match kept.oid {
                 None => self.make(seen.session, id.to_owned(), &doing),
-                Some(_) => Err(Failure::NotFound(format!(
-                    "{doing}: it is gone; `purlin refresh` takes note of that"
-                ))),
+                Some(_) => Err(self.gone("changing")),
             };
         };
         let verifier = self.verifier();
@@ -305,10 +288,7 @@ impl<'a> RoleOperation<'a> {
             self.state(id.to_owned(), self.wanted.name(), Some(oid), Password::just_set(&seen.session))?;
         match seen.session.client.transaction(&statements) {
             Ok(()) => Ok(state),
-            Err(fault) if fault.is_uncertain() => Err(Failure::Partial {
-                state: Box::new(state),
-                message: format!("{doing}: {fault}; whether it was changed is not known"),
-            }),
+            Err(fault) if fault.is_uncertain() => Err(fault.unknown(&doing, "changed", state)),
             Err(fault) => Err(fault.failure(&doing)),
         }
     }

@@ -15,26 +15,22 @@ pub(crate) fn check(request: CheckRequest<S3Inputs>) -> Result<Checked, Failure>
 
 fn known_parts(inputs: &Raw<S3Inputs>, faults: &mut Faults) {
     for place in ["/values/bucket/name", "/values/bucket_policy/bucket", "/values/object/bucket"] {
-        if let Some(text) = inputs.get(place).and_then(Json::as_str).filter(|_| !inputs.is_unknown(place)) {
+        if let Some(text) = inputs.get_known(place).and_then(Json::as_str) {
             name(text, place, faults);
         }
     }
     let place = "/values/bucket_policy/policy";
-    if let Some(document) = inputs.get(place).filter(|_| !inputs.is_unknown(place)) {
+    if let Some(document) = inputs.get_known(place) {
         policy(document, faults);
     }
 }
 
 /// Fills in the defaults that a schema cannot express, and removes members without effect.
 fn normalise(inputs: &mut Raw<S3Inputs>, guresid: &str, faults: &mut Faults) {
-    let elsewhere = inputs.is_unknown("/connection/endpoint/url")
-        || inputs.get("/connection/endpoint/url").is_some_and(|url| !url.is_null());
+    let elsewhere = inputs.is_given("/connection/endpoint/url");
     let Some(values) = inputs.document_mut().get_mut("values").and_then(Json::as_object_mut) else { return };
     if let Some(bucket) = values.get_mut("bucket").and_then(Json::as_object_mut) {
-        bucket.entry("name").or_insert_with(|| json!(format!("purlin-{guresid}")));
-        if let Some(tags) = bucket.entry("tags").or_insert_with(|| json!({})).as_object_mut() {
-            tags::mark(tags, guresid, "/values/bucket/tags", faults);
-        }
+        inputs::own(bucket, guresid, "/values/bucket", faults);
         bucket_defaults(bucket, elsewhere);
     }
     if let Some(policy) = values.get_mut("bucket_policy").and_then(|it| it.get_mut("policy")) {
@@ -89,7 +85,7 @@ pub(crate) fn name(name: &str, place: &str, faults: &mut Faults) {
 
 pub(crate) fn bucket(bucket: &Bucket, faults: &mut Faults) {
     name(bucket.name(), "/values/bucket/name", faults);
-    tags::validate(&of_the_user(&bucket.tags), "/values/bucket/tags", faults);
+    tags::validate(&bucket.tags, "/values/bucket/tags", faults);
     if let Some(encryption) = &bucket.encryption {
         let place = "/values/bucket/encryption";
         let kms = encryption.algorithm.starts_with("aws:kms");
@@ -107,13 +103,6 @@ pub(crate) fn bucket(bucket: &Bucket, faults: &mut Faults) {
             faults.add(&place, "does nothing: say when to expire, to abort uploads or to move objects");
         }
     }
-}
-
-fn of_the_user(tags: &tags::Tags) -> tags::Tags {
-    tags.iter()
-        .filter(|(key, _)| *key != tags::MARK)
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
 }
 
 pub(crate) fn policy(document: &Json, faults: &mut Faults) {

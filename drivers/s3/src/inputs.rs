@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs};
+use purlin_sdk::{Failure, Faults, Input, Inputs, Json, Outputs, only_one};
 use purlin_sdk_aws::Credentials;
 use purlin_sdk_aws::tags::Tags;
 use serde::Serialize;
@@ -278,15 +278,12 @@ impl S3Inputs {
         self.validate(&mut faults);
         faults.into_result()?;
         let Values { bucket, bucket_policy, object } = &self.values;
-        match (bucket, bucket_policy, object) {
-            (Some(bucket), None, None) => Ok(Thing::Bucket(bucket.clone())),
-            (None, Some(policy), None) => Ok(Thing::Policy(policy.clone())),
-            (None, None, Some(object)) => {
-                let content = self.secrets.content.clone().or_else(|| object.content.clone());
-                Ok(Thing::Object(Object { content, ..object.clone() }))
-            }
-            _ => Err(Failure::input("/values", check::ONE_OF)),
-        }
+        let object = object.as_ref().map(|object| {
+            let content = self.secrets.content.clone().or_else(|| object.content.clone());
+            Thing::Object(Object { content, ..object.clone() })
+        });
+        let kinds = [bucket.clone().map(Thing::Bucket), bucket_policy.clone().map(Thing::Policy), object];
+        only_one(kinds, check::ONE_OF)
     }
 
     /// Secrets that are passed on unchanged.

@@ -1,7 +1,10 @@
 //! The common part of inputs of drivers for AWS, as JSON: with unknowns, or of an older version.
 
-use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Raw};
+use purlin_sdk::{CheckRequest, Checked, Failure, Faults, Object, Raw};
 use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::tags;
 
 /// The `check` of a driver whose inputs name exactly one of several kinds of things: writes them in
 /// the only spelling that reality can be compared with, and checks every known part. `one_of` is
@@ -19,9 +22,7 @@ pub fn check<I: DeserializeOwned>(
 ) -> Result<Checked, Failure> {
     let mut inputs = request.inputs.without_nulls();
     let mut faults = Faults::default();
-    let is_given =
-        |kind: &&&str| inputs.is_unknown(kind) || inputs.get(kind).is_some_and(|value| !value.is_null());
-    if kinds.iter().filter(is_given).count() != 1 {
+    if kinds.iter().filter(|kind| inputs.is_given(kind)).count() != 1 {
         faults.add("/values", one_of);
     }
     normalise(&mut inputs, &request.resource.guresid, &mut faults);
@@ -33,4 +34,13 @@ pub fn check<I: DeserializeOwned>(
     }
     faults.into_result()?;
     Ok(Checked::unchanged(inputs))
+}
+
+/// Fills in what a new object of AWS has by default: a name of its own, and the tag that marks it. `place` is
+/// that of the object.
+pub fn own(object: &mut Object, guresid: &str, place: &str, faults: &mut Faults) {
+    object.entry("name").or_insert_with(|| json!(format!("purlin-{guresid}")));
+    if let Some(tags) = object.entry("tags").or_insert_with(|| json!({})).as_object_mut() {
+        tags::mark(tags, guresid, &format!("{place}/tags"), faults);
+    }
 }

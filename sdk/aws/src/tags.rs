@@ -10,11 +10,12 @@ pub const MARK: &str = "purlin:resource";
 /// Tags by their keys.
 pub type Tags = BTreeMap<String, String>;
 
-/// Rejects tags that AWS does not accept, and keys that users may not set. `pointer` is their
-/// place.
+/// Rejects tags that AWS does not accept, and keys that users may not set, apart from the mark. `pointer`
+/// is their place.
 pub fn validate(tags: &Tags, pointer: &str, faults: &mut Faults) {
     let plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || " +-=._:/@".contains(c));
-    for (key, value) in tags {
+    let given = tags.iter().filter(|(key, _)| *key != MARK);
+    for (key, value) in given.clone() {
         let place = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
         let fault = if key.is_empty() || key.chars().count() > 128 {
             "a tag's key has 1 to 128 characters"
@@ -29,7 +30,7 @@ pub fn validate(tags: &Tags, pointer: &str, faults: &mut Faults) {
         };
         faults.add(place, fault);
     }
-    if tags.len() > 49 {
+    if given.count() > 49 {
         faults.add(pointer, "are more than 49; AWS allows 50, and one is Purlin's own");
     }
 }

@@ -129,6 +129,29 @@ impl<I> Raw<I> {
     pub fn is_unknown(&self, pointer: &str) -> bool {
         self.unknown.iter().any(|unknown| related(unknown, pointer))
     }
+
+    /// Whether there is a value at a pointer. An unknown value is treated as a value, and `null` as none.
+    pub fn is_given(&self, pointer: &str) -> bool {
+        self.is_unknown(pointer) || self.get(pointer).is_some_and(|value| !value.is_null())
+    }
+
+    /// The value at a pointer, if there is one and every part of it is known.
+    pub fn get_known(&self, pointer: &str) -> Option<&Value> {
+        self.get(pointer).filter(|_| !self.is_unknown(pointer))
+    }
+}
+
+/// The thing that inputs name, if a resource is exactly one of several kinds of things. `message` says
+/// which.
+///
+/// # Errors
+/// [`Failure::InvalidInputs`] at `/values` if none or more than one is given.
+pub fn only_one<T>(kinds: impl IntoIterator<Item = Option<T>>, message: &str) -> Result<T, Failure> {
+    let mut given = kinds.into_iter().flatten();
+    match (given.next(), given.next()) {
+        (Some(thing), None) => Ok(thing),
+        _ => Err(Failure::input("/values", message)),
+    }
 }
 
 impl<I: DeserializeOwned> Raw<I> {

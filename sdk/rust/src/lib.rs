@@ -23,7 +23,7 @@ pub use bindings::purlin::driver::types::{Call, Context, InvalidInput, Resource}
 pub use driver::{Check, Driver, Name, Read, TypeSchema, Update, UpdateImpact};
 pub use failure::{Failure, Faults};
 pub use host::{log, metrics, operation};
-pub use inputs::{Anything, Inputs, Raw};
+pub use inputs::{Anything, Inputs, Raw, only_one};
 pub use purlin_sdk_derive::{Input, Inputs, Outputs};
 pub use request::{
     CheckRequest, Checked, CreateRequest, DeleteRequest, Impact, ImpactRequest, NameRequest, Observed,

@@ -137,11 +137,8 @@ impl<I> ImpactRequest<I> {
     /// treated as a value. At such a pointer, a resource that is one of several kinds becomes
     /// another kind.
     pub fn switches(&self, pointers: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
-        let is_given = |inputs: &Raw<I>, pointer: &str| {
-            inputs.is_unknown(pointer) || inputs.get(pointer).is_some_and(|value| !value.is_null())
-        };
         let pointers = pointers.into_iter().map(Into::into);
-        pointers.filter(|it| is_given(&self.before, it) != is_given(&self.after, it)).collect()
+        pointers.filter(|it| self.before.is_given(it) != self.after.is_given(it)).collect()
     }
 }
 

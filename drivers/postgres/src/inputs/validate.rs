@@ -2,8 +2,9 @@
 
 use purlin_sdk::{Failure, Faults, Json, Raw};
 
-use super::{Connection, Database, Grant, KINDS, LONGEST, On, PgInputs, Role, Thing};
+use super::{Connection, Database, Grant, KINDS, LONGEST, ONE_OF, On, PgInputs, Role, Thing};
 use crate::identity;
+use crate::operation::Named;
 
 impl PgInputs {
     pub(crate) fn validate(&self) -> Result<(), Failure> {
@@ -38,7 +39,7 @@ pub(crate) fn shape(inputs: &Raw<PgInputs>) -> Result<(), Failure> {
     let given = |kind: &&&str| inputs.get(kind).is_some_and(|given| !given.is_null());
     let count = KINDS.iter().filter(given).count();
     if count > 1 || (count == 0 && !open && !inputs.unknown.contains(&"/values".to_owned())) {
-        return Err(Failure::input("/values", "has to have just one of `database`, `role` and `grant`"));
+        return Err(Failure::input("/values", ONE_OF));
     }
     let mut faults = Faults::default();
     if !inputs.is_unknown("/connection") {
