@@ -43,26 +43,52 @@ impl Call {
     }
 }
 
+/// The facts about a driver that are known without a call.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// The driver's manifest.
+    pub manifest: &'a Manifest,
+    /// The name under which the operator configured the driver, which can differ from the name in
+    /// its manifest. Recipes and records use this name.
+    pub known_as: &'a str,
+    /// The digest of the driver's code. A changed driver is a reason to check its resources again.
+    pub digest: &'a str,
+    /// What the operator grants the driver; `None` if every request is allowed.
+    pub grants: Option<&'a Grants>,
+    /// The maximum duration of a call; `None` if calls are not limited.
+    pub longest: Option<Duration>,
+}
+
 /// A driver that can be called. The functions are those of the contract in `wit/`. Functions that a
 /// driver does not implement return the default of the contract without a call.
 #[async_trait]
 pub trait Driver: Send + Sync {
-    /// The driver's manifest.
-    fn manifest(&self) -> &Manifest;
+    /// The facts about the driver.
+    fn about(&self) -> About<'_>;
 
-    /// The name under which the operator configured the driver, which can differ from the name in
-    /// its manifest. Recipes and records use this name.
-    fn known_as(&self) -> &str;
+    /// [`About::manifest`].
+    fn manifest(&self) -> &Manifest {
+        self.about().manifest
+    }
 
-    /// The digest of the driver's code. A changed driver is a reason to check its resources again.
-    fn digest(&self) -> &str;
+    /// [`About::known_as`].
+    fn known_as(&self) -> &str {
+        self.about().known_as
+    }
 
-    /// What the operator grants the driver; `None` if every request is allowed.
-    fn grants(&self) -> Option<&Grants>;
+    /// [`About::digest`].
+    fn digest(&self) -> &str {
+        self.about().digest
+    }
 
-    /// The maximum duration of a call; `None` if calls are not limited.
+    /// [`About::grants`].
+    fn grants(&self) -> Option<&Grants> {
+        self.about().grants
+    }
+
+    /// [`About::longest`].
     fn longest(&self) -> Option<Duration> {
-        None
+        self.about().longest
     }
 
     /// Validates and normalises inputs and fills in defaults. Without effects.
@@ -121,24 +147,14 @@ pub trait Drivers: Send + Sync {
 
 #[async_trait]
 impl Driver for purlin_sandbox::Driver {
-    fn manifest(&self) -> &Manifest {
-        self.manifest()
-    }
-
-    fn known_as(&self) -> &str {
-        self.name()
-    }
-
-    fn digest(&self) -> &str {
-        self.digest()
-    }
-
-    fn grants(&self) -> Option<&Grants> {
-        Some(self.grants())
-    }
-
-    fn longest(&self) -> Option<Duration> {
-        Some(self.longest())
+    fn about(&self) -> About<'_> {
+        About {
+            manifest: self.manifest(),
+            known_as: self.name(),
+            digest: self.digest(),
+            grants: Some(self.grants()),
+            longest: Some(self.longest()),
+        }
     }
 
     async fn check(

@@ -3,17 +3,16 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use purlin_graph::Graph;
 use purlin_model::driver::{Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState};
-use purlin_model::{Context, Diagnostic, Grants, Label, Urn, Value};
+use purlin_model::{Context, Diagnostic, Label, Urn, Value};
 use purlin_sandbox::{CallError, Change};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::current::AsRecorded;
-use crate::driver::{Call, Driver, Drivers, Look, Needed};
+use crate::driver::{About, Call, Driver, Drivers, Look, Needed};
 use crate::planner::Base;
 use crate::secrets::{self, SecretFault, SecretRef, SecretStores};
 
@@ -45,24 +44,8 @@ impl Silent {
 
 #[async_trait]
 impl Driver for Silent {
-    fn manifest(&self) -> &Manifest {
-        &self.manifest
-    }
-
-    fn known_as(&self) -> &str {
-        self.driver.known_as()
-    }
-
-    fn digest(&self) -> &str {
-        self.driver.digest()
-    }
-
-    fn grants(&self) -> Option<&Grants> {
-        self.driver.grants()
-    }
-
-    fn longest(&self) -> Option<Duration> {
-        self.driver.longest()
+    fn about(&self) -> About<'_> {
+        About { manifest: &self.manifest, ..self.driver.about() }
     }
 
     async fn check(&self, _: &Call, inputs: &Inputs, _: Option<&Inputs>) -> Result<Checked, CallError> {

@@ -48,7 +48,7 @@ pub use apply::{ApplyOptions, Run, apply};
 pub use begun::{Becomes, Mark, deviations_of_rest, is_left_by_run};
 pub use compare::{Difference, compare};
 pub use current::CurrentInputs;
-pub use driver::{Call, Driver, Drivers, Look, Needed, Progress};
+pub use driver::{About, Call, Driver, Drivers, Look, Needed, Progress};
 pub use edits::{forget, mend, protect, settle, share, taint};
 pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};

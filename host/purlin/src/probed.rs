@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use purlin_engine::{Call, Driver, Look};
-use purlin_model::driver::{Checked, Impact, Inputs, Manifest, Observed, ResourceState};
-use purlin_model::{Grants, Label};
+use purlin_engine::{About, Call, Driver, Look};
+use purlin_model::Label;
+use purlin_model::driver::{Checked, Impact, Inputs, Observed, ResourceState};
 use purlin_sandbox::{CallError, Change};
 use purlin_state::Probe;
 
@@ -17,20 +17,8 @@ pub(crate) struct Probed {
 
 #[async_trait]
 impl Driver for Probed {
-    fn manifest(&self) -> &Manifest {
-        self.driver.manifest()
-    }
-
-    fn known_as(&self) -> &str {
-        self.driver.known_as()
-    }
-
-    fn digest(&self) -> &str {
-        self.driver.digest()
-    }
-
-    fn grants(&self) -> Option<&Grants> {
-        self.driver.grants()
+    fn about(&self) -> About<'_> {
+        self.driver.about()
     }
 
     async fn check(

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use purlin_model::Label;
 use purlin_model::driver::keywords::{judge, keep_told, speaks_of_changes, speaks_of_telling_once};
 use purlin_model::driver::{Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState};
-use purlin_model::{Grants, Label};
 use purlin_sandbox::{CallError, Change};
 
 use super::Rules;
-use crate::driver::{Call, Driver, Look};
+use crate::driver::{About, Call, Driver, Look};
 
 /// A driver with a schema that does more than describe the shape of its inputs.
 struct Held {
@@ -68,24 +68,8 @@ impl Held {
 
 #[async_trait]
 impl Driver for Held {
-    fn manifest(&self) -> &Manifest {
-        &self.manifest
-    }
-
-    fn known_as(&self) -> &str {
-        self.driver.known_as()
-    }
-
-    fn digest(&self) -> &str {
-        self.driver.digest()
-    }
-
-    fn grants(&self) -> Option<&Grants> {
-        self.driver.grants()
-    }
-
-    fn longest(&self) -> Option<std::time::Duration> {
-        self.driver.longest()
+    fn about(&self) -> About<'_> {
+        About { manifest: &self.manifest, ..self.driver.about() }
     }
 
     async fn check(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_engine::{Call, Driver, Drivers, Look, Needed};
+use purlin_engine::{About, Call, Driver, Drivers, Look, Needed};
 use purlin_model::driver::{
     Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState, TypeSchema,
 };
@@ -241,24 +241,14 @@ impl SimDriver {
 
 #[async_trait]
 impl Driver for SimDriver {
-    fn manifest(&self) -> &Manifest {
-        &self.manifest
-    }
-
-    fn known_as(&self) -> &str {
-        &self.name
-    }
-
-    fn digest(&self) -> &str {
-        "simulated"
-    }
-
-    fn grants(&self) -> Option<&purlin_model::Grants> {
-        None
-    }
-
-    fn longest(&self) -> Option<Duration> {
-        Some(LIMIT)
+    fn about(&self) -> About<'_> {
+        About {
+            manifest: &self.manifest,
+            known_as: &self.name,
+            digest: "simulated",
+            grants: None,
+            longest: Some(LIMIT),
+        }
     }
 
     async fn check(&self, call: &Call, inputs: &Inputs, _: Option<&Inputs>) -> Result<Checked, CallError> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_engine::{Call, Driver, Drivers, Look, Needed};
+use purlin_engine::{About, Call, Driver, Drivers, Look, Needed};
 use purlin_model::driver::{
     Checked, Failure, Impact, Implements, Inputs, InvalidInput, Manifest, Observed, ResourceState, TypeSchema,
 };
@@ -261,22 +261,16 @@ pub(crate) fn text(inputs: &Inputs, name: &str) -> Option<String> {
 
 #[async_trait]
 impl Driver for Scripted {
-    fn manifest(&self) -> &Manifest {
-        &self.manifest
-    }
-    fn known_as(&self) -> &str {
-        &self.name
-    }
-    fn digest(&self) -> &str {
-        "scripted"
-    }
-    fn grants(&self) -> Option<&purlin_model::Grants> {
-        None
+    fn about(&self) -> About<'_> {
+        About {
+            manifest: &self.manifest,
+            known_as: &self.name,
+            digest: "scripted",
+            grants: None,
+            longest: Some(Duration::from_secs(30)),
+        }
     }
 
-    fn longest(&self) -> Option<Duration> {
-        Some(Duration::from_secs(30))
-    }
     async fn check(&self, _: &Call, inputs: &Inputs, before: Option<&Inputs>) -> Result<Checked, CallError> {
         if text(inputs, "fail").as_deref() == Some("check") {
             let input = InvalidInput { pointer: "/params/fail".into(), message: "told to fail".into() };
