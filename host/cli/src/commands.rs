@@ -90,7 +90,7 @@ pub(crate) fn json_output(command: &str) -> Output {
         "apply" | "up" | "reconcile" | "refresh" | "import" | "impact" | "destroy" | "rollback" => {
             Output::Events
         }
-        "init" | "schema" | "completions" => Output::Text,
+        "schema" | "completions" => Output::Text,
         _ => Output::Json,
     }
 }
@@ -101,11 +101,8 @@ impl Command {
         let document = |format: Format| if format == Format::Json { Output::Json } else { Output::Text };
         let events = |format: Format| if format == Format::Json { Output::Events } else { Output::Text };
         match self {
-            Self::Init(_)
-            | Self::Schema(_)
-            | Self::Completions(_)
-            | Self::MarkdownHelp(_)
-            | Self::Manual(_) => Output::Text,
+            Self::Schema(_) | Self::Completions(_) | Self::MarkdownHelp(_) | Self::Manual(_) => Output::Text,
+            Self::Init(args) => document(args.format.format),
             Self::Validate(args) => document(args.format.format),
             Self::Graph(args) => args.output(),
             Self::Explain(args) => document(args.format.format),

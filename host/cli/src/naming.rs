@@ -80,9 +80,13 @@ fn did_you_mean(wrong: &Misnamed) -> Option<String> {
     Some(format!("did you mean {}?", near(&wrong.near)?))
 }
 
-/// `a`, `b` or `c`.
 fn near(keys: &[Key]) -> Option<String> {
-    let names: Vec<String> = keys.iter().map(|key| format!("`{}`", text::line(key.as_str()))).collect();
+    alternatives(keys.iter().map(ToString::to_string))
+}
+
+/// `a`, `b` or `c`; `None` if there are none.
+pub(crate) fn alternatives(names: impl Iterator<Item = String>) -> Option<String> {
+    let names: Vec<String> = names.map(|name| format!("`{}`", text::line(&name))).collect();
     let (last, others) = names.split_last()?;
     Some(if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) })
 }

@@ -2,10 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use crate::app::App;
+use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::files;
 use crate::input;
+use crate::report::FORMAT;
 use crate::surroundings::WORKSPACE_FILE;
 use crate::text;
 
@@ -18,7 +22,10 @@ use crate::text;
 Examples:
   purlin init                              in the current folder
   purlin init shop                         in the folder `shop`, which is created
-  purlin init shop --platform kubernetes   with definitions that deploy to a cluster")]
+  purlin init shop --platform kubernetes   with definitions that deploy to a cluster
+
+With `--format json`:
+  {\"format\": 1, \"app\", \"files\": [FILE]}")]
 pub(crate) struct Args {
     /// The folder to write to.
     #[arg(value_name = "DIR", default_value = ".")]
@@ -31,6 +38,17 @@ pub(crate) struct Args {
     /// Write definitions for real servers instead of ones that need no server.
     #[arg(long, value_name = "NAME", value_enum)]
     platform: Option<Platform>,
+
+    #[command(flatten)]
+    pub(super) format: FormatArg,
+}
+
+#[derive(Serialize)]
+struct InitReport {
+    format: u8,
+    app: String,
+    /// The files that were written.
+    files: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -121,12 +139,20 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         return Err(Failure::input(format!("{} there already; nothing was written", is_or_are(&there)))
             .hint("`purlin init DIR` writes into another folder"));
     }
+    let mut report = InitReport { format: FORMAT, app: name, files: Vec::new() };
     for (path, content) in &files {
         let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         written
             .and_then(|()| files::write_once(path, content))
             .map_err(|error| Failure::caused(format!("cannot write `{}`", path.display()), &error))?;
-        app.ui.data(&format!("{}\n", text::line(&input::short(path, Path::new(".")).display().to_string())));
+        let file = text::line(&input::short(path, Path::new(".")).display().to_string()).into_owned();
+        match args.format.format {
+            Format::Json => report.files.push(file),
+            Format::Text => app.ui.data(&format!("{file}\n")),
+        }
+    }
+    if args.format.format == Format::Json {
+        app.ui.json(&report);
     }
     let steps = if args.folder == Path::new(".") {
         String::new()

@@ -1,8 +1,8 @@
 //! `purlin outputs`
 
-use purlin_host::internal::engine;
+use purlin_host::internal::engine::{self, Misnamed};
 use purlin_host::internal::graph::nearest;
-use purlin_host::internal::model::Value;
+use purlin_host::internal::model::{Key, Value};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
@@ -55,7 +55,7 @@ struct OutputsReport {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.documents, app).await?;
-    let fail = |error| Failure::host(error, &purlin_host::internal::documents::SourceMap::default());
+    let fail = Failure::without_sources;
     let records = place.purlin.records(&place.environment()).await.map_err(fail)?;
     if records.is_empty() {
         app.ui.note(&format!("nothing is recorded in {}", place.environment()));
@@ -112,13 +112,18 @@ fn single<'a>(
     outputs: &'a purlin_host::Outputs,
     environment: &str,
 ) -> Result<&'a Value, Failure> {
-    let mut wrong = None;
+    let mut wrong: Option<(Misnamed, &str)> = None;
     for (at, _) in name.match_indices('.').collect::<Vec<_>>().into_iter().rev() {
         let (resource, path) = (&name[..at], &name[at + 1..]);
         match engine::find(resource, outputs.resources.keys()) {
             Ok(key) => {
                 let Some(all) = outputs.resources.get(key) else { continue };
-                return path.split('.').try_fold(all, field).map_err(|part| {
+                let found = within(all, path);
+                if found.is_err() && wrong.as_ref().is_some_and(|(wrong, _)| !wrong.fits.is_empty()) {
+                    // The longer name is that of several resources.
+                    break;
+                }
+                return found.map_err(|part| {
                     let failure = Failure::input(format!("`{key}` has no output `{}`", text::line(path)));
                     let known: Vec<&str> = match all {
                         Value::Map(map) => map.iter().map(|(name, _)| &**name).collect(),
@@ -133,15 +138,29 @@ fn single<'a>(
             }
             // Keep the first error, which concerns the longest name.
             Err(error) => {
-                wrong.get_or_insert(error);
+                wrong.get_or_insert((error, path));
             }
         }
     }
     Err(match wrong {
-        Some(wrong) => naming::unrecorded(&wrong, environment),
+        Some((wrong, path)) => {
+            let has = |key: &&Key| outputs.resources.get(*key).is_some_and(|all| within(all, path).is_ok());
+            let fits = wrong.fits.iter().filter(has).map(|key| format!("{key}.{path}"));
+            let failure = naming::unrecorded(&wrong, environment);
+            match naming::alternatives(fits) {
+                Some(fits) => failure.hint(format!("did you mean {fits}?")),
+                None if wrong.fits.is_empty() => failure,
+                None => failure.hint(format!("none of them has an output `{}`", text::line(path))),
+            }
+        }
         None => Failure::input(format!("`{}` names no output", text::line(name)))
             .hint("write the resource and the output: `web.db.host`, `dns#shared.web.host`"),
     })
+}
+
+/// The value at a path; the name that does not exist as the error.
+fn within<'a>(value: &'a Value, path: &str) -> Result<&'a Value, String> {
+    path.split('.').try_fold(value, field)
 }
 
 /// The element of a value with this name; the name itself as the error if there is none.

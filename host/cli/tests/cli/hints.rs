@@ -206,6 +206,8 @@ fn names_of_resources() {
                 &["outputs", "--raw", "zone.password"],
                 &["outputs", "--raw", "zone"],
                 &["outputs", "--raw", "zzz.host"],
+                &["outputs", "--raw", "db.host"],
+                &["outputs", "--raw", "db.zzz"],
                 &["outputs", "--raw", "zone.host", "--format", "json"],
             ]
         )

@@ -111,7 +111,10 @@ fn init_overwrites_nothing() {
          hint: `purlin init DIR` writes into another folder\n"
     );
     assert!(!project.path().join("purlin.yaml").exists());
-    project.run(&["init", "shop"]).status(0);
+    let written = project.run(&["init", "shop", "--format", "json"]).status(0).json();
+    let files = ["purlin.yaml", "platform/dns.yaml", "platform/postgres.yaml", "apps/web.yaml", ".gitignore"];
+    let files = files.map(|file| format!("shop/{file}"));
+    assert_eq!(written, serde_json::json!({"format": 1, "app": "shop", "files": files}));
     let valid = project.run(&["validate", "shop"]).status(0);
     assert_eq!(
         (valid.out.as_str(), valid.err.as_str()),
