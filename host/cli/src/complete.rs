@@ -3,7 +3,7 @@
 //! Errors print nothing and only leave fewer candidates. Completion runs no driver and no command,
 //! and creates no state.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ fn values(argument: Arg, top: &str) -> Arg {
     match (name.as_deref(), top) {
         _ if is_env => argument.add(ArgValueCandidates::new(|| candidates(Scene::environments))),
         (Some("FILE|DIR"), _) => {
-            argument.add(ArgValueCompleter::new(PathCompleter::any().filter(is_document)))
+            argument.add(ArgValueCompleter::new(PathCompleter::any().filter(input::is_document)))
         }
         (Some("NAME" | "FILE|NAME"), "driver") => {
             argument.add(ArgValueCandidates::new(|| candidates(Scene::drivers)))
@@ -103,11 +103,6 @@ fn values(argument: Arg, top: &str) -> Arg {
         })),
         _ => argument,
     }
-}
-
-fn is_document(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    path.is_dir() || extension.is_some_and(|extension| ["yaml", "yml", "json"].contains(&extension))
 }
 
 fn codes() -> Vec<CompletionCandidate> {

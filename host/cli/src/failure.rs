@@ -84,6 +84,11 @@ impl Failure {
         self
     }
 
+    /// Converts an error of the host that does not concern any document.
+    pub(crate) fn without_sources(error: purlin_host::Error) -> Self {
+        Self::host(error, &SourceMap::default())
+    }
+
     /// Converts an error of the host; `sources` are the texts of the documents that it may concern.
     pub(crate) fn host(error: purlin_host::Error, sources: &SourceMap) -> Self {
         match error {

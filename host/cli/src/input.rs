@@ -176,6 +176,12 @@ fn default_folder(nearest: Option<&Path>, app: &App) -> PathBuf {
     }
 }
 
+/// Whether documents may be read from this path.
+pub(crate) fn is_document(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    path.is_dir() || name.is_some_and(documents::is_document_name)
+}
+
 /// A path relative to the current folder if it is inside it.
 pub(crate) fn short(path: &Path, from: &Path) -> PathBuf {
     match path.strip_prefix(from) {
@@ -529,7 +535,7 @@ async fn as_recorded(purlin: &Purlin, args: &DocumentArgs, context: &mut Context
     for (option, what, given, recorded, code) in given {
         let Some(given) = given.as_ref().filter(|given| given.as_str() != &**recorded) else { continue };
         let snapshot = purlin.snapshot(&environment).await;
-        let snapshot = snapshot.map_err(|error| Failure::host(error, &SourceMap::default()))?;
+        let snapshot = snapshot.map_err(Failure::without_sources)?;
         if !snapshot.records.is_empty() || !snapshot.pending.is_empty() {
             let message = format!("the {what} of {environment} is `{recorded}`, not `{given}`");
             let fault = Diagnostic::error(code, message).help(format!("leave out `{option}`"));
@@ -563,8 +569,7 @@ pub(crate) fn written(
 
 /// Names other recorded environments if this one is empty.
 pub(crate) async fn hint_at_others(place: &Place, app: &App) -> Result<(), Failure> {
-    let mut others =
-        place.purlin.environments().await.map_err(|error| Failure::host(error, &SourceMap::default()))?;
+    let mut others = place.purlin.environments().await.map_err(Failure::without_sources)?;
     // An environment with nothing but a history is recorded, too.
     others.retain(|environment| *environment != place.environment());
     if !others.is_empty() {

@@ -50,4 +50,4 @@ pub use quantity::duration;
 pub use render::hidden::names_a_credential;
 pub use schema::{SchemaKind, schema};
 pub use source::SourceMap;
-pub use walk::WORKSPACE_FILE;
+pub use walk::{WORKSPACE_FILE, is_document_name};

@@ -207,7 +207,8 @@ impl Collector {
     }
 }
 
-fn is_document_name(name: &str) -> bool {
+/// Whether files of this name are read as documents.
+pub fn is_document_name(name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
     extension
         .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|e| extension.eq_ignore_ascii_case(e)))

@@ -1,8 +1,7 @@
 //! `purlin apply`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use purlin_host::internal::documents::SourceMap;
 use purlin_host::internal::state;
 
 use super::deploy::{self, Shown};
@@ -42,7 +41,7 @@ pub(crate) struct Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let path = text::path(&args.plan);
-    if is_document(&args.plan) {
+    if input::is_document(&args.plan) {
         return Err(Failure::input(format!("`{path}` is no plan, but documents"))
             .hint(format!("`purlin up {path}` plans and applies in one step"))
             .hint("`purlin plan --out FILE` writes a plan"));
@@ -91,12 +90,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Whether Purlin could read documents from this path.
-fn is_document(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    path.is_dir() || extension.is_some_and(|extension| ["yaml", "yml", "json"].contains(&extension))
-}
-
 /// The failure for a plan that cannot be opened.
 fn unopened(error: purlin_host::Error, path: &str) -> Failure {
     match error {
@@ -104,6 +97,6 @@ fn unopened(error: purlin_host::Error, path: &str) -> Failure {
             "the seal of the plan `{path}` does not fit: it was changed, or made with another state"
         ))
         .hint("`purlin plan --out FILE` makes a new one; nothing was changed"),
-        other => Failure::host(other, &SourceMap::default()),
+        other => Failure::without_sources(other),
     }
 }

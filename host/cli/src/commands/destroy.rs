@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use purlin_host::internal::documents;
 use purlin_host::internal::engine::DestroyOptions;
 use purlin_host::internal::state::Outcome;
 
@@ -68,7 +67,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let shown = Shown::new(json, app);
     let mut place = input::place_to_delete(&args.documents, app).await?;
     let environment = place.environment();
-    let fail = |error| Failure::host(error, &documents::SourceMap::default());
+    let fail = Failure::without_sources;
     if !place.purlin.is_recorded(&environment).await.map_err(fail)? {
         let status = deploy::collect(&place.purlin, &shown, app).await.map_err(fail)?;
         deploy::nothing_recorded(&place, &shown, app).await?;

@@ -54,7 +54,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Some(after) => {
             let place = input::place(&documents, app).await?;
             let environment = place.environment();
-            let history = place.purlin.history(&environment).await.map_err(fail)?;
+            let history = place.purlin.history(&environment).await.map_err(Failure::without_sources)?;
             let after = find(after, &history, &environment.to_string())?;
             let side = side(after);
             let id = &place.context.deployment;
@@ -65,7 +65,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         None => {
             let given = input::given(&documents, app).await?;
             let purlin = input::orchestrator(&given.workspace, app)?;
-            let history = purlin.history(&given.documents.environment()).await.map_err(fail)?;
+            let history =
+                purlin.history(&given.documents.environment()).await.map_err(Failure::without_sources)?;
             let side = Side { deployment: None, id: None };
             compare(args, purlin, (&given.documents, &given.sources, side), &history, app).await
         }
@@ -93,7 +94,7 @@ async fn compare(
     let before = of(&purlin, &environment, before, &after.context.deployment).await?;
     let graph = purlin.graph(&before).await.map_err(|error| Failure::host(error, &before.loaded.sources))?;
     let after = purlin.graph(after).await.map_err(|error| Failure::host(error, sources))?;
-    let snapshot = purlin.snapshot(&environment).await.map_err(fail)?;
+    let snapshot = purlin.snapshot(&environment).await.map_err(Failure::without_sources)?;
     let differences =
         engine::compare(&graph, &after, snapshot).map_err(|error| Failure::host(error.into(), sources))?;
     let report = Diff::new(before_side, after_side, &differences);
@@ -104,12 +105,8 @@ async fn compare(
             app.ui.data(&render::diff::render(&report, columns));
         }
     }
-    purlin.close().await.map_err(fail)?;
+    purlin.close().await.map_err(Failure::without_sources)?;
     Ok(Status::Done)
-}
-
-fn fail(error: purlin_host::Error) -> Failure {
-    Failure::host(error, &SourceMap::default())
 }
 
 fn side(deployment: &Deployment) -> Side {
@@ -124,5 +121,5 @@ async fn of(
     deployment: &Deployment,
     id: &str,
 ) -> Result<Documents, Failure> {
-    purlin.documents_of(environment, deployment, id).await.map_err(fail)
+    purlin.documents_of(environment, deployment, id).await.map_err(Failure::without_sources)
 }

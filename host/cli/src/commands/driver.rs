@@ -9,10 +9,11 @@ mod list;
 mod new;
 mod run;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use purlin_host::internal::documents::{self, Input, SourceMap};
 use purlin_host::internal::model::Workspace;
+use purlin_host::{Examined, Purlin};
 
 use crate::app::App;
 use crate::args::Format;
@@ -91,5 +92,20 @@ impl WorkspaceArg {
             Some(workspace) => Ok(Some((workspace, loaded.sources))),
             None => Err(Failure::input(format!("`{}` holds no Workspace", path.display()))),
         }
+    }
+}
+
+/// Whether a driver can only be a file, because it looks like a path.
+fn is_path(driver: &str) -> bool {
+    driver.ends_with(".wasm") || driver.starts_with(['.', '/'])
+}
+
+/// A driver is a file if it looks like a path, or if the workspace has no driver of that name and
+/// the file exists.
+fn examined(driver: &str, purlin: &Purlin) -> Examined {
+    let path = Path::new(driver);
+    match is_path(driver) || (!purlin.knows_driver(driver) && path.is_file()) {
+        true => Examined::File(path.to_owned()),
+        false => Examined::Name(driver.to_owned()),
     }
 }

@@ -3,8 +3,6 @@
 mod list;
 mod show;
 
-use purlin_host::internal::documents::SourceMap;
-
 use crate::app::App;
 use crate::args::Format;
 use crate::failure::{Failure, Status};
@@ -36,9 +34,4 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Command::List(args) => list::run(args, app).await,
         Command::Show(args) => show::run(args, app).await,
     }
-}
-
-/// An error of the host that does not concern any document.
-fn failure(error: purlin_host::Error) -> Failure {
-    Failure::host(error, &SourceMap::default())
 }

@@ -56,7 +56,7 @@ struct ExportReport {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.documents, app).await?;
-    let fail = |error| Failure::host(error, &purlin_host::internal::documents::SourceMap::default());
+    let fail = Failure::without_sources;
     let records = place.purlin.records(&place.environment()).await.map_err(fail)?;
     if records.is_empty() {
         app.ui.note(&format!("nothing is recorded in {}", place.environment()));

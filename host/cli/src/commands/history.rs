@@ -1,6 +1,5 @@
 //! `purlin history`
 
-use purlin_host::internal::documents::SourceMap;
 use purlin_host::internal::state::Deployment;
 
 use crate::app::App;
@@ -53,7 +52,7 @@ pub(crate) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.place.documents(), app).await?;
     let environment = place.environment();
-    let fail = |error| Failure::host(error, &SourceMap::default());
+    let fail = Failure::without_sources;
     let history = place.purlin.history(&environment).await.map_err(fail)?;
     let firsts = Firsts::of(&history);
     if let Some(name) = &args.deployment {

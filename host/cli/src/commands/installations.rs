@@ -4,7 +4,6 @@ mod list;
 mod share;
 
 use purlin_host::InstallationState;
-use purlin_host::internal::documents::SourceMap;
 
 use crate::app::App;
 use crate::args::Format;
@@ -37,11 +36,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Command::List(args) => list::run(args, app).await,
         Command::Share(args) => share::run(args, app).await,
     }
-}
-
-/// An error of the host that does not concern any document.
-fn failure(error: purlin_host::Error) -> Failure {
-    Failure::host(error, &SourceMap::default())
 }
 
 /// The id of an installation for people: its namespace and its name.

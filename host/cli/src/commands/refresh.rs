@@ -33,7 +33,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let shown = Shown::new(args.format.format == Format::Json, app);
     let place = input::place(&args.documents, app).await?;
     let environment = place.environment();
-    let fail = |error| Failure::host(error, &purlin_host::internal::documents::SourceMap::default());
+    let fail = Failure::without_sources;
     if !place.purlin.is_recorded(&environment).await.map_err(fail)? {
         return deploy::nothing_recorded(&place, &shown, app).await;
     }

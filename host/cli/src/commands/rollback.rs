@@ -1,8 +1,7 @@
 //! `purlin rollback`
 
-use purlin_host::internal::documents::SourceMap;
-use purlin_host::internal::state::{Deployment, Environment};
 use purlin_host::{Purlin, UpOptions};
+use purlin_host::internal::state::{Deployment, Environment};
 
 use super::deploy::{self, Shown};
 use super::history::find;
@@ -54,7 +53,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let shown = Shown::new(json, app);
     let place = input::place_to_delete(&args.place.documents(), app).await?;
     let environment = place.environment();
-    let fail = |error| Failure::host(error, &SourceMap::default());
+    let fail = Failure::without_sources;
     let history = place.purlin.history(&environment).await.map_err(fail)?;
     let deployment = match &args.deployment {
         Some(name) => find(name, &history, &environment.to_string())?,

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use purlin_host::Purlin;
-use purlin_host::internal::documents::SourceMap;
 use purlin_host::internal::state::Environment;
 
 use crate::app::App;
@@ -58,7 +57,7 @@ impl Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let fail = |error| Failure::host(error, &SourceMap::default());
+    let fail = Failure::without_sources;
     if !args.watch {
         let place = input::place(&args.place.documents(), app).await?;
         let report = look(&place.purlin, &place.environment()).await.map_err(fail)?;

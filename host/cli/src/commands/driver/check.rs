@@ -106,17 +106,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
 }
 
-/// A driver is a file if it looks like a path, or if the workspace has no driver of that name and
-/// the file exists.
-fn examined(driver: &str, purlin: &Purlin) -> Examined {
-    let path = Path::new(driver);
-    let is_file = driver.ends_with(".wasm") || driver.starts_with(['.', '/']);
-    match is_file || (!purlin.knows_driver(driver) && path.is_file()) {
-        true => Examined::File(path.to_owned()),
-        false => Examined::Name(driver.to_owned()),
-    }
-}
-
 /// The driver to check, and the file with its test cases.
 struct Scene {
     purlin: Purlin,
@@ -134,7 +123,7 @@ async fn scene(args: &Args, driver: &str, app: &App) -> Result<Scene, Failure> {
     let folder = workspace.folder.clone();
     // Nothing is recorded, so no key is needed.
     let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
-    let examined = examined(driver, &purlin);
+    let examined = super::examined(driver, &purlin);
     let component = purlin.examined_file(&examined).await.map_err(|error| Failure::host(error, &sources))?;
     let cases = args.cases.clone().or_else(|| {
         let beside = component.as_deref().and_then(Path::parent).map_or(folder, Path::to_owned);

@@ -1,9 +1,7 @@
 //! `purlin driver inspect`
 
-use std::path::Path;
-
 use purlin_host::internal::model::Workspace;
-use purlin_host::{Inspection, Purlin};
+use purlin_host::{Examined, Inspection, Purlin};
 
 use super::WorkspaceArg;
 use crate::app::App;
@@ -44,18 +42,17 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
-    let is_file = args.driver.ends_with(".wasm") || args.driver.starts_with(['.', '/']);
     // A file can be inspected even if the workspace is invalid.
     let (workspace, sources) = match args.workspace.read(app) {
         Ok(Some(found)) => found,
-        Err(failure) if !is_file => return Err(failure),
+        Err(failure) if !super::is_path(&args.driver) => return Err(failure),
         Ok(None) | Err(_) => {
             (Workspace { folder: app.folder.clone(), ..Workspace::default() }, Default::default())
         }
     };
     // Inspecting drivers needs no key.
     let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
-    let looked = app.timings.wait("look at the driver", look(args, is_file, &purlin)).await;
+    let looked = app.timings.wait("look at the driver", look(args, &purlin)).await;
     let inspections = looked.map_err(|error| Failure::host(error, &sources))?;
     let trouble = inspections.iter().find_map(|inspection| {
         let said = inspection.said.as_ref().and_then(|said| said.as_ref().err());
@@ -83,10 +80,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
 }
 
-async fn look(args: &Args, is_file: bool, purlin: &Purlin) -> Result<Vec<Inspection>, purlin_host::Error> {
-    let path = Path::new(&args.driver);
-    if is_file || (!purlin.knows_driver(&args.driver) && path.is_file()) {
-        return Ok(vec![purlin.inspect_file(path, !args.bytes_only).await?]);
+async fn look(args: &Args, purlin: &Purlin) -> Result<Vec<Inspection>, purlin_host::Error> {
+    match super::examined(&args.driver, purlin) {
+        Examined::File(path) => Ok(vec![purlin.inspect_file(&path, !args.bytes_only).await?]),
+        Examined::Name(name) => purlin.inspect(&name, !args.bytes_only).await,
     }
-    purlin.inspect(&args.driver, !args.bytes_only).await
 }

@@ -72,8 +72,7 @@ fn driver(info: DriverInfo) -> Driver {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place_as_written(&args.documents, app).await?;
     let drivers = app.timings.wait("load drivers", place.purlin.drivers()).await;
-    let drivers = drivers
-        .map_err(|error| Failure::host(error, &purlin_host::internal::documents::SourceMap::default()))?;
+    let drivers = drivers.map_err(Failure::without_sources)?;
     let drivers: Vec<Driver> = drivers.into_iter().map(driver).collect();
     let wrong = drivers.iter().any(|driver| driver.error.is_some());
     match args.format.format {

@@ -4,11 +4,11 @@ mod answer;
 mod request;
 
 use std::io::Read as _;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use clap::ValueEnum as _;
+use purlin_host::Examined;
 use purlin_host::internal::model::driver::{Failure as Failed, Observed};
 use purlin_host::internal::model::{Label, Workspace};
 use purlin_host::internal::sandbox::{
@@ -144,13 +144,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         (Workspace { folder: app.folder.clone(), ..Workspace::default() }, Default::default())
     });
     let purlin = input::orchestrator(&Workspace { key: None, ..workspace }, app)?;
-    let path = Path::new(&args.driver);
-    let is_file = args.driver.ends_with(".wasm") || args.driver.starts_with(['.', '/']);
-    let loaded = if is_file || (!purlin.knows_driver(&args.driver) && path.is_file()) {
-        app.timings.wait("load the driver", purlin.driver_file(path)).await
-    } else {
-        app.timings.wait("load the driver", purlin.driver(&args.driver)).await
+    let loading = async {
+        match super::examined(&args.driver, &purlin) {
+            Examined::File(path) => purlin.driver_file(&path).await,
+            Examined::Name(name) => purlin.driver(&name).await,
+        }
     };
+    let loaded = app.timings.wait("load the driver", loading).await;
     let driver = loaded.map_err(|error| Failure::host(error, &sources))?;
     if args.function == Function::Describe {
         app.ui.json(&answer::manifest(driver.manifest()));

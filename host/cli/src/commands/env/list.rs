@@ -6,7 +6,6 @@ use futures::StreamExt as _;
 use purlin_host::internal::model::Stand;
 use purlin_host::internal::state::{Environment, Known};
 
-use super::failure;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
@@ -129,7 +128,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place_as_written(&args.place.documents(), app).await?;
-    let recorded = place.purlin.known_environments().await.map_err(failure)?;
+    let recorded = place.purlin.known_environments().await.map_err(Failure::without_sources)?;
     let recorded: BTreeMap<Environment, Known> =
         recorded.into_iter().map(|known| (known.environment.clone(), known)).collect();
     let here = place.environment();
@@ -143,7 +142,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let mut read = futures::stream::iter(read).buffered(AT_ONCE);
     let mut entries = Vec::new();
     while let Some(entry) = read.next().await {
-        let entry = entry.map_err(failure)?;
+        let entry = entry.map_err(Failure::without_sources)?;
         match args.lists(&entry) {
             true if args.lines => app.ui.json_line(&Line { format: FORMAT, entry }),
             true => entries.push(entry),
@@ -166,7 +165,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
     }
     drop(read);
-    place.purlin.close().await.map_err(failure)?;
+    place.purlin.close().await.map_err(Failure::without_sources)?;
     Ok(Status::Done)
 }
 

@@ -4,7 +4,6 @@ use purlin_host::Documents;
 use purlin_host::internal::graph::nearest;
 use purlin_host::internal::state::Environment;
 
-use super::failure;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
 use crate::failure::{Failure, Status};
@@ -62,16 +61,16 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Some(name) => Environment { env: name.as_str().into(), ..here.clone() },
         None => here.clone(),
     };
-    let known = place.purlin.known_environments().await.map_err(failure)?;
+    let known = place.purlin.known_environments().await.map_err(Failure::without_sources)?;
     let recorded: Vec<Environment> = known.iter().map(|known| known.environment.clone()).collect();
     let known = known.iter().find(|known| known.environment == environment);
     let declared = place.workspace.environments.contains_key(&environment.env);
     if !declared && !recorded.contains(&environment) {
         return Err(unknown(&environment, &recorded, &place));
     }
-    let entry = Entry::of(&environment, known, &place).await.map_err(failure)?;
-    let snapshot = place.purlin.snapshot(&environment).await.map_err(failure)?;
-    let last = place.purlin.last_deployed(&environment).await.map_err(failure)?;
+    let entry = Entry::of(&environment, known, &place).await.map_err(Failure::without_sources)?;
+    let snapshot = place.purlin.snapshot(&environment).await.map_err(Failure::without_sources)?;
+    let last = place.purlin.last_deployed(&environment).await.map_err(Failure::without_sources)?;
     let given: Option<Documents> = match &last {
         // Documents that were valid then may be invalid now; in that case there is nothing to show.
         Some(last) => last.documents(&last.deployment.id).ok(),
@@ -93,7 +92,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Format::Json => app.ui.json(&shown),
         Format::Text => app.ui.data(&render::environment::details(&shown.environment, app.ui.columns())),
     }
-    place.purlin.close().await.map_err(failure)?;
+    place.purlin.close().await.map_err(Failure::without_sources)?;
     Ok(Status::Done)
 }
 

@@ -2,7 +2,6 @@
 
 use purlin_host::InstallationState;
 
-use super::failure;
 use crate::app::App;
 use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
@@ -67,7 +66,7 @@ impl Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let purlin = input::state_of_all(app)?;
-    let mut all = purlin.installations().await.map_err(failure)?;
+    let mut all = purlin.installations().await.map_err(Failure::without_sources)?;
     let is_filtered = !all.is_empty();
     all.retain(|one| args.admits(one));
     let listed: Vec<Listed> = all.iter().map(Listed::new).collect();
@@ -83,6 +82,6 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             app.ui.data(&render::installation::table(&listed, columns));
         }
     }
-    purlin.close().await.map_err(failure)?;
+    purlin.close().await.map_err(Failure::without_sources)?;
     Ok(Status::Done)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_host::InstallationState;
 
-use super::{failure, id};
+use super::id;
 use crate::app::App;
 use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
@@ -48,13 +48,14 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let purlin = input::state_of_all(app)?;
-    let all = purlin.installations().await.map_err(failure)?;
+    let all = purlin.installations().await.map_err(Failure::without_sources)?;
     let one = find(&args.installation, &all)?;
-    let session = purlin.begin_held(&one.environment).await.map_err(failure)?;
+    let session = purlin.begin_held(&one.environment).await.map_err(Failure::without_sources)?;
     let group = args.group.as_deref().map(Arc::from);
-    let changed = session.share(&one.listed.urn, group, !args.as_written).await.map_err(failure)? > 0;
-    session.release().await.map_err(failure)?;
-    purlin.close().await.map_err(failure)?;
+    let changed =
+        session.share(&one.listed.urn, group, !args.as_written).await.map_err(Failure::without_sources)? > 0;
+    session.release().await.map_err(Failure::without_sources)?;
+    purlin.close().await.map_err(Failure::without_sources)?;
     if args.format.format == Format::Json {
         app.ui.json(&Edited::new("share", &one.listed.urn, changed));
         return Ok(Status::Done);

@@ -44,7 +44,7 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place(&args.documents, app).await?;
-    let fail = |error| Failure::host(error, &purlin_host::internal::documents::SourceMap::default());
+    let fail = Failure::without_sources;
     let environments =
         if args.all { place.purlin.environments().await.map_err(fail)? } else { vec![place.environment()] };
     let mut all = Vec::new();

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purlin_host::internal::documents::SourceMap;
 use purlin_host::internal::engine;
 use purlin_host::internal::model::{Context, Key, Urn};
 use purlin_host::internal::state::{Environment, Snapshot};
@@ -35,7 +34,7 @@ impl Subject {
     }
 }
 
-/// An error of the host that does not concern any document.
+/// An error of the host about resources of the state.
 pub(super) fn failure(error: purlin_host::Error) -> Failure {
     // Within an environment, a key is as precise as a URN, and shorter.
     match &error {
@@ -57,7 +56,7 @@ pub(super) fn failure(error: purlin_host::Error) -> Failure {
             ))
             .hint("forget what depends on it first, or add `--force`")
         }
-        _ => Failure::host(error, &SourceMap::default()),
+        _ => Failure::without_sources(error),
     }
 }
 
