@@ -1,7 +1,7 @@
 //! `purlin rollback`
 
-use purlin_host::{Purlin, UpOptions};
 use purlin_host::internal::state::{Deployment, Environment};
+use purlin_host::{Purlin, UpOptions};
 
 use super::deploy::{self, Shown};
 use super::history::find;
