@@ -24,7 +24,7 @@ use crate::exclusion::Sides;
 use crate::moments::Moments;
 use crate::obstacles;
 use crate::operate::{self, Outcome, Turn};
-use crate::plan::{Action, Plan, Step, Work};
+use crate::plan::{Action, OperationKind, Plan, Step};
 use crate::planner::waits;
 use crate::recorded::{Recorded, exists};
 use crate::schedule::Schedule;
@@ -287,12 +287,12 @@ impl Shared {
     /// Whether an operation deletes a resource whose record remains.
     fn keeps_place(&self, operation: u32) -> bool {
         let operation = self.plan.operations.get(operation as usize);
-        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { stays: true, .. }))
+        matches!(operation.map(|operation| &operation.kind), Some(OperationKind::Delete { stays: true, .. }))
     }
 
     fn step(&self, operation: u32) -> Option<(&Step, Action)> {
         let operation = self.plan.operations.get(operation as usize)?;
-        Some((self.plan.steps.get(operation.step as usize)?, operation.work.action()))
+        Some((self.plan.steps.get(operation.step as usize)?, operation.kind.action()))
     }
 }
 
@@ -561,7 +561,7 @@ impl Running {
                     .plan
                     .operations
                     .iter()
-                    .any(|other| other.step == own.step && other.work.action() == Action::Update)
+                    .any(|other| other.step == own.step && other.kind.action() == Action::Update)
             }),
             (_, Action::Adopt) => planned == Action::Update,
             _ => true,

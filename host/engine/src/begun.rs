@@ -9,7 +9,7 @@ use purlin_state::{Record, RecordId, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::diff;
-use crate::plan::{Action, Change, Plan, Step, Work};
+use crate::plan::{Action, Change, OperationKind, Plan, Step};
 use crate::planner::Base;
 use crate::recorded::{Recorded, exists};
 use crate::saved::{Deviation, Differs, Line};
@@ -128,11 +128,11 @@ pub fn deviations_of_rest(kept: &[Line], rest: &Plan) -> Vec<Deviation> {
     let mut all = Vec::new();
     for operation in &rest.operations {
         let Some(step) = rest.steps.get(operation.step as usize) else { continue };
-        if step.action == Action::None || matches!(operation.work, Work::Undecided) {
+        if step.action == Action::None || matches!(operation.kind, OperationKind::Undecided) {
             continue;
         }
         let of_resource = || kept.iter().filter(|line| line.urn == step.urn.as_str() && acts(&line.action));
-        let old_copy = matches!(&operation.work, Work::Delete { id, .. } if id.superseded.is_some());
+        let old_copy = matches!(&operation.kind, OperationKind::Delete { id, .. } if id.superseded.is_some());
         let how = if !of_resource().any(|line| is_rest_of(&line.action, step.action, old_copy)) {
             Differs::More { action: step.action.as_str().to_owned() }
         } else if step.loss.is_some() && !of_resource().any(|line| line.loses_data) {

@@ -30,7 +30,7 @@ use crate::error::Cause;
 use crate::evaluate::Known;
 use crate::event::Phase;
 use crate::holding;
-use crate::plan::{Action, Operation, Prepared, Step, Work};
+use crate::plan::{Action, Operation, OperationKind, Prepared, Step};
 use crate::planner::drivers::{recorded_name, requirement_name};
 use crate::recorded::exists;
 
@@ -65,24 +65,24 @@ pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn) -> O
     let Some(step) = shared.plan.steps.get(operation.step as usize) else { return Ok(nothing()) };
     let effort = Effort::default();
     let task = Task { shared, index, operation, step, effort: &effort };
-    let outcome = match &operation.work {
-        Work::Keep { prepared } => task.keep(prepared.as_deref()),
-        Work::Pass => Ok(task.pass()),
-        Work::Create { prepared, instead_of, certain, with } => {
+    let outcome = match &operation.kind {
+        OperationKind::Keep { prepared } => task.keep(prepared.as_deref()),
+        OperationKind::Pass => Ok(task.pass()),
+        OperationKind::Create { prepared, instead_of, certain, with } => {
             let goes = with.as_ref().map(|host| task.is_replaced(host));
             // If the host was kept after all, this resource is judged on its own.
             let prepared = prepared.as_deref().filter(|_| *certain || goes != Some(false));
             task.create(prepared, *instead_of, *certain || goes == Some(true), turn).await
         }
-        Work::Update { prepared, always } => task.update(prepared.as_deref(), *always, turn).await,
-        Work::Adopt { found } => task.adopt(found).await,
-        Work::Observe { id, found } => task.observe(id, found.as_deref()).await,
-        Work::Delete { id, call, goes_with, stays, .. } => {
+        OperationKind::Update { prepared, always } => task.update(prepared.as_deref(), *always, turn).await,
+        OperationKind::Adopt { found } => task.adopt(found).await,
+        OperationKind::Observe { id, found } => task.observe(id, found.as_deref()).await,
+        OperationKind::Delete { id, call, goes_with, stays, .. } => {
             task.delete(id, *call || *goes_with, *stays, turn).await
         }
-        Work::Refresh { grace } => task.refresh(*grace).await,
-        Work::Recover { id, look_only } => task.recover(id, *look_only).await,
-        Work::Undecided => Err(Cause::Undecided),
+        OperationKind::Refresh { grace } => task.refresh(*grace).await,
+        OperationKind::Recover { id, look_only } => task.recover(id, *look_only).await,
+        OperationKind::Undecided => Err(Cause::Undecided),
     };
     outcome.map_err(|cause| task.explained(cause))
 }
@@ -99,7 +99,7 @@ impl<'a> Task<'a> {
 
     /// Reports a finding.
     fn observed(self, finding: Finding, changes: Vec<crate::plan::Change>) {
-        let action = self.operation.work.action();
+        let action = self.operation.kind.action();
         self.shared.events.tell_of(self.index, &self.step.key, action, Phase::Observed { finding, changes });
     }
 

@@ -185,15 +185,15 @@ pub(crate) struct Operation {
     pub step: u32,
     /// Its node; `None` if the resource is no longer in the graph.
     pub node: Option<NodeId>,
-    /// The work.
-    pub work: Work,
+    /// The kind, with its parameters.
+    pub kind: OperationKind,
     /// The indexes of the operations that must be done before.
     pub after: Vec<u32>,
 }
 
-/// The work of an operation.
+/// The kind of an operation, with its parameters.
 #[derive(Clone, Debug)]
-pub(crate) enum Work {
+pub(crate) enum OperationKind {
     /// Calls nothing. The record follows the graph and, with `prepared`, gets a new digest.
     Keep { prepared: Option<Box<Prepared>> },
     /// The resource is outside the scope of this run. Its dependents read the recorded values.
@@ -202,7 +202,7 @@ pub(crate) enum Work {
     Create {
         /// The inputs, if all were known when the plan was made.
         prepared: Option<Box<Prepared>>,
-        /// What happens to the existing resource.
+        /// The fate of the existing resource.
         instead_of: InsteadOf,
         /// Whether an existing resource is replaced regardless of its final inputs.
         certain: bool,
@@ -258,7 +258,8 @@ pub(crate) enum Work {
     /// It is unknown whether the resource exists, so nothing can be done.
     Undecided,
 }
-/// What happens to the existing resource when a new one is created.
+
+/// The fate of the existing resource when a new one is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InsteadOf {
     /// There is no existing resource.
@@ -272,7 +273,7 @@ pub(crate) enum InsteadOf {
     Forgotten,
 }
 
-impl Work {
+impl OperationKind {
     /// The action as reported to users.
     pub(crate) fn action(&self) -> Action {
         match self {
@@ -413,8 +414,7 @@ pub(crate) fn ends(step: &Step, graph: Option<&Graph>) -> bool {
 impl Plan {
     /// Whether the plan deletes the current resource of a URN or an old copy of it.
     pub(crate) fn deletes(&self, urn: &Urn) -> bool {
-        let deletes =
-            |operation: &Operation| matches!(&operation.work, Work::Delete { id, .. } if id.urn == *urn);
+        let deletes = |operation: &Operation| matches!(&operation.kind, OperationKind::Delete { id, .. } if id.urn == *urn);
         self.operations.iter().any(deletes)
     }
 
@@ -488,7 +488,7 @@ impl Plan {
 
     /// The number of operations that are reported during the run. A replacement counts as two.
     pub fn announced(&self) -> usize {
-        self.operations.iter().filter(|operation| operation.work.action() != Action::None).count()
+        self.operations.iter().filter(|operation| operation.kind.action() != Action::None).count()
     }
 
     /// The graph of the plan; `None` if the plan was made from records alone.

@@ -43,7 +43,7 @@ use crate::driver::Drivers;
 use crate::error::{Cause, Error};
 use crate::evaluate::{self, Board, Known};
 use crate::failed::{CallFailed, Defined};
-use crate::plan::{DriverSet, Operation, Plan, Prepared, Step, Suggestion, Warning, Work};
+use crate::plan::{DriverSet, Operation, OperationKind, Plan, Prepared, Step, Suggestion, Warning};
 use crate::recorded::{Recorded, exists};
 use crate::rules::{self, Rules};
 use crate::secrets::{self, NoStores, SecretStores, Vault};
@@ -226,13 +226,14 @@ pub async fn plan(
         warnings.extend(kept.iter().cloned());
         warnings.extend(protection::ended(&recorded, &graph, context));
         let scope = in_scope.as_ref();
-        let left_alone = decided.iter().filter(|(step, work)| matches!(work, Work::Pass) && !step.left_out);
+        let left_alone =
+            decided.iter().filter(|(step, kind)| matches!(kind, OperationKind::Pass) && !step.left_out);
         let left_alone = left_alone.map(|(step, _)| &step.urn);
         // A resource that may have been created still needs its dependencies if this run does not
         // handle it.
         let seen_to: HashSet<&Urn> = decided
             .iter()
-            .filter(|(_, work)| !matches!(work, Work::Pass))
+            .filter(|(_, kind)| !matches!(kind, OperationKind::Pass))
             .map(|(step, _)| &step.urn)
             .collect();
         let perhaps_made = recorded.perhaps_made().map(|made| &made.urn);
@@ -367,7 +368,7 @@ fn to_delete<'a>(
     recorded: &'a Recorded,
     operations: &'a [Operation],
 ) -> impl Iterator<Item = &'a purlin_state::Record> {
-    deleted(recorded, operations, |work| matches!(work, Work::Delete { call: true, .. }))
+    deleted(recorded, operations, |kind| matches!(kind, OperationKind::Delete { call: true, .. }))
 }
 
 /// The records of resources that are deleted together with their hosts.
@@ -375,17 +376,17 @@ fn to_go_with<'a>(
     recorded: &'a Recorded,
     operations: &'a [Operation],
 ) -> impl Iterator<Item = &'a purlin_state::Record> {
-    deleted(recorded, operations, |work| matches!(work, Work::Delete { goes_with: true, .. }))
+    deleted(recorded, operations, |kind| matches!(kind, OperationKind::Delete { goes_with: true, .. }))
 }
 
 fn deleted<'a>(
     recorded: &'a Recorded,
     operations: &'a [Operation],
-    is_asked_for: impl Fn(&Work) -> bool,
+    is_asked_for: impl Fn(&OperationKind) -> bool,
 ) -> impl Iterator<Item = &'a purlin_state::Record> {
-    let of_those = operations.iter().filter(move |operation| is_asked_for(&operation.work));
-    of_those.filter_map(|operation| match &operation.work {
-        Work::Delete { id, .. } => {
+    let of_those = operations.iter().filter(move |operation| is_asked_for(&operation.kind));
+    of_those.filter_map(|operation| match &operation.kind {
+        OperationKind::Delete { id, .. } => {
             recorded.get(id).or_else(|| recorded.current(&id.urn)).map(|record| &**record)
         }
         _ => None,
@@ -408,8 +409,8 @@ fn alike(
     let mut groups: HashMap<Likeness, (Vec<u32>, Vec<u32>)> = HashMap::new();
     for (index, operation) in (0u32..).zip(&*operations) {
         let Some(step) = steps.get(operation.step as usize) else { continue };
-        let record = match &operation.work {
-            Work::Delete { id, .. } if id.superseded.is_none() && step.action == Action::Delete => {
+        let record = match &operation.kind {
+            OperationKind::Delete { id, .. } if id.superseded.is_none() && step.action == Action::Delete => {
                 recorded.get(id)
             }
             _ => None,
@@ -423,7 +424,8 @@ fn alike(
         return Vec::new();
     }
     for (index, operation) in (0u32..).zip(&*operations) {
-        let Work::Create { prepared: Some(prepared), instead_of: InsteadOf::Nothing, .. } = &operation.work
+        let OperationKind::Create { prepared: Some(prepared), instead_of: InsteadOf::Nothing, .. } =
+            &operation.kind
         else {
             continue;
         };
@@ -589,8 +591,8 @@ impl Planner<'_> {
     }
 
     /// Records a decision without an adoption or a forced order.
-    fn settle(&mut self, node: NodeId, step: Step, work: Work) {
-        self.push(Decided { node, step, work, adopt: None, forced_order: false });
+    fn settle(&mut self, node: NodeId, step: Step, kind: OperationKind) {
+        self.push(Decided { node, step, kind, adopt: None, forced_order: false });
     }
 }
 

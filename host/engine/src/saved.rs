@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::begun::{self, Becomes, Mark};
 use crate::operate::record_of;
-use crate::plan::{Action, Operation, Plan, Work};
+use crate::plan::{Action, Operation, OperationKind, Plan};
 use crate::planner::Drawn;
 
 /// The saved parts of a plan, besides the documents that it was made from. A plan that is made
@@ -38,7 +38,7 @@ pub struct Line {
     pub urn: String,
     /// The action for the resource.
     pub action: String,
-    /// The work of the operation.
+    /// The kind of the operation.
     pub work: String,
     /// The operations that come before.
     pub after: Vec<u32>,
@@ -83,7 +83,7 @@ impl Plan {
             Some(Line {
                 urn: step.urn.to_string(),
                 action: step.action.as_str().to_owned(),
-                work: name(&operation.work),
+                work: name(&operation.kind),
                 after: operation.after.clone(),
                 changes: hasher.finalize().to_hex()[..32].to_owned(),
                 loses_data: step.loss.is_some(),
@@ -94,8 +94,10 @@ impl Plan {
     }
 
     fn drawn(&self, operation: &Operation) -> Option<Change> {
-        let prepared = match &operation.work {
-            Work::Keep { prepared } | Work::Create { prepared, .. } | Work::Update { prepared, .. } => {
+        let prepared = match &operation.kind {
+            OperationKind::Keep { prepared }
+            | OperationKind::Create { prepared, .. }
+            | OperationKind::Update { prepared, .. } => {
                 prepared.as_deref().or_else(|| self.drafts.get(&operation.node?))?
             }
             _ => return None,
@@ -203,19 +205,19 @@ pub fn deviations(kept: &[Line], now: &[Line]) -> Vec<Deviation> {
     all
 }
 
-fn name(work: &Work) -> String {
-    match work {
-        Work::Keep { .. } => "keep".into(),
-        Work::Pass => "pass".into(),
-        Work::Create { instead_of, .. } => format!("create instead of {instead_of:?}"),
-        Work::Update { .. } => "update".into(),
-        Work::Adopt { .. } => "adopt".into(),
-        Work::Observe { .. } => "observe".into(),
-        Work::Delete { id, call, goes_with, stays, .. } => {
+fn name(kind: &OperationKind) -> String {
+    match kind {
+        OperationKind::Keep { .. } => "keep".into(),
+        OperationKind::Pass => "pass".into(),
+        OperationKind::Create { instead_of, .. } => format!("create instead of {instead_of:?}"),
+        OperationKind::Update { .. } => "update".into(),
+        OperationKind::Adopt { .. } => "adopt".into(),
+        OperationKind::Observe { .. } => "observe".into(),
+        OperationKind::Delete { id, call, goes_with, stays, .. } => {
             format!("delete {id} call={call} goes={goes_with} stays={stays}")
         }
-        Work::Refresh { .. } => "refresh".into(),
-        Work::Recover { .. } => "recover".into(),
-        Work::Undecided => "undecided".into(),
+        OperationKind::Refresh { .. } => "refresh".into(),
+        OperationKind::Recover { .. } => "recover".into(),
+        OperationKind::Undecided => "undecided".into(),
     }
 }

@@ -28,7 +28,7 @@ impl Task<'_> {
     /// The data of a call that creates nothing.
     pub(super) fn call(self) -> Call {
         let (events, index) = (self.shared.events.clone(), self.index);
-        let (key, action) = (self.step.key.clone(), self.operation.work.action());
+        let (key, action) = (self.step.key.clone(), self.operation.kind.action());
         Call {
             cancel: self.shared.cancel.clone(),
             facts: self.effort.facts.clone(),

@@ -12,7 +12,7 @@ use super::Task;
 use crate::error::Cause;
 use crate::evaluate;
 use crate::failed::Defined;
-use crate::plan::Work;
+use crate::plan::OperationKind;
 
 /// The cost of an operation so far.
 #[derive(Default)]
@@ -49,9 +49,9 @@ impl Task<'_> {
             failed.took = Duration::from_micros(self.effort.micros.load(Ordering::Relaxed));
         }
         let node = self.node();
-        let record = match &self.operation.work {
-            Work::Delete { id, .. } | Work::Recover { id, .. } => self.recorded(id),
-            Work::Refresh { .. } => self.current(),
+        let record = match &self.operation.kind {
+            OperationKind::Delete { id, .. } | OperationKind::Recover { id, .. } => self.recorded(id),
+            OperationKind::Refresh { .. } => self.current(),
             _ => None,
         };
         let driver = match (&record, &node) {

@@ -13,7 +13,7 @@ use crate::diff;
 use crate::evaluate::Known;
 use crate::fate::{self, Case, Fate};
 use crate::operate::{named, record_of, with_unknown_host};
-use crate::plan::{Action, InsteadOf, Prepared, Step, Warning, Work};
+use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step, Warning};
 use crate::recorded::{are_one, exists};
 
 impl Planner<'_> {
@@ -74,13 +74,13 @@ impl Planner<'_> {
                 Some(uses) => vec![Reason::Uses { other: uses.installation.clone() }],
                 None => vec![self.why_create(&urn)],
             };
-            let work = Work::Create {
+            let kind = OperationKind::Create {
                 prepared: prepared(inputs, digest, Vec::new()),
                 instead_of: InsteadOf::Nothing,
                 certain: false,
                 with: None,
             };
-            self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, work);
+            self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
             return;
         };
         let full =
@@ -121,9 +121,9 @@ impl Planner<'_> {
             Fate::Keep => {
                 self.know(node, &record.inputs, Known::settled(&record.inputs, &record.state));
                 let action = if adopt.is_some() { Action::Adopt } else { Action::None };
-                let work = Work::Keep { prepared: prepared(inputs, digest, Vec::new()) };
+                let kind = OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) };
                 let step = Step { reasons: taken_over(&record), ..step(action) };
-                self.push(Decided { node: node.id, step, work, adopt, forced_order: false });
+                self.push(Decided { node: node.id, step, kind, adopt, forced_order: false });
             }
             Fate::Update => {
                 let outputs = predict::outputs(
@@ -138,10 +138,12 @@ impl Planner<'_> {
                 self.know(node, &inputs, Known::with_outputs(&inputs, outputs).with_more(more));
                 let action = if adopt.is_some() { Action::Adopt } else { Action::Update };
                 let reasons = taken_over(&record).into_iter().chain(reasons).collect();
-                let work =
-                    Work::Update { prepared: prepared(inputs, digest, impact.stable_outputs), always: full };
+                let kind = OperationKind::Update {
+                    prepared: prepared(inputs, digest, impact.stable_outputs),
+                    always: full,
+                };
                 let step = Step { reasons, changes, ..step(action) };
-                self.push(Decided { node: node.id, step, work, adopt, forced_order: false });
+                self.push(Decided { node: node.id, step, kind, adopt, forced_order: false });
             }
             Fate::Replace => {
                 let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
@@ -150,10 +152,10 @@ impl Planner<'_> {
                 // together.
                 let certain = forced || record.tainted;
                 let prepared = prepared(inputs, digest, Vec::new());
-                let work = Work::Create { prepared, instead_of: InsteadOf::Deleted, certain, with };
+                let kind = OperationKind::Create { prepared, instead_of: InsteadOf::Deleted, certain, with };
                 let step = Step { reasons, changes, ..step(Action::Replace) };
                 let forced_order = impact.delete_before_replace;
-                self.push(Decided { node: node.id, step, work, adopt: None, forced_order });
+                self.push(Decided { node: node.id, step, kind, adopt: None, forced_order });
             }
         }
     }
@@ -214,11 +216,11 @@ impl Planner<'_> {
         };
         self.board.settle(node.id, Known::settled(&seen.inputs, &seen.state));
         if same {
-            self.settle(node.id, Step::new(key, urn, Action::None), Work::Keep { prepared: None });
+            self.settle(node.id, Step::new(key, urn, Action::None), OperationKind::Keep { prepared: None });
             return;
         }
-        let work = Work::Observe { id: found.state.id.expose().into(), found: Some(Box::new(seen)) };
-        self.settle(node.id, Step { reasons, changes, ..Step::new(key, urn, Action::Read) }, work);
+        let kind = OperationKind::Observe { id: found.state.id.expose().into(), found: Some(Box::new(seen)) };
+        self.settle(node.id, Step { reasons, changes, ..Step::new(key, urn, Action::Read) }, kind);
     }
 
     /// Handles an object to adopt: it is recorded as found, then updated where it differs.
@@ -261,13 +263,16 @@ impl Planner<'_> {
         };
         let more = fate == Fate::Update && !predict::mirrors(&*driver, &key);
         self.board.settle(node.id, Known::with_outputs(&inputs, outputs).with_more(more));
-        let work = match fate {
-            _ if self.options.import_only => Work::Keep { prepared: None },
-            Fate::Keep => Work::Keep { prepared: prepared(inputs, digest, Vec::new()) },
-            _ => Work::Update { prepared: prepared(inputs, digest, impact.stable_outputs), always: false },
+        let kind = match fate {
+            _ if self.options.import_only => OperationKind::Keep { prepared: None },
+            Fate::Keep => OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) },
+            _ => OperationKind::Update {
+                prepared: prepared(inputs, digest, impact.stable_outputs),
+                always: false,
+            },
         };
         let step = Step { reasons, changes, ..Step::new(key, urn, Action::Adopt) };
-        self.push(Decided { node: node.id, step, work, adopt: Some(Box::new(record)), forced_order: false });
+        self.push(Decided { node: node.id, step, kind, adopt: Some(Box::new(record)), forced_order: false });
     }
 
     /// Whether an object is already managed under another name. It must not become two resources.

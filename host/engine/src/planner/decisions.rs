@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use purlin_graph::NodeId;
 use purlin_state::Record;
 
-use crate::plan::{Operation, Step, Work};
+use crate::plan::{Operation, OperationKind, Step};
 
 /// The decision about a node.
 pub(crate) struct Decided {
     pub node: NodeId,
     pub step: Step,
-    pub work: Work,
-    /// Done before `work`: the existing object is recorded as a managed resource.
+    pub kind: OperationKind,
+    /// Done before the operation: the existing object is recorded as a managed resource.
     pub adopt: Option<Box<Record>>,
     /// Whether the driver requires that a replacement deletes first.
     pub forced_order: bool,
@@ -38,19 +38,19 @@ impl Decisions {
 
     /// Adds a decision and returns the number of its step.
     pub(crate) fn push(&mut self, decided: Decided) -> u32 {
-        let Decided { node, step, work, adopt, forced_order } = decided;
+        let Decided { node, step, kind, adopt, forced_order } = decided;
         let number = self.steps.len() as u32;
         self.adopted.extend(adopt.map(|record| (number, record)));
         if forced_order {
             self.forced_order.insert(number);
         }
-        self.operations.push(Operation { step: number, node: Some(node), work, after: Vec::new() });
+        self.operations.push(Operation { step: number, node: Some(node), kind, after: Vec::new() });
         self.steps.push(step);
         number
     }
 
-    /// Each step with its work.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Step, &Work)> {
-        self.steps.iter().zip(self.operations.iter().map(|operation| &operation.work))
+    /// Each step with the kind of its operation.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Step, &OperationKind)> {
+        self.steps.iter().zip(self.operations.iter().map(|operation| &operation.kind))
     }
 }

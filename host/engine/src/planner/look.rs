@@ -11,7 +11,7 @@ use super::drivers::requirement_name;
 use super::{Planner, is_done, waits};
 use crate::ask::{Ask, Question};
 use crate::evaluate::{self, Known};
-use crate::plan::{Action, InsteadOf, Prepared, Step, Work};
+use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step};
 use crate::recorded::exists;
 use crate::rules::connection;
 use crate::{diff, digest, fate, ignore};
@@ -130,7 +130,7 @@ impl Planner<'_> {
                 let inputs = connection::reached(driver.manifest(), record, &inputs.connection)?;
                 Some(Box::new(Prepared { inputs, digest, stable: Vec::new() }))
             });
-            self.settle(id, step, Work::Keep { prepared: reached });
+            self.settle(id, step, OperationKind::Keep { prepared: reached });
             return None;
         }
         if let (Ask::Observe(id), false) = (&ask, known) {
@@ -142,7 +142,7 @@ impl Planner<'_> {
             self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let reasons = vec![Reason::Observed { id: (&**id).into() }];
             let step = Step { reasons, ..Step::new(node.key.clone(), urn, Action::Read) };
-            self.settle(node.id, step, Work::Observe { id: Arc::clone(id), found: None });
+            self.settle(node.id, step, OperationKind::Observe { id: Arc::clone(id), found: None });
             return None;
         }
         if !matches!(ask, Ask::Observe(_)) {
@@ -191,7 +191,7 @@ impl Planner<'_> {
         if let Some(record) = &record {
             self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         }
-        self.settle(node.id, step, Work::Pass);
+        self.settle(node.id, step, OperationKind::Pass);
     }
 
     fn is_needed_in_scope(&self, id: NodeId) -> bool {
@@ -246,7 +246,7 @@ impl Planner<'_> {
         }
         self.board.settle(node.id, Known::with_outputs(inputs, Value::unknown()));
         let step = Step { reasons: vec![reason], ..Step::new(node.key.clone(), urn.clone(), action) };
-        self.settle(node.id, step, Work::Undecided);
+        self.settle(node.id, step, OperationKind::Undecided);
         true
     }
 
@@ -319,9 +319,13 @@ impl Planner<'_> {
             self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(None, &inputs);
             let reasons = vec![Reason::New];
-            let work =
-                Work::Create { prepared: None, instead_of: InsteadOf::Nothing, certain: false, with: None };
-            self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, work);
+            let kind = OperationKind::Create {
+                prepared: None,
+                instead_of: InsteadOf::Nothing,
+                certain: false,
+                with: None,
+            };
+            self.settle(node.id, Step { reasons, changes, ..step(Action::Create) }, kind);
             return;
         };
         let same = known
@@ -329,7 +333,7 @@ impl Planner<'_> {
             && record.digest == digest::of(&inputs, &record.driver.name, &record.driver.digest);
         if same {
             self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
-            self.settle(node.id, step(Action::None), Work::Keep { prepared: None });
+            self.settle(node.id, step(Action::None), OperationKind::Keep { prepared: None });
         } else {
             self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(Some(&record.inputs), &inputs);
@@ -337,8 +341,8 @@ impl Planner<'_> {
             if let Status::Partial(unfinished) = &record.status {
                 reasons.push(unfinished.clone().into());
             }
-            let work = Work::Update { prepared: None, always: false };
-            self.settle(node.id, Step { reasons, changes, ..step(Action::Update) }, work);
+            let kind = OperationKind::Update { prepared: None, always: false };
+            self.settle(node.id, Step { reasons, changes, ..step(Action::Update) }, kind);
         }
     }
 }

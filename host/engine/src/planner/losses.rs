@@ -12,7 +12,7 @@ use purlin_state::{Record, RecordId};
 use super::drivers::recorded_name;
 use crate::driver::{Driver, Drivers, Needed};
 use crate::holding::{Holding, Lost};
-use crate::plan::{DriverSet, Loss, Operation, Step, Work};
+use crate::plan::{DriverSet, Loss, Operation, OperationKind, Step};
 use crate::recorded::{Recorded, exists};
 
 /// Marks the steps that lose data, and allows the losses that the documents allow
@@ -70,7 +70,7 @@ fn going(recorded: &Recorded, steps: &[Step], operations: &[Operation]) -> Vec<(
     let mut going = Vec::new();
     let mut company = Vec::new();
     for operation in operations {
-        let Work::Delete { id, call: true, also, .. } = &operation.work else { continue };
+        let OperationKind::Delete { id, call: true, also, .. } = &operation.kind else { continue };
         going.extend(record(id).filter(counts).map(|record| (operation.step, record)));
         company.extend(also);
     }
@@ -79,7 +79,7 @@ fn going(recorded: &Recorded, steps: &[Step], operations: &[Operation]) -> Vec<(
     }
     let mut deleted: HashMap<&RecordId, u32> = HashMap::new();
     for operation in operations {
-        if let Work::Delete { id, .. } = &operation.work {
+        if let OperationKind::Delete { id, .. } = &operation.kind {
             deleted.insert(id, operation.step);
         }
     }

@@ -24,7 +24,7 @@ use purlin_state::{Record, RecordId};
 
 use super::Decisions;
 use crate::error::Error;
-use crate::plan::{Action, Operation, Step, Warning, Work};
+use crate::plan::{Action, Operation, OperationKind, Step, Warning};
 use crate::recorded::{Recorded, exists};
 use edges::Edges;
 pub(super) use joint_deletion::homeless;
@@ -66,7 +66,7 @@ pub(super) fn build(
 ) -> Result<Built, Error> {
     let Decisions { steps, operations, adopted, forced_order } = decided;
     let is_replaced = |(step, operation): &(&Step, &Operation)| {
-        step.action == Action::Replace && matches!(operation.work, Work::Create { .. })
+        step.action == Action::Replace && matches!(operation.kind, OperationKind::Create { .. })
     };
     let replaced = steps.iter().zip(&operations).filter(is_replaced);
     let replaced = replaced.map(|(_, operation)| (operation.step, forced_order.contains(&operation.step)));
@@ -124,7 +124,7 @@ fn keep_places(operations: &mut Vec<Operation>, given_way: &[(u32, u32)]) {
             continue;
         }
         let own = operations.len() as u32;
-        let Some(Operation { step, work: Work::Delete { id, stays, .. }, .. }) =
+        let Some(Operation { step, kind: OperationKind::Delete { id, stays, .. }, .. }) =
             operations.get_mut(*deletion as usize)
         else {
             continue;
@@ -135,9 +135,9 @@ fn keep_places(operations: &mut Vec<Operation>, given_way: &[(u32, u32)]) {
             continue;
         }
         let (id, also) = (id.clone(), Vec::new());
-        let work = Work::Delete { id, call: false, goes_with: false, stays: false, also };
+        let kind = OperationKind::Delete { id, call: false, goes_with: false, stays: false, also };
         let step = *step;
-        operations.push(Operation { step, node: None, work, after: vec![*before, *deletion] });
+        operations.push(Operation { step, node: None, kind, after: vec![*before, *deletion] });
         forgetting.insert(*deletion, own);
     }
 }
@@ -187,7 +187,7 @@ impl Building<'_> {
             let adopt = Operation {
                 step: operation.step,
                 node: operation.node,
-                work: Work::Adopt { found },
+                kind: OperationKind::Adopt { found },
                 after: operation.after.clone(),
             };
             operation.after.push(own);
@@ -197,7 +197,7 @@ impl Building<'_> {
 
     fn index(&mut self, in_scope: Option<&HashSet<Urn>>) {
         for (index, operation) in (0u32..).zip(&self.operations) {
-            if matches!(operation.work, Work::Pass | Work::Adopt { .. }) {
+            if matches!(operation.kind, OperationKind::Pass | OperationKind::Adopt { .. }) {
                 continue;
             }
             if let Some(step) = self.steps.get(operation.step as usize) {

@@ -9,7 +9,7 @@ use purlin_model::{Context, Diagnostic, Key, Location, Urn};
 use purlin_state::Record;
 
 use crate::error::Error;
-use crate::plan::{Action, Operation, Step, Warning, Work};
+use crate::plan::{Action, Operation, OperationKind, Step, Warning};
 use crate::recorded::{Recorded, exists};
 
 /// The maximum number of resources named in the error of a protected environment.
@@ -30,8 +30,8 @@ pub(super) fn check(
     let mut going = Vec::new();
     for operation in operations {
         let Some(step) = steps.get(operation.step as usize) else { continue };
-        let (what, by_hand) = match (&operation.work, step.action) {
-            (Work::Delete { id, .. }, Action::Delete) if id.superseded.is_none() => {
+        let (what, by_hand) = match (&operation.kind, step.action) {
+            (OperationKind::Delete { id, .. }, Action::Delete) if id.superseded.is_none() => {
                 let Some(record) = recorded.get(id).filter(|record| exists(record)) else { continue };
                 going.push((&step.key, "deleted"));
                 if !record.protect && !record.pinned {
@@ -39,7 +39,7 @@ pub(super) fn check(
                 }
                 ("deleted", record.pinned)
             }
-            (Work::Create { .. }, Action::Replace) => {
+            (OperationKind::Create { .. }, Action::Replace) => {
                 going.push((&step.key, "replaced"));
                 let node = operation.node.and_then(|node| graph?.node(node));
                 let by_documents = node.as_ref().is_some_and(|node| node.lifecycle.protect);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purlin_model::{Key, Reason, Urn};
 
-use crate::plan::{Action, Operation, Step, Warning, Work};
+use crate::plan::{Action, Operation, OperationKind, Step, Warning};
 use crate::recorded::Recorded;
 
 /// The warnings about calls with an unknown outcome.
@@ -45,7 +45,7 @@ pub(super) fn creations(
             steps.len() - 1
         });
         let is_undecided = |operation: &Operation| {
-            operation.step as usize == step && matches!(operation.work, Work::Undecided)
+            operation.step as usize == step && matches!(operation.kind, OperationKind::Undecided)
         };
         if operations.iter().any(is_undecided) {
             continue;
@@ -53,11 +53,12 @@ pub(super) fn creations(
         // If the resource exists, it needs its dependencies.
         let own = operations.len() as u32;
         for operation in operations.iter_mut() {
-            if matches!(&operation.work, Work::Delete { id, .. } if made.dependencies.contains(&id.urn)) {
+            if matches!(&operation.kind, OperationKind::Delete { id, .. } if made.dependencies.contains(&id.urn))
+            {
                 operation.after.push(own);
             }
         }
         let after = Vec::new();
-        operations.push(Operation { step: step as u32, node: None, work: Work::Undecided, after });
+        operations.push(Operation { step: step as u32, node: None, kind: OperationKind::Undecided, after });
     }
 }

@@ -12,7 +12,7 @@ use super::drivers::{self, recorded_name};
 use super::{Base, Role, Scope};
 use crate::driver::Drivers;
 use crate::error::Error;
-use crate::plan::{Action, DriverSet, Operation, Plan, Step, Work};
+use crate::plan::{Action, DriverSet, Operation, OperationKind, Plan, Step};
 use crate::recorded::exists;
 
 /// Makes a plan that reads the resources in a scope and records the results. Paused resources, and
@@ -62,10 +62,11 @@ pub async fn read(
     records.retain(|(record, _)| {
         set.get(&recorded_name(record)).is_some_and(|driver| driver.manifest().implements.read)
     });
-    let work =
-        |(record, grace): (Arc<Record>, _)| (record.urn.clone(), Reason::Refreshed, Work::Refresh { grace });
-    let works = records.into_iter().map(work);
-    Ok(upkeep(context, base, set, works.collect()))
+    let refresh = |(record, grace): (Arc<Record>, _)| {
+        (record.urn.clone(), Reason::Refreshed, OperationKind::Refresh { grace })
+    };
+    let calls = records.into_iter().map(refresh);
+    Ok(upkeep(context, base, set, calls.collect()))
 }
 
 /// Makes a plan that finds out the outcome of interrupted calls: by the id that the driver
@@ -84,7 +85,7 @@ pub async fn recover(
     look_only: bool,
 ) -> Result<Plan, Error> {
     let mut set = DriverSet::default();
-    let mut works = Vec::new();
+    let mut calls = Vec::new();
     let mut of: Vec<Arc<Record>> = Vec::new();
     for intent in base.recorded.all_pending() {
         let id = intent.id();
@@ -98,24 +99,29 @@ pub async fn recover(
             Intended::Delete(id) => (base.recorded.get(id).cloned(), Reason::InterruptedDelete),
         };
         of.extend(record);
-        works.push((id.urn.clone(), why, Work::Recover { id, look_only }));
+        calls.push((id.urn.clone(), why, OperationKind::Recover { id, look_only }));
     }
     let errors =
         drivers::of_records(of.iter().map(|record| &**record), "find out about", drivers, &mut set).await;
     if !errors.is_empty() {
         return Err(Error::Documents(errors));
     }
-    Ok(upkeep(context, base, set, works))
+    Ok(upkeep(context, base, set, calls))
 }
 
-fn upkeep(context: &Context, base: Base, drivers: DriverSet, works: Vec<(Urn, Reason, Work)>) -> Plan {
-    let mut steps = Vec::with_capacity(works.len());
-    let mut operations = Vec::with_capacity(works.len());
-    for (urn, why, work) in works {
+fn upkeep(
+    context: &Context,
+    base: Base,
+    drivers: DriverSet,
+    calls: Vec<(Urn, Reason, OperationKind)>,
+) -> Plan {
+    let mut steps = Vec::with_capacity(calls.len());
+    let mut operations = Vec::with_capacity(calls.len());
+    for (urn, why, kind) in calls {
         let Some(key) = urn.key() else { continue };
         let step = steps.len() as u32;
         steps.push(Step { reasons: vec![why], ..Step::new(key, urn, Action::Read) });
-        operations.push(Operation { step, node: None, work, after: Vec::new() });
+        operations.push(Operation { step, node: None, kind, after: Vec::new() });
     }
     let doubted = base.doubt().is_some();
     Plan {

@@ -6,7 +6,7 @@ use purlin_model::{Key, Reason, Urn};
 use purlin_state::{Record, RecordId};
 
 use super::{Building, has_dependents, order, the_old_one_stays};
-use crate::plan::{Action, Operation, Step, Warning, Work};
+use crate::plan::{Action, Operation, OperationKind, Step, Warning};
 use crate::recorded::exists;
 
 impl Building<'_> {
@@ -35,7 +35,7 @@ impl Building<'_> {
             self.steps.push(Step { reasons, ..Step::new(key, record.urn.clone(), Action::Delete) });
             let own = self.delete(step, id.clone(), call, false);
             if undecided && let Some(operation) = self.operations.get_mut(own as usize) {
-                operation.work = Work::Undecided;
+                operation.kind = OperationKind::Undecided;
             }
             self.deletions.insert(id, own);
         }
@@ -66,15 +66,16 @@ impl Building<'_> {
 
     pub(super) fn delete(&mut self, step: u32, id: RecordId, call: bool, stays: bool) -> u32 {
         let own = self.operations.len() as u32;
-        let work = Work::Delete { id, call, goes_with: false, stays, also: Vec::new() };
-        self.operations.push(Operation { step, node: None, work, after: Vec::new() });
+        let kind = OperationKind::Delete { id, call, goes_with: false, stays, also: Vec::new() };
+        self.operations.push(Operation { step, node: None, kind, after: Vec::new() });
         own
     }
 
     /// Whether an operation must follow the new resource for which a deletion makes room.
     pub(super) fn waits_for_the_new_one(&self, operation: u32, deletion: u32) -> bool {
         let get = |index: u32| self.operations.get(index as usize);
-        let Some(Operation { step, work: Work::Delete { stays: true, .. }, .. }) = get(deletion) else {
+        let Some(Operation { step, kind: OperationKind::Delete { stays: true, .. }, .. }) = get(deletion)
+        else {
             return false;
         };
         get(operation).is_some_and(|operation| operation.after.contains(step))
@@ -83,7 +84,10 @@ impl Building<'_> {
     /// Whether an operation deletes, or would delete but cannot tell whether the object exists.
     pub(super) fn deletes(&self, operation: u32) -> bool {
         let operation = self.operations.get(operation as usize);
-        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { .. } | Work::Undecided))
+        matches!(
+            operation.map(|operation| &operation.kind),
+            Some(OperationKind::Delete { .. } | OperationKind::Undecided)
+        )
     }
 
     /// The operation that moves a dependent away, if it should precede a deletion.

@@ -5,7 +5,7 @@ use petgraph::graph::DiGraph;
 use purlin_graph::{Graph, NodeId};
 
 use crate::error::Error;
-use crate::plan::{Operation, Work};
+use crate::plan::{Operation, OperationKind};
 
 /// Edges, as (before, after).
 #[derive(Default)]
@@ -133,7 +133,7 @@ pub(super) fn dependencies_first(graph: &Graph, step_of: &[u32], operations: &mu
         // An undecided resource waits for nothing, and its possible dependencies are not deleted
         // before it.
         if let Some(operation) = operations.get_mut(index as usize)
-            && !matches!(operation.work, Work::Undecided)
+            && !matches!(operation.kind, OperationKind::Undecided)
         {
             operation.after = after;
         }

@@ -9,7 +9,7 @@ use purlin_state::{Record, RecordId, Status};
 
 use super::edges::{self, waits_for};
 use super::{Building, prefer};
-use crate::plan::{Action, InsteadOf, Operation, Step, Work};
+use crate::plan::{Action, InsteadOf, Operation, OperationKind, Step};
 use crate::recorded::{Recorded, exists};
 
 /// The resources that would lose their host, each with the reason to replace it too: the host is
@@ -23,12 +23,12 @@ pub(in crate::planner) fn homeless(
     operations: &[Operation],
 ) -> Vec<(Urn, Reason)> {
     let companions = (0u32..).zip(operations).flat_map(|(index, operation)| {
-        let Work::Delete { also, .. } = &operation.work else { return Vec::new() };
+        let OperationKind::Delete { also, .. } = &operation.kind else { return Vec::new() };
         also.iter().map(|guest| (guest, index)).collect()
     });
     let taken_by: HashMap<&RecordId, u32> = companions.collect();
-    let going = (0u32..).zip(operations).filter_map(|(index, operation)| match &operation.work {
-        Work::Delete { id, call, goes_with, .. } if *call || *goes_with => {
+    let going = (0u32..).zip(operations).filter_map(|(index, operation)| match &operation.kind {
+        OperationKind::Delete { id, call, goes_with, .. } if *call || *goes_with => {
             let step = steps.get(operation.step as usize)?;
             let index = taken_by.get(id).copied().unwrap_or(index);
             // A replaced resource becomes an old copy only during the run.
@@ -59,9 +59,11 @@ pub(in crate::planner) fn homeless(
     }
     let homeless = (0u32..).zip(operations).filter_map(|(index, operation)| {
         let step = steps.get(operation.step as usize)?;
-        let is_replaced = match &operation.work {
+        let is_replaced = match &operation.kind {
             // Otherwise the resource may turn out to need no change.
-            Work::Create { prepared, certain, with, .. } => prepared.is_some() || *certain || with.is_some(),
+            OperationKind::Create { prepared, certain, with, .. } => {
+                prepared.is_some() || *certain || with.is_some()
+            }
             _ => true,
         };
         if step.action == Action::Delete || step.action == Action::Replace && is_replaced {
@@ -99,15 +101,17 @@ fn forgotten<'a>(
     let current = || RecordId::current(step.urn.clone());
     let is_retained =
         |reason: &Reason| matches!(reason, Reason::ForgottenRetained | Reason::OldOneNotRetained { .. });
-    let id = match &operation.work {
-        Work::Create { instead_of: InsteadOf::Forgotten, .. } => current(),
+    let id = match &operation.kind {
+        OperationKind::Create { instead_of: InsteadOf::Forgotten, .. } => current(),
         // An old copy that an earlier run kept because of its host.
-        Work::Delete { id, call: false, goes_with: false, .. }
+        OperationKind::Delete { id, call: false, goes_with: false, .. }
             if recorded.get(id).is_some_and(|record| id.superseded.is_some() && record.retain) =>
         {
             id.clone()
         }
-        Work::Delete { call: false, goes_with: false, .. } if step.reasons.iter().any(is_retained) => {
+        OperationKind::Delete { call: false, goes_with: false, .. }
+            if step.reasons.iter().any(is_retained) =>
+        {
             current()
         }
         _ => return None,
@@ -174,8 +178,11 @@ impl Building<'_> {
             return false;
         }
         let is_sure = self.is_sure(by);
-        let Some(Operation { work: Work::Delete { id: gone, call, goes_with, also, .. }, after, .. }) =
-            self.operations.get_mut(own as usize)
+        let Some(Operation {
+            kind: OperationKind::Delete { id: gone, call, goes_with, also, .. },
+            after,
+            ..
+        }) = self.operations.get_mut(own as usize)
         else {
             return false;
         };
@@ -187,7 +194,7 @@ impl Building<'_> {
         let mut company = vec![gone.clone()];
         company.extend(also.iter().cloned());
         let has_company = company.len() > 1;
-        let Some(Operation { work: Work::Delete { also, .. }, after, .. }) =
+        let Some(Operation { kind: OperationKind::Delete { also, .. }, after, .. }) =
             self.operations.get_mut(by as usize)
         else {
             return false;
@@ -216,7 +223,7 @@ impl Building<'_> {
     /// Whether a resource is replaced with its host is known only after the host.
     pub(super) fn follow_hosts(&mut self) {
         for (own, operation) in (0..).zip(&self.operations) {
-            if let Work::Create { with: Some(host), .. } = &operation.work
+            if let OperationKind::Create { with: Some(host), .. } = &operation.kind
                 && let Some(before) = self.provisions.get(host)
             {
                 self.edges.soft(*before, own);
@@ -242,7 +249,7 @@ impl Building<'_> {
         let (Some(by), Some(other)) = (self.deletions.get(host).copied(), host.urn.key()) else {
             return false;
         };
-        let Some(Operation { work: Work::Delete { call: true, also, .. }, .. }) =
+        let Some(Operation { kind: OperationKind::Delete { call: true, also, .. }, .. }) =
             self.operations.get_mut(by as usize)
         else {
             return false;
@@ -253,9 +260,9 @@ impl Building<'_> {
             prefer(&mut self.operations, by, *own);
             followers.get_mut(by as usize).into_iter().for_each(|followers| followers.push(*own));
         }
-        let Some(Operation { step, work, .. }) = self.operations.get_mut(*own as usize) else { return true };
+        let Some(Operation { step, kind, .. }) = self.operations.get_mut(*own as usize) else { return true };
         let step = *step;
-        if let Work::Create { instead_of, .. } = work {
+        if let OperationKind::Create { instead_of, .. } = kind {
             // The new resource may exist by then. Guests of the old one are deleted too, so the old
             // one stays recorded as long as it exists.
             let copy = self.recorded.next_copy(&id.urn);
@@ -330,14 +337,14 @@ impl Building<'_> {
     /// Whether an operation deletes with a call.
     fn is_call(&self, operation: u32) -> bool {
         let operation = self.operations.get(operation as usize);
-        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { call: true, .. }))
+        matches!(operation.map(|operation| &operation.kind), Some(OperationKind::Delete { call: true, .. }))
     }
 
     /// Whether an operation deletes the old resource before the new one exists. Such an operation
     /// cannot wait for deletions that come after it.
     fn makes_place(&self, operation: u32) -> bool {
         let operation = self.operations.get(operation as usize);
-        matches!(operation.map(|operation| &operation.work), Some(Work::Delete { stays: true, .. }))
+        matches!(operation.map(|operation| &operation.kind), Some(OperationKind::Delete { stays: true, .. }))
     }
 
     /// Whether an operation certainly deletes. The old resource of a replacement that creates first
@@ -349,10 +356,10 @@ impl Building<'_> {
         let step = self.operations.get(operation as usize).map(|operation| operation.step);
         let provision = step.and_then(|step| self.operations.get(step as usize));
         let is_perhaps = matches!(
-            provision.map(|provision| &provision.work),
+            provision.map(|provision| &provision.kind),
             Some(
-                Work::Create { prepared: None, certain: false, .. }
-                    | Work::Create { certain: false, with: Some(_), .. }
+                OperationKind::Create { prepared: None, certain: false, .. }
+                    | OperationKind::Create { certain: false, with: Some(_), .. }
             )
         );
         let replaces = provision.is_some_and(|provision| Some(provision.step) == step);

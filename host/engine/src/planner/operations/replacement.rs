@@ -6,7 +6,7 @@ use purlin_model::{Reason, Urn};
 use purlin_state::RecordId;
 
 use super::{Building, has_dependents, the_old_one_stays};
-use crate::plan::{InsteadOf, Operation, Step, Warning, Work};
+use crate::plan::{InsteadOf, Operation, OperationKind, Step, Warning};
 
 impl Building<'_> {
     pub(super) fn replace(
@@ -40,7 +40,7 @@ impl Building<'_> {
                 (false, true) => InsteadOf::Deleted,
                 (false, false) => InsteadOf::Copy(self.recorded.next_copy(&urn)),
             };
-            if let Some(Operation { work: Work::Create { instead_of, .. }, .. }) =
+            if let Some(Operation { kind: OperationKind::Create { instead_of, .. }, .. }) =
                 self.operations.get_mut(*index as usize)
             {
                 *instead_of = instead;
