@@ -369,7 +369,7 @@ mod tests {
             ],
             cancelled: false,
             calls: 3,
-            ends_doubt: false,
+            ends_staleness: false,
             waiting: Vec::new(),
             unknown: vec![key("s3#shared.a")],
             halted: None,

@@ -418,7 +418,7 @@ async fn run(shared: Arc<Shared>) -> Summary {
         }
     }
     let found = !shared.found.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
-    summary.ends_doubt = shared.plan.ends_doubt && !found && summary.is_success();
+    summary.ends_staleness = shared.plan.ends_staleness && !found && summary.is_success();
     summary
 }
 

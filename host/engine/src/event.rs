@@ -123,9 +123,9 @@ pub struct Summary {
     pub cancelled: bool,
     /// The number of driver calls with effects.
     pub calls: usize,
-    /// Whether the records were in doubt, every step succeeded, and no unrecorded resource was
+    /// Whether the records might have been stale, every step succeeded, and no unrecorded resource was
     /// found. The records are then reliable again, provided that every recorded resource was read.
-    pub ends_doubt: bool,
+    pub ends_staleness: bool,
     /// The duration of the run.
     pub took: Duration,
 }

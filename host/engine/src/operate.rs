@@ -186,10 +186,10 @@ impl<'a> Task<'a> {
             return with_possible_hosts(record, home.as_slice());
         }
         if let (false, Some(host)) = (is_known, &home) {
-            // The resource cannot live in an object that was created a moment ago. If the state is
-            // in doubt, its real host may no longer be known.
+            // The resource cannot live in an object that was created a moment ago. If the records
+            // may be stale, its real host may no longer be known.
             if self.shared.has_made(host) {
-                if !self.shared.plan.doubted {
+                if !self.shared.plan.may_be_stale {
                     return with_possible_hosts(record, home.as_slice());
                 }
                 self.shared.note_found(record.urn.clone());

@@ -390,9 +390,9 @@ pub struct Plan {
     pub(crate) fingerprint: [u8; 32],
     /// Whether more resources may exist than are recorded. Each resource is then looked for before
     /// it is created.
-    pub(crate) doubted: bool,
-    /// Whether that doubt ends once the whole plan was executed.
-    pub(crate) ends_doubt: bool,
+    pub(crate) may_be_stale: bool,
+    /// Whether the records are reliable again once the whole plan was executed.
+    pub(crate) ends_staleness: bool,
 }
 
 /// Drivers by the requirement that they satisfy.

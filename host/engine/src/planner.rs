@@ -129,7 +129,7 @@ pub async fn plan(
     drivers: &dyn Drivers,
     options: PlanOptions,
 ) -> Result<Plan, Error> {
-    let (doubted, is_whole) = (base.doubt().is_some(), options.scope.is_everything());
+    let (may_be_stale, is_whole) = (base.staleness().is_some(), options.scope.is_everything());
     let Base { mut recorded, mut prelude, fingerprint, protected, users, .. } = base;
     let aliases::Aliases { names, waiting: renamed_later } =
         aliases::find(&graph, context, &recorded).map_err(Error::Documents)?;
@@ -298,7 +298,7 @@ pub async fn plan(
     operations.shrink_to_fit();
     let vault = Arc::new(vault);
     // A resource with a lost response is not read through its record.
-    let ends_doubt = doubted && is_whole && recorded.all_pending().next().is_none();
+    let ends_staleness = may_be_stale && is_whole && recorded.all_pending().next().is_none();
     Ok(Plan {
         current: Some(CurrentInputs::of_plan(&graph, &rules, &vault)),
         context: context.clone(),
@@ -316,8 +316,8 @@ pub async fn plan(
         vault,
         fingerprint,
         goes_on: false,
-        doubted,
-        ends_doubt,
+        may_be_stale,
+        ends_staleness,
     })
 }
 

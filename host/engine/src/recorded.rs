@@ -25,7 +25,7 @@ pub(crate) struct Recorded {
     things: HashMap<u64, Vec<Arc<Record>>>,
     pool: Pool,
     /// Whether the records may be older than the real state.
-    doubted: bool,
+    may_be_stale: bool,
 }
 
 impl Recorded {
@@ -34,7 +34,7 @@ impl Recorded {
     /// # Errors
     /// [`Error::Integrity`] as for [`Self::verify`], and if a record occurs twice.
     pub(crate) fn new(snapshot: Snapshot) -> Result<Self, Error> {
-        let mut recorded = Self { doubted: snapshot.doubt.is_some(), ..Self::default() };
+        let mut recorded = Self { may_be_stale: snapshot.staleness.is_some(), ..Self::default() };
         for record in snapshot.records {
             let id = record.id();
             if recorded.set(&id, Some(record)) {
@@ -216,7 +216,7 @@ impl Recorded {
             return (guest.perhaps_deleted_with.iter().flat_map(all).collect(), false);
         };
         let mut hosts = all(host);
-        if self.doubted {
+        if self.may_be_stale {
             return (hosts, false);
         }
         hosts.sort_by_key(|host| host.created);

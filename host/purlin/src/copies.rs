@@ -122,7 +122,7 @@ fn was_moved(snapshot: &Snapshot) -> bool {
 }
 
 /// Whether two stores have the same records for an environment, except for the note that it is
-/// closed. One of them may be in doubt, for example after a power failure; the next run there then
+/// closed. One of them may be stale, for example after a power failure; the next run there then
 /// reads all resources.
 async fn is_same(
     one: &dyn Store,
@@ -130,7 +130,7 @@ async fn is_same(
     environment: &Environment,
     (first, second): (&Snapshot, &Snapshot),
 ) -> Result<bool, StateError> {
-    let open = |snapshot: &Snapshot| Snapshot { held: None, doubt: None, ..snapshot.clone() };
+    let open = |snapshot: &Snapshot| Snapshot { held: None, staleness: None, ..snapshot.clone() };
     let history = one.history(environment).await?;
     if open(first) != open(second) || history != other.history(environment).await? {
         return Ok(false);

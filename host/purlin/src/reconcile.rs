@@ -147,7 +147,7 @@ impl Keeper {
             }
         }
         self.entry = run.into_entry();
-        if read && summary.ends_doubt {
+        if read && summary.ends_staleness {
             session.trust().await?;
         }
         self.records = session.records().await?.len();
@@ -209,7 +209,7 @@ impl Keeper {
         let exists = |record: &&purlin_state::Record| record.status != Status::Absent;
         let all: Vec<&Urn> = base.all_current().filter(exists).map(|record| &record.urn).collect();
         self.schedule.know(&all, now);
-        let due: HashSet<Urn> = match base.doubt().is_some() {
+        let due: HashSet<Urn> = match base.staleness().is_some() {
             true => all.into_iter().cloned().collect(),
             false => self.schedule.due(now, &|urn| due::interval(policy, urn)).into_iter().collect(),
         };

@@ -8,7 +8,7 @@ use purlin_engine::{
     Summary,
 };
 use purlin_model::{Context, Key, Urn};
-use purlin_state::{Change, Doubt, Environment, Lock, Record, Reserved, Snapshot};
+use purlin_state::{Change, Environment, Lock, Record, Reserved, Snapshot, Staleness};
 
 use crate::sharing::Claims;
 use crate::{Documents, Error, Purlin};
@@ -141,24 +141,24 @@ impl Session<'_> {
     /// Why the records may be older than the real state. In that case, read every resource before
     /// planning ([`Self::plan_refresh`]), execute a plan for all of the documents, which looks for
     /// each resource by its name before creating it, and call [`Self::trust`] once
-    /// [`Summary::ends_doubt`] is set.
+    /// [`Summary::ends_staleness`] is set.
     ///
     /// # Errors
     /// [`Error::State`] if the state cannot be read completely.
-    pub async fn doubt(&self) -> Result<Option<Doubt>, Error> {
+    pub async fn staleness(&self) -> Result<Option<Staleness>, Error> {
         let snapshot = self.snapshot().await?;
-        let doubt = snapshot.doubt;
+        let staleness = snapshot.staleness;
         *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
-        Ok(doubt)
+        Ok(staleness)
     }
 
     /// Records that every resource was read or looked for, so that the records are reliable again.
-    /// Does nothing if they were not in doubt.
+    /// Does nothing if the records are not marked as possibly stale.
     ///
     /// # Errors
     /// [`Error::State`] if this cannot be recorded.
     pub async fn trust(&self) -> Result<(), Error> {
-        if self.doubt().await?.is_some() {
+        if self.staleness().await?.is_some() {
             self.edit(vec![Change::Trust]).await?;
         }
         Ok(())

@@ -45,7 +45,7 @@ pub enum Change {
     },
     /// Closes the environment to deployments until `None` opens it again.
     Hold(Option<Holder>),
-    /// Everything was read, so the records are reliable again: see [`Doubt`].
+    /// Everything was read, so the records are reliable again: see [`Staleness`].
     Trust,
 }
 
@@ -76,16 +76,16 @@ pub struct Unmet {
     pub since: u64,
 }
 
-/// Why the records of an environment may be older than the real state.
+/// Why the records of an environment may be stale, that is, older than the real state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Doubt {
+pub enum Staleness {
     /// The files are a copy of the original ones: restored from a backup, or moved.
     Copied,
     /// A repair continued without some of the recorded changes.
     Lost,
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for Staleness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Copied => "its files are a copy of those that were written last",
@@ -133,7 +133,7 @@ pub struct Snapshot {
     /// The user who closed it, if it is closed.
     pub held: Option<Holder>,
     /// Why the records may be older than the real state. Resources are then read before planning.
-    pub doubt: Option<Doubt>,
+    pub staleness: Option<Staleness>,
     /// The revision of the content, to find out later whether it changed.
     pub revision: Revision,
 }
@@ -141,11 +141,11 @@ pub struct Snapshot {
 /// Compares the content, regardless of the stored bytes.
 impl PartialEq for Snapshot {
     fn eq(&self, other: &Self) -> bool {
-        let Self { records, pending, unmet, held, doubt, revision: _ } = self;
+        let Self { records, pending, unmet, held, staleness, revision: _ } = self;
         *records == other.records
             && *pending == other.pending
             && *unmet == other.unmet
             && *held == other.held
-            && *doubt == other.doubt
+            && *staleness == other.staleness
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::keys::Keyring;
-use crate::keyspace::{self, DeploymentKey, Kind};
+use crate::keyspace::{self, DeploymentKey, EntryKind};
 use crate::table::{DOCUMENTS_KEPT, Table};
 use crate::{Deployment, Environment, Error, codec};
 
@@ -43,7 +43,7 @@ pub(crate) fn inspect(table: &Table, keys: Option<&Keyring>, report: &mut Repair
     for (deployment, _) in without_documents(table) {
         report.findings.push(format!("the documents of {} are missing", name(&deployment, &names)));
     }
-    report.records += table.range(&keyspace::all(Kind::Record)).count();
+    report.records += table.range(&keyspace::all(EntryKind::Record)).count();
 }
 
 /// The entries that a repair changed.
@@ -88,7 +88,7 @@ pub(crate) fn left_out(table: &mut Table, keys: Option<&Keyring>, report: &mut R
 /// kept.
 fn without_documents(table: &Table) -> Vec<(Vec<u8>, DeploymentKey)> {
     let mut latest: BTreeMap<&[u8], Vec<(&[u8], DeploymentKey)>> = BTreeMap::new();
-    let all = keyspace::all(Kind::Deployment);
+    let all = keyspace::all(EntryKind::Deployment);
     for (key, _) in table.range(&all) {
         let (Some(place), Some(deployment)) = (keyspace::place_of(key), DeploymentKey::parse(key)) else {
             continue;
@@ -129,7 +129,7 @@ type Names = BTreeMap<Vec<u8>, Environment>;
 /// The environments of the entries of a table, as far as any entry names one.
 fn names(table: &Table) -> Names {
     let mut names = Names::new();
-    for kind in [Kind::Record, Kind::Deployment, Kind::Intent, Kind::Unmet] {
+    for kind in [EntryKind::Record, EntryKind::Deployment, EntryKind::Intent, EntryKind::Unmet] {
         for (key, value) in table.range(&keyspace::all(kind)) {
             let Some(place) = keyspace::place_of(key).filter(|place| !names.contains_key(*place)) else {
                 continue;
@@ -162,15 +162,15 @@ fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result
     match (key.first(), keys) {
         (Some(b'r'), Some(keys)) => {
             let record = codec::decode(value, &name, keys)?;
-            placed(key, keyspace::of(Kind::Record, &record.id()), name)
+            placed(key, keyspace::of(EntryKind::Record, &record.id()), name)
         }
         (Some(b'i'), Some(keys)) => {
             let intent = codec::decode_intent(value, &name, keys)?;
-            placed(key, keyspace::of(Kind::Intent, &intent.id()), name)
+            placed(key, keyspace::of(EntryKind::Intent, &intent.id()), name)
         }
         (Some(b'u'), Some(keys)) => {
             let unmet = codec::decode_unmet(value, &name, keys)?;
-            placed(key, keyspace::of(Kind::Unmet, &crate::RecordId::current(unmet.urn)), name)
+            placed(key, keyspace::of(EntryKind::Unmet, &crate::RecordId::current(unmet.urn)), name)
         }
         (Some(b'd'), Some(keys)) => match digest() {
             Some(digest) => codec::decode_documents(value, &digest, keys).map(drop),
@@ -179,7 +179,7 @@ fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result
         (Some(b'k'), Some(keys)) => codec::decode_checkpoint(value, &name, keys).map(drop),
         (Some(b'h'), Some(keys)) => codec::decode_deployment(value, 0, &name, keys).map(drop),
         (Some(b'l'), Some(keys)) => codec::decode_hold(value, &name, keys).map(drop),
-        (Some(b'q'), Some(keys)) => codec::decode_doubt(value, &name, keys).map(drop),
+        (Some(b'q'), Some(keys)) => codec::decode_staleness(value, &name, keys).map(drop),
         (Some(b'm'), _) => codec::decode_key(value).map(drop),
         (Some(b'r' | b'i' | b'k' | b'u' | b'h' | b'd' | b'l' | b'q'), None) => Ok(()),
         _ => Err(Error::Damaged { name, detail: "it is of an unknown kind".into() }),

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::keys::Keyring;
-use crate::keyspace::{self, Kind, Place};
+use crate::keyspace::{self, EntryKind, Place};
 use crate::{Change, Deployment, Environment, Error, RecordId, codec};
 
 /// One step of a commit, encoded.
@@ -65,41 +65,41 @@ impl Writes {
         match change {
             Change::Put(record) => {
                 let encoded = codec::encode(record, keys)?;
-                self.put(key(Kind::Record, &record.id())?, encoded);
+                self.put(key(EntryKind::Record, &record.id())?, encoded);
             }
-            Change::Remove(id) => self.remove(key(Kind::Record, id)?),
+            Change::Remove(id) => self.remove(key(EntryKind::Record, id)?),
             Change::Intend(intent) => {
                 let id = intent.id();
                 let encoded = codec::encode_intent(intent, keys)?;
-                self.put(key(Kind::Intent, &id)?, encoded);
-                self.remove(key(Kind::Checkpoint, &id)?);
+                self.put(key(EntryKind::Intent, &id)?, encoded);
+                self.remove(key(EntryKind::Checkpoint, &id)?);
             }
             Change::Checkpoint { id, provider_id } => {
-                let key = key(Kind::Checkpoint, id)?;
+                let key = key(EntryKind::Checkpoint, id)?;
                 self.put(key, codec::encode_checkpoint(provider_id, keys)?);
             }
             Change::Settle(id) => {
-                self.remove(key(Kind::Intent, id)?);
-                self.remove(key(Kind::Checkpoint, id)?);
+                self.remove(key(EntryKind::Intent, id)?);
+                self.remove(key(EntryKind::Checkpoint, id)?);
             }
             Change::Obstruct { urn, unmet } => {
                 let id = RecordId::current(urn.clone());
                 match unmet {
-                    Some(unmet) => self.put(key(Kind::Unmet, &id)?, codec::encode_unmet(unmet, keys)?),
-                    None => self.remove(key(Kind::Unmet, &id)?),
+                    Some(unmet) => self.put(key(EntryKind::Unmet, &id)?, codec::encode_unmet(unmet, keys)?),
+                    None => self.remove(key(EntryKind::Unmet, &id)?),
                 }
             }
             Change::Deployed { deployment, documents } => {
                 self.deployed(within, deployment, documents.as_deref(), keys)?;
             }
             Change::Hold(holder) => {
-                let key = keyspace::prefix(Kind::Hold, &within.place);
+                let key = keyspace::prefix(EntryKind::Hold, &within.place);
                 match holder {
                     Some(holder) => self.put(key, codec::encode_hold(holder, keys)?),
                     None => self.remove(key),
                 }
             }
-            Change::Trust => self.remove(keyspace::prefix(Kind::Doubt, &within.place)),
+            Change::Trust => self.remove(keyspace::prefix(EntryKind::Staleness, &within.place)),
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ struct Within<'e> {
 }
 
 impl Within<'_> {
-    fn key(&self, kind: Kind, id: &RecordId) -> Result<Vec<u8>, Error> {
+    fn key(&self, kind: EntryKind, id: &RecordId) -> Result<Vec<u8>, Error> {
         let name = keyspace::name(&self.prefix, id).ok_or_else(|| Error::Unwritable {
             name: id.to_string(),
             detail: "it does not lie in the environment that is locked",

@@ -11,10 +11,10 @@ use crate::codec::SealedKey;
 use crate::disk::files;
 use crate::disk::journal::{Journal, Reading};
 use crate::keys::{Keyring, Owner};
-use crate::keyspace::{self, Kind};
+use crate::keyspace::{self, EntryKind};
 use crate::probe::Probed;
 use crate::table::Table;
-use crate::{Doubt, Environment, Error, codec};
+use crate::{Environment, Error, Staleness, codec};
 
 const FOREIGN: &str = "`purlin state export` did not write this file, or the file is incomplete";
 
@@ -56,7 +56,7 @@ impl Export {
 
     /// The number of resources, including old copies.
     pub fn records(&self) -> usize {
-        self.table.range(&keyspace::all(Kind::Record)).count()
+        self.table.range(&keyspace::all(EntryKind::Record)).count()
     }
 
     /// Checks that the key of a store opens the export.
@@ -67,13 +67,13 @@ impl Export {
         keys.reading(vec![self.key.clone()]).map(drop)
     }
 
-    /// The entries, sealed with `keys` of another store. With `doubt`, the next run reads all
+    /// The entries, sealed with `keys` of another store. With `staleness`, the next run reads all
     /// resources before it plans.
     ///
     /// # Errors
     /// [`Error::WrongKey`] if the export is encrypted for another key than that of `keys`, and
     /// [`Error::Damaged`].
-    pub(crate) fn entries(&self, keys: &Keyring, doubt: Option<Doubt>) -> Result<Table, Error> {
+    pub(crate) fn entries(&self, keys: &Keyring, staleness: Option<Staleness>) -> Result<Table, Error> {
         let old = keys.reading(vec![self.key.clone()])?;
         let place = keyspace::place(&self.environment);
         let mut table = Table::default();
@@ -84,9 +84,9 @@ impl Export {
             let name = keyspace::describe(at, Some(&self.environment));
             table.apply(at.to_vec(), Some(codec::reseal(value, &name, &old, keys)?));
         }
-        if let Some(doubt) = doubt {
-            let key = keyspace::prefix(Kind::Doubt, &place);
-            table.apply(key, Some(codec::encode_doubt(doubt, keys)?));
+        if let Some(staleness) = staleness {
+            let key = keyspace::prefix(EntryKind::Staleness, &place);
+            table.apply(key, Some(codec::encode_staleness(staleness, keys)?));
         }
         Ok(table)
     }
@@ -157,14 +157,14 @@ impl ImportOptions {
     /// Keeps a closed environment closed if the import comes from a file, since there was a reason
     /// to close it.
     pub(crate) fn keep_closed(self, environment: &Environment, now: &Table, table: &mut Table) {
-        let key = keyspace::prefix(Kind::Hold, &keyspace::place(environment));
+        let key = keyspace::prefix(EntryKind::Hold, &keyspace::place(environment));
         if let Some(hold) = now.get(&key).filter(|_| self.is_old && table.get(&key).is_none()) {
             table.apply(key, Some(hold.to_vec()));
         }
     }
 
-    pub(crate) fn doubt(self) -> Option<Doubt> {
-        self.is_old.then_some(Doubt::Copied)
+    pub(crate) fn staleness(self) -> Option<Staleness> {
+        self.is_old.then_some(Staleness::Copied)
     }
 
     /// Rejects an import that would replace records without `replace`.

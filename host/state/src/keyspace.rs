@@ -37,7 +37,7 @@ const COPY: u8 = 0xfe;
 /// The kinds of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     Record = b'r',
     Intent = b'i',
     Checkpoint = b'k',
@@ -45,7 +45,7 @@ pub(crate) enum Kind {
     Deployment = b'h',
     Documents = b'd',
     Hold = b'l',
-    Doubt = b'q',
+    Staleness = b'q',
 }
 
 /// An environment in the form used in keys.
@@ -64,7 +64,7 @@ pub(crate) fn shortened(bytes: &[u8]) -> [u8; 16] {
 }
 
 /// The prefix of the keys of a kind in an environment. Documents have no such prefix.
-pub(crate) fn prefix(kind: Kind, place: &Place) -> Vec<u8> {
+pub(crate) fn prefix(kind: EntryKind, place: &Place) -> Vec<u8> {
     let mut key = Vec::with_capacity(1 + 16 + NAME);
     key.push(kind as u8);
     key.extend_from_slice(place);
@@ -72,7 +72,7 @@ pub(crate) fn prefix(kind: Kind, place: &Place) -> Vec<u8> {
 }
 
 /// The prefix of all keys of a kind.
-pub(crate) fn all(kind: Kind) -> [u8; 1] {
+pub(crate) fn all(kind: EntryKind) -> [u8; 1] {
     [kind as u8]
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn is_shortened(key: &[u8]) -> bool {
 }
 
 /// The key of an entry of a record; `None` for a URN without an environment.
-pub(crate) fn of(kind: Kind, id: &RecordId) -> Option<Vec<u8>> {
+pub(crate) fn of(kind: EntryKind, id: &RecordId) -> Option<Vec<u8>> {
     let environment = Environment::of_urn(&id.urn)?;
     let mut key = prefix(kind, &place(&environment));
     key.extend_from_slice(&name(&environment.urn_prefix(), id)?);
@@ -151,7 +151,7 @@ impl DeploymentKey {
     }
 
     pub(crate) fn to_key(self, place: &Place) -> Vec<u8> {
-        let mut key = prefix(Kind::Deployment, place);
+        let mut key = prefix(EntryKind::Deployment, place);
         key.extend_from_slice(&self.number.to_be_bytes());
         key.extend_from_slice(&self.id);
         key.extend_from_slice(self.documents.as_ref().map_or(&[], |digest| digest.as_slice()));
@@ -180,7 +180,7 @@ pub(crate) fn documents(digest: &[u8; 32], place: &Place) -> Vec<u8> {
 
 /// The prefix of the keys of documents with a digest.
 pub(crate) fn all_documents(digest: &[u8; 32]) -> Vec<u8> {
-    [&all(Kind::Documents)[..], digest].concat()
+    [&all(EntryKind::Documents)[..], digest].concat()
 }
 
 #[cfg(test)]
@@ -197,14 +197,14 @@ mod tests {
     #[test]
     fn keys_are_short_and_distinguish_long_names() {
         let long = "é".repeat(500);
-        let key = |id: &str, copy| of(Kind::Record, &record(id, copy)).expect("a key");
+        let key = |id: &str, copy| of(EntryKind::Record, &record(id, copy)).expect("a key");
         let (one, other) = (key(&format!("{long}1"), None), key(&format!("{long}2"), None));
         assert_ne!(one, other);
         assert!(one.len() <= 1 + 16 + NAME);
         let short = key("shared.api", None);
         assert!(short.ends_with(b"shared::dns.default::shared.api"));
         let environment = Environment { org: "o".into(), app: "a".into(), env: "dev".into() };
-        let prefix = prefix(Kind::Record, &place(&environment));
+        let prefix = prefix(EntryKind::Record, &place(&environment));
         assert!(short.starts_with(&prefix) && one.starts_with(&prefix));
         assert_ne!(key("shared.api", Some(0)), short);
         assert!(key("shared.api", Some(1)) < key("shared.api", Some(256)));

@@ -36,7 +36,7 @@ mod store;
 mod table;
 mod vacancy;
 
-pub use change::{Change, Doubt, Known, Revision, Snapshot, Unmet};
+pub use change::{Change, Known, Revision, Snapshot, Staleness, Unmet};
 pub use check::RepairReport;
 pub use codec::{decode_changes, encode_changes};
 pub use deployment::{Deployment, Outcome};

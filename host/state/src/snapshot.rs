@@ -7,7 +7,7 @@ use std::thread;
 use purlin_model::{Stand, Urn};
 
 use crate::keys::Keyring;
-use crate::keyspace::{self, Kind};
+use crate::keyspace::{self, EntryKind};
 use crate::pool::Pool;
 use crate::table::{Entries, Table};
 use crate::{
@@ -24,7 +24,7 @@ const BATCH: usize = 4 << 10;
 
 /// Decodes everything that is recorded in an environment.
 pub(crate) fn snapshot(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Snapshot, Error> {
-    let records = keyspace::prefix(Kind::Record, &keyspace::place(environment));
+    let records = keyspace::prefix(EntryKind::Record, &keyspace::place(environment));
     with_records(read_records(table.range(&records), environment, keys)?, table, environment, keys)
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn snapshot_of(
     environment: &Environment,
     keys: &Keyring,
 ) -> Result<Snapshot, Error> {
-    let prefix = keyspace::prefix(Kind::Record, &keyspace::place(environment));
+    let prefix = keyspace::prefix(EntryKind::Record, &keyspace::place(environment));
     let stored = stored.into_iter().filter(|(key, _)| key.starts_with(&prefix));
     with_records(read_records(stored, environment, keys)?, table, environment, keys)
 }
@@ -53,13 +53,13 @@ fn with_records(
     // Long names are not stored in this order.
     records.sort_by(|a, b| a.urn.cmp(&b.urn).then(a.superseded.cmp(&b.superseded)));
     share_urns(&mut records);
-    let pending = read_intents(table, &of(Kind::Intent), environment, keys)?;
-    let unmet = of(Kind::Unmet);
+    let pending = read_intents(table, &of(EntryKind::Intent), environment, keys)?;
+    let unmet = of(EntryKind::Unmet);
     let unmet = table.range(&unmet).map(|(key, value)| {
         let name = keyspace::describe(key, Some(environment));
         let unmet = codec::decode_unmet(value, &name, keys)?;
         let id = RecordId::current(unmet.urn.clone());
-        match keyspace::of(Kind::Unmet, &id).as_deref() == Some(key) {
+        match keyspace::of(EntryKind::Unmet, &id).as_deref() == Some(key) {
             true => Ok(unmet),
             false => Err(misplaced(name, unmet.urn.as_str())),
         }
@@ -67,17 +67,24 @@ fn with_records(
     let mut unmet = unmet.collect::<Result<Vec<Unmet>, Error>>()?;
     unmet.sort_by(|a, b| a.urn.cmp(&b.urn));
     let held = held(table, environment, keys)?;
-    let doubt = of(Kind::Doubt);
-    let doubt = table
-        .get(&doubt)
-        .map(|value| codec::decode_doubt(value, &keyspace::describe(&doubt, Some(environment)), keys));
-    Ok(Snapshot { records, pending, unmet, held, doubt: doubt.transpose()?, revision: revision(table) })
+    let staleness = of(EntryKind::Staleness);
+    let staleness = table.get(&staleness).map(|value| {
+        codec::decode_staleness(value, &keyspace::describe(&staleness, Some(environment)), keys)
+    });
+    Ok(Snapshot {
+        records,
+        pending,
+        unmet,
+        held,
+        staleness: staleness.transpose()?,
+        revision: revision(table),
+    })
 }
 
 /// The current record of one resource.
 pub(crate) fn find(table: &Table, urn: &Urn, keys: &Keyring) -> Result<Option<Arc<Record>>, Error> {
     let id = RecordId::current(urn.clone());
-    let key = keyspace::of(Kind::Record, &id);
+    let key = keyspace::of(EntryKind::Record, &id);
     let Some(value) = key.and_then(|key| table.get(&key)) else { return Ok(None) };
     let record = codec::decode(value, urn.as_str(), keys)?;
     // An entry in the wrong place was not written by Purlin.
@@ -95,7 +102,7 @@ fn revision(table: &Table) -> Revision {
 
 /// The holder that closed an environment.
 fn held(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Option<Holder>, Error> {
-    let hold = keyspace::prefix(Kind::Hold, &keyspace::place(environment));
+    let hold = keyspace::prefix(EntryKind::Hold, &keyspace::place(environment));
     let held = table
         .get(&hold)
         .map(|value| codec::decode_hold(value, &keyspace::describe(&hold, Some(environment)), keys));
@@ -111,7 +118,7 @@ fn may_be_installation(key: &[u8]) -> bool {
 
 /// The summary of an environment for lists.
 pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Known, Error> {
-    let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+    let prefix = keyspace::prefix(EntryKind::Deployment, &keyspace::place(environment));
     let last = table.range(&prefix).last().map(|(key, value)| deployment(key, value, environment, keys));
     known_with(table, environment, keys, last.transpose()?)
 }
@@ -124,8 +131,8 @@ pub(crate) fn known_with(
     last: Option<Deployment>,
 ) -> Result<Known, Error> {
     let place = keyspace::place(environment);
-    let records = table.range(&keyspace::prefix(Kind::Record, &place)).count();
-    let installations = [Kind::Record, Kind::Intent]
+    let records = table.range(&keyspace::prefix(EntryKind::Record, &place)).count();
+    let installations = [EntryKind::Record, EntryKind::Intent]
         .into_iter()
         .map(|kind| {
             let prefix = keyspace::prefix(kind, &place);
@@ -147,12 +154,12 @@ fn unready(
 ) -> Result<BTreeMap<Stand, usize>, Error> {
     let place = keyspace::place(environment);
     let mut stands: BTreeMap<Urn, Stand> = BTreeMap::new();
-    let unmet = keyspace::prefix(Kind::Unmet, &place);
+    let unmet = keyspace::prefix(EntryKind::Unmet, &place);
     for (key, value) in table.range(&unmet) {
         let unmet = codec::decode_unmet(value, &keyspace::describe(key, Some(environment)), keys)?;
         stands.insert(unmet.urn, unmet.obstacle.stand());
     }
-    for intent in read_intents(table, &keyspace::prefix(Kind::Intent, &place), environment, keys)? {
+    for intent in read_intents(table, &keyspace::prefix(EntryKind::Intent, &place), environment, keys)? {
         let stand = stands.entry(intent.id().urn).or_insert(Stand::Interrupted);
         if !matches!(stand, Stand::Failed | Stand::Paused) {
             *stand = Stand::Interrupted;
@@ -168,17 +175,17 @@ fn unready(
 /// The listing of an environment for other environments. Decodes only the records of installations.
 pub(crate) fn listing(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Listing, Error> {
     let place = keyspace::place(environment);
-    let prefix = keyspace::prefix(Kind::Record, &place);
+    let prefix = keyspace::prefix(EntryKind::Record, &place);
     let stored = table.range(&prefix).filter(|(key, _)| may_be_installation(key));
     let records = read_records(stored, environment, keys)?;
-    let pending = read_intents(table, &keyspace::prefix(Kind::Intent, &place), environment, keys)?;
+    let pending = read_intents(table, &keyspace::prefix(EntryKind::Intent, &place), environment, keys)?;
     Ok(Listing::read(environment, records.iter().map(|record| &**record), &pending))
 }
 
 /// Whether anything of an environment is left: a record or a deployment.
 pub(crate) fn is_known(table: &Table, environment: &Environment) -> bool {
     let place = keyspace::place(environment);
-    [Kind::Record, Kind::Deployment]
+    [EntryKind::Record, EntryKind::Deployment]
         .into_iter()
         .any(|kind| table.range(&keyspace::prefix(kind, &place)).next().is_some())
 }
@@ -193,12 +200,12 @@ fn read_intents(
     let pending = table.range(prefix).map(|(key, value)| {
         let name = keyspace::describe(key, Some(environment));
         let mut intent = codec::decode_intent(value, &name, keys)?;
-        if keyspace::of(Kind::Intent, &intent.id()).as_deref() != Some(key) {
+        if keyspace::of(EntryKind::Intent, &intent.id()).as_deref() != Some(key) {
             return Err(misplaced(name, &intent.id().to_string()));
         }
         let mut checkpoint = key.to_vec();
         if let Some(kind) = checkpoint.first_mut() {
-            *kind = Kind::Checkpoint as u8;
+            *kind = EntryKind::Checkpoint as u8;
         }
         if let Some(value) = table.get(&checkpoint) {
             intent.checkpoint = Some(codec::decode_checkpoint(value, &name, keys)?);
@@ -301,7 +308,7 @@ pub(crate) fn history(
     environment: &Environment,
     keys: &Keyring,
 ) -> Result<Vec<Deployment>, Error> {
-    let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+    let prefix = keyspace::prefix(EntryKind::Deployment, &keyspace::place(environment));
     table.range(&prefix).map(|(key, value)| deployment(key, value, environment, keys)).collect()
 }
 
@@ -312,7 +319,7 @@ pub(crate) fn last_from_documents(
     environment: &Environment,
     keys: &Keyring,
 ) -> Result<Option<Deployment>, Error> {
-    let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+    let prefix = keyspace::prefix(EntryKind::Deployment, &keyspace::place(environment));
     let entries: Vec<(&[u8], &[u8])> = table.range(&prefix).collect();
     for (key, value) in entries.into_iter().rev() {
         let deployment = deployment(key, value, environment, keys)?;

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use bytes::Bytes;
 
 use crate::encode::{Deployed, Write};
-use crate::keyspace::{self, DeploymentKey, Kind};
+use crate::keyspace::{self, DeploymentKey, EntryKind};
 
 /// The number of deployments of an environment whose documents are kept.
 pub(crate) const DOCUMENTS_KEPT: usize = 100;
@@ -157,7 +157,7 @@ impl Table {
 
     fn resolve_deployment(&self, deployed: Deployed, entries: &mut Vec<Entry>) {
         let Deployed { place, id, number, digest, value, documents } = deployed;
-        let prefix = keyspace::prefix(Kind::Deployment, &place);
+        let prefix = keyspace::prefix(EntryKind::Deployment, &place);
         let mut known: BTreeMap<u64, DeploymentKey> = BTreeMap::new();
         let old = self.range(&prefix).map(|(key, _)| (key, true));
         let new = entries.iter().filter(|(key, _)| key.starts_with(&prefix));

@@ -224,8 +224,8 @@ fn format_5_opens() {
     opens_with_labels(&folder, 5);
     let store = open(&folder).expect("opens");
     assert_eq!(store.note(), None);
-    let doubt = run(store.load(&environment())).expect("loads").doubt;
-    assert_eq!(doubt, Some(purlin_state::Doubt::Copied), "a fixture is a copy");
+    let staleness = run(store.load(&environment())).expect("loads").staleness;
+    assert_eq!(staleness, Some(purlin_state::Staleness::Copied), "a fixture is a copy");
     run(store.rotate_key(None)).expect("rotates");
     drop(store);
     opens_with_labels(&folder, 5);

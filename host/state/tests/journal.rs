@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use common::*;
 use futures::executor::block_on as run;
-use purlin_state::{Change, Doubt, EmbeddedStore, Error, OpenOptions, Probe, Snapshot, Store};
+use purlin_state::{Change, EmbeddedStore, Error, OpenOptions, Probe, Snapshot, Staleness, Store};
 
 fn temporary() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
@@ -41,7 +41,10 @@ fn copy(from: &Path, to: &Path) {
 /// The content of a folder, regardless of whether it is a copy.
 fn load(folder: &Path) -> Result<Snapshot, Error> {
     let snapshot = run(open(folder)?.load(&environment()))?;
-    Ok(Snapshot { doubt: snapshot.doubt.filter(|doubt| *doubt != Doubt::Copied), ..snapshot })
+    Ok(Snapshot {
+        staleness: snapshot.staleness.filter(|staleness| *staleness != Staleness::Copied),
+        ..snapshot
+    })
 }
 
 /// Removes the note on how far the journal went and where its file was.
@@ -133,7 +136,7 @@ fn a_journal_that_lost_its_end_is_noticed() {
         let missing = ends.len() - 1 - at;
         assert_eq!(report.lost, [format!("the last {missing} batches of changes")]);
         let found = load(cut.path()).expect("opens");
-        assert_eq!(found.doubt, Some(Doubt::Lost));
+        assert_eq!(found.staleness, Some(Staleness::Lost));
         assert_eq!(found.records, states[at - 1].records, "{end}");
         assert!(EmbeddedStore::verify(cut.path(), &options(cut.path())).expect("looks").is_whole());
     }
@@ -194,7 +197,7 @@ fn a_flipped_byte_is_rejected_or_harmless() {
                     let found = load(flipped.path()).expect("opens");
                     let same = found.records == last.records && found.pending == last.pending;
                     assert!(same || !report.lost.is_empty(), "{at}: {report:?}");
-                    assert_eq!(found.doubt, (!report.lost.is_empty()).then_some(Doubt::Lost), "{at}");
+                    assert_eq!(found.staleness, (!report.lost.is_empty()).then_some(Staleness::Lost), "{at}");
                 }
             }
         }
@@ -308,7 +311,7 @@ fn changes_after_a_repair_are_missed() {
     let report = EmbeddedStore::repair(folder.path(), &options(folder.path())).expect("repairs");
     assert!(report.lost.iter().any(|lost| lost.contains("of the last changes")), "{report:?}");
     let found = load(folder.path()).expect("opens");
-    assert_eq!(found.doubt, Some(Doubt::Lost));
+    assert_eq!(found.staleness, Some(Staleness::Lost));
     assert!(found.records.iter().all(|kept| kept.urn != urn(99)));
     assert!(EmbeddedStore::verify(folder.path(), &options(folder.path())).expect("looks").is_whole());
 }
@@ -346,7 +349,7 @@ fn a_journal_without_readable_entries_is_not_repaired() {
     assert_eq!(fs::read(&path).expect("there"), bytes);
 }
 
-/// If only a doubt is recorded, nothing names the environment.
+/// If only staleness is recorded, no entry names the environment.
 #[test]
 fn an_environment_without_a_name_does_not_block_others() {
     let folder = temporary();

@@ -233,7 +233,7 @@ fn an_environment_moves_in_a_file() {
     let other = open(to.path()).expect("opens");
     assert_eq!(Export::read(&file).expect("reads").environment(), &environment());
     read(&*other, &file, false).expect("records");
-    expected.doubt = Some(purlin_state::Doubt::Copied);
+    expected.staleness = Some(purlin_state::Staleness::Copied);
     assert_eq!(run(other.load(&environment())).expect("loads"), expected);
     let again = read(&*other, &file, false).expect_err("it is there");
     assert_eq!(again.to_string(), "the environment dev of acme/shop has 21 resources on record already");

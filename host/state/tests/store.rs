@@ -13,7 +13,7 @@ use common::keeps::keeps;
 use common::*;
 use purlin_model::{Offered, Share, Urn, Use, Value};
 use purlin_state::{
-    Change, Doubt, Environment, Error, KeyProvider, Listing, MemoryStore, OpenOptions, Record, RecordId,
+    Change, Environment, Error, KeyProvider, Listing, MemoryStore, OpenOptions, Record, RecordId, Staleness,
     Status, Store, Vacancy,
 };
 
@@ -174,16 +174,16 @@ fn a_copy_is_noticed() {
     let moved = copied.path().join("moved");
     fs::rename(folder.path(), &moved).expect("moved");
     let load = |path: &Path| run(open(path).expect("opens").load(&environment())).expect("loads");
-    assert_eq!(load(&moved).doubt, None);
-    assert_eq!(load(&copy).doubt, Some(Doubt::Copied));
-    // The doubt lasts until a change says that everything was read.
+    assert_eq!(load(&moved).staleness, None);
+    assert_eq!(load(&copy).staleness, Some(Staleness::Copied));
+    // The records stay stale until a change states that everything was read.
     let store = open(&copy).expect("opens");
     run(store.commit(vec![put(record(3))])).expect("commits");
-    assert_eq!(run(store.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
+    assert_eq!(run(store.load(&environment())).expect("loads").staleness, Some(Staleness::Copied));
     drop(store);
-    assert_eq!(load(&copy).doubt, Some(Doubt::Copied));
+    assert_eq!(load(&copy).staleness, Some(Staleness::Copied));
     run(open(&copy).expect("opens").commit(vec![Change::Trust])).expect("commits");
-    assert_eq!((load(&copy).doubt, load(&copy).records.len()), (None, 3));
+    assert_eq!((load(&copy).staleness, load(&copy).records.len()), (None, 3));
     fs::create_dir_all(folder.path()).expect("made again for its guard");
 }
 

@@ -111,9 +111,9 @@ impl Follower for Steps<'_> {
 }
 
 /// Explains why Purlin reads resources although the user did not request a refresh.
-pub(super) fn say_doubt(doubt: Doubt, environment: &Environment, app: &App) {
+pub(super) fn warn_of_staleness(staleness: Staleness, environment: &Environment, app: &App) {
     app.ui.note(&format!(
-        "the state of {environment} may be older than what is real: {doubt}. So all resources are read before they are planned, and looked for by name before they are created; an `up` of everything that succeeds ends that"
+        "the state of {environment} may be older than what is real: {staleness}. So all resources are read before they are planned, and looked for by name before they are created; an `up` of everything that succeeds ends that"
     ));
 }
 

@@ -100,10 +100,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let base = if args.offline {
         base
     } else {
-        if let Some(doubt) = base.doubt() {
-            deploy::say_doubt(doubt, &documents.environment(), app);
+        if let Some(staleness) = base.staleness() {
+            deploy::warn_of_staleness(staleness, &documents.environment(), app);
         }
-        let refresh = (args.plan.refresh || base.doubt().is_some()).then_some(&options.scope);
+        let refresh = (args.plan.refresh || base.staleness().is_some()).then_some(&options.scope);
         let looked = purlin.look(documents, base, refresh);
         let (base, found) = app.timings.wait("look", looked).await.map_err(fail)?;
         for event in found {

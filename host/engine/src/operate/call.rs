@@ -142,7 +142,7 @@ where
         |result: &Result<T, CallError>| matches!(result, Err(CallError::Failure(Failure::Undecided(_))));
     let cancel = &shared.cancel;
     let mut result = patiently(shared, effort, &mut attempt).await;
-    let mut doubt = None;
+    let mut undecided_error = None;
     for wait in AGAIN {
         if !undecided(&result) || cancel.is_requested() {
             break;
@@ -153,11 +153,11 @@ where
             () = tokio::time::sleep(wait) => {}
         }
         let again = patiently(shared, effort, &mut attempt).await;
-        doubt = std::mem::replace(&mut result, again).err();
+        undecided_error = std::mem::replace(&mut result, again).err();
     }
     match result {
-        // A later attempt says nothing about the effects of an earlier one.
-        Err(error) if is_certain(&error) => Err(doubt.unwrap_or(error)),
+        // A later attempt shows nothing about the effects of an earlier one.
+        Err(error) if is_certain(&error) => Err(undecided_error.unwrap_or(error)),
         result => result,
     }
 }

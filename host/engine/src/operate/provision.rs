@@ -147,7 +147,7 @@ impl Task<'_> {
         driver: &dyn Driver,
         made: &Record,
     ) -> Result<Option<Record>, Cause> {
-        if !self.shared.plan.doubted || !driver.manifest().implements.read {
+        if !self.shared.plan.may_be_stale || !driver.manifest().implements.read {
             return Ok(None);
         }
         let known = self.known_as(made);

@@ -103,7 +103,7 @@ impl Task<'_> {
             return Ok(Done { action: Action::Read, durable: Some(durable) });
         };
         let mut read = refreshed(&record, &found);
-        if self.shared.plan.doubted && read.inputs.values != record.inputs.values {
+        if self.shared.plan.may_be_stale && read.inputs.values != record.inputs.values {
             // If others changed the resource after it was recorded, they may also have moved it.
             read = with_unknown_host(&read);
         }

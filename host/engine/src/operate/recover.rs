@@ -65,7 +65,7 @@ impl Task<'_> {
         }
         // If the records are older than the real state, the response may not have been lost, and
         // the created object may have been replaced since.
-        let is_repeated = found.is_none() || !self.shared.plan.doubted;
+        let is_repeated = found.is_none() || !self.shared.plan.may_be_stale;
         if implements.repeat_create && !look_only && is_repeated {
             match self.create_again(&**driver, intent, with(made, other.clone()), there.as_deref()).await {
                 // The object was seen, regardless of the result of the repeated call.
@@ -85,7 +85,7 @@ impl Task<'_> {
         let mut record =
             refreshed(&Record { state: found.state.clone(), ..with(made, other.take()) }, &found);
         let is_as_made = reports_all(made, &found) && record.inputs.values == made.inputs.values;
-        if self.shared.plan.doubted && !is_as_made {
+        if self.shared.plan.may_be_stale && !is_as_made {
             // The object may have been moved or replaced since.
             record = with_unknown_host(&record);
         }

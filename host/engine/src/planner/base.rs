@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use purlin_model::{Location, Obstacle, Unfinished, Urn};
-use purlin_state::{Change, Doubt, Durable, Record, Snapshot, Status, Writer};
+use purlin_state::{Change, Durable, Record, Snapshot, Staleness, Status, Writer};
 
 use super::Users;
 use crate::current::CurrentInputs;
@@ -27,7 +27,7 @@ pub struct Base {
     /// the last run found paused then count.
     pub(crate) paused: Option<Arc<HashSet<Urn>>>,
     /// Why the records may be older than the real state.
-    doubt: Option<Doubt>,
+    staleness: Option<Staleness>,
     /// The users in other environments of the resources recorded here.
     pub(crate) users: Arc<Users>,
     /// The inputs that the current documents give resources; `None` if there are no documents.
@@ -40,7 +40,7 @@ impl Base {
     /// # Errors
     /// [`Error::Integrity`] if the records contradict each other.
     pub fn new(snapshot: Snapshot) -> Result<Self, Error> {
-        let doubt = snapshot.doubt;
+        let staleness = snapshot.staleness;
         let recorded = Recorded::new(snapshot)?;
         let fingerprint = recorded.fingerprint();
         Ok(Self {
@@ -49,7 +49,7 @@ impl Base {
             fingerprint,
             protected: None,
             paused: None,
-            doubt,
+            staleness,
             users: Arc::default(),
             current: None,
         })
@@ -110,8 +110,8 @@ impl Base {
 
     /// Why the records may be older than the real state. All resources are then read before a plan
     /// is made.
-    pub fn doubt(&self) -> Option<Doubt> {
-        self.doubt
+    pub fn staleness(&self) -> Option<Staleness> {
+        self.staleness
     }
 
     /// Whether there are pending calls with an unknown outcome.

@@ -85,8 +85,8 @@ pub async fn destroy(
         vault: Arc::default(),
         fingerprint,
         goes_on: false,
-        doubted: false,
-        ends_doubt: false,
+        may_be_stale: false,
+        ends_staleness: false,
     })
 }
 

@@ -123,7 +123,7 @@ fn upkeep(
         steps.push(Step { reasons: vec![why], ..Step::new(key, urn, Action::Read) });
         operations.push(Operation { step, node: None, kind, after: Vec::new() });
     }
-    let doubted = base.doubt().is_some();
+    let may_be_stale = base.staleness().is_some();
     Plan {
         context: context.clone(),
         steps,
@@ -141,7 +141,7 @@ fn upkeep(
         vault: Arc::default(),
         fingerprint: base.fingerprint,
         goes_on: false,
-        doubted,
-        ends_doubt: false,
+        may_be_stale,
+        ends_staleness: false,
     }
 }

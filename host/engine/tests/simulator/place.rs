@@ -217,7 +217,7 @@ impl Place {
             let retained = self.wishing(|resource| resource.retain);
             let prefix = self.environment.urn_prefix();
             self.world().begin(&prefix, &before, retained);
-            self.world().doubts_in(&prefix, before.doubt.is_some());
+            self.world().doubts_in(&prefix, before.staleness.is_some());
             self.sim.say(format!("{:?}", step.command));
         }
         self.change_behind(step, &before);
@@ -310,7 +310,7 @@ impl Place {
                 return Ok(ended);
             }
         }
-        let doubted = self.base()?.doubt().is_some();
+        let doubted = self.base()?.staleness().is_some();
         ended.doubted = doubted;
         if let Command::Up { scope, .. } = &step.command
             && doubted
@@ -351,9 +351,9 @@ impl Place {
             return Err(format!("the plan says nothing of the undecided `{silent}`"));
         }
         let summary = self.apply(plan, step, token, false).await?;
-        let ends_doubt = summary.ends_doubt;
+        let ends_staleness = summary.ends_staleness;
         ended.summaries.push(summary);
-        if ends_doubt {
+        if ends_staleness {
             ended.trusted = self.store.commit(vec![Change::Trust]).await.is_ok();
         }
         Ok(ended)

@@ -56,7 +56,7 @@ fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot, prefix: &str) ->
             let id = record.state.id.expose();
             // Of two changes of one commit a repair may have saved one; whoever keeps what left the documents
             // keeps both.
-            if snapshot.doubt.is_some() || world.doubts.twins.contains(id) {
+            if snapshot.staleness.is_some() || world.doubts.twins.contains(id) {
                 continue;
             }
             return Err(format!("{id} is recorded twice, as {} and {}", record.id(), other.id()));

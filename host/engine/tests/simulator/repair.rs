@@ -1,7 +1,7 @@
 //! Files of the state are damaged, and repaired by processes that are killed.
 //!
 //! Promised is that a repair comes to its end however often it was cut off before, that it then finds nothing
-//! wrong, that what it leaves was recorded once, that nothing is missing unless the records are in doubt, and
+//! wrong, that what it leaves was recorded once, that nothing is missing unless the records may be stale, and
 //! that other environments keep all they have. Where nothing can be read it changes nothing, and a person puts
 //! a copy of the files back. What follows is as after any older copy: see `copies.rs`.
 
@@ -31,7 +31,7 @@ impl Life {
             let after = place.snapshot()?;
             let other = place.number != damaged.number;
             place.is_saved(before, &after, other)?;
-            if after.doubt.is_some() {
+            if after.staleness.is_some() {
                 self.mend(place, after)?;
             }
         }
@@ -93,7 +93,7 @@ impl Place {
         if other && !is_same {
             return Err(format!("the repair of another environment changed {place}"));
         }
-        if !is_same && after.doubt.is_none() {
+        if !is_same && after.staleness.is_none() {
             return Err(format!("the repair lost something of {place}, and nobody is told"));
         }
         for record in &after.records {

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use purlin_state::{Change, Doubt, Durable, Environment, Error, Holder, Lock, Snapshot, Writer, relied_on};
+use purlin_state::{
+    Change, Durable, Environment, Error, Holder, Lock, Snapshot, Staleness, Writer, relied_on,
+};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -39,7 +41,7 @@ struct Common {
     lease: Arc<Mutex<Lease>>,
     /// All that was ever committed, in order, where a copy may be put back.
     log: Option<Mutex<Vec<Vec<Change>>>>,
-    doubt: Mutex<Option<Doubt>>,
+    doubt: Mutex<Option<Staleness>>,
     /// What is durable, where it was read since it was last written and only this writes it: to decode the same
     /// records again and again took a quarter of the time.
     read: Mutex<Option<Snapshot>>,
@@ -301,7 +303,7 @@ impl SimStore {
         if !self.0.common.disk.is_in_folder() {
             *read = Some(snapshot.clone());
         }
-        snapshot.doubt = snapshot.doubt.or(*locked(&self.0.common.doubt));
+        snapshot.staleness = snapshot.staleness.or(*locked(&self.0.common.doubt));
         Ok(snapshot)
     }
 
@@ -344,7 +346,7 @@ impl SimStore {
         changes.extend(now.unmet.into_iter().map(|unmet| Change::Obstruct { urn: unmet.urn, unmet: None }));
         self.commit(changes)?;
         log.iter().try_for_each(|changes| self.commit(changes.clone()))?;
-        *locked(&self.0.common.doubt) = Some(Doubt::Copied);
+        *locked(&self.0.common.doubt) = Some(Staleness::Copied);
         Ok(true)
     }
 

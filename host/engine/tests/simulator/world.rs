@@ -92,7 +92,7 @@ impl World {
             let known = (is_let_go(record), record.urn.as_str().to_owned());
             self.known.insert(record.state.id.expose().to_owned(), known);
         }
-        if recorded.doubt.is_some() {
+        if recorded.staleness.is_some() {
             let mut ids: Vec<&str> = recorded.records.iter().map(|record| record.state.id.expose()).collect();
             ids.sort_unstable();
             let twins = ids.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0].to_owned());

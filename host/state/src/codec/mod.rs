@@ -33,7 +33,8 @@ use crate::keys::{DataKey, Keyring};
 use crate::packed;
 use crate::table::Tally;
 use crate::{
-    Change, Deployment, Doubt, Environment, Error, Holder, Intent, Known, Listing, Record, RecordId, Unmet,
+    Change, Deployment, Environment, Error, Holder, Intent, Known, Listing, Record, RecordId, Staleness,
+    Unmet,
 };
 
 const RECORD: u8 = b'r';
@@ -43,7 +44,7 @@ const DEPLOYMENT: u8 = b'h';
 const DOCUMENTS: u8 = b'd';
 const UNMET: u8 = b'u';
 const HOLD: u8 = b'l';
-const DOUBT: u8 = b'q';
+const STALENESS: u8 = b'q';
 const KNOWN: u8 = b'e';
 const NAME: u8 = b'n';
 const KEY: u8 = b'm';
@@ -118,11 +119,11 @@ pub(crate) fn encode_hold(holder: &Holder, keys: &Keyring) -> Result<Vec<u8>, Er
 }
 
 /// Encodes why the records may be older than the real state.
-pub(crate) fn encode_doubt(doubt: Doubt, keys: &Keyring) -> Result<Vec<u8>, Error> {
-    pack(DOUBT, "the note on what the state may lack", keys, false, nowhere, |body| {
-        body.push(match doubt {
-            Doubt::Copied => 1,
-            Doubt::Lost => 2,
+pub(crate) fn encode_staleness(staleness: Staleness, keys: &Keyring) -> Result<Vec<u8>, Error> {
+    pack(STALENESS, "the note on what the state may lack", keys, false, nowhere, |body| {
+        body.push(match staleness {
+            Staleness::Copied => 1,
+            Staleness::Lost => 2,
         });
         Ok(())
     })
@@ -437,10 +438,10 @@ pub(crate) fn decode_hold(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Ho
 }
 
 /// Decodes why the records may be older than the real state.
-pub(crate) fn decode_doubt(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Doubt, Error> {
-    Stored::open(bytes, name)?.read(DOUBT, name, keys, |_, body| match body.sealed.byte()? {
-        1 => Ok(Doubt::Copied),
-        2 => Ok(Doubt::Lost),
+pub(crate) fn decode_staleness(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Staleness, Error> {
+    Stored::open(bytes, name)?.read(STALENESS, name, keys, |_, body| match body.sealed.byte()? {
+        1 => Ok(Staleness::Copied),
+        2 => Ok(Staleness::Lost),
         _ => Err(KIND),
     })
 }
@@ -550,7 +551,7 @@ pub(crate) fn reseal(bytes: &[u8], name: &str, from: &Keyring, to: &Keyring) -> 
         Some(DOCUMENTS) => encode_documents(&digested(&stored, name, from)?.1, to),
         Some(HOLD) => encode_hold(&decode_hold(bytes, name, from)?, to),
         Some(UNMET) => encode_unmet(&decode_unmet(bytes, name, from)?, to),
-        Some(DOUBT) => encode_doubt(decode_doubt(bytes, name, from)?, to),
+        Some(STALENESS) => encode_staleness(decode_staleness(bytes, name, from)?, to),
         _ => Err(damaged(name, KIND)),
     }
 }

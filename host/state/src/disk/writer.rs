@@ -14,7 +14,7 @@ use crate::encode::Writes;
 use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
-use crate::{Doubt, Error, codec, keyspace, snapshot};
+use crate::{Error, Staleness, codec, keyspace, snapshot};
 
 /// The number of obsolete bytes that the journal may have when it is closed, and while it is open.
 const SLACK: (u64, u64) = (128 << 10, 16 << 20);
@@ -106,10 +106,10 @@ impl Writing {
         };
         let known = journal.as_ref().map(Journal::position);
         let copied = noted.is_some_and(|noted| !noted.original);
-        if copied && table.get(&doubt_key(&claimed)).is_none() {
-            // The next commit overwrites the file that reveals the copy, so the doubt must be
+        if copied && table.get(&staleness_key(&claimed)).is_none() {
+            // The next commit overwrites the file that reveals the copy, so the staleness must be
             // recorded.
-            table.apply(doubt_key(&claimed), Some(codec::encode_doubt(Doubt::Copied, &keys)?));
+            table.apply(staleness_key(&claimed), Some(codec::encode_staleness(Staleness::Copied, &keys)?));
         }
         let key_noted = table.get(keyspace::DATA_KEY).is_some();
         let shared = Arc::new(Shared::new(table, known));
@@ -312,6 +312,6 @@ impl Writing {
 }
 
 /// The key of the note that the records may be older than the real state.
-fn doubt_key(claimed: &Claimed) -> Vec<u8> {
-    keyspace::prefix(keyspace::Kind::Doubt, &keyspace::place(&claimed.place.environment))
+fn staleness_key(claimed: &Claimed) -> Vec<u8> {
+    keyspace::prefix(keyspace::EntryKind::Staleness, &keyspace::place(&claimed.place.environment))
 }

@@ -25,8 +25,8 @@ use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{
-    Deployment, Doubt, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known, Listing, Lock,
-    Probe, Record, Reserved, Snapshot, Store, Vacancy, Writer as _, codec, snapshot,
+    Deployment, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known, Listing, Lock, Probe,
+    Record, Reserved, Snapshot, Staleness, Store, Vacancy, Writer as _, codec, snapshot,
 };
 
 /// How to open a store.
@@ -324,7 +324,8 @@ impl Store for EmbeddedStore {
                 Source::Journal(reading) => {
                     let stored = reading.take_records();
                     let mut snapshot = snapshot::snapshot_of(stored, &reading.table, &of, keys)?;
-                    snapshot.doubt = snapshot.doubt.or((!reading.original).then_some(Doubt::Copied));
+                    snapshot.staleness =
+                        snapshot.staleness.or((!reading.original).then_some(Staleness::Copied));
                     Ok(snapshot)
                 }
             })

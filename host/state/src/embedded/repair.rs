@@ -17,10 +17,10 @@ use crate::disk::head::{self, Head};
 use crate::disk::journal::{self, Journal};
 use crate::disk::{Found, Place, Root, files, index, legacy};
 use crate::keys::{Keyring, vault};
-use crate::keyspace::{self, Kind};
+use crate::keyspace::{self, EntryKind};
 use crate::probe::Probed;
 use crate::table::Table;
-use crate::{Doubt, Error, codec};
+use crate::{Error, Staleness, codec};
 
 impl EmbeddedStore {
     /// Checks the store in a folder for damage: its format, its key, its journals and all entries.
@@ -196,7 +196,7 @@ fn repair_older(
     if !found.read && (broken || !report.findings.is_empty()) && table.iter().next().is_none() {
         return Err(unreadable(path, report));
     }
-    report.records = table.range(&keyspace::all(Kind::Record)).count();
+    report.records = table.range(&keyspace::all(EntryKind::Record)).count();
     let lost = !report.lost.is_empty();
     convert::spread(root, &options.key, table, probe)?;
     report.moved.extend(legacy::PARTS.into_iter().map(|part| moved.join(part)).filter(|path| path.exists()));
@@ -232,7 +232,7 @@ fn repair_environment(
     if !own.is_whole() && !saved.read {
         return Err(unreadable(folder, &own));
     }
-    report.records += saved.table.range(&keyspace::all(Kind::Record)).count();
+    report.records += saved.table.range(&keyspace::all(EntryKind::Record)).count();
     if saved.broken.is_some() || broken {
         let old = saved.broken.clone().or(journal::newest(folder)?.map(|(_, path)| path));
         if let Some(old) = old.filter(|old| !old.starts_with(folder.join("stale"))) {
@@ -270,8 +270,8 @@ fn write(
     let place = Place::read(root, folder);
     let place = place.or_else(|| environment_of(table).map(|environment| root.place(&environment)));
     if let (Some(place), Some(keys)) = (place, keys) {
-        let key = keyspace::prefix(Kind::Doubt, &keyspace::place(&place.environment));
-        table.apply(key, Some(codec::encode_doubt(Doubt::Lost, keys)?));
+        let key = keyspace::prefix(EntryKind::Staleness, &keyspace::place(&place.environment));
+        table.apply(key, Some(codec::encode_staleness(Staleness::Lost, keys)?));
     }
     let mut journal = Journal::write(folder, generation.saturating_add(1), table, probe.clone())?;
     journal.close()?;

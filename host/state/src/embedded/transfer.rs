@@ -4,7 +4,7 @@ use super::{Inner, Part};
 use crate::disk::{Claimed, Writing};
 use crate::export::{Export, ImportOptions};
 use crate::keys::Owner;
-use crate::keyspace::{self, Kind};
+use crate::keyspace::{self, EntryKind};
 use crate::{Environment, Error, Holder, codec};
 
 impl Inner {
@@ -42,9 +42,9 @@ impl Inner {
         self.keys.refresh()?;
         self.with(|open| open.read = None)?;
         let mut writing = Writing::open(claimed, self.keys.clone(), self.probe.clone())?;
-        let there = writing.shared().read().table.range(&keyspace::all(Kind::Record)).count();
+        let there = writing.shared().read().table.range(&keyspace::all(EntryKind::Record)).count();
         options.check(environment, there)?;
-        let mut table = export.entries(&self.keys, options.doubt())?;
+        let mut table = export.entries(&self.keys, options.staleness())?;
         options.keep_closed(environment, &writing.shared().read().table, &mut table);
         for stored in self.keys.stored().into_iter().take(1) {
             table.apply(keyspace::DATA_KEY.to_vec(), Some(codec::encode_key(&stored)));

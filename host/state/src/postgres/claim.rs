@@ -16,9 +16,9 @@ use super::moment::Moment;
 use super::read::{Reached, is_documents, is_history};
 use super::{Inner, Leaving};
 use crate::encode::{Write, Writes};
-use crate::keyspace::{self, Kind};
+use crate::keyspace::{self, EntryKind};
 use crate::table::{Entry, Table, Tally};
-use crate::{Change, Claim, Doubt, Durable, Environment, Error, Writer, codec, relied_on, snapshot};
+use crate::{Change, Claim, Durable, Environment, Error, Staleness, Writer, codec, relied_on, snapshot};
 
 /// The maximum total size of submissions that are written together, in bytes.
 const BATCH: usize = 4 << 20;
@@ -156,9 +156,9 @@ impl Held {
     }
 
     /// Records why the records may be older than the real state.
-    pub(super) async fn doubt(&self, doubt: Doubt) -> Result<(), Error> {
-        let key = keyspace::prefix(Kind::Doubt, &keyspace::place(&self.shared.environment));
-        let value = codec::encode_doubt(doubt, &self.inner.keys)?;
+    pub(super) async fn doubt(&self, doubt: Staleness) -> Result<(), Error> {
+        let key = keyspace::prefix(EntryKind::Staleness, &keyspace::place(&self.shared.environment));
+        let value = codec::encode_staleness(doubt, &self.inner.keys)?;
         self.take(Writes(vec![Write::Put { key, value }]))?.await
     }
 
@@ -553,7 +553,7 @@ impl Task {
     /// The encoded summary and listing for lists of environments and installations.
     async fn summary(&self) -> Result<(Vec<u8>, Option<Vec<u8>>), Error> {
         let environment = &self.shared.environment;
-        let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+        let prefix = keyspace::prefix(EntryKind::Deployment, &keyspace::place(environment));
         let last = self.inner.last_entry(environment, prefix).await?;
         let (known, listing) = {
             let table = self.shared.table.read().unwrap_or_else(PoisonError::into_inner);

@@ -12,7 +12,7 @@ use super::moment::Moment;
 use super::read::{Loaded, Reached};
 use super::{Inner, keys};
 use crate::table::Table;
-use crate::{Doubt, Environment, Error, Holder, keyspace, relied_on};
+use crate::{Environment, Error, Holder, Staleness, keyspace, relied_on};
 
 /// The clock of the database, in SQL: milliseconds since 1970.
 pub(super) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
@@ -60,7 +60,7 @@ impl Inner {
         let held = Held::start(&self, taken.into_leased(environment, table, reached));
         if moved {
             // The environment stays in doubt until everything was read.
-            held.doubt(Doubt::Copied).await?;
+            held.doubt(Staleness::Copied).await?;
         }
         Ok(held)
     }

@@ -6,7 +6,7 @@ use super::Inner;
 use super::connect::parameter;
 use super::lease;
 use super::read::environment;
-use crate::keyspace::{self, Kind};
+use crate::keyspace::{self, EntryKind};
 use crate::{Environment, Error, Known, Listing, codec, snapshot};
 
 impl Inner {
@@ -68,7 +68,7 @@ impl Inner {
     async fn known(&self, environment: &Environment) -> Result<Known, Error> {
         self.with_keys(|| async {
             let loaded = self.read(environment).await?.unwrap_or_default();
-            let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+            let prefix = keyspace::prefix(EntryKind::Deployment, &keyspace::place(environment));
             let last = self.last_entry(environment, prefix).await?;
             snapshot::known_with(&loaded.table, environment, &self.keys, last)
         })

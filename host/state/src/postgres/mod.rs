@@ -38,11 +38,11 @@ use self::connect::{Database, parameter};
 pub use self::inspect::DatabaseReport;
 use self::read::{Loaded, Reached};
 use crate::keys::Keyring;
-use crate::keyspace::{self, Kind};
+use crate::keyspace::{self, EntryKind};
 use crate::table::Table;
 use crate::{
-    Deployment, Doubt, Due, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known, Listing,
-    Lock, Record, RecordId, RepairReport, Reserved, Round, Snapshot, Store, Vacancy, Writer as _, codec,
+    Deployment, Due, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known, Listing, Lock,
+    Record, RecordId, RepairReport, Reserved, Round, Snapshot, Staleness, Store, Vacancy, Writer as _, codec,
     snapshot,
 };
 
@@ -232,9 +232,9 @@ impl Inner {
 
     /// Why the records may be older than the real state: another server took the last commit, or
     /// this server was reset to an earlier moment.
-    async fn doubt(&self, reached: &Reached) -> Option<Doubt> {
+    async fn doubt(&self, reached: &Reached) -> Option<Staleness> {
         let last = reached.server.as_ref()?;
-        (self.server().await? != *last).then_some(Doubt::Copied)
+        (self.server().await? != *last).then_some(Staleness::Copied)
     }
 
     async fn load(&self, environment: &Environment) -> Result<Snapshot, Error> {
@@ -246,9 +246,9 @@ impl Inner {
                 return Ok(Snapshot::default());
             };
             let doubt = self.doubt(&reached).await;
-            let stored = table.take(Kind::Record as u8);
+            let stored = table.take(EntryKind::Record as u8);
             let mut snapshot = snapshot::snapshot_of(stored, &table, environment, &self.keys)?;
-            snapshot.doubt = snapshot.doubt.or(doubt);
+            snapshot.staleness = snapshot.staleness.or(doubt);
             Ok(snapshot)
         })
         .await
@@ -258,7 +258,9 @@ impl Inner {
         if let Some(held) = self.holding(environment) {
             return snapshot::find(&held.table(), urn, &self.keys);
         }
-        let Some(key) = keyspace::of(Kind::Record, &RecordId::current(urn.clone())) else { return Ok(None) };
+        let Some(key) = keyspace::of(EntryKind::Record, &RecordId::current(urn.clone())) else {
+            return Ok(None);
+        };
         self.with_keys(|| async {
             let sql =
                 format!("SELECT value FROM {}.entries WHERE place = $1 AND key = $2", self.database.schema());
@@ -282,7 +284,7 @@ impl Inner {
     }
 
     async fn history(&self, environment: &Environment) -> Result<Vec<Deployment>, Error> {
-        let prefix = keyspace::prefix(Kind::Deployment, &keyspace::place(environment));
+        let prefix = keyspace::prefix(EntryKind::Deployment, &keyspace::place(environment));
         self.with_keys(|| async {
             let table = self.entries(environment, prefix.clone()).await?;
             snapshot::history(&table, environment, &self.keys)

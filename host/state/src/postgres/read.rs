@@ -7,13 +7,13 @@ use tokio_postgres::types::Type;
 
 use super::Inner;
 use super::connect::{Parameter, parameter};
-use crate::keyspace::{self, Kind};
+use crate::keyspace::{self, EntryKind};
 use crate::table::{Table, Tally};
 use crate::{Deployment, Environment, Error, codec, snapshot};
 
 /// The first byte of the keys after those of documents, which are large and only read by their
 /// digest.
-const BEHIND_DOCUMENTS: u8 = Kind::Documents as u8 + 1;
+const BEHIND_DOCUMENTS: u8 = EntryKind::Documents as u8 + 1;
 
 /// The last commit of an environment.
 #[derive(Clone, Debug, Default)]
@@ -45,12 +45,12 @@ pub(super) struct Whole {
 
 /// Whether tables in memory contain only the key of an entry.
 pub(super) fn is_history(key: &[u8]) -> bool {
-    key.first() == Some(&(Kind::Deployment as u8))
+    key.first() == Some(&(EntryKind::Deployment as u8))
 }
 
 /// Whether tables in memory do not contain an entry at all.
 pub(super) fn is_documents(key: &[u8]) -> bool {
-    key.first() == Some(&(Kind::Documents as u8))
+    key.first() == Some(&(EntryKind::Documents as u8))
 }
 
 /// The environment in three columns of a row.
@@ -70,7 +70,7 @@ impl Inner {
              UNION ALL
              SELECT key, CASE WHEN get_byte(key, 0) = {history} THEN ''::bytea ELSE value END, NULL, NULL
              FROM {schema}.entries WHERE place = $1 AND key >= $2",
-            history = Kind::Deployment as u8,
+            history = EntryKind::Deployment as u8,
         );
         let parameters =
             vec![parameter(place.to_vec(), Type::BYTEA), parameter(vec![BEHIND_DOCUMENTS], Type::BYTEA)];

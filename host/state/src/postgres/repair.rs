@@ -13,9 +13,9 @@ use super::connect::parameter;
 use super::read::{Whole, is_documents, is_history};
 use crate::check::{RepairReport, environment_of, inspect, left_out};
 use crate::encode::{Write, Writes};
-use crate::keyspace::{self, Kind};
+use crate::keyspace::{self, EntryKind};
 use crate::table::Table;
-use crate::{Claim as _, Doubt, Environment, Error, Holder, codec};
+use crate::{Claim as _, Environment, Error, Holder, Staleness, codec};
 
 impl Inner {
     /// Checks whether everything can be read. Writes nothing.
@@ -56,7 +56,7 @@ impl Inner {
                     let mut found = RepairReport::default();
                     found.findings.extend(self.of_head(&environment, &whole));
                     left_out(&mut whole.table, Some(&self.keys), &mut found);
-                    found.records = whole.table.range(&keyspace::all(Kind::Record)).count();
+                    found.records = whole.table.range(&keyspace::all(EntryKind::Record)).count();
                     found
                 }
                 None => RepairReport { findings: vec![missing(&environment)], ..RepairReport::default() },
@@ -79,8 +79,8 @@ impl Inner {
         holder: &Holder,
     ) -> Result<RepairReport, Error> {
         let mut report = RepairReport::default();
-        let doubt = keyspace::prefix(Kind::Doubt, &keyspace::place(environment));
-        let doubt = Write::Put { key: doubt, value: codec::encode_doubt(Doubt::Lost, &self.keys)? };
+        let doubt = keyspace::prefix(EntryKind::Staleness, &keyspace::place(environment));
+        let doubt = Write::Put { key: doubt, value: codec::encode_staleness(Staleness::Lost, &self.keys)? };
         let taken = self.acquire(environment, holder).await?;
         let work = async {
             let Some(Whole { mut table, head, reached, tally }) = self.whole(environment).await? else {
@@ -92,7 +92,7 @@ impl Inner {
             if repaired.removed.is_empty() {
                 report.lost.push(format!("entries of {environment}, which nothing names any more"));
             }
-            report.records = table.range(&keyspace::all(Kind::Record)).count();
+            report.records = table.range(&keyspace::all(EntryKind::Record)).count();
             self.put_aside(environment, &repaired.removed).await?;
             let mut kept = Table::default();
             for (key, value) in table.iter().filter(|(key, _)| !is_documents(key)) {

@@ -9,7 +9,7 @@ use super::connect::parameter;
 use crate::encode::{Write, Writes};
 use crate::export::{Export, ImportOptions};
 use crate::keys::Owner;
-use crate::keyspace::{self, Kind};
+use crate::keyspace::{self, EntryKind};
 use crate::{Claim as _, Environment, Error, Holder, Writer as _};
 
 impl Inner {
@@ -47,8 +47,8 @@ impl Inner {
         let environment = export.environment();
         let held = Arc::clone(&self).hold(environment, &holder).await?;
         let imported = async {
-            options.check(environment, held.table().range(&keyspace::all(Kind::Record)).count())?;
-            let mut new = export.entries(&self.keys, options.doubt())?;
+            options.check(environment, held.table().range(&keyspace::all(EntryKind::Record)).count())?;
+            let mut new = export.entries(&self.keys, options.staleness())?;
             options.keep_closed(environment, &held.table(), &mut new);
             let gone = self.keys_of(environment).await?.into_iter().filter(|key| new.get(key).is_none());
             let mut writes: Vec<Write> = gone.map(|key| Write::Remove { key }).collect();

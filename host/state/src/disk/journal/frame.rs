@@ -28,7 +28,7 @@ const PUT: u8 = 1;
 /// The purpose of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(super) enum Kind {
+pub(super) enum FrameKind {
     /// The entries that existed when the journal was begun.
     Base = 0x4553_4142,
     /// The same, compressed: the original length, then LZ4.
@@ -41,7 +41,7 @@ pub(super) enum Kind {
     Closed = 0x4553_4c43,
 }
 
-impl Kind {
+impl FrameKind {
     fn of(number: u32) -> Option<Self> {
         [Self::Base, Self::Packed, Self::End, Self::Changes, Self::Closed]
             .into_iter()
@@ -97,7 +97,7 @@ pub(super) struct Head {
     pub(super) length: usize,
     pub(super) check: u32,
     pub(super) before: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: FrameKind,
     pub(super) number: u64,
 }
 
@@ -114,7 +114,7 @@ impl Head {
             length: Some(length).filter(|length| *length <= LONGEST)?,
             check: u32::from_le_bytes(*check),
             before: u32::from_le_bytes(*before),
-            kind: Kind::of(u32::from_le_bytes(*kind))?,
+            kind: FrameKind::of(u32::from_le_bytes(*kind))?,
             number: u64::from_le_bytes(*number),
         })
     }
@@ -138,7 +138,7 @@ pub(super) fn begin(frame: &mut Vec<u8>) -> usize {
 
 /// Fills in the head of the frame that begins at a position. Returns its checksum; `None` if the
 /// payload is too long.
-pub(super) fn seal(frame: &mut [u8], at: usize, kind: Kind, before: u32, number: u64) -> Option<u32> {
+pub(super) fn seal(frame: &mut [u8], at: usize, kind: FrameKind, before: u32, number: u64) -> Option<u32> {
     let (head, payload) = frame.get_mut(at..)?.split_at_mut_checked(FRAME)?;
     let length = u32::try_from(payload.len()).ok().filter(|_| payload.len() <= LONGEST)?;
     head.get_mut(..4)?.copy_from_slice(&length.to_le_bytes());

@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io::{Read as _, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use self::frame::{FORMAT, FRAME, Header, Kind};
+use self::frame::{FORMAT, FRAME, FrameKind, Header};
 pub(crate) use self::read::{Reading, missing, patiently, reached};
 pub(crate) use self::save::{Part, rescue};
 use super::files;
@@ -142,7 +142,7 @@ pub(crate) fn is_closed_at(folder: &Path, position: &Position) -> bool {
         frame::Head::parse(&bytes).filter(|head| head.proves(&bytes, &[]))
     };
     last().is_some_and(|last| {
-        last.kind == Kind::Closed && (last.number, last.check) == (position.number, position.check)
+        last.kind == FrameKind::Closed && (last.number, last.check) == (position.number, position.check)
     })
 }
 
@@ -224,7 +224,7 @@ impl Journal {
             if frames.len() - begun >= BASE_FRAME {
                 number += 1;
                 frame::pack(&mut frames, begun);
-                check = sealed(&mut frames, begun, Kind::Packed, check, number)?;
+                check = sealed(&mut frames, begun, FrameKind::Packed, check, number)?;
                 write(&frames, &mut file)?;
                 length += frames.len() as u64;
                 frames.clear();
@@ -234,12 +234,12 @@ impl Journal {
         if let Some(begun) = at {
             number += 1;
             frame::pack(&mut frames, begun);
-            check = sealed(&mut frames, begun, Kind::Packed, check, number)?;
+            check = sealed(&mut frames, begun, FrameKind::Packed, check, number)?;
         }
         let begun = frame::begin(&mut frames);
         frame::put_tally(&mut frames, table.tally());
         number += 1;
-        check = sealed(&mut frames, begun, Kind::End, check, number)?;
+        check = sealed(&mut frames, begun, FrameKind::End, check, number)?;
         write(&frames, &mut file)?;
         length += frames.len() as u64;
         probe.at("journal: before the new one is synced");
@@ -296,7 +296,7 @@ impl Journal {
         for (key, value) in entries {
             frame::put_entry(&mut frame, key, value.as_deref());
         }
-        let check = sealed(&mut frame, at, Kind::Changes, self.check, self.number + 1)?;
+        let check = sealed(&mut frame, at, FrameKind::Changes, self.check, self.number + 1)?;
         self.probe.at("journal: before a batch is written");
         let (length, before, number) = (self.length, self.check, self.number);
         if let Err(error) = self.put(&frame, check) {
@@ -322,7 +322,7 @@ impl Journal {
     pub(crate) fn close(&mut self) -> Result<(), Error> {
         let mut frame = Vec::new();
         let at = frame::begin(&mut frame);
-        let check = sealed(&mut frame, at, Kind::Closed, self.check, self.number + 1)?;
+        let check = sealed(&mut frame, at, FrameKind::Closed, self.check, self.number + 1)?;
         self.put(&frame, check)?;
         self.probe.at("journal: before it is cut to its length");
         self.cut().and_then(|()| self.file.sync_data()).map_err(Error::io("cut", &self.path))
@@ -357,7 +357,7 @@ impl Journal {
     }
 }
 
-fn sealed(frames: &mut [u8], at: usize, kind: Kind, before: u32, number: u64) -> Result<u32, Error> {
+fn sealed(frames: &mut [u8], at: usize, kind: FrameKind, before: u32, number: u64) -> Result<u32, Error> {
     frame::seal(frames, at, kind, before, number)
         .ok_or_else(|| Error::Unwritable { name: "a commit".into(), detail: "it is larger than 1 GiB" })
 }

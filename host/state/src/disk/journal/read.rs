@@ -10,7 +10,7 @@ use super::scan::{self, End, Fault};
 use super::{Position, newest};
 use crate::Error;
 use crate::disk::head;
-use crate::keyspace::Kind;
+use crate::keyspace::EntryKind;
 use crate::table::{Entries, Table};
 
 /// The number of attempts to read invalid data, since the writing process may not have finished it.
@@ -53,7 +53,7 @@ impl Reading {
     /// must open the journal again.
     pub(crate) fn take_records(&mut self) -> Entries {
         self.has_records = false;
-        self.table.take(Kind::Record as u8)
+        self.table.take(EntryKind::Record as u8)
     }
 
     /// Reads the frames that were written since; returns `false` if the journal must be opened

@@ -1,6 +1,6 @@
 //! Recovers the readable parts of a damaged journal.
 
-use super::frame::{self, FRAME, HEADER, Head, Header, Kind, LONGEST};
+use super::frame::{self, FRAME, FrameKind, HEADER, Head, Header, LONGEST};
 use super::scan::whole_frame;
 use crate::packed;
 use crate::table::{Entry, Table};
@@ -52,17 +52,17 @@ pub(crate) fn rescue(bytes: &[u8]) -> Rescue {
         };
         let mut entries = Vec::new();
         match head.kind {
-            Kind::Base | Kind::Changes => {
+            FrameKind::Base | FrameKind::Changes => {
                 entries = frame::entries(payload).flatten().map(frame::owned).collect()
             }
-            Kind::Packed => {
+            FrameKind::Packed => {
                 let payload = packed::unpack(payload, LONGEST).unwrap_or_default();
                 entries = frame::entries(&payload).flatten().map(frame::owned).collect();
             }
-            Kind::End => found.base = frame::get_tally(payload) == Some(base.tally()),
-            Kind::Closed => {}
+            FrameKind::End => found.base = frame::get_tally(payload) == Some(base.tally()),
+            FrameKind::Closed => {}
         }
-        if matches!(head.kind, Kind::Base | Kind::Packed) {
+        if matches!(head.kind, FrameKind::Base | FrameKind::Packed) {
             entries.iter().cloned().for_each(|(key, value)| base.apply(key, value));
         }
         found.parts.push(Part { last: head.number, entries, broken: None });

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use super::frame::{self, FORMAT, FRAME, HEADER, Head, Header, Kind, LONGEST};
+use super::frame::{self, FORMAT, FRAME, FrameKind, HEADER, Head, Header, LONGEST};
 use crate::Error;
 use crate::packed;
 use crate::table::Table;
@@ -129,10 +129,10 @@ fn read_on(file: &File, end: &mut End, table: &mut Table) -> Result<Vec<u8>, Fau
         take(head.kind, &mut payload, end.base != 0, table)
             .map_err(|detail| Fault::Damaged { at: end.length, detail })?;
         end.number = head.number;
-        end.closed = head.kind == Kind::Closed;
+        end.closed = head.kind == FrameKind::Closed;
         end.check = head.check;
         end.length += (FRAME + head.length) as u64;
-        if head.kind == Kind::End {
+        if head.kind == FrameKind::End {
             end.base = end.length;
         }
     }
@@ -186,9 +186,14 @@ fn next(reader: &mut impl Read, left: u64, payload: &mut Vec<u8>) -> Result<Opti
 }
 
 /// Applies a frame to a table.
-fn take(kind: Kind, payload: &mut Vec<u8>, after_base: bool, table: &mut Table) -> Result<(), &'static str> {
+fn take(
+    kind: FrameKind,
+    payload: &mut Vec<u8>,
+    after_base: bool,
+    table: &mut Table,
+) -> Result<(), &'static str> {
     match kind {
-        Kind::Changes if after_base => {
+        FrameKind::Changes if after_base => {
             for entry in frame::entries(payload) {
                 let (key, value) = frame::owned(entry.ok_or("a frame makes no sense")?);
                 table.apply(key, value);
@@ -197,7 +202,7 @@ fn take(kind: Kind, payload: &mut Vec<u8>, after_base: bool, table: &mut Table) 
         }
         // A table that is only read frees the frames of the base as its records are taken out, and
         // each frame is one piece of memory.
-        Kind::Base if !after_base && table.shares_frames() => {
+        FrameKind::Base if !after_base && table.shares_frames() => {
             let payload = Bytes::from(std::mem::take(payload));
             for entry in frame::entries(&payload) {
                 let (key, value) = entry.ok_or("a frame makes no sense")?;
@@ -205,18 +210,18 @@ fn take(kind: Kind, payload: &mut Vec<u8>, after_base: bool, table: &mut Table) 
             }
             Ok(())
         }
-        Kind::Base if !after_base => {
+        FrameKind::Base if !after_base => {
             for entry in frame::entries(payload) {
                 let (key, value) = frame::owned(entry.ok_or("a frame makes no sense")?);
                 table.apply(key, value);
             }
             Ok(())
         }
-        Kind::Packed if !after_base => {
+        FrameKind::Packed if !after_base => {
             let mut payload = packed::unpack(payload, LONGEST).ok_or("a frame makes no sense")?;
-            take(Kind::Base, &mut payload, after_base, table)
+            take(FrameKind::Base, &mut payload, after_base, table)
         }
-        Kind::End if !after_base => {
+        FrameKind::End if !after_base => {
             let tally = frame::get_tally(payload);
             if tally == Some(table.tally()) {
                 Ok(())
@@ -224,7 +229,7 @@ fn take(kind: Kind, payload: &mut Vec<u8>, after_base: bool, table: &mut Table) 
                 Err("what the journal begins with is not whole")
             }
         }
-        Kind::Closed if after_base => Ok(()),
+        FrameKind::Closed if after_base => Ok(()),
         _ => Err("a frame is in the wrong place"),
     }
 }

@@ -65,7 +65,7 @@ fn look(
             Some(indexed) => {
                 if !only_index {
                     report.wrong("the journal is missing");
-                    name_doubts(&indexed, report);
+                    report_gap(&indexed, report);
                 }
                 report.table = indexed.table;
             }
@@ -159,7 +159,7 @@ fn save(bytes: &[u8], indexed: Option<Indexed>, report: &mut Salvaged) {
     let id = found.header.map(|(_, id)| id);
     // The index is complete up to this frame.
     let mut covered = 0;
-    let mut doubtful = BTreeMap::new();
+    let mut unverified = BTreeMap::new();
     let mut table = Table::default();
     if let Some(indexed) = indexed {
         let fits = indexed.position.filter(|at| id.is_none() || id == Some(at.id));
@@ -171,7 +171,7 @@ fn save(bytes: &[u8], indexed: Option<Indexed>, report: &mut Salvaged) {
             // The index is from another time. It is better than nothing if the journal's base is
             // lost.
             _ if !found.base => {
-                doubtful =
+                unverified =
                     indexed.table.iter().map(|(key, value)| (key.to_vec(), Tally::of(key, value))).collect();
                 table = indexed.table;
             }
@@ -190,7 +190,7 @@ fn save(bytes: &[u8], indexed: Option<Indexed>, report: &mut Salvaged) {
             ));
         }
         for (key, value) in entries {
-            doubtful.remove(&key);
+            unverified.remove(&key);
             let whole = value.as_ref().is_none_or(|value| codec::check(value, "").is_ok());
             if broken.is_none() || whole {
                 table.apply(key, value);
@@ -199,13 +199,13 @@ fn save(bytes: &[u8], indexed: Option<Indexed>, report: &mut Salvaged) {
             }
         }
     }
-    for key in doubtful.keys() {
+    for key in unverified.keys() {
         report.lost.push(format!("perhaps changes of {}", keyspace::describe(key, None)));
     }
     report.table = table;
 }
 
-fn name_doubts(indexed: &Indexed, report: &mut Salvaged) {
+fn report_gap(indexed: &Indexed, report: &mut Salvaged) {
     if !indexed.whole {
         report.lost.push("an unknown part of the index".into());
     }

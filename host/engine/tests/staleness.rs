@@ -7,18 +7,18 @@ mod support;
 use purlin_engine::{Base, CancelToken, Cause, Event, Phase, PlanOptions, Scope, Summary};
 use purlin_model::driver::Implements;
 use purlin_model::{Finding, Value};
-use purlin_state::{Change, Doubt, RecordId, Snapshot};
+use purlin_state::{Change, RecordId, Snapshot, Staleness};
 use support::{FULL, Lost, Platform, documents, locked, steps};
 
-/// The recorded state, in doubt.
-async fn doubted(platform: &Platform) -> Base {
-    let doubt = Some(Doubt::Copied);
-    Base::new(Snapshot { doubt, ..platform.snapshot().await }).expect("a whole state")
+/// The recorded state, marked as possibly stale.
+async fn stale(platform: &Platform) -> Base {
+    let staleness = Some(Staleness::Copied);
+    Base::new(Snapshot { staleness, ..platform.snapshot().await }).expect("a whole state")
 }
 
-/// Runs `up` on a state in doubt. Also returns the steps of its plan.
+/// Runs `up` on a possibly stale state. Also returns the steps of its plan.
 async fn up(platform: &Platform, documents: &str) -> (Vec<String>, Vec<Event>, Summary) {
-    let (graph, base) = (platform.graph(documents), doubted(platform).await);
+    let (graph, base) = (platform.graph(documents), stale(platform).await);
     let options = PlanOptions::default();
     let plan = purlin_engine::plan(graph, &platform.context(), base, &platform.shelf, options).await;
     let plan = plan.expect("a plan");
@@ -61,9 +61,9 @@ async fn a_forgotten_resource_is_found_by_name_and_not_created_twice() {
         matches!(event, Event::Resource { phase: Phase::Observed { finding: Finding::FoundByName, .. }, .. })
     };
     assert!(events.iter().any(is_found), "{events:#?}");
-    assert!(!summary.ends_doubt, "there may be more");
+    assert!(!summary.ends_staleness, "there may be more");
     let (_, _, summary) = up(&platform, &wanted).await;
-    assert!(summary.ends_doubt, "nothing more was found");
+    assert!(summary.ends_staleness, "nothing more was found");
     assert_eq!(platform.done(), Vec::<String>::new());
 }
 
@@ -77,7 +77,7 @@ async fn a_found_resource_that_cannot_be_updated_is_replaced_by_the_next_run() {
     let wanted = documents(&[("a", "v: 1")], &[]);
     let (_, _, summary) = up(&platform, &wanted).await;
     assert!(matches!(&summary.failed[..], [(_, Cause::MoreThanPlanned { .. })]), "{summary:#?}");
-    assert!(!summary.ends_doubt);
+    assert!(!summary.ends_staleness);
     assert_eq!(platform.alive(), ["a"]);
     let (planned, _, summary) = up(&platform, &wanted).await;
     assert_eq!((planned, summary.is_success()), (vec!["replace a".to_owned()], true));
@@ -92,15 +92,15 @@ fn changed(values: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn resources_are_looked_for_only_in_doubt_and_if_readable() {
-    for (implements, in_doubt) in [(FULL, false), (Implements { read: false, ..FULL }, true)] {
+async fn resources_are_looked_for_only_if_records_may_be_stale_and_drivers_can_read() {
+    for (implements, may_be_stale) in [(FULL, false), (Implements { read: false, ..FULL }, true)] {
         let platform = Platform::with(implements);
         let all = documents(&[("a", "v: 1")], &[]);
-        let summary = match in_doubt {
+        let summary = match may_be_stale {
             true => up(&platform, &all).await.2,
             false => platform.up(&all).await,
         };
-        assert_eq!((summary.is_success(), summary.ends_doubt), (true, in_doubt));
+        assert_eq!((summary.is_success(), summary.ends_staleness), (true, may_be_stale));
         assert_eq!(platform.done(), ["create a"]);
     }
 }
@@ -121,7 +121,7 @@ async fn a_pending_call_of_a_backup_is_not_repeated_if_an_object_is_found() {
     let intent = Change::Intend(Box::new(copy.pending[0].clone()));
     platform.write(vec![Change::Remove(RecordId::current(record.urn)), intent]).await;
     platform.done();
-    let (context, base) = (platform.context(), doubted(&platform).await);
+    let (context, base) = (platform.context(), stale(&platform).await);
     let plan = purlin_engine::recover(&context, base, &platform.shelf, false).await.expect("a plan");
     let (_, summary) = platform.run(plan, CancelToken::default()).await;
     assert!(summary.is_success(), "{summary:#?}");
@@ -142,7 +142,7 @@ async fn a_found_guest_does_not_live_in_a_new_host() {
         lose_record(&platform, "shared.a").await;
         locked(&platform.driver.world).retain(|_, thing| thing.key != "thing.default#shared.a");
         let (_, _, summary) = up(&platform, &wanted).await;
-        assert!(!summary.ends_doubt, "{summary:#?}");
+        assert!(!summary.ends_staleness, "{summary:#?}");
         platform.done();
         let (planned, _, summary) = up(&platform, &wanted).await;
         assert!(summary.is_success(), "{summary:#?}");
@@ -204,7 +204,7 @@ spec: {type: thing, driver: test/other, criteria: [{res_id: shared.b}]}
     );
     platform.deploys(&wanted).await;
     locked(&platform.driver.world).clear();
-    let (context, base) = (platform.context(), doubted(&platform).await);
+    let (context, base) = (platform.context(), stale(&platform).await);
     let plan = purlin_engine::refresh(&context, base, &platform.shelf, &Scope::default()).await;
     platform.run(plan.expect("a plan"), CancelToken::default()).await;
     let record = platform.record("shared.b").await.expect("recorded");
