@@ -45,7 +45,7 @@ pub(crate) struct Zone {
     pub(crate) name: String,
     /// Who has the zone's data, in PowerDNS' terms.
     #[input(default)]
-    pub(crate) kind: Kind,
+    pub(crate) kind: ZoneKind,
     /// The names of the servers that answer for the zone, its `NS` records. Not changed if omitted.
     #[input(min_items = 1)]
     pub(crate) nameservers: Option<Vec<String>>,
@@ -63,7 +63,7 @@ pub(crate) struct Zone {
 
 /// Who has the zone's data, in PowerDNS' terms.
 #[derive(Clone, Copy, Default, Input, PartialEq, Eq, Serialize)]
-pub(crate) enum Kind {
+pub(crate) enum ZoneKind {
     #[default]
     Native,
     Master,
@@ -190,13 +190,13 @@ fn zone_target<'a>(zone: &'a Zone, faults: &mut Faults) -> Option<Target<'a>> {
     for (index, server) in zone.nameservers.iter().flatten().enumerate() {
         name(&format!("/values/zone/nameservers/{index}"), names::absolute(server), faults);
     }
-    if zone.kind == Kind::Slave && zone.masters.is_empty() {
+    if zone.kind == ZoneKind::Slave && zone.masters.is_empty() {
         faults.add("/values/zone/masters", "a zone of kind `Slave` is copied from somebody");
     }
-    if zone.kind != Kind::Slave && !zone.masters.is_empty() {
+    if zone.kind != ZoneKind::Slave && !zone.masters.is_empty() {
         faults.add("/values/zone/masters", "only a zone of kind `Slave` is copied from somebody");
     }
-    if zone.kind == Kind::Slave && zone.nameservers.is_some() {
+    if zone.kind == ZoneKind::Slave && zone.nameservers.is_some() {
         faults.add("/values/zone/nameservers", "come from the masters of a zone of kind `Slave`");
     }
     found.map(|name| Target::Zone { name, zone })

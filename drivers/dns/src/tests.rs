@@ -114,5 +114,5 @@ fn nobody_there_is_no_failure_for_good() {
     let document =
         records(json!({"zone": "example.org.", "name": "www", "type": "A", "content": ["192.0.2.1"]}));
     assert!(matches!(testing::create::<Dns>(inputs(&document)), Err(Failure::RetryAfter { .. })));
-    assert!(testing::said().iter().all(|said| !matches!(said, testing::Said::Checkpoint(_))));
+    assert!(testing::said().iter().all(|said| !matches!(said, testing::HostMessage::Checkpoint(_))));
 }

@@ -98,7 +98,7 @@ impl DnsOperation<'_> {
             .filter(|set| !(set.name == name && matches!(set.kind.as_str(), "SOA" | "NS")))
             .map(|set| format!("{}/{}", set.name, set.kind))
             .collect();
-        if !left.is_empty() && !wanted.force_destroy && wanted.kind != crate::inputs::Kind::Slave {
+        if !left.is_empty() && !wanted.force_destroy && wanted.kind != crate::inputs::ZoneKind::Slave {
             let shown = left.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
             let more = if left.len() > 5 { format!(" and {} more", left.len() - 5) } else { String::new() };
             return Err(Failure::Conflict(format!(

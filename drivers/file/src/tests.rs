@@ -1,6 +1,6 @@
 use std::fs;
 
-use purlin_sdk::testing::{self, Said, inputs};
+use purlin_sdk::testing::{self, HostMessage, inputs};
 use purlin_sdk::{Failure, Json};
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn a_file_is_made_read_changed_and_deleted() {
     let before = given(&path, "hello");
     let state = testing::create::<File>(before.clone()).expect("made");
     assert_eq!(state.id, real);
-    assert!(testing::said().iter().any(|said| matches!(said, Said::Checkpoint(id) if *id == real)));
+    assert!(testing::said().iter().any(|said| matches!(said, HostMessage::Checkpoint(id) if *id == real)));
     assert_eq!(fs::read_to_string(&real).expect("there"), "hello");
     assert_eq!(state.outputs["sha256"], "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
     assert_eq!(fs::read_dir(folder.path().join("a/b")).expect("a folder").count(), 1, "nothing else is left");

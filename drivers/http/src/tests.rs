@@ -103,7 +103,7 @@ fn a_change_replaces_where_it_leads_elsewhere_or_is_said_to() {
 fn nobody_there_is_no_failure_for_good() {
     assert!(matches!(testing::create::<Http>(inputs(&declaration())), Err(Failure::RetryAfter { .. })));
     assert!(
-        testing::said().iter().all(|said| !matches!(said, testing::Said::Checkpoint(_))),
+        testing::said().iter().all(|said| !matches!(said, testing::HostMessage::Checkpoint(_))),
         "nothing was begun"
     );
 }

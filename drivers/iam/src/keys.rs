@@ -17,7 +17,7 @@ use crate::named::Found;
 pub(crate) const TAG: &str = "purlin:access-key";
 
 /// The content of the tag.
-enum Told {
+enum KeyTag {
     /// No key was ever created.
     Nothing,
     /// A key was being created while these others existed.
@@ -30,7 +30,7 @@ enum Told {
 pub(crate) struct Keys {
     /// Ids, and whether each is active.
     all: Vec<(String, bool)>,
-    told: Told,
+    told: KeyTag,
 }
 
 impl Keys {
@@ -42,9 +42,9 @@ impl Keys {
             Some((id, it.text_of("Status") == Some("Active")))
         };
         let told = match found.tags.get(TAG).and_then(|text| text.split_once(':')) {
-            Some(("making", others)) => Told::Making(others.split(' ').map(str::to_owned).collect()),
-            Some(("made", id)) => Told::Made(id.to_owned()),
-            _ => Told::Nothing,
+            Some(("making", others)) => KeyTag::Making(others.split(' ').map(str::to_owned).collect()),
+            Some(("made", id)) => KeyTag::Made(id.to_owned()),
+            _ => KeyTag::Nothing,
         };
         Ok(Self { all: members.iter().filter_map(key).collect(), told })
     }
@@ -58,10 +58,10 @@ impl Keys {
     pub(crate) fn ours(&self, recorded: Option<&str>) -> Vec<&str> {
         let is_there = self.all.iter().any(|(id, _)| recorded == Some(id.as_str()));
         let lost = |id: &str| match &self.told {
-            Told::Nothing => false,
-            Told::Made(made) => made == id,
+            KeyTag::Nothing => false,
+            KeyTag::Made(made) => made == id,
             // The recorded one was deleted before another was created.
-            Told::Making(others) => !is_there && !others.iter().any(|other| other == id),
+            KeyTag::Making(others) => !is_there && !others.iter().any(|other| other == id),
         };
         let ids = self.all.iter().map(|(id, _)| id.as_str());
         ids.filter(|id| recorded == Some(*id) || lost(id)).collect()

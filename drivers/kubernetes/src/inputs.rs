@@ -232,7 +232,7 @@ pub(crate) struct KubernetesOutputs {
 }
 
 /// A manifest with its secret part, and its place in the inputs.
-pub(crate) struct Given<'a> {
+pub(crate) struct SplitManifest<'a> {
     pub(crate) pointer: String,
     pub(crate) manifest: &'a Object,
     pub(crate) secret: Option<&'a Object>,
@@ -245,14 +245,14 @@ impl KubernetesInputs {
     }
 
     /// The manifests in the order of the inputs.
-    pub(crate) fn manifests(&self) -> Vec<Given<'_>> {
+    pub(crate) fn manifests(&self) -> Vec<SplitManifest<'_>> {
         if let Some(manifest) = &self.values.manifest {
             let secret = self.secrets.manifest.as_ref();
-            return vec![Given { pointer: "/values/manifest".to_owned(), manifest, secret }];
+            return vec![SplitManifest { pointer: "/values/manifest".to_owned(), manifest, secret }];
         }
         let secrets = self.secrets.manifests.as_ref();
         let given = self.values.manifests.iter().flatten().enumerate();
-        let given = given.map(|(index, manifest)| Given {
+        let given = given.map(|(index, manifest)| SplitManifest {
             pointer: format!("/values/manifests/{index}"),
             manifest,
             secret: secrets.and_then(|secrets| {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::inputs::{Given, KubernetesInputs, KubernetesOutputs};
+use crate::inputs::{KubernetesInputs, KubernetesOutputs, SplitManifest};
 use crate::object::{self, Identity, MARK};
 use crate::observe;
 
@@ -164,7 +164,7 @@ fn output(inputs: &KubernetesInputs, live: &[Option<Json>], place: &str) -> Opti
 
 /// A digest of the live values of the secret parts: it changes when somebody changes them, and
 /// reveals nothing else.
-pub(crate) fn digest(given: &[Given<'_>], live: &[Option<Json>]) -> String {
+pub(crate) fn digest(given: &[SplitManifest<'_>], live: &[Option<Json>]) -> String {
     let mut hasher = Sha256::new();
     for (given, live) in given.iter().zip(live) {
         let (Some(secret), Some(live)) = (given.secret, live) else { continue };

@@ -4,7 +4,7 @@ use purlin_sdk::{Failure, Json, Observed, Raw, ReadRequest};
 
 use crate::api::{Api, Apply};
 use crate::discovery::Place;
-use crate::inputs::{Given, KubernetesInputs, WaitFor};
+use crate::inputs::{KubernetesInputs, SplitManifest, WaitFor};
 use crate::live::{self, Cookie, Known, Whose};
 use crate::object::{self, Identity};
 use crate::{observe, provision};
@@ -113,7 +113,7 @@ impl Look<'_> {
     }
 
     /// The path of an object; none if the cluster has no such kind.
-    fn place(&self, given: &Given<'_>) -> Result<Option<Place>, Failure> {
+    fn place(&self, given: &SplitManifest<'_>) -> Result<Option<Place>, Failure> {
         let Some(wanted) = Identity::of(given.manifest) else { return Ok(None) };
         let identity = match &self.reason {
             // The single requested object, whatever the manifest calls it.
@@ -164,7 +164,13 @@ impl Look<'_> {
     }
 
     /// The inputs as reality has them.
-    fn tell(&self, values: &mut Json, given: &[Given<'_>], places: &[Option<Place>], live: &[Option<Json>]) {
+    fn tell(
+        &self,
+        values: &mut Json,
+        given: &[SplitManifest<'_>],
+        places: &[Option<Place>],
+        live: &[Option<Json>],
+    ) {
         let mut seen: Vec<Json> = Vec::with_capacity(given.len());
         for ((given, place), live) in given.iter().zip(places).zip(live) {
             let (Some(place), Some(live)) = (place, live) else { continue };

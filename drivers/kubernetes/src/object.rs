@@ -6,7 +6,7 @@ use data_encoding::BASE64;
 use purlin_sdk::{Failure, Json, Object};
 use serde_json::json;
 
-use crate::inputs::Given;
+use crate::inputs::SplitManifest;
 
 /// Kinds that hold data.
 pub(crate) const VOLUMES: [&str; 2] = ["PersistentVolumeClaim", "PersistentVolume"];
@@ -132,7 +132,12 @@ pub(crate) fn rank(kind: &str) -> u8 {
 }
 
 /// The object to send for a manifest: with its secret part, its namespace and the mark.
-pub(crate) fn wire(given: &Given<'_>, namespace: Option<&str>, guresid: &str, life: Option<&str>) -> Json {
+pub(crate) fn wire(
+    given: &SplitManifest<'_>,
+    namespace: Option<&str>,
+    guresid: &str,
+    life: Option<&str>,
+) -> Json {
     let mut object = Json::Object(given.manifest.clone());
     if let Some(secret) = given.secret {
         merge(&mut object, &Json::Object(secret.clone()));
@@ -306,7 +311,7 @@ mod tests {
         let (Some(manifest), Some(secret)) = (manifest.as_object(), secret.as_object()) else {
             panic!("objects")
         };
-        let given = Given { pointer: String::new(), manifest, secret: Some(secret) };
+        let given = SplitManifest { pointer: String::new(), manifest, secret: Some(secret) };
         let wanted = json!({
             "apiVersion": "v1", "kind": "Secret", "data": {"password": "aHVzaA=="},
             "metadata": {"name": "s", "labels": {MARK: "abc"}, "namespace": "shop"},

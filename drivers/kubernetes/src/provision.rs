@@ -8,7 +8,7 @@ use purlin_sdk::{Call, Failure, Json, State, log, operation};
 
 use crate::api::{Api, Apply, Trouble};
 use crate::discovery::{Place, ResourceKind};
-use crate::inputs::{Given, KubernetesInputs, WaitFor};
+use crate::inputs::{KubernetesInputs, SplitManifest, WaitFor};
 use crate::live::{self, Cookie, Known, Whose};
 use crate::object::{self, Identity};
 use crate::{observe, ready, remove, wait};
@@ -32,7 +32,7 @@ pub(crate) struct Task<'a> {
 
 /// An object to apply.
 struct Item<'a> {
-    given: Given<'a>,
+    given: SplitManifest<'a>,
     place: Place,
     /// Another object of the list defines its kind.
     kind_to_come: bool,

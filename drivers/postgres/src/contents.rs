@@ -12,12 +12,12 @@ const SHOWN: usize = 5;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
     /// The kinds and names of the first few, tables first.
-    first: Vec<Thing>,
+    first: Vec<DatabaseObject>,
     total: u64,
 }
 
 #[derive(Debug, Deserialize, PartialEq, Eq)]
-struct Thing {
+struct DatabaseObject {
     kind: String,
     name: String,
 }
@@ -54,7 +54,7 @@ pub(crate) fn look(client: &mut Client) -> Result<Contents, Fault> {
     }
     let rows: Vec<Row> = client.select(QUERY)?;
     let total = rows.first().map_or(0, |row| row.total);
-    let first = rows.into_iter().take(SHOWN).map(|row| Thing { kind: row.kind, name: row.name });
+    let first = rows.into_iter().take(SHOWN).map(|row| DatabaseObject { kind: row.kind, name: row.name });
     Ok(Contents { first: first.collect(), total })
 }
 
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn contents_are_described_shortly() {
         let things = |names: &[&str]| {
-            names.iter().map(|name| Thing { kind: "table".into(), name: (*name).into() }).collect()
+            names.iter().map(|name| DatabaseObject { kind: "table".into(), name: (*name).into() }).collect()
         };
         assert_eq!(Contents::default().described(), None);
         let few = Contents { first: things(&["public.a"]), total: 1 };

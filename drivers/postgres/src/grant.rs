@@ -20,7 +20,7 @@ impl Kind for Grant {
 
 /// A wanted privilege and the part of it that exists.
 #[derive(Debug, Deserialize)]
-struct Held {
+struct PrivilegeState {
     privilege: String,
     /// The number of objects that it can be on.
     things: i64,
@@ -104,7 +104,7 @@ impl Operation<'_, Grant> {
 
     /// The existing part of each wanted privilege: granted to the role itself, by anyone, but not
     /// as owner.
-    fn held(&self, session: &mut Session) -> Result<Vec<Held>, Fault> {
+    fn held(&self, session: &mut Session) -> Result<Vec<PrivilegeState>, Fault> {
         let schema = text(self.wanted.schema());
         let of_schema = |table: &str, acl: &str, owner: &str, of: &str, which: &str| {
             format!(
@@ -204,7 +204,7 @@ impl Operation<'_, Grant> {
         let future_of = self.future(&mut session).map_err(failure)?;
         // If a schema has no objects for it, nothing is missing.
         let may_be_none = !matches!(self.wanted.on, On::Database | On::Schema);
-        let is_held = |held: &&Held| held.held == held.things && (may_be_none || held.things > 0);
+        let is_held = |held: &&PrivilegeState| held.held == held.things && (may_be_none || held.things > 0);
         let privileges: Vec<String> =
             held.iter().filter(is_held).map(|held| held.privilege.clone()).collect();
         let none = held.iter().all(|held| held.held == 0 && (held.things > 0 || !may_be_none));

@@ -9,7 +9,7 @@ mod identity;
 mod inputs;
 mod operation;
 mod role;
-mod seen;
+mod search;
 mod session;
 
 use purlin_sdk::{

@@ -3,7 +3,7 @@
 use data_encoding::{BASE64, HEXLOWER};
 use purlin_sdk::{Failure, Json};
 
-use crate::inputs::{Kind, Values};
+use crate::inputs::{ValueKind, Values};
 use crate::words::{ADJECTIVES, ADVERBS, ANIMALS};
 
 /// A source of random bytes.
@@ -44,8 +44,8 @@ impl Entropy for System {
 /// Draws a value of a shape that was validated.
 pub(crate) fn draw(values: &Values, entropy: &mut impl Entropy) -> Result<Json, Failure> {
     Ok(match values.kind {
-        Kind::Password => password(values, entropy)?.into(),
-        Kind::Id => {
+        ValueKind::Password => password(values, entropy)?.into(),
+        ValueKind::Id => {
             let letters: Vec<char> = ('a'..='z').collect();
             let both: Vec<char> = ('a'..='z').chain('0'..='9').collect();
             let mut id = values.prefix.clone();
@@ -54,8 +54,8 @@ pub(crate) fn draw(values: &Values, entropy: &mut impl Entropy) -> Result<Json, 
             }
             id.into()
         }
-        Kind::Pet => pet(values, entropy)?.into(),
-        Kind::Integer => {
+        ValueKind::Pet => pet(values, entropy)?.into(),
+        ValueKind::Integer => {
             let span = values.max.abs_diff(values.min);
             let above = match span.checked_add(1) {
                 Some(bound) => entropy.below(bound)?,
@@ -67,7 +67,7 @@ pub(crate) fn draw(values: &Values, entropy: &mut impl Entropy) -> Result<Json, 
             };
             values.min.wrapping_add_unsigned(above).into()
         }
-        Kind::Uuid => {
+        ValueKind::Uuid => {
             let mut bytes = [0; 16];
             entropy.fill(&mut bytes)?;
             bytes[6] = bytes[6] & 0x0f | 0x40;
@@ -76,7 +76,7 @@ pub(crate) fn draw(values: &Values, entropy: &mut impl Entropy) -> Result<Json, 
             let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| hex.get(part).unwrap_or_default());
             parts.join("-").into()
         }
-        Kind::Bytes => {
+        ValueKind::Bytes => {
             let mut bytes = vec![0; values.length()];
             entropy.fill(&mut bytes)?;
             BASE64.encode(&bytes).into()

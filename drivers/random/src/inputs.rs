@@ -19,7 +19,7 @@ pub struct RandomInputs {
 /// The kind of random value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Input, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// Letters, digits and special characters; secret.
     #[default]
     Password,
@@ -41,7 +41,7 @@ pub(crate) enum Kind {
 pub(crate) struct Values {
     /// The kind of value.
     #[input(default)]
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// The length: characters of a password or an id, bytes, or words of a pet, at most 10. By
     /// default 24, 8, 32 and 2.
     #[input(min = 1, max = LONGEST)]
@@ -120,16 +120,16 @@ pub(crate) struct Class {
 
 impl Values {
     pub(crate) fn is_secret(&self) -> bool {
-        self.secret.unwrap_or(matches!(self.kind, Kind::Password | Kind::Bytes))
+        self.secret.unwrap_or(matches!(self.kind, ValueKind::Password | ValueKind::Bytes))
     }
 
     pub(crate) fn length(&self) -> usize {
         self.length.unwrap_or(match self.kind {
-            Kind::Password => 24,
-            Kind::Id => 8,
-            Kind::Pet => 2,
-            Kind::Bytes => 32,
-            Kind::Integer | Kind::Uuid => 0,
+            ValueKind::Password => 24,
+            ValueKind::Id => 8,
+            ValueKind::Pet => 2,
+            ValueKind::Bytes => 32,
+            ValueKind::Integer | ValueKind::Uuid => 0,
         })
     }
 
@@ -151,10 +151,10 @@ impl Values {
     /// Rejects impossible shapes.
     pub(crate) fn validate(&self) -> Result<(), Failure> {
         let mut faults = Faults::default();
-        if self.kind == Kind::Pet && self.length() > MOST_WORDS {
+        if self.kind == ValueKind::Pet && self.length() > MOST_WORDS {
             faults.add("/values/length", format!("is more than the {MOST_WORDS} words of the longest pet"));
         }
-        if self.kind == Kind::Password {
+        if self.kind == ValueKind::Password {
             let classes = self.classes();
             if classes.is_empty() {
                 faults.add("/values", "one of `lower`, `upper`, `digits` and `special` has to be true");
@@ -180,7 +180,7 @@ impl Values {
                     .add(format!("/values/min_{name}"), format!("asks for what `{name}: false` leaves out"));
             }
         }
-        if self.kind == Kind::Integer && self.min > self.max {
+        if self.kind == ValueKind::Integer && self.min > self.max {
             faults.add("/values/min", "is higher than `max`");
         }
         faults.into_result()

@@ -12,7 +12,7 @@ use purlin_sdk::{
 use sha2::{Digest, Sha256};
 
 use draw::System;
-use inputs::{Kind, RandomInputs, RandomOutputs, Values};
+use inputs::{RandomInputs, RandomOutputs, ValueKind, Values};
 
 /// Passwords, ids, names and numbers that stay until their keepers or their shape change.
 pub struct Random;
@@ -94,7 +94,7 @@ impl Update for Random {
 purlin_sdk::export!(Random);
 
 fn state(id: &str, values: &Values, drawn: Json) -> Result<State, Failure> {
-    let password = (values.kind == Kind::Password).then(|| drawn.clone());
+    let password = (values.kind == ValueKind::Password).then(|| drawn.clone());
     let outputs = RandomOutputs { value: drawn, password };
     let state = State::new(id).cookie(purpose(values)?)?;
     if values.is_secret() { state.secrets(outputs) } else { state.told(&outputs) }

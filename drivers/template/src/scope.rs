@@ -28,7 +28,7 @@ pub(crate) struct Scope {
 /// The stored form of a cookie.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct StoredCookie {
     cookie: Json,
     /// Its secret places.
     #[serde(rename = "$sensitive")]
@@ -46,7 +46,7 @@ pub(crate) fn within(place: &str, whole: &str) -> bool {
 /// If it is not JSON.
 pub(crate) fn read_cookie(bytes: &[u8], inputs: &Inputs<TemplateInputs>) -> Result<Made, Failure> {
     let json: Json = serde_json::from_slice(bytes)?;
-    if let Ok(Kept { cookie, sensitive }) = Kept::deserialize(&json) {
+    if let Ok(StoredCookie { cookie, sensitive }) = StoredCookie::deserialize(&json) {
         return Ok(Made { json: cookie, secret: sensitive });
     }
     // Earlier versions did not record which parts are secret.
@@ -116,6 +116,6 @@ impl Scope {
     /// The cookie to leave, with its secret places.
     pub(crate) fn cookie(self) -> Option<impl Serialize> {
         let Made { json: cookie, secret: sensitive } = self.cookie;
-        (!cookie.is_null()).then_some(Kept { cookie, sensitive })
+        (!cookie.is_null()).then_some(StoredCookie { cookie, sensitive })
     }
 }

@@ -35,13 +35,13 @@ const WAIT: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Valid documents, and their texts, which later messages show.
-pub(crate) struct Given {
+pub(crate) struct ValidDocuments {
     pub(crate) documents: Documents,
     pub(crate) sources: SourceMap,
     pub(crate) workspace: Workspace,
 }
 
-impl Given {
+impl ValidDocuments {
     /// Converts an error of the host about these documents.
     pub(crate) fn failure(&self, error: purlin_host::Error) -> Failure {
         Failure::host(error, &self.sources)
@@ -227,12 +227,16 @@ pub(crate) async fn recall(
 }
 
 /// Reads documents and puts them into their context. Shows warnings.
-pub(crate) async fn given(args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
+pub(crate) async fn given(args: &DocumentArgs, app: &App) -> Result<ValidDocuments, Failure> {
     settled(load(args, app)?, args, app).await
 }
 
 /// Like [`given`], but asks the user for missing parameters and credentials of installations.
-pub(crate) async fn given_or_asked(args: &DocumentArgs, asks: bool, app: &App) -> Result<Given, Failure> {
+pub(crate) async fn given_or_asked(
+    args: &DocumentArgs,
+    asks: bool,
+    app: &App,
+) -> Result<ValidDocuments, Failure> {
     let mut loaded = load(args, app)?;
     if asks && loaded.requires_bundles() && !loaded.has_errors() {
         let workspace = workspace(&loaded, app);
@@ -249,18 +253,22 @@ pub(crate) async fn given_or_asked(args: &DocumentArgs, asks: bool, app: &App) -
 }
 
 /// Like [`given`], for documents that were already read.
-pub(crate) async fn settled(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<Given, Failure> {
+pub(crate) async fn settled(
+    mut loaded: Loaded,
+    args: &DocumentArgs,
+    app: &App,
+) -> Result<ValidDocuments, Failure> {
     show(&loaded.diagnostics, &loaded.sources, app);
     let sources = loaded.sources.clone();
     let workspace = workspace(&loaded, app);
     recall(&mut loaded, args, &workspace, app).await?;
     let documents = in_context(loaded, args, &workspace).map_err(|error| Failure::host(error, &sources))?;
     show(&documents.remarks, &sources, app);
-    Ok(Given { documents, sources, workspace })
+    Ok(ValidDocuments { documents, sources, workspace })
 }
 
 /// Warns if the documents request nothing. Deploying such documents is an error.
-pub(crate) fn warn_of_nothing(given: &Given, app: &App) {
+pub(crate) fn warn_of_nothing(given: &ValidDocuments, app: &App) {
     if given.documents.ask_for_nothing() {
         app.ui.warning("no document asks for anything");
         app.ui

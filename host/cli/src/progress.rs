@@ -198,7 +198,7 @@ fn named(key: &Key, took: Duration) -> String {
 
 /// The result of a run: one line if it succeeded, otherwise the causes of failures first, each with
 /// the resources that it blocked.
-pub(crate) fn report(summary: &Summary, look: &Look<'_>) -> String {
+pub(crate) fn report(summary: &Summary, look: &RunContext<'_>) -> String {
     let mut out = String::new();
     if !summary.failed.is_empty() {
         out.push('\n');
@@ -242,7 +242,7 @@ pub(crate) fn report(summary: &Summary, look: &Look<'_>) -> String {
 }
 
 /// The data that the report of a run needs.
-pub(crate) struct Look<'a> {
+pub(crate) struct RunContext<'a> {
     /// The texts of the documents, as far as they are available.
     pub(crate) sources: &'a SourceMap,
     /// The width of the terminal.

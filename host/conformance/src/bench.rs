@@ -14,7 +14,7 @@ use crate::held;
 use crate::report::{Finding, Left};
 use crate::shown::{self, Shown};
 use crate::trial::Trial;
-use crate::watch::{Cut, Seen, Watch};
+use crate::watch::{CallObservations, Cut, Watch};
 
 /// How often a driver's request for a retry is granted.
 const PATIENCE: usize = 5;
@@ -57,7 +57,7 @@ pub(crate) enum Blame {
 /// The result of a call.
 pub(crate) struct Done<R> {
     pub(crate) answer: Result<R, CallError>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: CallObservations,
     pub(crate) took: Duration,
 }
 
@@ -403,7 +403,7 @@ impl Bench {
     }
 
     /// Whether a secret was output in clear.
-    fn secrets(&mut self, trial: &Trial, seen: &Seen) {
+    fn secrets(&mut self, trial: &Trial, seen: &CallObservations) {
         const RULE: &str = "secrets.hidden";
         if trial.canaries.is_empty() {
             return;

@@ -11,7 +11,7 @@ const MOST: usize = 8 << 20;
 
 /// The observations of a call.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct CallObservations {
     /// How often it called the host.
     pub(crate) asked: usize,
     /// The requests of calls that reach out.
@@ -42,7 +42,7 @@ pub(crate) enum Cut {
 
 /// An observer that is also a sink for checkpoints.
 pub(crate) struct Watch {
-    seen: Mutex<Seen>,
+    seen: Mutex<CallObservations>,
     cut: Option<Cut>,
     cancel: CancelToken,
 }
@@ -52,16 +52,16 @@ impl Watch {
         Self { seen: Mutex::default(), cut, cancel: cancel.clone() }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, CallObservations> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn take(&self) -> Seen {
+    pub(crate) fn take(&self) -> CallObservations {
         std::mem::take(&mut self.seen())
     }
 }
 
-impl Seen {
+impl CallObservations {
     fn keep(&mut self, part: &'static str, text: &str) {
         self.kept = self.kept.saturating_add(text.len());
         if self.kept <= MOST {

@@ -24,7 +24,7 @@ use crate::manifest::Draft;
 use crate::reader::Reader;
 use crate::recognise::{Format, Recognised, recognise};
 use crate::resource_type::Written;
-use crate::walk::{Collector, Kept, Source, WORKSPACE_FILE};
+use crate::walk::{Collector, KeptFiles, Source, WORKSPACE_FILE};
 use crate::yaml::{self, Document};
 use assemble::Assembly;
 pub use stored::{SourceText, load_sources};
@@ -311,9 +311,9 @@ fn read_source(source: &Source) -> Read {
     let faults = yaml::parse(&source.name, &source.text, &mut |document| {
         let mut reader = Reader::new(&source.name, &source.text, false);
         reader.files = match &source.kept {
-            Kept::OnDisk => Files::Folder(&source.folder),
-            Kept::Never => Files::Unread,
-            Kept::All(files) => Files::Kept(&source.folder, files),
+            KeptFiles::OnDisk => Files::Folder(&source.folder),
+            KeptFiles::Never => Files::Unread,
+            KeptFiles::All(files) => Files::Kept(&source.folder, files),
         };
         let recognised = match recognise(&reader, &document.root) {
             // A user who names a Score file means one, and may lack the right to read another
@@ -390,7 +390,7 @@ fn has_mark(text: &str) -> bool {
 /// Whether the file has the name of a Workspace, and should be read as one.
 fn is_workspace_file(source: &Source) -> bool {
     Path::new(&*source.name).file_name().is_some_and(|name| name == WORKSPACE_FILE)
-        && matches!(source.kept, Kept::OnDisk)
+        && matches!(source.kept, KeptFiles::OnDisk)
 }
 
 fn skip(fault: Diagnostic) -> Diagnostic {

@@ -34,12 +34,12 @@ pub(crate) struct Source {
     /// folder.
     pub(crate) governs: bool,
     /// The files whose content it uses, if they were kept with it.
-    pub(crate) kept: Kept,
+    pub(crate) kept: KeptFiles,
 }
 
 /// The kept files whose content a document uses.
 #[derive(Clone, Debug)]
-pub(crate) enum Kept {
+pub(crate) enum KeptFiles {
     /// The document is on disk, and so are they.
     OnDisk,
     /// A document from a time when they were not read.
@@ -96,7 +96,7 @@ impl Collector {
             named: true,
             named_at: None,
             governs: true,
-            kept: Kept::OnDisk,
+            kept: KeptFiles::OnDisk,
         });
     }
 
@@ -193,7 +193,7 @@ impl Collector {
             Ok(text) => {
                 let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
                 let (name, governs) = (display(path), named);
-                let (named_at, kept) = (None, Kept::OnDisk);
+                let (named_at, kept) = (None, KeptFiles::OnDisk);
                 self.sources.push(Source { name, text, folder, named, named_at, governs, kept });
                 Some(self.sources.len() - 1)
             }

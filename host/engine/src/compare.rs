@@ -102,9 +102,9 @@ fn secret_entries(value: Value) -> Value {
 }
 
 /// The driver and definition, the inputs, and the secret references of every resource.
-type Asked = BTreeMap<Key, ((String, String), Inputs, Value)>;
+type InputsByKey = BTreeMap<Key, ((String, String), Inputs, Value)>;
 
-fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<Asked, Vec<Diagnostic>> {
+fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<InputsByKey, Vec<Diagnostic>> {
     let board = Board::new(graph.len());
     // Two secrets are equal if they have the same reference, so no store is read.
     let closed = Vault::closed();

@@ -24,14 +24,14 @@ struct Order {
     waits_for: Vec<u32>,
     followers: Vec<Vec<u32>>,
     ended: Vec<bool>,
-    held: HashMap<u32, Held>,
+    held: HashMap<u32, HeldBack>,
     /// The operation that had the previous turn, if operations run one at a time.
     last: Option<u32>,
 }
 
 /// The events of an operation that are held back.
 #[derive(Default)]
-struct Held {
+struct HeldBack {
     events: Vec<Event>,
     ends: bool,
 }
@@ -112,7 +112,7 @@ impl Events {
 
     /// Sends all events that are held back, since the run is over.
     pub(crate) fn flush(&self) {
-        let mut held: Vec<(u32, Held)> = self.order().held.drain().collect();
+        let mut held: Vec<(u32, HeldBack)> = self.order().held.drain().collect();
         held.sort_unstable_by_key(|(operation, _)| *operation);
         held.into_iter().flat_map(|(_, held)| held.events).for_each(|event| self.send(event));
     }

@@ -35,7 +35,7 @@ use crate::planner::drivers::{recorded_name, requirement_name};
 use crate::recorded::exists;
 
 /// The result of an operation.
-pub(crate) struct Done {
+pub(crate) struct Completed {
     /// The action that was taken.
     pub action: Action,
     /// Resolves when the result is durable; `None` if there was nothing to record.
@@ -43,7 +43,7 @@ pub(crate) struct Done {
 }
 
 /// The result of an operation, or the cause of its failure.
-pub(crate) type Outcome = Result<Done, Cause>;
+pub(crate) type Outcome = Result<Completed, Cause>;
 
 /// The permission to call drivers. It is returned before a result is recorded, so that waiting for
 /// the disk does not block other calls.
@@ -88,8 +88,8 @@ pub(crate) async fn carry_out(shared: &Arc<Shared>, index: u32, turn: Turn) -> O
 }
 
 /// Nothing was done, and there is nothing to record.
-fn nothing() -> Done {
-    Done { action: Action::None, durable: None }
+fn nothing() -> Completed {
+    Completed { action: Action::None, durable: None }
 }
 
 impl<'a> Task<'a> {
@@ -165,7 +165,7 @@ impl<'a> Task<'a> {
             return Ok(nothing());
         }
         let durable = self.shared.submit(vec![Change::Put(Box::new(kept))])?;
-        Ok(Done { action: Action::None, durable: Some(durable) })
+        Ok(Completed { action: Action::None, durable: Some(durable) })
     }
 
     /// The record with its host, as far as that is known without a call, since without a call no
@@ -209,7 +209,7 @@ impl<'a> Task<'a> {
         host.is_some_and(|host| host.created > guest.created)
     }
 
-    fn pass(self) -> Done {
+    fn pass(self) -> Completed {
         if let (Some(node), Some(record)) = (self.node(), self.current()) {
             self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
         }

@@ -6,7 +6,7 @@
 //! written, and only if there is a fault.
 
 pub(crate) mod connection;
-mod held;
+mod schema_guard;
 mod sealing;
 
 use std::collections::{HashMap, HashSet};

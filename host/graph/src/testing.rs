@@ -241,15 +241,15 @@ pub(crate) fn has(graph: &Graph, from: &str, to: &str, kind: EdgeKind) -> bool {
 
 /// Outputs by key; the others are unknown.
 #[derive(Default)]
-pub(crate) struct Done(pub(crate) HashMap<NodeId, Value>);
+pub(crate) struct KnownOutputs(pub(crate) HashMap<NodeId, Value>);
 
-impl Done {
+impl KnownOutputs {
     pub(crate) fn new(graph: &Graph, outputs: &[(&str, Value)]) -> Self {
         Self(outputs.iter().map(|(key, value)| (graph.find(key).expect("a node"), value.clone())).collect())
     }
 }
 
-impl Provisioned for Done {
+impl Provisioned for KnownOutputs {
     fn outputs(&self, node: NodeId) -> Option<Cow<'_, Value>> {
         self.0.get(&node).map(Cow::Borrowed)
     }

@@ -26,7 +26,7 @@ pub(crate) struct Archive {
     context: Settled,
     /// Values that were given in addition to the documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    values: Vec<Kept>,
+    values: Vec<KeptValue>,
     /// Answers about requirements that were given in addition to the documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     answers: Vec<SaidThen>,
@@ -56,7 +56,7 @@ struct Head {
     format: u32,
     context: Settled,
     #[serde(default)]
-    values: Vec<Kept>,
+    values: Vec<KeptValue>,
 }
 
 impl Head {
@@ -327,7 +327,7 @@ impl InstalledThen {
 
 /// A value and its origin.
 #[derive(Clone, Serialize, Deserialize)]
-struct Kept {
+struct KeptValue {
     name: String,
     value: serde_json::Value,
     origin: Origin,
@@ -344,7 +344,7 @@ enum Origin {
     Option,
 }
 
-impl Kept {
+impl KeptValue {
     fn new(given: &GivenValue) -> Self {
         Self {
             name: given.name.to_string(),
@@ -460,7 +460,7 @@ impl Documents {
                 env_type: env.kind.to_string(),
                 namespace: namespace.to_string(),
             },
-            values: self.loaded.given.iter().map(Kept::new).collect(),
+            values: self.loaded.given.iter().map(KeptValue::new).collect(),
             answers: self.resolution.said.answers.iter().map(SaidThen::new).collect(),
             with: self.resolution.said.with.iter().filter_map(named).collect(),
             existing: self.resolution.installations.iter().filter_map(used).collect(),

@@ -21,11 +21,11 @@ pub fn begins_as_plan(bytes: &[u8]) -> bool {
 
 /// A plan that was read from a file.
 pub struct SavedPlan {
-    kept: Kept,
+    kept: SavedFields,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct SavedFields {
     fingerprint: [u8; 32],
     prelude: Vec<u8>,
     drawn: Vec<u8>,
@@ -62,7 +62,7 @@ impl Purlin {
         options: &PlanOptions,
     ) -> Result<Vec<u8>, Error> {
         let saved = plan.save();
-        let kept = Kept {
+        let kept = SavedFields {
             fingerprint: saved.fingerprint,
             prelude: encode_changes(&saved.prelude)?.to_vec(),
             drawn: encode_changes(&saved.drawn)?.to_vec(),

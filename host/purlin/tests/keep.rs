@@ -40,7 +40,7 @@ metadata: {name: lost}
 spec: {forProvider: {vpcIdRef: {name: nowhere}}}
 ";
 
-struct Kept {
+struct Scene {
     purlin: Purlin,
     store: Arc<MemoryStore>,
     now: Arc<AtomicU64>,
@@ -48,7 +48,7 @@ struct Kept {
     folder: tempfile::TempDir,
 }
 
-impl Kept {
+impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let now = Arc::new(AtomicU64::new(1_000_000));
@@ -83,7 +83,7 @@ impl Kept {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_day_of_passes_changes_and_grows_nothing() {
-    let mut kept = Kept::new();
+    let mut kept = Scene::new();
     let documents = kept.documents(&[PLATFORM, FOLDER], "first");
     let environment = documents.environment();
     let first = kept.pass(&documents).await;
@@ -121,7 +121,7 @@ async fn a_day_of_passes_changes_and_grows_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_resource_waits_for_its_retry_and_the_rest_continues() {
-    let mut kept = Kept::new();
+    let mut kept = Scene::new();
     // Its driver never returns the outputs that the type requires.
     let failing = "
 apiVersion: purlin.dev/v1

@@ -55,7 +55,7 @@ struct Comparison {
     operator: Operator,
     /// The version; omitted parts are zero.
     version: Version,
-    given: Given,
+    given: Precision,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ enum Operator {
 
 /// How many parts of a version were given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Given {
+enum Precision {
     Nothing,
     Major,
     Minor,
@@ -145,11 +145,11 @@ impl Comparison {
         let is_above = version.cmp_precedence(&self.version).is_ge();
         let order = self.compare(version);
         match self.operator {
-            Operator::Equal if self.given == Given::Patch => order.is_eq(),
+            Operator::Equal if self.given == Precision::Patch => order.is_eq(),
             Operator::Equal | Operator::Tilde => is_above && self.is_close(version),
             // `!=1.2-beta` excludes only the prereleases `beta` of 1.2.
             Operator::NotEqual => {
-                order.is_ne() || self.given == Given::Minor && version.pre != self.version.pre
+                order.is_ne() || self.given == Precision::Minor && version.pre != self.version.pre
             }
             Operator::Greater => order.is_gt(),
             Operator::GreaterOrEqual => is_above,
@@ -163,10 +163,10 @@ impl Comparison {
     fn compare(&self, version: &Version) -> Ordering {
         let own = &self.version;
         match self.given {
-            Given::Nothing => Ordering::Equal,
-            Given::Major => version.major.cmp(&own.major),
-            Given::Minor => (version.major, version.minor).cmp(&(own.major, own.minor)),
-            Given::Patch => version.cmp_precedence(own),
+            Precision::Nothing => Ordering::Equal,
+            Precision::Major => version.major.cmp(&own.major),
+            Precision::Minor => (version.major, version.minor).cmp(&(own.major, own.minor)),
+            Precision::Patch => version.cmp_precedence(own),
         }
     }
 
@@ -174,11 +174,13 @@ impl Comparison {
     fn is_close(&self, version: &Version) -> bool {
         let own = &self.version;
         // By definition, `~0.0.0` matches every version.
-        let is_any = self.given == Given::Patch && (own.major, own.minor, own.patch) == (0, 0, 0);
+        let is_any = self.given == Precision::Patch && (own.major, own.minor, own.patch) == (0, 0, 0);
         match self.given {
-            Given::Nothing => true,
-            Given::Major => version.major == own.major,
-            Given::Minor | Given::Patch => is_any || (version.major, version.minor) == (own.major, own.minor),
+            Precision::Nothing => true,
+            Precision::Major => version.major == own.major,
+            Precision::Minor | Precision::Patch => {
+                is_any || (version.major, version.minor) == (own.major, own.minor)
+            }
         }
     }
 
@@ -188,12 +190,12 @@ impl Comparison {
         let same_major = version.major == own.major;
         let same_minor = same_major && version.minor == own.minor;
         match self.given {
-            Given::Nothing => true,
-            Given::Major => same_major,
+            Precision::Nothing => true,
+            Precision::Major => same_major,
             _ if own.major > 0 => same_major,
-            Given::Minor => same_minor,
-            Given::Patch if own.minor > 0 => same_minor,
-            Given::Patch => same_minor && version.patch == own.patch,
+            Precision::Minor => same_minor,
+            Precision::Patch if own.minor > 0 => same_minor,
+            Precision::Patch => same_minor && version.patch == own.patch,
         }
     }
 }

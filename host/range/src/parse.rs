@@ -4,7 +4,7 @@ use std::ops::Range as Span;
 
 use semver::{BuildMetadata, Prerelease, Version};
 
-use crate::{Alternative, Comparison, Given, Operator};
+use crate::{Alternative, Comparison, Operator, Precision};
 
 /// The reason why a range is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +41,7 @@ const OPERATORS: [(&str, Operator); 11] = [
 pub fn lenient(text: &str) -> Option<Version> {
     let mut cursor = Cursor { text, at: 0 };
     let (version, given) = cursor.version().ok()?;
-    (given > Given::Nothing && !cursor.had_wildcard(0) && cursor.rest().is_empty()).then_some(version)
+    (given > Precision::Nothing && !cursor.had_wildcard(0) && cursor.rest().is_empty()).then_some(version)
 }
 
 pub(crate) fn alternatives(text: &str) -> Result<Vec<Alternative>, Fault> {
@@ -103,7 +103,7 @@ impl<'a> Cursor<'a> {
         if self.rest().is_empty() || self.rest().starts_with("||") {
             // An empty alternative matches all releases.
             let version = Version::new(0, 0, 0);
-            comparisons.push(Comparison { operator: Operator::Equal, version, given: Given::Nothing });
+            comparisons.push(Comparison { operator: Operator::Equal, version, given: Precision::Nothing });
         }
         while !self.rest().is_empty() && !self.rest().starts_with("||") {
             self.comparison(&mut comparisons)?;
@@ -149,7 +149,7 @@ impl<'a> Cursor<'a> {
             operator,
             Operator::NotEqual | Operator::Greater | Operator::Less | Operator::LessOrEqual
         );
-        if given == Given::Nothing && needs_number {
+        if given == Precision::Nothing && needs_number {
             let message = format!("`{text}` needs a version, and `*` is any");
             return Err(self.fault(begin.min(from), message, EXAMPLES));
         }
@@ -169,13 +169,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// Parses a version whose parts may be omitted.
-    fn version(&mut self) -> Result<(Version, Given), Fault> {
+    fn version(&mut self) -> Result<(Version, Precision), Fault> {
         let begin = self.at;
         self.take("v");
         let mut numbers = [0; 3];
-        let mut given = Given::Nothing;
+        let mut given = Precision::Nothing;
         let mut had_wildcard = false;
-        for (index, is) in [Given::Major, Given::Minor, Given::Patch].into_iter().enumerate() {
+        for (index, is) in [Precision::Major, Precision::Minor, Precision::Patch].into_iter().enumerate() {
             let before = self.at;
             if index > 0 && !self.take(".") {
                 break;

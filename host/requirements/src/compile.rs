@@ -14,7 +14,7 @@ use purlin_model::{
 use serde_json::json;
 
 use crate::fit::offered;
-use crate::resolve::{Given, Installation, Requirer, Resolution};
+use crate::resolve::{Installation, PassedValue, Requirer, Resolution};
 
 /// The driver of bundles without one. Its inputs become the outputs.
 const REGISTERS: &str = "purlin/echo";
@@ -282,7 +282,7 @@ impl Compiler<'_> {
     fn schema(&self) -> serde_json::Value {
         let part = |part: Setting, declared: &[Declared]| {
             let is_set = |one: &&Declared| {
-                let given = |given: &&Given| given.part == part && given.wire.name == one.name;
+                let given = |given: &&PassedValue| given.part == part && given.wire.name == one.name;
                 one.default.is_some() || one.source.is_some() || self.one.given.iter().any(|one| given(&one))
             };
             let properties: serde_json::Map<String, serde_json::Value> = declared

@@ -12,7 +12,7 @@ use crate::fit::fits;
 use crate::resolve::LookedFor;
 
 /// The installations that are visible to a resolution.
-pub(crate) struct Seen<'a> {
+pub(crate) struct VisibleInstallations<'a> {
     namespace: Arc<str>,
     by_group: HashMap<&'a str, Vec<&'a Existing>>,
     by_id: HashMap<(&'a str, &'a str), Vec<&'a Existing>>,
@@ -34,7 +34,7 @@ pub(crate) type Fitting<'a> = (&'a Existing, BTreeMap<Arc<str>, Arc<str>>);
 /// The others, by namespace and name.
 pub(crate) type PassedOver = Vec<(Arc<str>, Lost)>;
 
-impl<'a> Seen<'a> {
+impl<'a> VisibleInstallations<'a> {
     pub(crate) fn new(namespace: Arc<str>, all: &'a [Existing]) -> Self {
         let mut by_group: HashMap<&str, Vec<&Existing>> = HashMap::new();
         let is_seen = |one: &&Existing| *one.share.namespace == *namespace || one.share.namespace.is_empty();

@@ -22,6 +22,6 @@ pub use catalog::{Catalog, CatalogError, Folders};
 pub use choose::{Lost, Why, choose};
 pub use compile::{compile, requirers, unsaid};
 pub use resolve::{
-    Given, Installation, LookedFor, Offer, Requirer, Resolution, Root, Unmapped, resolve,
+    Installation, LookedFor, Offer, PassedValue, Requirer, Resolution, Root, Unmapped, resolve,
     resolve_requirements,
 };

@@ -75,7 +75,7 @@ impl Resolver<'_> {
                 if is_known {
                     self.answers.need_not_remember(name);
                 }
-                let asked = Asked { requirement, used: &used, by_reference: by_reference.as_deref() };
+                let asked = BundleDemand { requirement, used: &used, by_reference: by_reference.as_deref() };
                 let chosen = Installation { lost, ..chosen };
                 self.keep_version(chosen, asked).await.map(Some)
             }
@@ -151,7 +151,7 @@ impl Resolver<'_> {
     async fn keep_version(
         &mut self,
         mut best: Installation,
-        asked: Asked<'_>,
+        asked: BundleDemand<'_>,
     ) -> Result<Installation, CatalogError> {
         let before = self.names.installed(&best.name);
         let is_open = matches!(best.why, Why::HighestInRange(_) | Why::HighestRelease);
@@ -186,7 +186,7 @@ impl Resolver<'_> {
 
 /// The demands of a requirement on a bundle.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct BundleDemand<'a> {
     requirement: &'a Requirement,
     used: &'a BTreeSet<Arc<str>>,
     by_reference: Option<&'a Bundle>,

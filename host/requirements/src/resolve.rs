@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::answers::Answers;
 use crate::catalog::{Catalog, CatalogError};
 use crate::choose::{Lost, Why};
-use crate::existing::{Seen, looked_for};
+use crate::existing::{VisibleInstallations, looked_for};
 use crate::fit::{Used, used};
 use crate::names::Names;
 use crate::reuse::There;
@@ -70,7 +70,7 @@ pub struct Installation {
     /// The group that shares it; none if it may not be shared.
     pub group: Option<Arc<str>>,
     /// The values of its parameters and credentials.
-    pub given: Vec<Given>,
+    pub given: Vec<PassedValue>,
     /// Its requirements: the name, and the index of the installation in
     /// [`Resolution::installations`].
     pub requires: Vec<(Arc<str>, usize)>,
@@ -91,7 +91,7 @@ pub enum LookedFor {
 
 /// A value that an installation gets from its parent.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct PassedValue {
     /// Whether it is a parameter or a credential.
     pub part: Setting,
     /// The value, as the parent wrote it.
@@ -301,7 +301,7 @@ async fn resolve_with(
     let mut resolver = Resolver {
         catalog,
         answers: Answers::new(said, only),
-        seen: Seen::new(Arc::clone(&namespace), &said.existing),
+        seen: VisibleInstallations::new(Arc::clone(&namespace), &said.existing),
         recorded: said.recorded.as_ref(),
         users: &said.users,
         names: Names::new(said.installed.as_deref().unwrap_or_default(), reserved, roots),
@@ -369,7 +369,7 @@ pub(crate) struct Resolver<'a> {
     pub(crate) catalog: &'a dyn Catalog,
     pub(crate) answers: Answers<'a>,
     pub(crate) names: Names<'a>,
-    pub(crate) seen: Seen<'a>,
+    pub(crate) seen: VisibleInstallations<'a>,
     /// The records of this environment's installations.
     pub(crate) recorded: Option<&'a BTreeMap<Arc<str>, Option<Urn>>>,
     /// Users in other environments of this environment's installations.
@@ -461,7 +461,7 @@ impl Resolver<'_> {
         let bundle = Arc::clone(&own.bundle);
         let parts = [(Setting::Parameter, &bundle.parameters), (Setting::Credential, &bundle.credentials)];
         for (part, one) in parts.into_iter().flat_map(|(part, all)| all.iter().map(move |one| (part, one))) {
-            let is_it = |given: &Given| given.part == part && given.wire.name == one.name;
+            let is_it = |given: &PassedValue| given.part == part && given.wire.name == one.name;
             if own.given.iter().any(is_it) {
                 continue;
             }
@@ -586,7 +586,7 @@ impl Resolver<'_> {
         requirement: &Requirement,
         chosen: &Installation,
         siblings: &same::Siblings,
-    ) -> (Vec<Given>, Meanings) {
+    ) -> (Vec<PassedValue>, Meanings) {
         let bundle = &*chosen.bundle;
         let (mut given, mut meaning) = (Vec::new(), BTreeMap::new());
         if chosen.uses.is_some() {
@@ -619,7 +619,7 @@ impl Resolver<'_> {
                 };
                 let name = Arc::clone(&wire.name);
                 meaning.insert((part, name), same::short(same::meaning(&wire.value, parent, siblings)));
-                given.push(Given { part, wire });
+                given.push(PassedValue { part, wire });
             }
         }
         (given, meaning)
@@ -627,9 +627,14 @@ impl Resolver<'_> {
 }
 
 /// A value from a person.
-fn answered(part: Setting, declared: &Declared, value: serde_json::Value, location: &Location) -> Given {
+fn answered(
+    part: Setting,
+    declared: &Declared,
+    value: serde_json::Value,
+    location: &Location,
+) -> PassedValue {
     let value = Template::Constant(Value::from(value));
-    Given { part, wire: Wire { name: Arc::clone(&declared.name), value, location: location.clone() } }
+    PassedValue { part, wire: Wire { name: Arc::clone(&declared.name), value, location: location.clone() } }
 }
 
 fn looped(

@@ -34,13 +34,13 @@ use crate::secrets::Needles;
 use crate::within::within;
 
 /// The data of a call.
-pub(crate) struct Given<'a> {
+pub(crate) struct CallData<'a> {
     pub(crate) context: &'a CallContext<'a>,
     pub(crate) needles: Arc<Needles>,
     creates: bool,
 }
 
-impl<'a> Given<'a> {
+impl<'a> CallData<'a> {
     fn new(
         context: &'a CallContext<'a>,
         env: &[Zeroizing<String>],
@@ -165,8 +165,8 @@ impl Runner {
         context: &'a CallContext<'a>,
         inputs: &[Option<&Inputs>],
         state: Option<&ResourceState>,
-    ) -> Given<'a> {
-        Given::new(context, &self.env, inputs, state)
+    ) -> CallData<'a> {
+        CallData::new(context, &self.env, inputs, state)
     }
 
     /// The operator's grants.
@@ -185,7 +185,7 @@ impl Runner {
     }
 
     /// The contract's facts about a call that begins now.
-    pub(crate) fn facts(&self, given: &Given<'_>) -> types::Call {
+    pub(crate) fn facts(&self, given: &CallData<'_>) -> types::Call {
         let time = clock::millis(self.time(given.context));
         types::Call {
             idempotency_key: given.context.idempotency_key.to_owned(),
@@ -211,7 +211,7 @@ impl Runner {
     /// Calls a function of the component in a fresh instance.
     pub(crate) async fn run<R>(
         &self,
-        given: &Given<'_>,
+        given: &CallData<'_>,
         function: impl for<'a> FnOnce(Exports<'a>, &'a mut Store<Guest>) -> GuestFuture<'a, R> + Send,
     ) -> Result<R, CallError> {
         let context = given.context;

@@ -12,7 +12,7 @@ use purlin_model::driver::{Checked, Failure, Impact, Inputs, Manifest, Observed,
 use purlin_model::{Grants, Label};
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
-use crate::call::{Given, Runner};
+use crate::call::{CallData, Runner};
 use crate::context::CallContext;
 use crate::convert::{self, Reader};
 use crate::error::CallError;
@@ -100,7 +100,7 @@ impl Driver {
         self.0.runner.longest()
     }
 
-    fn reader<'a>(&'a self, given: &'a Given<'_>) -> Reader<'a> {
+    fn reader<'a>(&'a self, given: &'a CallData<'_>) -> Reader<'a> {
         let runner = &self.0.runner;
         Reader::new(&runner.name, runner.limits.output, &given.needles, given.context.observer.as_deref())
     }
@@ -337,7 +337,7 @@ impl Driver {
         }
     }
 
-    fn change(&self, given: &Given<'_>, change: &Change<'_>, after: wit::Inputs) -> wit::Change {
+    fn change(&self, given: &CallData<'_>, change: &Change<'_>, after: wit::Inputs) -> wit::Change {
         wit::Change {
             resource: convert::resource(given.context.subject),
             state: convert::state(change.state),

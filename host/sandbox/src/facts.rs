@@ -9,10 +9,10 @@ use purlin_model::trouble::Trouble;
 
 /// Facts about a call, or about several calls of one operation. Clones share the facts.
 #[derive(Clone, Debug, Default)]
-pub struct Facts(Arc<Mutex<Seen>>);
+pub struct Facts(Arc<Mutex<Observations>>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct Observations {
     trouble: Option<Trouble>,
     refused: Vec<Need>,
 }
@@ -49,7 +49,7 @@ impl Facts {
         self.seen().refused.clone()
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, Observations> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -24,13 +24,13 @@ type Name = [u8; HASH];
 #[derive(Debug)]
 pub(crate) struct Functions {
     bytes: Vec<u8>,
-    kept: HashMap<Name, Kept>,
+    kept: HashMap<Name, CachedFunction>,
     added: Mutex<HashMap<Name, Vec<u8>>>,
 }
 
 /// A function that was compiled before.
 #[derive(Debug)]
-struct Kept {
+struct CachedFunction {
     place: Range<usize>,
     is_used: AtomicBool,
 }
@@ -95,7 +95,7 @@ impl wasmtime::CacheStore for Functions {
 }
 
 /// The position of each function.
-fn index(bytes: &[u8]) -> Option<HashMap<Name, Kept>> {
+fn index(bytes: &[u8]) -> Option<HashMap<Name, CachedFunction>> {
     let (hash, body) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<HASH>()?;
     if blake3::hash(body) != *hash {
         return None;
@@ -108,7 +108,7 @@ fn index(bytes: &[u8]) -> Option<HashMap<Name, Kept>> {
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         let start = bytes.len() - after.len();
         rest = after.get(length..)?;
-        let kept = Kept { place: start..start + length, is_used: AtomicBool::new(false) };
+        let kept = CachedFunction { place: start..start + length, is_used: AtomicBool::new(false) };
         functions.insert(*name, kept);
     }
     Some(functions)

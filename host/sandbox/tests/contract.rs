@@ -313,10 +313,10 @@ async fn nothing_happens_between_a_checkpoint_and_its_safety() {
     assert_eq!(*said.lock().expect("ours"), ["after the checkpoint"]);
 }
 
-struct Kept(Mutex<Vec<String>>);
+struct LastCheckpoint(Mutex<Vec<String>>);
 
 #[async_trait::async_trait]
-impl CheckpointSink for Kept {
+impl CheckpointSink for LastCheckpoint {
     async fn checkpoint(&self, id: &Label) -> Result<(), String> {
         // Storing takes a while; the driver waits.
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
@@ -332,7 +332,7 @@ impl CheckpointSink for Kept {
 async fn checkpoints_are_kept_before_the_driver_goes_on() {
     let driver = guest(Limits { time: Some(seconds(1)), ..Limits::default() }).await;
     let subject = subject();
-    let kept = Arc::new(Kept(Mutex::default()));
+    let kept = Arc::new(LastCheckpoint(Mutex::default()));
     let context = CallContext { checkpoint: Some(kept.clone()), ..CallContext::new(&subject, "k") };
     let report = async |values| driver.create(&context, &inputs(values), "n", None).await;
 

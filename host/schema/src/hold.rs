@@ -83,7 +83,7 @@ impl Verdict {
     }
 }
 
-type Held = Result<Verdict, TooComplex>;
+type Checked = Result<Verdict, TooComplex>;
 
 impl<'s> Run<'s> {
     /// Counts a step.
@@ -93,7 +93,7 @@ impl<'s> Run<'s> {
     }
 
     /// Checks the current value against a keyword's schema, below the current schema.
-    pub(crate) fn within(&mut self, segments: &[&str], schema: &'s Json, value: &Value) -> Held {
+    pub(crate) fn within(&mut self, segments: &[&str], schema: &'s Json, value: &Value) -> Checked {
         let length = self.rule.len();
         for segment in segments {
             self.rule.push('/');
@@ -105,7 +105,7 @@ impl<'s> Run<'s> {
     }
 
     /// Checks a child of the current value.
-    fn entry(&mut self, name: &str, segments: &[&str], schema: &'s Json, value: &Value) -> Held {
+    fn entry(&mut self, name: &str, segments: &[&str], schema: &'s Json, value: &Value) -> Checked {
         let length = self.at.len();
         self.at.push('/');
         self.at.push_str(&escaped(name));
@@ -124,7 +124,7 @@ impl<'s> Run<'s> {
     }
 
     /// Checks a value against a schema.
-    pub(crate) fn hold(&mut self, schema: &'s Json, value: &Value) -> Held {
+    pub(crate) fn hold(&mut self, schema: &'s Json, value: &Value) -> Checked {
         self.step(1)?;
         let rules = match schema {
             Json::Bool(false) => {
@@ -149,7 +149,7 @@ impl<'s> Run<'s> {
         held
     }
 
-    fn rules(&mut self, rules: &'s serde_json::Map<String, Json>, value: &Value) -> Held {
+    fn rules(&mut self, rules: &'s serde_json::Map<String, Json>, value: &Value) -> Checked {
         let mut verdict = Verdict::default();
         let plain = value.exposed();
         // A value of another type violates other keywords too, which adds no information.

@@ -18,4 +18,4 @@ mod words;
 pub use compile::{Schema, Unusable};
 pub use fault::{Fault, Misfit};
 pub use hold::TooComplex;
-pub use words::{Said, Subject, say};
+pub use words::{FaultText, Subject, say};

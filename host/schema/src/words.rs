@@ -23,7 +23,7 @@ pub enum Subject<'a> {
 
 /// A fault in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct FaultText {
     /// The fault, as a lower-case fragment.
     pub message: String,
     /// How to correct it, if known.
@@ -33,7 +33,7 @@ pub struct Said {
 }
 
 /// The message for a fault.
-pub fn say(subject: Subject<'_>, misfit: &Misfit) -> Said {
+pub fn say(subject: Subject<'_>, misfit: &Misfit) -> FaultText {
     let words = Words { subject, misfit };
     let (message, help) = words.message();
     let notes = match &misfit.fault {
@@ -44,7 +44,7 @@ pub fn say(subject: Subject<'_>, misfit: &Misfit) -> Said {
         }
         _ => Vec::new(),
     };
-    Said { message, help, notes }
+    FaultText { message, help, notes }
 }
 
 struct Words<'a> {

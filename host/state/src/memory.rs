@@ -147,7 +147,7 @@ impl Store for MemoryStore {
         tables.fence += 1;
         let fence = tables.fence;
         tables.held.insert(prefix, (holder, fence));
-        let claim = Held { store: Arc::clone(&self.0), environment: environment.clone(), fence };
+        let claim = LockedEnvironment { store: Arc::clone(&self.0), environment: environment.clone(), fence };
         Ok(Lock::new(environment.clone(), Arc::new(claim)))
     }
 
@@ -184,13 +184,13 @@ impl Drop for Filling {
 }
 
 /// A locked environment.
-struct Held {
+struct LockedEnvironment {
     store: Arc<Inner>,
     environment: Environment,
     fence: u64,
 }
 
-impl Held {
+impl LockedEnvironment {
     fn holds(&self, tables: &Tables) -> bool {
         let held = tables.held.get(&self.environment.urn_prefix());
         held.is_some_and(|(_, fence)| *fence == self.fence)
@@ -198,7 +198,7 @@ impl Held {
 }
 
 #[async_trait]
-impl Writer for Held {
+impl Writer for LockedEnvironment {
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
         let writes = Writes::of(&changes, &self.environment, &self.store.keys)?;
         let mut tables = self.store.tables();
@@ -222,7 +222,7 @@ impl Writer for Held {
 }
 
 #[async_trait]
-impl Claim for Held {
+impl Claim for LockedEnvironment {
     fn fence(&self) -> u64 {
         self.fence
     }

@@ -10,7 +10,7 @@ use crate::expand::Role;
 
 /// The attributes of a field or of a whole type.
 #[derive(Default)]
-pub(crate) struct Said {
+pub(crate) struct InputAttributes {
     /// Attributes for the copy.
     pub(crate) attributes: Vec<Attribute>,
     /// The default; without a value, it is the default of the type.
@@ -21,7 +21,7 @@ pub(crate) struct Said {
     pub(crate) open: bool,
 }
 
-impl Said {
+impl InputAttributes {
     /// Whether a serde attribute contains a word.
     pub(crate) fn says_to_serde(&self, word: &str) -> bool {
         self.attributes.iter().filter(|attribute| attribute.path().is_ident("serde")).any(|attribute| {
@@ -55,18 +55,18 @@ const MARKS: [(&str, &str); 3] = [
 
 /// The place of an attribute.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum AttributePlace {
     Type,
     Field,
 }
 
 /// The attributes that are allowed at a place.
-fn known(role: Role, place: Place) -> &'static [&'static str] {
+fn known(role: Role, place: AttributePlace) -> &'static [&'static str] {
     match (role, place) {
-        (Role::Inputs, Place::Type) => &["holds_data"],
-        (Role::Inputs, Place::Field) => &[],
-        (Role::Input, Place::Type) => &["holds_data", "open", "reaches", "port"],
-        (Role::Input, Place::Field) => &[
+        (Role::Inputs, AttributePlace::Type) => &["holds_data"],
+        (Role::Inputs, AttributePlace::Field) => &[],
+        (Role::Input, AttributePlace::Type) => &["holds_data", "open", "reaches", "port"],
+        (Role::Input, AttributePlace::Field) => &[
             "default",
             "assumed",
             "min",
@@ -86,14 +86,14 @@ fn known(role: Role, place: Place) -> &'static [&'static str] {
             "port",
             "holds_data",
         ],
-        (Role::Outputs, Place::Type) => &[],
-        (Role::Outputs, Place::Field) => &["secret", "write_once", "format", "one_of", "example"],
+        (Role::Outputs, AttributePlace::Type) => &[],
+        (Role::Outputs, AttributePlace::Field) => &["secret", "write_once", "format", "one_of", "example"],
     }
 }
 
 /// Reads the attributes of a type or a field.
-pub(crate) fn read(role: Role, place: Place, all: &[Attribute]) -> syn::Result<Said> {
-    let mut said = Said::default();
+pub(crate) fn read(role: Role, place: AttributePlace, all: &[Attribute]) -> syn::Result<InputAttributes> {
+    let mut said = InputAttributes::default();
     for attribute in all {
         let path = attribute.path();
         if path.is_ident(role.attribute()) {
@@ -108,8 +108,8 @@ pub(crate) fn read(role: Role, place: Place, all: &[Attribute]) -> syn::Result<S
     Ok(said)
 }
 
-impl Said {
-    fn add(&mut self, role: Role, place: Place, meta: &Meta) -> syn::Result<()> {
+impl InputAttributes {
+    fn add(&mut self, role: Role, place: AttributePlace, meta: &Meta) -> syn::Result<()> {
         let name = meta.path().get_ident().map(ToString::to_string).unwrap_or_default();
         let known = known(role, place);
         if !known.contains(&name.as_str()) {

@@ -8,7 +8,7 @@ use syn::{
     PathArguments, Type, parse_quote,
 };
 
-use crate::attributes::{Place, Said, read};
+use crate::attributes::{AttributePlace, InputAttributes, read};
 
 /// Which of the macros.
 #[derive(Clone, Copy, PartialEq)]
@@ -35,14 +35,14 @@ pub(crate) fn expand(role: Role, item: &DeriveInput) -> syn::Result<TokenStream>
     if let Some(parameter) = item.generics.params.first() {
         return Err(Error::new_spanned(parameter, "a type with parameters cannot be described"));
     }
-    let whole = read(role, Place::Type, &item.attrs)?;
+    let whole = read(role, AttributePlace::Type, &item.attrs)?;
     let mut copy = Copy::new(role, item, &whole);
     match &item.data {
         Data::Struct(data) if matches!(data.fields, Fields::Named(_)) => copy.fields(&data.fields)?,
         Data::Enum(data) if role == Role::Input => {
             let mut variants = Vec::new();
             for variant in &data.variants {
-                let said = read(role, Place::Type, &variant.attrs)?;
+                let said = read(role, AttributePlace::Type, &variant.attrs)?;
                 let (attributes, name) = (said.attributes, &variant.ident);
                 let fields =
                     variant.fields.iter().map(|field| copy.field(field)).collect::<syn::Result<Vec<_>>>()?;
@@ -82,7 +82,7 @@ struct Copy<'a> {
 }
 
 impl<'a> Copy<'a> {
-    fn new(role: Role, item: &'a DeriveInput, whole: &Said) -> Self {
+    fn new(role: Role, item: &'a DeriveInput, whole: &InputAttributes) -> Self {
         // The host passes every group, even those that a driver does not read.
         let open = role != Role::Input || whole.open || whole.says_to_serde("deny_unknown_fields");
         Self {
@@ -115,7 +115,7 @@ impl<'a> Copy<'a> {
     }
 
     fn field(&mut self, field: &Field) -> syn::Result<TokenStream> {
-        let said = read(self.role, Place::Field, &field.attrs)?;
+        let said = read(self.role, AttributePlace::Field, &field.attrs)?;
         self.open |= said.says_to_serde("flatten");
         let (mut attributes, of) = (said.attributes.clone(), &field.ty);
         if let Some(default) = &said.default {

@@ -118,7 +118,7 @@ mod tests {
     use crate::{Failure, Input, Inputs, Object, Outputs, Raw, State, TypeSchema};
 
     #[derive(Inputs)]
-    struct Given {
+    struct StoreInputs {
         values: Values,
         secrets: Secrets,
         connection: Connection,
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[derive(Outputs)]
-    struct Told {
+    struct StoreOutputs {
         /// Where it is.
         host: String,
         #[output(secret, write_once)]
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn one_description_gives_the_schema_of_inputs() {
-        let schema = TypeSchema::of::<Given, Object>("store");
+        let schema = TypeSchema::of::<StoreInputs, Object>("store");
         assert_eq!(schema.type_name, "store");
         let expected = json!({
             "type": "object",
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn the_same_description_reads_inputs() {
         let read = |values| {
-            Raw::<Given>::new(json!({
+            Raw::<StoreInputs>::new(json!({
                 "values": values, "secrets": {}, "params": {}, "connection": {"host": "h", "more": 1},
             }))
             .parse()
@@ -307,10 +307,13 @@ mod tests {
                 "password": {"type": "string", "writeOnly": true},
             },
         });
-        assert_eq!(TypeSchema::of::<Given, Told>("*").outputs, expected);
+        assert_eq!(TypeSchema::of::<StoreInputs, StoreOutputs>("*").outputs, expected);
         let told = |token: Option<&str>| {
-            let told =
-                Told { host: "h".to_owned(), token: token.map(str::to_owned), password: "p".to_owned() };
+            let told = StoreOutputs {
+                host: "h".to_owned(),
+                token: token.map(str::to_owned),
+                password: "p".to_owned(),
+            };
             State::new("id").told(&told).expect("told")
         };
         let first = told(Some("t"));
@@ -323,7 +326,7 @@ mod tests {
 
     #[test]
     fn tables_are_written_below_their_lines() {
-        let schema = TypeSchema::of::<Given, Told>("store");
+        let schema = TypeSchema::of::<StoreInputs, StoreOutputs>("store");
         let types = [crate::glue::raw::TypeSchema {
             type_name: schema.type_name,
             inputs: schema.inputs.to_string(),

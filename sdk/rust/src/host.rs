@@ -10,7 +10,7 @@ pub mod log {
         #[cfg(target_family = "wasm")]
         crate::bindings::purlin::driver::log::write(level, message.as_ref());
         #[cfg(not(target_family = "wasm"))]
-        crate::testing::record(crate::testing::Said::Log(level, message.as_ref().to_owned()));
+        crate::testing::record(crate::testing::HostMessage::Log(level, message.as_ref().to_owned()));
     }
 
     /// For the driver's author.
@@ -46,7 +46,7 @@ pub mod metrics {
         #[cfg(target_family = "wasm")]
         crate::bindings::purlin::driver::metrics::count(name, by);
         #[cfg(not(target_family = "wasm"))]
-        crate::testing::record(crate::testing::Said::Count(name.to_owned(), by));
+        crate::testing::record(crate::testing::HostMessage::Count(name.to_owned(), by));
     }
 
     /// Records a measurement, in the unit that the name ends with (`_ms`, `_bytes`).
@@ -54,7 +54,7 @@ pub mod metrics {
         #[cfg(target_family = "wasm")]
         crate::bindings::purlin::driver::metrics::record_value(name, value);
         #[cfg(not(target_family = "wasm"))]
-        crate::testing::record(crate::testing::Said::Value(name.to_owned(), value));
+        crate::testing::record(crate::testing::HostMessage::Value(name.to_owned(), value));
     }
 }
 
@@ -66,7 +66,7 @@ pub mod operation {
         #[cfg(target_family = "wasm")]
         crate::bindings::purlin::driver::operation::checkpoint(id);
         #[cfg(not(target_family = "wasm"))]
-        crate::testing::record(crate::testing::Said::Checkpoint(id.to_owned()));
+        crate::testing::record(crate::testing::HostMessage::Checkpoint(id.to_owned()));
     }
 
     /// Shows people the progress; `percent` if known (0 to 100).
@@ -74,7 +74,7 @@ pub mod operation {
         #[cfg(target_family = "wasm")]
         crate::bindings::purlin::driver::operation::progress(message, percent);
         #[cfg(not(target_family = "wasm"))]
-        crate::testing::record(crate::testing::Said::Progress(message.to_owned(), percent));
+        crate::testing::record(crate::testing::HostMessage::Progress(message.to_owned(), percent));
     }
 
     /// Whether the operator cancelled this call. A driver that polls should check each time.

@@ -18,7 +18,7 @@ pub use types::Inputs as GivenInputs;
 
 /// A message from a driver to the host.
 #[derive(Clone, Debug)]
-pub enum Said {
+pub enum HostMessage {
     /// A log line.
     Log(Level, String),
     /// An addition to a counter.
@@ -32,12 +32,12 @@ pub enum Said {
 }
 
 thread_local! {
-    static SAID: RefCell<Vec<Said>> = const { RefCell::new(Vec::new()) };
+    static SAID: RefCell<Vec<HostMessage>> = const { RefCell::new(Vec::new()) };
     static CANCELLED: Cell<bool> = const { Cell::new(false) };
 }
 
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn record(said: Said) {
+pub(crate) fn record(said: HostMessage) {
     SAID.with_borrow_mut(|all| all.push(said));
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn is_cancelled() -> bool {
 }
 
 /// The messages on this thread since the last call.
-pub fn said() -> Vec<Said> {
+pub fn said() -> Vec<HostMessage> {
     SAID.take()
 }
 

@@ -12,7 +12,7 @@ use super::task::Sample;
 
 /// The output of the measuring program.
 #[derive(Deserialize)]
-struct Said {
+struct GraphOutput {
     seconds: f64,
     resources: usize,
     documents: f64,
@@ -28,7 +28,8 @@ pub(crate) fn measure(program: &Path, shape: Shape, count: usize, folder: &Path)
     command.args([shape.to_string(), count.to_string()]);
     let usage = process::run(&mut command, folder)?;
     let text = std::fs::read_to_string(folder.join(STDOUT))?;
-    let said: Said = serde_json::from_str(&text).with_context(|| format!("the program said {text}"))?;
+    let said: GraphOutput =
+        serde_json::from_str(&text).with_context(|| format!("the program said {text}"))?;
     ensure!(said.resources == count, "a graph of {} resources in place of {count}", said.resources);
     let mut sample = Sample { seconds: said.seconds, peak: usage.peak as f64, ..Sample::default() };
     sample.facts.insert("bytes of documents a resource", said.documents / count as f64);

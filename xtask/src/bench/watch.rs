@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 
 /// The resources that a process has used so far.
 #[derive(Clone, Copy)]
-struct Taken {
+struct ProcessUsage {
     processor: Duration,
     memory: u64,
     most: u64,
@@ -125,7 +125,7 @@ fn watch(
     folder: &Path,
     interval: &str,
     arguments: &Arguments,
-) -> anyhow::Result<(Taken, Taken)> {
+) -> anyhow::Result<(ProcessUsage, ProcessUsage)> {
     settings(folder, interval)?;
     let words = ["reconcile", "--watch", "--yes", "--format", "json"];
     let mut child =
@@ -165,7 +165,7 @@ fn until(lines: &Receiver<String>, text: &str, patience: Duration) -> anyhow::Re
 }
 
 /// The resources that a process has used so far, according to Linux.
-fn taken(process: u32) -> anyhow::Result<Taken> {
+fn taken(process: u32) -> anyhow::Result<ProcessUsage> {
     let folder = Path::new("/proc").join(process.to_string());
     let stat = fs::read_to_string(folder.join("stat")).context("the watch has ended")?;
     // The name of the program is in parentheses and may contain anything.
@@ -179,7 +179,7 @@ fn taken(process: u32) -> anyhow::Result<Taken> {
         Ok(number.context("no number")? * 1024)
     };
     // Every Linux that Purlin supports has 100 ticks per second.
-    Ok(Taken {
+    Ok(ProcessUsage {
         processor: Duration::from_millis(ticks * 10),
         memory: kibibytes("VmRSS:")?,
         most: kibibytes("VmHWM:")?,

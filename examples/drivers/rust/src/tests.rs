@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::fs;
 
 use purlin_sdk::Failure;
-use purlin_sdk::testing::{self, GivenInputs, Said, inputs};
+use purlin_sdk::testing::{self, GivenInputs, HostMessage, inputs};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -26,7 +26,7 @@ fn a_note_lives() {
     assert!(
         testing::said()
             .iter()
-            .any(|said| matches!(said, Said::Checkpoint(id) if id == "hello"))
+            .any(|said| matches!(said, HostMessage::Checkpoint(id) if id == "hello"))
     );
     testing::create::<Note>(note("Hello.")).expect("the same attempt again");
     assert!(matches!(

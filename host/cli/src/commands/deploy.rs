@@ -239,7 +239,7 @@ pub(super) fn end(summary: &Summary, documents: Option<&Documents>, shown: &Show
     let nothing = SourceMap::default();
     let text = progress::report(
         summary,
-        &progress::Look {
+        &progress::RunContext {
             sources: documents.map_or(&nothing, |documents| &documents.loaded.sources),
             columns: app.ui.error_columns().unwrap_or(render::diagnostics::USUAL),
         },

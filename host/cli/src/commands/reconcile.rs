@@ -20,7 +20,7 @@ use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg};
 use crate::commands::Output;
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
-use crate::input::{self, Given};
+use crate::input::{self, ValidDocuments};
 use crate::progress;
 use crate::style::{DELETE, DIM, GOOD, UPDATE, WARNING, paint};
 use crate::surroundings;
@@ -129,13 +129,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         keeper: Keeper::new(surroundings::now()),
         interrupts: Interrupts::new(),
         interrupted: false,
-        told: Told { json, watch: args.watch, ..Told::default() },
+        messages: Messages { json, watch: args.watch, ..Messages::default() },
     };
     if args.watch { watch.go_on(given, texts).await } else { watch.once(&given).await }
 }
 
 /// Shows the changes to be made now, and asks for consent.
-async fn agreed(given: &Given, consent: &Consent, app: &App) -> Result<bool, Failure> {
+async fn agreed(given: &ValidDocuments, consent: &Consent, app: &App) -> Result<bool, Failure> {
     let purlin = input::orchestrator(&given.workspace, app)?;
     let keep_removed = !given.workspace.reconcile.delete;
     let options = PlanOptions { keep_removed, ..PlanOptions::default() };
@@ -158,7 +158,7 @@ struct Watch<'a> {
     interrupts: Interrupts,
     /// Whether the user asked to stop during a pass. The pass may have ended by then.
     interrupted: bool,
-    told: Told,
+    messages: Messages,
 }
 
 /// A completed pass.
@@ -169,20 +169,24 @@ struct Passed {
 }
 
 impl Watch<'_> {
-    async fn once(&mut self, given: &Given) -> Result<Status, Failure> {
+    async fn once(&mut self, given: &ValidDocuments) -> Result<Status, Failure> {
         let Passed { pass, purlin, .. } = self.pass(given).await.map_err(|(failure, _)| failure)?;
-        let shown = Shown::new(self.told.json, self.app);
+        let shown = Shown::new(self.messages.json, self.app);
         let collected =
             deploy::collect(&purlin, &shown, self.app).await.map_err(|error| given.failure(error))?;
         deploy::close(purlin, self.app).await?;
-        self.told.pass(&pass, self.app);
+        self.messages.pass(&pass, self.app);
         if !pass.summary.is_success() {
             deploy::end(&pass.summary, Some(&given.documents), &shown, self.app);
         }
         Ok(if pass.is_settled() { collected } else { Status::Failed })
     }
 
-    async fn go_on(&mut self, mut given: Given, mut texts: Vec<(String, String)>) -> Result<Status, Failure> {
+    async fn go_on(
+        &mut self,
+        mut given: ValidDocuments,
+        mut texts: Vec<(String, String)>,
+    ) -> Result<Status, Failure> {
         let (mut changes, why) = Changes::of(input::places(&self.args.documents, self.app));
         if let Some(why) = why {
             let message =
@@ -198,11 +202,11 @@ impl Watch<'_> {
             }
             let next = match self.pass(&given).await {
                 Ok(Passed { pass, purlin, interrupted }) => {
-                    self.told.pass(&pass, self.app);
+                    self.messages.pass(&pass, self.app);
                     // Resources that it used before may no longer have any user.
                     let done = &pass.summary.done;
                     if done.delete + done.replace + done.update > 0 {
-                        let shown = Shown::new(self.told.json, self.app);
+                        let shown = Shown::new(self.messages.json, self.app);
                         deploy::collect(&purlin, &shown, self.app)
                             .await
                             .map_err(|error| given.failure(error))?;
@@ -214,7 +218,7 @@ impl Watch<'_> {
                     pass.next
                 }
                 Err((failure, may_pass)) if may_pass && !self.interrupted => {
-                    self.told.failure(&failure, self.app);
+                    self.messages.failure(&failure, self.app);
                     self.recall_again(&failure, &mut given, &texts).await;
                     surroundings::now() + AGAIN
                 }
@@ -242,11 +246,11 @@ impl Watch<'_> {
 
     /// Reads the documents again. Returns whether they changed and are valid; invalid documents do
     /// not replace the current ones.
-    async fn read_again(&mut self, given: &mut Given, texts: &mut Vec<(String, String)>) -> bool {
+    async fn read_again(&mut self, given: &mut ValidDocuments, texts: &mut Vec<(String, String)>) -> bool {
         let loaded = match input::load(&self.args.documents, self.app) {
             Ok(loaded) => loaded,
             Err(failure) => {
-                self.told.failure(&failure, self.app);
+                self.messages.failure(&failure, self.app);
                 return false;
             }
         };
@@ -260,12 +264,12 @@ impl Watch<'_> {
                 changed.documents.accept_missing.clone_from(&self.args.accept.accept_missing);
                 *given = changed;
                 self.keeper.documents_changed();
-                self.told.forget_failure();
-                self.told.line(&paint(DIM, "the documents changed"), self.app);
+                self.messages.forget_failure();
+                self.messages.line(&paint(DIM, "the documents changed"), self.app);
                 true
             }
             Err(failure) => {
-                self.told.failure(&failure, self.app);
+                self.messages.failure(&failure, self.app);
                 false
             }
         }
@@ -273,7 +277,7 @@ impl Watch<'_> {
 
     /// If installations of other environments changed after the documents were read, resolves the
     /// requirements again.
-    async fn recall_again(&self, failure: &Failure, given: &mut Given, texts: &[(String, String)]) {
+    async fn recall_again(&self, failure: &Failure, given: &mut ValidDocuments, texts: &[(String, String)]) {
         const ABOUT_OTHERS: [&str; 2] = ["gone", "deployed-meanwhile"];
         let Failure::Documents { faults, .. } = failure else { return };
         if !faults.iter().any(|fault| ABOUT_OTHERS.contains(&fault.code)) {
@@ -291,10 +295,10 @@ impl Watch<'_> {
 
     /// Makes one pass. The state is open only during a pass, so that other processes can work
     /// between two passes. An error comes with whether a later attempt may succeed.
-    async fn pass(&mut self, given: &Given) -> Result<Passed, (Failure, bool)> {
+    async fn pass(&mut self, given: &ValidDocuments) -> Result<Passed, (Failure, bool)> {
         let purlin = input::orchestrator(&given.workspace, self.app).map_err(|failure| (failure, false))?;
         let cancel = CancelToken::default();
-        let (told, app) = (&mut self.told, self.app);
+        let (messages, app) = (&mut self.messages, self.app);
         let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
         let mut send = move |event: &Event| {
             let _ = sender.send(event.clone());
@@ -356,7 +360,7 @@ fn passes(error: &purlin_host::Error) -> bool {
 
 /// Messages that were already shown: a watch shows each of them once.
 #[derive(Default)]
-struct Told {
+struct Messages {
     json: bool,
     watch: bool,
     failures: HashMap<Key, String>,

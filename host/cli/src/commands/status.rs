@@ -97,7 +97,7 @@ async fn look(purlin: &Purlin, environment: &Environment) -> Result<StatusReport
 }
 
 fn shown(report: &StatusReport, app: &App, rows: Option<usize>) -> String {
-    let look = render::status::Look {
+    let look = render::status::StatusView {
         columns: app.ui.columns(),
         rows,
         everything: app.ui.level >= Level::Verbose && rows.is_none(),

@@ -100,9 +100,9 @@ pub(crate) fn details(deployment: &Details) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::history::{Done, Step};
+    use crate::report::history::{ActionCounts, Step};
 
-    fn entry(number: u64, outcome: &'static str, done: Done, failed: usize) -> Entry {
+    fn entry(number: u64, outcome: &'static str, done: ActionCounts, failed: usize) -> Entry {
         Entry {
             number,
             id: "18f3a-1b2".into(),
@@ -128,9 +128,9 @@ mod tests {
     #[test]
     fn a_history_reads_well_at_80_and_140_columns() {
         let some = [
-            entry(12, "failed", Done { create: 3, replace: 1, ..Done::default() }, 2),
-            entry(11, "unfinished", Done::default(), 0),
-            entry(10, "succeeded", Done { create: 120, delete: 3, ..Done::default() }, 0),
+            entry(12, "failed", ActionCounts { create: 3, replace: 1, ..ActionCounts::default() }, 2),
+            entry(11, "unfinished", ActionCounts::default(), 0),
+            entry(10, "succeeded", ActionCounts { create: 120, delete: 3, ..ActionCounts::default() }, 0),
         ];
         for columns in [80, 140] {
             let text = plain(&table(&some, Some(columns)));
@@ -148,7 +148,7 @@ mod tests {
             succeeded,
         };
         let deployment = Details {
-            entry: entry(12, "failed", Done { replace: 1, ..Done::default() }, 1),
+            entry: entry(12, "failed", ActionCounts { replace: 1, ..ActionCounts::default() }, 1),
             steps: vec![
                 step("replace", "postgres.default#modules.web.externals.db", true),
                 step("create", "dns.default#shared.a\u{1b}[31m", false),

@@ -11,7 +11,7 @@ use super::value;
 
 /// Options for showing a plan.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct PlanView {
     /// The width of the terminal; `None` if the width is not limited.
     pub(crate) columns: Option<usize>,
     /// Whether every change is shown in full.
@@ -104,7 +104,7 @@ pub(crate) fn render(plan: &Plan<'_>, look: Look) -> String {
 }
 
 /// A label and a text, wrapped at spaces to the width of the terminal.
-fn remark(out: &mut String, style: anstyle::Style, word: &str, text: &str, look: Look) {
+fn remark(out: &mut String, style: anstyle::Style, word: &str, text: &str, look: PlanView) {
     let text = format!("{word} {text}");
     let lines = look.columns.map_or_else(|| vec![text.clone()], |columns| text::wrap(&text, columns));
     let text = lines.join("\n");
@@ -286,7 +286,7 @@ fn in_full(out: &mut String, step: &Step, look: Look) {
     changes(out, step, limit, look);
 }
 
-fn changes(out: &mut String, step: &Step, limit: usize, look: Look) {
+fn changes(out: &mut String, step: &Step, limit: usize, look: PlanView) {
     // If only one change exceeds the limit, show it instead of counting it.
     let shown = if step.changes.len() <= limit.saturating_add(1) { step.changes.len() } else { limit };
     let paths: Vec<String> =
@@ -552,7 +552,7 @@ mod tests {
         }
         let brief = |step: &Step| {
             let mut out = String::new();
-            one_line(&mut out, step, Look { columns: Some(80), everything: false });
+            one_line(&mut out, step, PlanView { columns: Some(80), everything: false });
             anstream::adapter::strip_str(&out).to_string()
         };
         assert_eq!(

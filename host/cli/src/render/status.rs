@@ -19,7 +19,7 @@ const ROOM: usize = 44;
 
 /// Options for showing the status.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct StatusView {
     /// The width of the terminal, if it is limited.
     pub(crate) columns: Option<usize>,
     /// The height of the terminal, if it is limited.
@@ -31,7 +31,7 @@ pub(crate) struct Look {
 }
 
 /// The status as lines of text, each ending in a newline.
-pub(crate) fn render(report: &StatusReport, look: Look) -> String {
+pub(crate) fn render(report: &StatusReport, look: StatusView) -> String {
     let mut out = heading(report, look);
     let wrong = wrong(report);
     let all = look.everything || report.resources.len() <= FEW;
@@ -71,7 +71,7 @@ pub(crate) fn render(report: &StatusReport, look: Look) -> String {
 }
 
 /// Removes the lines that do not fit on the screen.
-fn cut(out: String, look: Look) -> String {
+fn cut(out: String, look: StatusView) -> String {
     let Some(rows) = look.rows.filter(|rows| out.lines().count() > *rows) else { return out };
     let shown = rows.saturating_sub(1);
     let mut short: String = out.lines().take(shown).flat_map(|line| [line, "\n"]).collect();
@@ -80,7 +80,7 @@ fn cut(out: String, look: Look) -> String {
     short
 }
 
-fn heading(report: &StatusReport, look: Look) -> String {
+fn heading(report: &StatusReport, look: StatusView) -> String {
     let place = &report.environment;
     let all = report.resources.len();
     let ready = report.summary.get(&Stand::Ready).copied().unwrap_or(0);
@@ -126,7 +126,7 @@ fn wrong(report: &StatusReport) -> Vec<bool> {
     wrong
 }
 
-fn name(resource: &Resource, look: Look) -> String {
+fn name(resource: &Resource, look: StatusView) -> String {
     let key = resource.key.replacen(".default#", "#", 1);
     // A wrapped line would leave remains when the screen is redrawn.
     let room =

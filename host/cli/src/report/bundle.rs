@@ -34,7 +34,7 @@ pub(crate) struct One {
     /// Existing installations that are not used.
     pub(crate) passed_over: Vec<PassedOver>,
     pub(crate) requires: Vec<Required>,
-    pub(crate) given: Vec<Given>,
+    pub(crate) given: Vec<SetValue>,
 }
 
 /// A reason, as a code for programs and a text for people.
@@ -79,7 +79,7 @@ pub(crate) struct Required {
 
 /// A parameter or credential that is set.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Given {
+pub(crate) struct SetValue {
     pub(crate) part: String,
     pub(crate) name: String,
     /// The placeholders in its value.
@@ -88,7 +88,7 @@ pub(crate) struct Given {
 
 /// A parameter or credential that the user must set.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Asked {
+pub(crate) struct UnsetValue {
     pub(crate) installation: String,
     pub(crate) part: String,
     pub(crate) name: String,
@@ -99,7 +99,7 @@ impl Explained {
     pub(crate) fn new(resolution: &Resolution, diagnostics: &[Diagnostic]) -> Self {
         let all = &resolution.installations;
         let last = all.len().saturating_sub(1);
-        let unmapped = |one: &Unmapped| Asked {
+        let unmapped = |one: &Unmapped| UnsetValue {
             installation: one.installation.to_string(),
             part: one.part.to_string(),
             name: one.name.to_string(),
@@ -145,7 +145,7 @@ fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One 
     let given = one.given.iter().map(|given| {
         let mut reads = Vec::new();
         given.wire.value.placeholders(&mut |placeholder| reads.push(placeholder.source().to_string()));
-        Given { part: given.part.to_string(), name: given.wire.name.to_string(), reads }
+        SetValue { part: given.part.to_string(), name: given.wire.name.to_string(), reads }
     });
     One {
         name: one.name.to_string(),

@@ -41,7 +41,7 @@ pub(crate) struct Entry {
     /// For a rollback: the deployment whose documents it used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rollback_of: Option<u64>,
-    pub(crate) done: Done,
+    pub(crate) done: ActionCounts,
     /// The number of failed steps.
     pub(crate) failed: usize,
     /// Its duration in milliseconds; for people.
@@ -68,7 +68,7 @@ pub(crate) struct Step {
 
 /// The number of resources per action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Done {
+pub(crate) struct ActionCounts {
     pub(crate) create: usize,
     pub(crate) update: usize,
     pub(crate) replace: usize,
@@ -87,7 +87,7 @@ pub(crate) fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-impl Done {
+impl ActionCounts {
     fn new(deployment: &Deployment) -> Self {
         let mut done = Self::default();
         let of = |action: &'static str| {
@@ -136,7 +136,7 @@ impl Entry {
             outcome: self::outcome(*outcome),
             documents: documents.as_ref().and_then(|documents| firsts.0.get(documents).copied()),
             rollback_of: *rollback_of,
-            done: Done::new(deployment),
+            done: ActionCounts::new(deployment),
             failed: steps.iter().filter(|(_, _, ok)| !ok).count(),
             took: ended.map(|ended| ended.saturating_sub(holder.since)),
         }
@@ -185,7 +185,7 @@ mod tests {
         };
         let history = [Deployment { number: 4, ..deployment.clone() }, deployment.clone()];
         let entry = Entry::new(&deployment, &Firsts::of(&history));
-        assert_eq!(entry.done, Done { replace: 1, delete: 1, ..Done::default() });
+        assert_eq!(entry.done, ActionCounts { replace: 1, delete: 1, ..ActionCounts::default() });
         assert_eq!((entry.failed, entry.took), (1, Some(2)));
         assert_eq!(entry.documents, Some(4), "told by who had them first");
     }

@@ -17,7 +17,7 @@ use std::{fs, thread};
 use crate::cases::{Before, CASES, Case};
 use crate::choice::{self, Choice};
 use crate::disk::{self, Deed, Disk, Tree};
-use crate::promises::{self, End, Told};
+use crate::promises::{self, Acknowledged, End};
 use crate::record::{self, Recording};
 use crate::scene::Scene;
 
@@ -78,7 +78,7 @@ struct Cut {
     place: String,
     what: String,
     tree: Tree,
-    told: Told,
+    told: Acknowledged,
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn cuts(case: &Case, recording: &Recording, wanted: &Wanted, first: usize) -> Ve
     let mut cuts = Vec::new();
     let mut seen = HashSet::new();
     let mut disk = recording.disk.clone();
-    let mut told = Told::default();
+    let mut told = Acknowledged::default();
     let is = |mode: &str| wanted.mode.as_ref().is_none_or(|wanted| wanted == mode);
     for number in 0..=recording.deeds.len() {
         let deed = number.checked_sub(1).and_then(|last| recording.deeds.get(last));
@@ -299,7 +299,7 @@ fn kept(case: &Case, place: &str) -> Cut {
         place: place.to_owned(),
         what: "what was kept".to_owned(),
         tree: disk::read(&folder.join("tree")),
-        told: Told::read(&told),
+        told: Acknowledged::read(&told),
     }
 }
 

@@ -20,13 +20,13 @@ pub(crate) struct End {
 
 /// What a command had acknowledged when it was interrupted: events of resources, and its success.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Told {
+pub(crate) struct Acknowledged {
     there: BTreeSet<String>,
     gone: BTreeSet<String>,
     pub(crate) all: bool,
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for Acknowledged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.there.iter().try_for_each(|key| writeln!(f, "there {key}"))?;
         self.gone.iter().try_for_each(|key| writeln!(f, "gone {key}"))?;
@@ -34,7 +34,7 @@ impl fmt::Display for Told {
     }
 }
 
-impl Told {
+impl Acknowledged {
     /// Reads the recorded form.
     pub(crate) fn read(text: &str) -> Self {
         let all =
@@ -72,7 +72,7 @@ impl End {
 }
 
 /// Checks all promises about the remains of a kill or a power failure.
-pub(crate) fn check(case: &Case, end: &End, tree: &Tree, told: &Told) {
+pub(crate) fn check(case: &Case, end: &End, tree: &Tree, told: &Acknowledged) {
     let scene = Scene::of(tree);
     // A damaged state is not read before it is repaired.
     let damaged = case.name.starts_with("state-repair");

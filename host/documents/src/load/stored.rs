@@ -9,7 +9,7 @@ use purlin_model::Diagnostic;
 
 use super::{Loaded, Reading, finish, read_source};
 use crate::attached::AttachedFile;
-use crate::walk::{Kept, MAX_FILE, Source, too_large, unreadable_source, without_mark};
+use crate::walk::{KeptFiles, MAX_FILE, Source, too_large, unreadable_source, without_mark};
 
 /// A text that was read, with everything needed to read it again without its file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,7 +78,7 @@ pub fn load_sources(sources: Vec<SourceText>) -> Loaded {
         }
         let folder = Path::new(&*stored.name).parent().map(Path::to_path_buf).unwrap_or_default();
         let text = without_mark(&stored.text);
-        let kept = stored.files.clone().map_or(Kept::Never, Kept::All);
+        let kept = stored.files.clone().map_or(KeptFiles::Never, KeptFiles::All);
         // Which Workspace is in force was decided when the files were read.
         let (name, named) = (stored.name.clone(), stored.named);
         let source = Source { name, text, folder, named, named_at: None, governs: true, kept };

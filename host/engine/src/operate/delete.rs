@@ -6,7 +6,7 @@ use purlin_model::Finding;
 use purlin_model::driver::ResourceState;
 use purlin_state::{Change, Operation, Record, RecordId, Status};
 
-use super::{Done, Outcome, Task, Turn};
+use super::{Completed, Outcome, Task, Turn};
 use crate::exclusion::Side;
 use crate::plan::Action;
 use crate::recorded::exists;
@@ -17,7 +17,7 @@ impl Task<'_> {
     pub(super) async fn delete(self, id: &RecordId, call: bool, stays: bool, turn: Turn) -> Outcome {
         let Some(record) = self.recorded(id) else {
             let was_planned = self.step.action == Action::Delete;
-            return Ok(Done {
+            return Ok(Completed {
                 action: if was_planned { Action::Delete } else { Action::None },
                 durable: None,
             });
@@ -54,7 +54,7 @@ impl Task<'_> {
             changes.extend(self.shared.left_behind(id));
         }
         let durable = self.shared.submit(changes)?;
-        Ok(Done { action: Action::Delete, durable: Some(durable) })
+        Ok(Completed { action: Action::Delete, durable: Some(durable) })
     }
 }
 

@@ -10,7 +10,7 @@ use purlin_state::{Change, Durable, Operation, Record, RecordId, Status};
 
 use super::call::{patiently, repeatedly};
 use super::read::{look_at, refreshed, reports_all};
-use super::{Done, Outcome, Task, Turn, each_once, named, nothing, share, with_unknown_host};
+use super::{Completed, Outcome, Task, Turn, each_once, named, nothing, share, with_unknown_host};
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
@@ -406,7 +406,7 @@ impl Task<'_> {
             return Err(failure);
         }
         self.shared.board.settle(node.id, known);
-        Ok(Done { action, durable: Some(durable) })
+        Ok(Completed { action, durable: Some(durable) })
     }
 }
 

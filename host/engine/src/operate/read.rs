@@ -10,7 +10,7 @@ use purlin_sandbox::{CallError, clock};
 use purlin_state::{Change, Record, RecordId, Status};
 
 use super::provision::held;
-use super::{Done, Outcome, Task, named, nothing, record_of, with_unknown_host};
+use super::{Completed, Outcome, Task, named, nothing, record_of, with_unknown_host};
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
@@ -40,7 +40,7 @@ impl Task<'_> {
         let changes = vec![Change::Put(Box::new(record.clone())), settle];
         let durable = self.shared.claim(&record, is_anothers, changes)?;
         let durable = durable.map_err(|holder| held(&**driver, &record, &holder))?;
-        Ok(Done { action: Action::Adopt, durable: Some(durable) })
+        Ok(Completed { action: Action::Adopt, durable: Some(durable) })
     }
 
     /// Records a resource that others manage.
@@ -84,7 +84,7 @@ impl Task<'_> {
             (Err(holder), driver) => return Err(held(&**driver?, &record, &holder)),
         };
         self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
-        Ok(Done { action: Action::Read, durable: Some(durable) })
+        Ok(Completed { action: Action::Read, durable: Some(durable) })
     }
 
     /// Reads a resource and records the result. A system may take `grace` to show a new resource.
@@ -96,11 +96,11 @@ impl Task<'_> {
             let age = self.shared.moments.now().saturating_sub(record.created);
             if age < clock::millis(grace) {
                 self.observed(Finding::NotVisible, Vec::new());
-                return Ok(Done { action: Action::Read, durable: None });
+                return Ok(Completed { action: Action::Read, durable: None });
             }
             self.observed(Finding::Gone, Vec::new());
             let durable = self.shared.submit(self.gone_with_company(&record, false))?;
-            return Ok(Done { action: Action::Read, durable: Some(durable) });
+            return Ok(Completed { action: Action::Read, durable: Some(durable) });
         };
         let mut read = refreshed(&record, &found);
         if self.shared.plan.may_be_stale && read.inputs.values != record.inputs.values {
@@ -117,10 +117,10 @@ impl Task<'_> {
             self.observed(Finding::Changed, changes);
         }
         if read == *record {
-            return Ok(Done { action: Action::Read, durable: None });
+            return Ok(Completed { action: Action::Read, durable: None });
         }
         let durable = self.shared.submit(vec![Change::Put(Box::new(read))])?;
-        Ok(Done { action: Action::Read, durable: Some(durable) })
+        Ok(Completed { action: Action::Read, durable: Some(durable) })
     }
 
     /// Records that a resource is gone if its driver could not find it for an update and a read

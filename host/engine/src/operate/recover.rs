@@ -8,7 +8,7 @@ use purlin_state::{Change, Intent, Operation, Record, RecordId, Status};
 use super::call::patiently;
 use super::inputs::Attempt;
 use super::read::{refreshed, reports_all};
-use super::{Done, Outcome, Task, nothing, with_unknown_host};
+use super::{Completed, Outcome, Task, nothing, with_unknown_host};
 use crate::driver::{Call, Driver};
 use crate::error::Cause;
 use crate::fate;
@@ -29,7 +29,7 @@ impl Task<'_> {
     fn settled(self, mut changes: Vec<Change>, id: RecordId, finding: Finding) -> Outcome {
         self.observed(finding, Vec::new());
         changes.push(Change::Settle(id));
-        Ok(Done { action: Action::Read, durable: Some(self.shared.submit(changes)?) })
+        Ok(Completed { action: Action::Read, durable: Some(self.shared.submit(changes)?) })
     }
 
     /// Looks for the resource by the id that the driver reported, or else by its name, or else by
@@ -99,14 +99,14 @@ impl Task<'_> {
         match self.shared.claim(&record, |_| true, changes)? {
             Ok(durable) => {
                 self.observed(Finding::Created, Vec::new());
-                Ok(Done { action: Action::Read, durable: Some(durable) })
+                Ok(Completed { action: Action::Read, durable: Some(durable) })
             }
             // Meanwhile another resource turned out to be this object.
             Err(_) => Ok(self.undecided()),
         }
     }
 
-    fn undecided(self) -> Done {
+    fn undecided(self) -> Completed {
         self.shared.leave_unknown(&self.step.key);
         self.observed(Finding::MayExist, Vec::new());
         nothing()
@@ -155,7 +155,7 @@ impl Task<'_> {
         changes.push(Change::Settle(intent.id()));
         let durable = self.shared.submit(changes)?;
         self.observed(Finding::Created, Vec::new());
-        Ok(Done { action: Action::Read, durable: Some(durable) })
+        Ok(Completed { action: Action::Read, durable: Some(durable) })
     }
 
     /// The outcome matters little: the resource is read, or updated again.

@@ -44,7 +44,7 @@ pub(super) async fn of_recipes(
         }
         match drivers.find(Needed::For(requirement)).await {
             Ok(driver) => {
-                set.insert(slot, rules.held(driver));
+                set.insert(slot, rules.guarded(driver));
             }
             Err(error) => errors.push(*error),
         }
@@ -70,7 +70,7 @@ pub(super) async fn of_records(
         }
         match drivers.find(Needed::Recorded(&record.driver.name, &record.driver.version)).await {
             Ok(driver) => {
-                set.insert(slot, own.held(driver));
+                set.insert(slot, own.guarded(driver));
             }
             Err(error) => {
                 let key = record.urn.key().map_or_else(|| record.urn.to_string(), |key| key.to_string());

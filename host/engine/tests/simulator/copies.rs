@@ -12,7 +12,7 @@ use purlin_model::Value;
 use purlin_state::{Operation, Record, Snapshot, Status};
 
 use crate::place::{Fault, Place};
-use crate::scenario::Kind;
+use crate::scenario::DriverKind;
 use crate::world::{LET_GO, Thing, World, is_there, place_of, references, show, values};
 
 /// What is known of real things since copies were put back.
@@ -111,14 +111,14 @@ impl Place {
         Ok(())
     }
 
-    fn driver_of(&self, record: &Record) -> Option<&Kind> {
+    fn driver_of(&self, record: &Record) -> Option<&DriverKind> {
         let number = record.driver.name.strip_prefix("sim/d")?.parse::<usize>().ok()?;
         self.drivers.get(number)
     }
 }
 
 /// Whether a look shows all there is to know.
-fn tells(driver: &Kind) -> bool {
+fn tells(driver: &DriverKind) -> bool {
     driver.implements.read && driver.tells
 }
 

@@ -14,7 +14,7 @@ use purlin_sandbox::{CallError, Change};
 use tokio::time::Instant;
 
 use crate::request::{Request, Sent};
-use crate::scenario::{Checkpoint, Fault, Kind};
+use crate::scenario::{Checkpoint, DriverKind, Fault};
 use crate::sim::Shared;
 use crate::world::{Thing, values};
 
@@ -26,7 +26,7 @@ pub(crate) struct SimDriver {
     sim: Shared,
     number: usize,
     name: String,
-    kind: Kind,
+    kind: DriverKind,
     manifest: Manifest,
 }
 
@@ -34,8 +34,8 @@ pub(crate) struct SimDriver {
 pub(crate) struct Shelf(Vec<Arc<SimDriver>>);
 
 impl Shelf {
-    pub(crate) fn new(kinds: &[Kind], sim: &Shared) -> Self {
-        let echo = Kind {
+    pub(crate) fn new(kinds: &[DriverKind], sim: &Shared) -> Self {
+        let echo = DriverKind {
             implements: Implements { update: true, repeat_create: true, ..Implements::default() },
             checkpoint: Checkpoint::Never,
             deletes_first: false,
@@ -87,7 +87,7 @@ impl Under<'_> {
 }
 
 impl SimDriver {
-    fn new(sim: &Shared, number: usize, name: String, kind: &Kind) -> Self {
+    fn new(sim: &Shared, number: usize, name: String, kind: &DriverKind) -> Self {
         let types = vec![TypeSchema { type_name: "*".into(), inputs: true.into(), outputs: true.into() }];
         let manifest = Manifest {
             name: name.clone(),

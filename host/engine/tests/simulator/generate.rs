@@ -5,7 +5,7 @@ use purlin_model::driver::Implements;
 use crate::documents::{ByHand, Documents, Edit, Link, Resource};
 use crate::rng::Rng;
 use crate::scenario::{
-    Behind, Checkpoint, Command, Damage, Fault, Harm, Kind, Part, Scenario, Step, Stop, Wakes,
+    Behind, Checkpoint, Command, Damage, DriverKind, Fault, Harm, Part, Scenario, Step, Stop, Wakes,
 };
 
 /// Names that resources can have, at most.
@@ -14,7 +14,7 @@ pub(crate) const SLOTS: u32 = 12;
 /// The scenario of a seed.
 pub(crate) fn scenario(seed: u64) -> Scenario {
     let mut rng = Rng::new(seed);
-    let drivers: Vec<Kind> = (0..1 + rng.below(4)).map(|_| kind(&mut rng)).collect();
+    let drivers: Vec<DriverKind> = (0..1 + rng.below(4)).map(|_| kind(&mut rng)).collect();
     // One life in four refers by fields, whatever else is drawn.
     let manifests = seed.is_multiple_of(4);
     let (start, many) = documents(&mut rng, &drivers, manifests);
@@ -108,7 +108,7 @@ fn point(rng: &mut Rng) -> u32 {
 }
 
 /// Documents, and how many names they use.
-fn documents(rng: &mut Rng, drivers: &[Kind], manifests: bool) -> (Documents, u32) {
+fn documents(rng: &mut Rng, drivers: &[DriverKind], manifests: bool) -> (Documents, u32) {
     let mut start = Documents { order: rng.next(), manifests, ..Documents::default() };
     let many = 1 + rng.below(SLOTS);
     for slot in 0..many {
@@ -154,9 +154,9 @@ fn add_damage(rng: &mut Rng, scenario: &mut Scenario) {
     }
 }
 
-fn kind(rng: &mut Rng) -> Kind {
+fn kind(rng: &mut Rng) -> DriverKind {
     let read = rng.chance(60);
-    Kind {
+    DriverKind {
         implements: Implements {
             check: rng.chance(30),
             name: rng.chance(40),
@@ -174,7 +174,7 @@ fn kind(rng: &mut Rng) -> Kind {
     }
 }
 
-fn resource(rng: &mut Rng, drivers: &[Kind]) -> Resource {
+fn resource(rng: &mut Rng, drivers: &[DriverKind]) -> Resource {
     let driver = rng.below(drivers.len() as u32) as u8;
     let driver_of = &drivers[usize::from(driver)];
     let reads = driver_of.implements.read && driver_of.tells;
@@ -218,7 +218,7 @@ fn link(rng: &mut Rng, many: u32) -> Edit {
     Edit::Link(rng.below(many) as u8, rng.below(many) as u8, kind)
 }
 
-fn edit(rng: &mut Rng, drivers: &[Kind], many: u32) -> Edit {
+fn edit(rng: &mut Rng, drivers: &[DriverKind], many: u32) -> Edit {
     let slot = rng.below(many) as u8;
     match rng.below(20) {
         0..=8 => Edit::Put(slot, resource(rng, drivers)),
@@ -230,7 +230,7 @@ fn edit(rng: &mut Rng, drivers: &[Kind], many: u32) -> Edit {
     }
 }
 
-fn step(rng: &mut Rng, drivers: &[Kind], many: u32, number: u32, rough: bool) -> Step {
+fn step(rng: &mut Rng, drivers: &[DriverKind], many: u32, number: u32, rough: bool) -> Step {
     let edits = if number == 0 { 0 } else { rng.below(5) };
     let edits = (0..edits).map(|_| edit(rng, drivers, many)).collect();
     let behind = match number > 0 && rng.chance(15) {

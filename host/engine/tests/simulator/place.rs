@@ -17,7 +17,7 @@ use purlin_state::{Change, Environment, Operation, Snapshot, Writer};
 
 use crate::documents::{self, Documents, Resource, key};
 use crate::drivers::Shelf;
-use crate::scenario::{Behind, Command, Kind, Part, Step};
+use crate::scenario::{Behind, Command, DriverKind, Part, Step};
 use crate::sim::Shared;
 use crate::store::SimStore;
 use crate::world::{Planned, World};
@@ -27,7 +27,7 @@ pub(crate) struct Place {
     pub(crate) environment: Environment,
     pub(crate) sim: Shared,
     pub(crate) store: SimStore,
-    pub(crate) drivers: Vec<Kind>,
+    pub(crate) drivers: Vec<DriverKind>,
     pub(crate) documents: Documents,
     pub(crate) number: usize,
     shelf: Shelf,
@@ -86,7 +86,7 @@ impl Place {
     pub(crate) fn new(
         number: usize,
         (sim, store): (Shared, SimStore),
-        drivers: &[Kind],
+        drivers: &[DriverKind],
         documents: Documents,
     ) -> Self {
         Self {

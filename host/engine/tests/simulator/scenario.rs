@@ -11,7 +11,7 @@ use crate::place::environment;
 /// Drivers, documents, and what is done with them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scenario {
-    pub(crate) drivers: Vec<Kind>,
+    pub(crate) drivers: Vec<DriverKind>,
     /// The first documents of each environment.
     pub(crate) starts: Vec<Documents>,
     /// Whether the state lies in files.
@@ -21,7 +21,7 @@ pub(crate) struct Scenario {
 
 /// How a driver behaves as long as nothing goes wrong.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Kind {
+pub(crate) struct DriverKind {
     pub(crate) implements: Implements,
     pub(crate) checkpoint: Checkpoint,
     /// It cannot have the new one beside the old one.

@@ -57,8 +57,8 @@ impl Inspection {
         requested::block(name, source.as_deref(), manifest, &self.grants)
     }
 
-    async fn new(sandbox: &Sandbox, given: Given<'_>, ask: bool) -> Result<Self, Error> {
-        let Given { name, file, bytes, grants, limits } = given;
+    async fn new(sandbox: &Sandbox, given: Candidate<'_>, ask: bool) -> Result<Self, Error> {
+        let Candidate { name, file, bytes, grants, limits } = given;
         let what = match &file {
             Some(file) => format!("`{}`", file.display()),
             None => format!("the built-in `{}`", name.unwrap_or_default()),
@@ -79,7 +79,7 @@ impl Inspection {
 }
 
 /// A component to inspect.
-struct Given<'a> {
+struct Candidate<'a> {
     name: Option<&'a str>,
     file: Option<PathBuf>,
     bytes: Cow<'static, [u8]>,
@@ -98,7 +98,7 @@ impl Registry {
         let none = Limits::default();
         let mut inspections = Vec::with_capacity(components.len());
         for (file, bytes) in components {
-            let given = Given {
+            let given = Candidate {
                 name: Some(canonical(name)),
                 file,
                 bytes,
@@ -136,7 +136,7 @@ impl Purlin {
         let read = read_component(file.to_owned()).await;
         let bytes =
             read.map_err(|error| Error::Component(phrase(&format!("`{}`", file.display()), &error)))?;
-        let given = Given {
+        let given = Candidate {
             name: None,
             file: Some(file.to_owned()),
             bytes: bytes.into(),

@@ -11,7 +11,7 @@ use crate::keys::Keyring;
 use crate::{Change, Claim, Durable, Environment, Error, Writer};
 
 /// The environment, and the thread that writes to it.
-pub(super) struct Held {
+pub(super) struct EmbeddedClaim {
     environment: Environment,
     keys: Arc<Keyring>,
     shared: Arc<Shared>,
@@ -20,7 +20,7 @@ pub(super) struct Held {
     lock: LockFile,
 }
 
-impl Held {
+impl EmbeddedClaim {
     pub(super) fn new(writing: Writing, environment: Environment, keys: Arc<Keyring>) -> Result<Self, Error> {
         let (shared, fence) = (writing.shared(), writing.claimed().fence());
         let lock = writing.claimed().file();
@@ -34,7 +34,7 @@ impl Held {
 }
 
 #[async_trait]
-impl Writer for Held {
+impl Writer for EmbeddedClaim {
     fn submit(&self, changes: Vec<Change>) -> Result<Durable, Error> {
         // Encoded here, so that concurrent commits are encoded and sealed on as many threads.
         let writes = Writes::of(&changes, &self.environment, &self.keys)?;
@@ -50,7 +50,7 @@ impl Writer for Held {
 }
 
 #[async_trait]
-impl Claim for Held {
+impl Claim for EmbeddedClaim {
     fn fence(&self) -> u64 {
         self.fence
     }

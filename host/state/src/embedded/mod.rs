@@ -18,7 +18,7 @@ use purlin_model::Urn;
 use tokio::sync::oneshot;
 use zeroize::Zeroizing;
 
-use self::claim::Held;
+use self::claim::EmbeddedClaim;
 use crate::disk::journal::{Position, Reading};
 use crate::disk::{Claimed, Filling, Found, Place, Root, Writing, index};
 use crate::keys::Keyring;
@@ -78,7 +78,7 @@ enum Source<'a> {
 #[derive(Default)]
 struct Open {
     /// The environments that this process has locked.
-    held: HashMap<Environment, Weak<Held>>,
+    held: HashMap<Environment, Weak<EmbeddedClaim>>,
     /// The environment that was read last, unless it is locked, so that reading it again costs only
     /// the new frames.
     read: Option<(Environment, Reading)>,
@@ -207,7 +207,7 @@ impl Inner {
         // locked.
         self.keys.refresh()?;
         let writing = Writing::open(claimed, self.keys.clone(), self.probe.clone())?;
-        let held = Arc::new(Held::new(writing, environment.clone(), self.keys.clone())?);
+        let held = Arc::new(EmbeddedClaim::new(writing, environment.clone(), self.keys.clone())?);
         self.with(|open| {
             open.held.retain(|_, held| held.strong_count() > 0);
             open.held.insert(environment.clone(), Arc::downgrade(&held));

@@ -253,7 +253,7 @@ async fn call(
     request: &Request,
     progress: ProgressSink,
 ) -> Result<Value, CallError> {
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(LastCheckpoint::default());
     let context = CallContext {
         checkpoint: Some(kept.clone()),
         progress: Some(progress),
@@ -306,16 +306,16 @@ async fn call(
 
 /// Keeps the provider id of a checkpoint.
 #[derive(Default)]
-struct Kept(Mutex<Option<Label>>);
+struct LastCheckpoint(Mutex<Option<Label>>);
 
-impl Kept {
+impl LastCheckpoint {
     fn id(&self) -> Option<Label> {
         self.0.lock().ok().and_then(|kept| kept.clone())
     }
 }
 
 #[async_trait]
-impl CheckpointSink for Kept {
+impl CheckpointSink for LastCheckpoint {
     async fn checkpoint(&self, id: &Label) -> Result<(), String> {
         if let Ok(mut kept) = self.0.lock() {
             *kept = Some(id.clone());

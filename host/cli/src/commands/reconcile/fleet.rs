@@ -62,10 +62,10 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
     );
     let fleet = Fleet::new(Arc::clone(&purlin), proposal, !args.watch, surroundings::now());
     let json = args.format.format == Format::Json;
-    let told = Told { json, watch: args.watch, summary: Summary::default(), last: HashMap::new() };
-    let mut host = Host { fleet, most, turns: JoinSet::new(), cancel: CancelToken::default(), told };
+    let messages = Messages { json, watch: args.watch, summary: Summary::default(), last: HashMap::new() };
+    let mut host = Host { fleet, most, turns: JoinSet::new(), cancel: CancelToken::default(), messages };
     let ended = host.work(args.watch, app).await;
-    let Host { fleet, told, .. } = host;
+    let Host { fleet, messages, .. } = host;
     drop(fleet);
     if let Ok(purlin) = Arc::try_unwrap(purlin).map_err(drop) {
         purlin.close().await.map_err(fail)?;
@@ -74,8 +74,8 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
     if args.watch {
         return Ok(Status::Done);
     }
-    told.end(app);
-    let Summary { unsettled, busy, failed, .. } = told.summary;
+    messages.end(app);
+    let Summary { unsettled, busy, failed, .. } = messages.summary;
     Ok(if unsettled + busy + failed == 0 { Status::Done } else { Status::Failed })
 }
 
@@ -85,7 +85,7 @@ struct Host {
     most: usize,
     turns: JoinSet<Turn>,
     cancel: CancelToken,
-    told: Told,
+    messages: Messages,
 }
 
 impl Host {
@@ -108,7 +108,7 @@ impl Host {
                             self.turns.spawn(turn);
                         }
                     }
-                    Err(error) if watch && super::passes(&error) => self.told.trouble(&error, app),
+                    Err(error) if watch && super::passes(&error) => self.messages.trouble(&error, app),
                     Err(error) => return Err(Failure::host(error, &Default::default())),
                 }
             }
@@ -124,14 +124,14 @@ impl Host {
                 Some(turn) = self.turns.join_next() => {
                     let turn = turn.map_err(|error| Failure::caused("a pass ended early", &error))?;
                     match self.fleet.end(turn).await {
-                        Ok((environment, end, events)) => self.told.turn(&environment, &end, &events, app),
-                        Err(error) if watch && super::passes(&error) => self.told.trouble(&error, app),
+                        Ok((environment, end, events)) => self.messages.turn(&environment, &end, &events, app),
+                        Err(error) if watch && super::passes(&error) => self.messages.trouble(&error, app),
                         Err(error) => return Err(Failure::host(error, &Default::default())),
                     }
                 }
                 () = requests.next() => match self.fleet.request_all().await {
                     Ok(()) => {}
-                    Err(error) if watch && super::passes(&error) => self.told.trouble(&error, app),
+                    Err(error) if watch && super::passes(&error) => self.messages.trouble(&error, app),
                     Err(error) => return Err(Failure::host(error, &Default::default())),
                 },
                 () = tokio::time::sleep(LOOK) => {}
@@ -141,7 +141,7 @@ impl Host {
 }
 
 /// The messages about turns. A watch repeats a message only if the status changed.
-struct Told {
+struct Messages {
     json: bool,
     watch: bool,
     summary: Summary,
@@ -175,16 +175,16 @@ struct TurnEvent {
     env: String,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    done: Option<Done>,
+    done: Option<ActionCounts>,
     failed: Vec<Failed>,
-    needs_consent: Vec<Asked>,
+    needs_consent: Vec<ActionToConfirm>,
     drifted: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Done {
+struct ActionCounts {
     create: usize,
     update: usize,
     replace: usize,
@@ -198,12 +198,12 @@ struct Failed {
 }
 
 #[derive(Serialize)]
-struct Asked {
+struct ActionToConfirm {
     key: String,
     action: &'static str,
 }
 
-impl Told {
+impl Messages {
     fn turn(&mut self, environment: &Environment, end: &TurnEnd, events: &[Event], app: &App) {
         self.summary.environments += 1;
         let counted = match end {
@@ -309,14 +309,14 @@ impl TurnEvent {
                 event.outcome = if pass.is_settled() { "settled" } else { "unsettled" };
                 let done = &pass.summary.done;
                 let [create, update, replace, delete] = [done.create, done.update, done.replace, done.delete];
-                event.done = Some(Done { create, update, replace, delete });
+                event.done = Some(ActionCounts { create, update, replace, delete });
                 let failed = pass.summary.failed.iter();
                 event.failed = failed
                     .map(|(key, cause)| Failed { key: key.to_string(), message: cause.to_string() })
                     .collect();
                 let asked = pass.needs_consent.iter();
                 event.needs_consent = asked
-                    .map(|(key, action)| Asked { key: key.to_string(), action: action.as_str() })
+                    .map(|(key, action)| ActionToConfirm { key: key.to_string(), action: action.as_str() })
                     .collect();
                 event.drifted = pass.drifted.iter().map(ToString::to_string).collect();
             }

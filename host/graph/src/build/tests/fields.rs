@@ -12,7 +12,7 @@ use purlin_model::{
 };
 use serde_json::json;
 
-use crate::testing::{Done, definition, has, show, tell, try_build};
+use crate::testing::{KnownOutputs, definition, has, show, tell, try_build};
 use crate::{EdgeKind, Graph};
 
 /// A reference field: its target and its form.
@@ -95,7 +95,7 @@ fn build(manifests: Vec<Manifest>) -> Result<Graph, String> {
 
 fn inputs(graph: &Graph, key: &str, outputs: &[(&str, Value)]) -> serde_json::Value {
     let node = graph.find(key).expect("a node");
-    let inputs = graph.evaluate(node, &Done::new(graph, outputs)).expect("evaluates");
+    let inputs = graph.evaluate(node, &KnownOutputs::new(graph, outputs)).expect("evaluates");
     inputs.values.reveal_marked(&mut |_, _| {})["spec"].clone()
 }
 
@@ -184,7 +184,7 @@ fn what_is_missing_is_waited_for_or_left_out() {
         ]
     );
     let node = graph.find("subnet.default#a").expect("a node");
-    let values = graph.evaluate(node, &Done::default()).expect("evaluates").values;
+    let values = graph.evaluate(node, &KnownOutputs::default()).expect("evaluates").values;
     let Value::Map(map) = values else { panic!("a map") };
     let Some(Value::Map(spec)) = map.get("spec") else { panic!("a map") };
     assert_eq!(spec.keys().map(|key| &**key).collect::<Vec<_>>(), ["need", "some"]);
@@ -243,13 +243,14 @@ fn an_empty_value_is_a_fault_or_left_out() {
         let done = [("vpc.default#v", json!({"id": empty}).into())];
         assert_eq!(inputs(&graph, "subnet.default#b", &done), json!({}));
         let node = graph.find("subnet.default#a").expect("a node");
-        let faults = graph.evaluate(node, &Done::new(&graph, &done)).map(|_| ()).expect_err("a fault");
+        let faults =
+            graph.evaluate(node, &KnownOutputs::new(&graph, &done)).map(|_| ()).expect_err("a fault");
         assert_eq!(
             tell(&faults),
             "a:2:1+8 empty-reference: `id` of `vpc.default#v` is empty\n  help: if the field may be left out, \
              write `policy: {resolution: Optional}`\n"
         );
-        let empty = graph.empty_references(node, &Done::new(&graph, &done));
+        let empty = graph.empty_references(node, &KnownOutputs::new(&graph, &done));
         assert_eq!((empty.len(), empty[0].path.as_str()), (1, "id"));
         assert_eq!(graph.key(empty[0].target).map(purlin_model::Key::as_str), Some("vpc.default#v"));
     }

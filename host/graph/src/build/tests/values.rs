@@ -2,7 +2,7 @@ use purlin_expression::Dialect;
 use purlin_model::{Deployment, Key, Unknown, Urn, Value};
 use serde_json::{Value as Json, json};
 
-use crate::testing::{Done, context, definition, request, tell, template, try_build, workload};
+use crate::testing::{KnownOutputs, context, definition, request, tell, template, try_build, workload};
 
 #[test]
 fn every_placeholder_is_read_in_its_own_scope() {
@@ -49,7 +49,7 @@ fn every_placeholder_is_read_in_its_own_scope() {
     let dns = Value::from(json!({"host": "h", "port": 80, "n": 7}));
     let mut with_token = dns.as_map().cloned().expect("a map");
     with_token.insert("token".into(), Value::from("hidden").into_secret());
-    let done = Done::new(
+    let done = KnownOutputs::new(
         &graph,
         &[
             ("dns.default#modules.w.externals.x", Value::Map(with_token)),
@@ -88,12 +88,15 @@ fn every_placeholder_is_read_in_its_own_scope() {
 
     // Before anything runs, all of it is unknown, and values that a secret touches are known to be
     // secret.
-    let app = graph.evaluate(node("app.default#modules.w.externals.x"), &Done::default()).expect("inputs");
+    let app =
+        graph.evaluate(node("app.default#modules.w.externals.x"), &KnownOutputs::default()).expect("inputs");
     assert_eq!(app.values.get("host"), Some(Value::unknown()));
     assert_eq!(app.secrets.get("deep").map(|deep| deep.has_secret()), Some(true));
     assert_eq!(app.params.get("size").and_then(|size| size.get("n")), Some(Value::unknown()));
-    let hidden =
-        Done::new(&graph, &[("dns.default#modules.w.externals.x", Value::Unknown(Unknown { secret: true }))]);
+    let hidden = KnownOutputs::new(
+        &graph,
+        &[("dns.default#modules.w.externals.x", Value::Unknown(Unknown { secret: true }))],
+    );
     let app = graph.evaluate(node("app.default#modules.w.externals.x"), &hidden).expect("inputs");
     assert_eq!(app.values.get("host"), Some(Value::Unknown(Unknown { secret: true })));
 }
@@ -115,7 +118,7 @@ fn selected_values_come_sorted_by_key() {
     }
     let graph = try_build(all, deployment).expect("a graph");
     let leaf = |name: &str, i: u32| Value::from(json!({"n": name, "i": i}));
-    let done = Done::new(
+    let done = KnownOutputs::new(
         &graph,
         &[
             ("leaf.default#shared.a", leaf("a", 1)),
@@ -142,7 +145,7 @@ fn a_missing_output_is_told_where_it_is_read() {
         ..Deployment::default()
     };
     let graph = try_build(all, deployment).expect("a graph");
-    let done = Done::new(&graph, &[("b.default#b", Value::from(json!({"host": "h"})))]);
+    let done = KnownOutputs::new(&graph, &[("b.default#b", Value::from(json!({"host": "h"})))]);
     let faults =
         graph.evaluate(graph.find("a.default#shared.a").expect("there"), &done).expect_err("missing");
     insta::assert_snapshot!(tell(&faults), @r"
@@ -167,7 +170,7 @@ fn text_that_grows_exponentially_is_refused() {
     let graph = try_build(vec![definition("a", "a", json!({"values": {"x": "${values.v59}"}}))], deployment)
         .expect("a graph");
     let faults = graph
-        .evaluate(graph.find("a.default#shared.a").expect("there"), &Done::default())
+        .evaluate(graph.find("a.default#shared.a").expect("there"), &KnownOutputs::default())
         .expect_err("too large");
     assert_eq!(faults[0].code, "too-large");
 }
@@ -216,6 +219,6 @@ fn optional_placeholders_and_defaults_need_nothing_to_be_there() {
     let graph = graph.expect("a graph");
     let done = [("db.default#modules.w.externals.x", json!({"host": 1}).into())];
     let node = graph.find("app.default#modules.w.externals.x").expect("a node");
-    let inputs = graph.evaluate(node, &Done::new(&graph, &done)).expect("evaluates");
+    let inputs = graph.evaluate(node, &KnownOutputs::new(&graph, &done)).expect("evaluates");
     assert_eq!(inputs.values, json!({"port": 80, "value": "x", "through": "a%20b"}).into());
 }

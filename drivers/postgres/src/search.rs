@@ -6,13 +6,13 @@ use crate::identity::{Candidate, Identity, Located, locate, taken};
 use crate::session::Session;
 
 /// The result, and the connection that found it.
-pub(crate) struct Seen<Row> {
+pub(crate) struct Search<Row> {
     pub(crate) session: Session,
     pub(crate) rows: Vec<Row>,
     pub(crate) located: Located,
 }
 
-impl<Row: Candidate> Seen<Row> {
+impl<Row: Candidate> Search<Row> {
     /// Looks for a resource among all candidates. `what` is the intended action.
     pub(crate) fn among(
         session: Session,

@@ -15,7 +15,7 @@ use super::Rules;
 use crate::driver::{About, Call, Driver, Look};
 
 /// A driver with a schema that does more than describe the shape of its inputs.
-struct Held {
+struct SchemaGuard {
     driver: Arc<dyn Driver>,
     rules: Arc<Rules>,
     manifest: Manifest,
@@ -23,7 +23,7 @@ struct Held {
 
 impl Rules {
     /// Wraps the driver so that its schemas are enforced.
-    pub(crate) fn held(self: &Arc<Self>, driver: Arc<dyn Driver>) -> Arc<dyn Driver> {
+    pub(crate) fn guarded(self: &Arc<Self>, driver: Arc<dyn Driver>) -> Arc<dyn Driver> {
         let manifest = driver.manifest();
         let changes = manifest.types.iter().any(|schema| speaks_of_changes(&schema.inputs));
         let once = manifest.types.iter().any(|schema| speaks_of_telling_once(&schema.outputs));
@@ -33,11 +33,11 @@ impl Rules {
         let implements = manifest.implements;
         let implements = Implements { update_impact: implements.update_impact || changes, ..implements };
         let manifest = Manifest { implements, ..manifest.clone() };
-        Arc::new(Held { driver, rules: Arc::clone(self), manifest })
+        Arc::new(SchemaGuard { driver, rules: Arc::clone(self), manifest })
     }
 }
 
-impl Held {
+impl SchemaGuard {
     /// The state that a driver returned, with the outputs that it returned earlier.
     fn state(&self, call: &Call, mut state: ResourceState, before: Option<&ResourceState>) -> ResourceState {
         let type_name = call.subject.key.type_name();
