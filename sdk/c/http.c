@@ -53,7 +53,7 @@ bool http_fail(const http_request *request, http_response *response, purlin_fail
   switch (error) {
   case HTTP_LOST:
     return may_have_changed
-               ? purlin_undecided(failure, text_format("%s; whether it was carried out is not known", why.at))
+               ? purlin_undecided(failure, text_format("%s; it is unknown whether it was carried out", why.at))
                : purlin_retry_after(failure, UNREACHABLE_MS, why);
   case HTTP_UNREACHABLE:
     return purlin_retry_after(failure, UNREACHABLE_MS, why);
@@ -321,7 +321,7 @@ bool http_fetch(const http_request *request, http_response *response, purlin_fai
   const exchange on = {request, response, failure};
   http_url to;
   if (!http_parse_url(request->url, &to)) {
-    return fails(&on, HTTP_UNUSABLE, text_of("this is no URL of http or https"));
+    return fails(&on, HTTP_UNUSABLE, text_of("this is not a URL of http or https"));
   }
   uint32_t fields = wasi_fields();
   uint8_t failed[2];

@@ -54,7 +54,7 @@ static json *read_number(reader *from) {
   const char *start = from->at;
   take(from, '-');
   if (!take(from, '0') && skip_digits(from) == 0) return wrong(from, "not a number");
-  if (take(from, '.') && skip_digits(from) == 0) return wrong(from, "a number without digits behind its point");
+  if (take(from, '.') && skip_digits(from) == 0) return wrong(from, "a number without digits after its point");
   if (take(from, 'e') || take(from, 'E')) {
     if (!take(from, '+')) take(from, '-');
     if (skip_digits(from) == 0) return wrong(from, "a number without an exponent");
@@ -169,7 +169,7 @@ static json *read_many(reader *from, json_kind kind, char last) {
     if (kind == JSON_OBJECT) {
       if (!read_string(from, &name)) return NULL;
       skip_space(from);
-      if (!take(from, ':')) return wrong(from, "no colon behind a name");
+      if (!take(from, ':')) return wrong(from, "no colon after a name");
     }
     json *item = read_value(from);
     if (item == NULL) return NULL;
@@ -213,7 +213,7 @@ json *json_read(text document, const char **fault) {
   const char *start = document.at == NULL ? "" : document.at;
   reader from = {.at = start, .end = start + document.length};
   json *value = read_value(&from);
-  if (value != NULL && from.at != from.end) value = wrong(&from, "something behind its end");
+  if (value != NULL && from.at != from.end) value = wrong(&from, "something after its end");
   if (fault != NULL) *fault = from.fault;
   return value;
 }

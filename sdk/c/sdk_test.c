@@ -204,7 +204,7 @@ static void each_error_of_http_is_a_failure(void) {
   EXPECT(text_is(denied.capability, "http") && text_is(denied.target, "https://api.example:8443"));
   EXPECT(failure_of(HTTP_UNREACHABLE, "PUT").after_ms == 1000 && failure_of(HTTP_LOST, "GET").after_ms == 1000);
   EXPECT(text_is(failure_of(HTTP_LOST, "PUT").message,
-                 "PUT https://api.example:8443/v1/a: why; whether it was carried out is not known"));
+                 "PUT https://api.example:8443/v1/a: why; it is unknown whether it was carried out"));
   // The driver can choose another message and another failure.
   purlin_failure lost = failure_of(HTTP_LOST, "PUT");
   lost.message = text_format("cannot make it: %s", lost.message.at);

@@ -44,7 +44,7 @@ func Fetch(request Request) (Response, error) {
 	}
 	to, err := url.Parse(request.URL)
 	if err != nil || (to.Scheme != "http" && to.Scheme != "https") || to.Host == "" {
-		return Response{}, request.fail(FetchUnusable, "this is no URL of http or https")
+		return Response{}, request.fail(FetchUnusable, "this is not a URL of http or https")
 	}
 	return fetch(request, to)
 }

@@ -51,7 +51,7 @@ func (err FetchError) Error() string {
 	case err.Kind == FetchDenied:
 		return text + " is denied: " + err.Message
 	case err.Kind == FetchLost && hasEffects(err.Method):
-		return text + ": " + err.Message + "; whether it was carried out is not known"
+		return text + ": " + err.Message + "; it is unknown whether it was carried out"
 	default:
 		return text + ": " + err.Message
 	}

@@ -17,7 +17,7 @@ func failureFor(kind FetchErrorKind, method string) error {
 
 func TestEachKindOfFetchErrorIsAFailure(t *testing.T) {
 	const place = " https://api.example/v1/a: why"
-	const lost = "; whether it was carried out is not known"
+	const lost = "; it is unknown whether it was carried out"
 	failed := func(method string) error { return failed("while making it: " + method + place) }
 	later := func(method string) error { return RetryAfter{time.Second, method + place} }
 	for _, one := range []struct {

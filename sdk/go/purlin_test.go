@@ -87,7 +87,7 @@ func TestAbsentObjectsAreEmpty(t *testing.T) {
 		t.Fatal(text, err)
 	}
 	if _, err := write(Object{"no": func() {}}); err == nil {
-		t.Fatal("a function is no JSON")
+		t.Fatal("a function is not JSON")
 	}
 	if inputs, err := parseInputs(`{"values":{"a":1}}`); err != nil || fmt.Sprint(inputs.Values["a"]) != "1" {
 		t.Fatal(inputs, err)
@@ -108,7 +108,7 @@ func TestWrappedFailuresAreFound(t *testing.T) {
 	}
 	var faults InvalidInputs
 	if faults.Err() != nil {
-		t.Fatal("no fault is no error")
+		t.Fatal("without faults, there is no error")
 	}
 	faults.Add("/values/a", "is wrong")
 	if !slices.Equal(faults, InvalidInputs{{"/values/a", "is wrong"}}) || faults.Err() == nil {

@@ -55,7 +55,7 @@ export class HttpError extends TypeError {
     if (this.kind === "unreachable" || (this.kind === "lost" && this.harmless)) {
       return retryAfter(PATIENCE, this.message);
     }
-    if (this.undecided && changes) return undecided(`${this.message}; whether it was carried out is not known`);
+    if (this.undecided && changes) return undecided(`${this.message}; it is unknown whether it was carried out`);
     return failed(this.message);
   }
 }

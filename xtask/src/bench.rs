@@ -151,7 +151,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let mut all = Vec::new();
     for case in &cases {
         let measured = step(&case.name(), || bench.measure(case));
-        all.push(measured.with_context(|| format!("the case {} went wrong", case.name()))?);
+        all.push(measured.with_context(|| format!("the case {} failed", case.name()))?);
     }
     print!("{}", report::table(&all));
     if let Some(path) = &arguments.json {

@@ -12,7 +12,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         step("lints", || {
             step::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
         })?;
-        tools.join().map_err(|_| anyhow::anyhow!("installing the tools went wrong"))?
+        tools.join().map_err(|_| anyhow::anyhow!("installing the tools failed"))?
     })?;
     deny::run_all()?;
     test::run(&test::Arguments::default())?;

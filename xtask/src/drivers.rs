@@ -64,11 +64,11 @@ pub(crate) fn run_with(
         for target in [PLAIN, WASI] {
             step(&format!("drivers for {target}"), || compile(&drivers, target))?;
         }
-        compiler.join().map_err(|_| anyhow::anyhow!("building the compiler for drivers went wrong"))?
+        compiler.join().map_err(|_| anyhow::anyhow!("building the compiler for drivers failed"))?
     })?;
     let components = step("components", || collect(&drivers))?;
     if drivers.iter().any(|driver| driver.name == "hostile") {
-        step("attacks by hand", || {
+        step("handwritten attacks", || {
             let folder = root().join("target/drivers");
             let count = hostile::assemble(&folder.join("hostile.wasm"), &folder.join("hostile"))?;
             eprintln!("    {count} components");

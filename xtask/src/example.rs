@@ -42,13 +42,13 @@ pub(crate) fn run<E: Example>(
     // Nothing has changed: everything is read, and nothing is updated.
     command(&[UP, &["--refresh"]].concat())?;
     if arguments.stay {
-        eprintln!("==> everything is there; in another window:");
+        eprintln!("==> everything is deployed; in another terminal:");
         eprintln!("    cd {}", scratch.path().display());
         eprintln!("    {} up apps platform --refresh", purlin.display());
         for hint in example.hints() {
             eprintln!("    {hint}");
         }
-        eprintln!("    Enter takes it all away again");
+        eprintln!("    press Enter to delete everything again");
         std::io::stdin().read_line(&mut String::new())?;
     }
     command(&["destroy", "--yes", "--allow-data-loss"])?;

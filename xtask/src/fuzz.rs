@@ -69,7 +69,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 fn build() -> anyhow::Result<PathBuf> {
     let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
     if !step::works(Command::new(&compiler).arg("--version")) {
-        bail!("the fuzzer takes a C++ compiler, and `{}` is none; install g++ or clang", compiler.display());
+        bail!(
+            "the fuzzer needs a C++ compiler, and `{}` is not one; install g++ or clang",
+            compiler.display()
+        );
     }
     // The fuzzer compiles components with this program.
     step::run(cargo().args(["build", "--workspace", "--quiet", "--bin", "purlin-worker"]))?;

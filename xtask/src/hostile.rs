@@ -15,7 +15,7 @@ use crate::step::root;
 pub(crate) fn assemble(template: &Path, folder: &Path) -> anyhow::Result<usize> {
     let bytes = fs::read(template).with_context(|| format!("cannot read {}", template.display()))?;
     let DecodedWasm::Component(resolve, world) = wit_component::decode(&bytes)? else {
-        bail!("{} is no component", template.display());
+        bail!("{} is not a component", template.display());
     };
     let wasi = resolve.packages.iter().find(|(_, package)| package.name.namespace == "wasi");
     let version = wasi.and_then(|(_, package)| package.name.version.clone());

@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     eprintln!("==> the program is {}, with the drivers of the example only", purlin.display());
     eprintln!("    `cargo xtask build` builds it with all drivers");
-    eprintln!("    to try it by hand: cd examples/quickstart, and then `{} up`", purlin.display());
+    eprintln!("    to try it yourself: cd examples/quickstart, and then `{} up`", purlin.display());
     Ok(())
 }
 

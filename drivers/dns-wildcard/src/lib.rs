@@ -143,7 +143,7 @@ fn valid(name: &str) -> Result<(), String> {
         } else {
             continue;
         };
-        return Err(format!("`{name}` is no name of a host: {fault}"));
+        return Err(format!("`{name}` is not a host name: {fault}"));
     }
     Ok(())
 }
@@ -192,11 +192,8 @@ mod tests {
     #[test]
     fn what_is_no_name_is_refused() {
         let cases = [
-            (
-                json!({"domain": "x.io", "template": "a_b"}),
-                "/values/template: `a_b.x.io` is no name of a host",
-            ),
-            (json!({"domain": "-x.io"}), "/values/domain: `-x.io` is no name"),
+            (json!({"domain": "x.io", "template": "a_b"}), "/values/template: `a_b.x.io` is not a host name"),
+            (json!({"domain": "-x.io"}), "/values/domain: `-x.io` is not a host name"),
             (json!({"domain": ""}), "/values/domain"),
             (
                 json!({"domain": "x.io", "template": "{{ nope }}"}),

@@ -136,7 +136,10 @@ impl DnsInputs {
             (Some(zone), None) => zone_target(zone, &mut faults),
             (None, Some(records)) => records_target(records, &mut faults),
             (Some(_), Some(_)) => {
-                faults.add("/values/records", "stands beside `zone`: each of them is a resource of its own");
+                faults.add(
+                    "/values/records",
+                    "is given together with `zone`: each of them is a separate resource",
+                );
                 None
             }
             (None, None) => {
@@ -191,13 +194,13 @@ fn zone_target<'a>(zone: &'a Zone, faults: &mut Faults) -> Option<Target<'a>> {
         name(&format!("/values/zone/nameservers/{index}"), names::absolute(server), faults);
     }
     if zone.kind == ZoneKind::Slave && zone.masters.is_empty() {
-        faults.add("/values/zone/masters", "a zone of kind `Slave` is copied from somebody");
+        faults.add("/values/zone/masters", "a zone of kind `Slave` needs masters");
     }
     if zone.kind != ZoneKind::Slave && !zone.masters.is_empty() {
-        faults.add("/values/zone/masters", "only a zone of kind `Slave` is copied from somebody");
+        faults.add("/values/zone/masters", "only a zone of kind `Slave` needs masters");
     }
     if zone.kind == ZoneKind::Slave && zone.nameservers.is_some() {
-        faults.add("/values/zone/nameservers", "come from the masters of a zone of kind `Slave`");
+        faults.add("/values/zone/nameservers", "are copied from the masters of a zone of kind `Slave`");
     }
     found.map(|name| Target::Zone { name, zone })
 }
@@ -207,7 +210,7 @@ fn records_target<'a>(records: &'a Records, faults: &mut Faults) -> Option<Targe
     let found = name("/values/records/name", names::within(&records.name, &zone), faults);
     let kind = records.kind.as_str();
     if kind == "SOA" {
-        faults.add("/values/records/type", "belongs to the zone, and is seen to by the server");
+        faults.add("/values/records/type", "belongs to the zone, and is managed by the server");
     }
     for (index, content) in records.content.iter().enumerate() {
         if let Err(message) = names::content(kind, content) {
@@ -215,10 +218,10 @@ fn records_target<'a>(records: &'a Records, faults: &mut Faults) -> Option<Targe
         }
     }
     if kind == "CNAME" && records.content.len() > 1 {
-        faults.add("/values/records/content", "a name has one CNAME only");
+        faults.add("/values/records/content", "a name has only one CNAME");
     }
     if kind == "CNAME" && found.as_ref() == Some(&zone) {
-        faults.add("/values/records/name", "the zone itself cannot be a CNAME; `ALIAS` may do");
+        faults.add("/values/records/name", "the zone itself cannot be a CNAME; try `ALIAS`");
     }
     found.map(|name| Target::Records { zone, name, kind, records })
 }

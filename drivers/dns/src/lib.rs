@@ -141,7 +141,7 @@ impl Update for Dns {
         let work = DnsOperation::new(inputs, &request.resource, &request.call);
         let target = inputs.target()?;
         if inputs.id(&target) != request.state.id {
-            return Err(Failure::input("/values", "a zone or a record cannot move, only be replaced"));
+            return Err(Failure::input("/values", "a zone or a record cannot be moved, only replaced"));
         }
         match &target {
             Target::Zone { name, zone } => work.update_zone(name, zone, &request.state),

@@ -22,7 +22,7 @@ pub(crate) fn absolute(name: &str) -> Result<String, String> {
     }
     for label in bare.split('.') {
         if label.is_empty() {
-            return Err("has two dots beside each other, or one at its beginning".to_owned());
+            return Err("has two dots in a row, or one at its beginning".to_owned());
         }
         if label.len() > 63 {
             return Err(format!("has a label of more than 63 characters: `{label}`"));
@@ -71,13 +71,13 @@ pub(crate) fn content(kind: &str, text: &str) -> Result<String, String> {
             let address = text.parse::<Ipv4Addr>();
             address
                 .map(|address| address.to_string())
-                .map_err(|_| "is no address such as 192.0.2.1".to_owned())
+                .map_err(|_| "is not an address such as 192.0.2.1".to_owned())
         }
         "AAAA" => {
             let address = text.parse::<Ipv6Addr>();
             address
                 .map(|address| address.to_string())
-                .map_err(|_| "is no address such as 2001:db8::1".to_owned())
+                .map_err(|_| "is not an address such as 2001:db8::1".to_owned())
         }
         "TXT" | "SPF" if !text.starts_with('"') => Ok(quoted(text)),
         _ if NAMED.contains(&kind) => {

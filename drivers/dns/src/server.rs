@@ -140,7 +140,7 @@ fn is_busy(answer: &Response) -> bool {
 /// The meaning of the server's errors.
 fn passed(answer: Response, place: &str) -> Result<Response, Failure> {
     match answer.status {
-        401 | 403 => Err(Failure::failed(format!("{}; look at `connection.api_key`", answer.message()))),
+        401 | 403 => Err(Failure::failed(format!("{}; check `connection.api_key`", answer.message()))),
         500 if is_busy(&answer) => Err(Failure::RetryAfter { after: BUSY, message: answer.message() }),
         // The server understands the request, and reports which input is wrong.
         422 => Err(Failure::input(place, answer.message())),

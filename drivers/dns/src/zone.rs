@@ -42,7 +42,7 @@ impl DnsOperation<'_> {
                 Some(there) => self.own_zone(name, &there)?,
                 None => {
                     return Err(Failure::Conflict(format!(
-                        "the server has a zone like `{name}` and does not show it"
+                        "the server has a zone like `{name}`, but does not show it"
                     )));
                 }
             }
@@ -50,9 +50,9 @@ impl DnsOperation<'_> {
         }
         match self.api.zone(&url) {
             Ok(Some(there)) => zone_state(&url, name, &there),
-            Ok(None) => {
-                Err(Failure::failed(format!("the zone `{name}` was made, and somebody deleted it at once")))
-            }
+            Ok(None) => Err(Failure::failed(format!(
+                "the zone `{name}` was created, but deleted by others immediately"
+            ))),
             Err(failure) => Err(partial(State::new(url), &failure)),
         }
     }
@@ -83,7 +83,7 @@ impl DnsOperation<'_> {
                 state.outputs = zone_state(&url, name, &there)?.outputs;
                 Ok(state)
             }
-            Ok(None) => Err(Failure::NotFound(format!("there is no zone `{name}` any more"))),
+            Ok(None) => Err(Failure::NotFound(format!("there is no longer a zone `{name}`"))),
             Err(failure) => Err(partial(state, &failure)),
         }
     }
@@ -144,12 +144,12 @@ impl DnsOperation<'_> {
     fn own_zone(&self, name: &str, there: &Zone) -> Result<(), Failure> {
         match mark::zone(there, &self.resource.guresid) {
             Whose::Ours => {
-                log::debug(format!("the zone `{name}` is there already, with this resource's mark"));
+                log::debug(format!("the zone `{name}` exists already, with this resource's mark"));
                 Ok(())
             }
             Whose::Nobodys | Whose::Anothers => {
                 let account = match there.account.as_str() {
-                    "" => "nobody's account".to_owned(),
+                    "" => "no account".to_owned(),
                     account => format!("the account `{account}`"),
                 };
                 Err(Failure::Conflict(format!("the zone `{name}` exists already, with {account}; import it")))

@@ -63,7 +63,7 @@ impl FileInputs {
         check_path(&self.values.path, &mut faults);
         match (&self.values.content, &self.secrets.content) {
             (Some(_), Some(_)) => {
-                faults.add("/secrets/content", "stands beside `values.content`: give one of them")
+                faults.add("/secrets/content", "is given together with `values.content`: give one of them")
             }
             (None, None) => faults.add("/values/content", "is missing, and so is `secrets.content`"),
             _ => {}

@@ -145,7 +145,7 @@ impl Update for File {
         let inputs = &request.after.given;
         inputs.validate()?;
         if inputs.path() != request.state.id {
-            return Err(Failure::input("/values/path", "a file cannot move, only be replaced"));
+            return Err(Failure::input("/values/path", "a file cannot be moved, only replaced"));
         }
         write(inputs)
     }

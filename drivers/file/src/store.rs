@@ -143,7 +143,7 @@ fn denied(path: &str) -> Failure {
     Failure::denied(
         "dirs",
         folder,
-        format!("to write `{path}`, no folder that holds it is granted; its grant has to have mode `rw`"),
+        format!("to write `{path}`, a grant of a folder that contains it is needed, with mode `rw`"),
     )
 }
 
@@ -170,7 +170,7 @@ fn set_mode(path: &Path, mode: Option<u32>) -> io::Result<()> {
 fn set_mode(path: &Path, mode: Option<u32>) -> io::Result<()> {
     if mode.is_some() {
         purlin_sdk::log::debug(format!(
-            "the mode of {} is left to the system: WASI has none",
+            "the mode of {} is set by the system: WASI does not support modes",
             path.display()
         ));
     }

@@ -68,7 +68,7 @@ impl<'a> Api<'a> {
                 Ok(link.to_owned())
             }
             _ => Err(Failure::failed(format!(
-                "the server names `{link}`, which is not a place of {scheme}://{}",
+                "the server returned `{link}`, which is not at {scheme}://{}",
                 base.authority
             ))),
         }
@@ -191,11 +191,11 @@ impl<'a> Api<'a> {
 pub(crate) fn refused(answer: &Response) -> Failure {
     match (answer.status, answer.header("location")) {
         (300..=399, Some(location)) => Failure::failed(format!(
-            "{}; it redirects to `{location}`, which is not followed: give that as `base_url` or path",
+            "{}; it redirects to `{location}`, which is not followed: use that as `base_url` or path",
             answer.message()
         )),
         (401 | 403, _) => {
-            Failure::failed(format!("{}; look at the credentials in `connection`", answer.message()))
+            Failure::failed(format!("{}; check the credentials in `connection`", answer.message()))
         }
         _ => answer.failure(),
     }

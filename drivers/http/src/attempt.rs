@@ -47,12 +47,12 @@ impl Attempt {
         match self {
             Self::Making(_) if api.can_look() => api.own(true),
             Self::Making(name) => Err(Failure::failed(format!(
-                "whether `{name}` was made is not known, for the answer was lost and there is no `find`: \
-                 look for it; then import it, or forget it if it is not there"
+                "it is unknown whether `{name}` was created, because the response was lost and there is no `find`: \
+                 check, then import it, or forget it if it does not exist"
             ))),
             Self::Operation(url) => {
                 let Some(operation) = &api.inputs.values.operation else {
-                    return Err(Failure::failed("the declaration has no `operation` any more"));
+                    return Err(Failure::failed("the declaration no longer has an `operation`"));
                 };
                 let url = api.linked(&url)?;
                 match api.follow(operation, &url) {
@@ -105,7 +105,7 @@ impl Api<'_> {
         if missing.is_empty() {
             return Ok((state, None));
         }
-        let missing = format!("it is there, and the API does not tell the outputs {}", missing.join(", "));
+        let missing = format!("it exists, but the API does not return the outputs {}", missing.join(", "));
         Ok((state, Some(missing)))
     }
 }
@@ -130,7 +130,7 @@ pub(crate) fn create(api: &Api<'_>) -> Result<State, Failure> {
 /// The id of a resource that was certainly created.
 fn made(api: &Api<'_>, answer: &Response) -> Result<String, Failure> {
     let without_id = |failure: Failure| {
-        let message = format!("it was made, but its id is not known: {failure}");
+        let message = format!("it was created, but its id is unknown: {failure}");
         found_again(api, &message, false)
     };
     match api.goes_on(answer) {
@@ -151,7 +151,7 @@ fn made(api: &Api<'_>, answer: &Response) -> Result<String, Failure> {
                 Ok(document) => operated_id(api, &document).or_else(without_id),
                 Err(Unmet::Failed(message)) => found_again(api, &message, true),
                 Err(Unmet::NotYet(message)) => {
-                    Err(Failure::undecided(format!("{message}; the next run goes on from there")))
+                    Err(Failure::undecided(format!("{message}; the next run continues from there")))
                 }
             }
         }
@@ -164,7 +164,7 @@ fn operated_id(api: &Api<'_>, document: &Json) -> Result<String, Failure> {
     let place = api.inputs.values.operation.as_ref().and_then(|operation| operation.id.as_deref());
     match place {
         None if api.inputs.values.id.name => Ok(api.scope.name.clone()),
-        None => api.own(true)?.map(|found| found.id).ok_or_else(|| Failure::failed("it is not to be found")),
+        None => api.own(true)?.map(|found| found.id).ok_or_else(|| Failure::failed("it cannot be found")),
         Some(place) => document
             .pointer(place)
             .and_then(as_text)
@@ -178,15 +178,15 @@ fn found_again(api: &Api<'_>, message: &str, over: bool) -> Result<String, Failu
         if over {
             return Err(Failure::failed(message));
         }
-        return Err(Failure::undecided(format!("{message}; and there is no `find` to look for it")));
+        return Err(Failure::undecided(format!("{message}; there is no `find` to look for it")));
     }
     match api.own(true) {
         Ok(Some(found)) => Ok(found.id),
         Ok(None) if over => Err(Failure::failed(message)),
         Ok(None) => {
-            Err(Failure::undecided(format!("{message}; it is not to be found yet, and may still be made")))
+            Err(Failure::undecided(format!("{message}; it cannot be found yet, and may still be created")))
         }
-        Err(failure) => Err(Failure::undecided(format!("{message}; and looking for it failed: {failure}"))),
+        Err(failure) => Err(Failure::undecided(format!("{message}; looking for it failed: {failure}"))),
     }
 }
 
@@ -225,8 +225,8 @@ pub(crate) fn finish(api: &Api<'_>, id: &str, said: Option<Json>, before: &State
         true => Found { id: id.to_owned(), document: said.unwrap_or(Json::Null) },
         false => match api.read(id) {
             Ok(Some(found)) => found,
-            Ok(None) => return Err(partial("it was made, and is not there when it is read".to_owned())),
-            Err(failure) => return Err(partial(format!("it is there, and cannot be read: {failure}"))),
+            Ok(None) => return Err(partial("it was created, but does not exist when it is read".to_owned())),
+            Err(failure) => return Err(partial(format!("it exists, but cannot be read: {failure}"))),
         },
     };
     match api.state(&found, &exists)? {

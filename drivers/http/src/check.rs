@@ -36,7 +36,7 @@ impl HttpInputs {
                 .add("/values/without", "an API that cannot be read can be neither observed nor waited for");
         }
         for name in values.outputs.keys().filter(|name| values.secret_outputs.contains_key(*name)) {
-            faults.add(format!("/values/secret_outputs/{}", escaped(name)), "stands in `outputs` too");
+            faults.add(format!("/values/secret_outputs/{}", escaped(name)), "is also in `outputs`");
         }
         if let Some(find) = &values.find {
             path("/values/find/path", &find.path, &mut faults);
@@ -46,7 +46,7 @@ impl HttpInputs {
                 ["/create/body", "/update/body", "/vars"].iter().any(|root| place.starts_with(root));
             let there = raw.get(&format!("/values{place}"));
             if !is_sent || there.is_none() {
-                let message = "is no place in `/create/body`, `/update/body` or `/vars` of the values";
+                let message = "is not in `/create/body`, `/update/body` or `/vars` of the values";
                 faults.add(format!("/values/observe/{}", escaped(place)), message);
             }
         }
@@ -56,7 +56,7 @@ impl HttpInputs {
             condition("/values/gone_when", gone, &mut faults);
         }
         if self.connection.bearer.is_some() && self.connection.basic.is_some() {
-            faults.add("/connection/basic", "stands beside `bearer`: give one of them");
+            faults.add("/connection/basic", "is given together with `bearer`: give one of them");
         }
         faults.into_result()
     }
@@ -70,8 +70,7 @@ impl HttpInputs {
         }
         let path = self.read_path();
         if !id.name && !path.contains("{id}") {
-            faults
-                .add("/values/read/path", "has no `{id}` in it, so that all resources would be the same one");
+            faults.add("/values/read/path", "has no `{id}`, so all resources would be the same one");
         }
         if path.contains("{outputs.") {
             faults.add("/values/read/path", "cannot need outputs: a resource is known by it");
@@ -94,7 +93,7 @@ impl HttpInputs {
                     "/connection/base_url" | "/values/name" | "/values/create/path" | "/values/read/path"
                 );
             if is_shown {
-                let message = "is a secret, and would stand in the resource's URL, which everybody sees";
+                let message = "is a secret, and would be part of the resource's URL, which is not secret";
                 faults.add(place.as_str(), message);
             }
         }
@@ -145,7 +144,7 @@ fn check_operation(name: &str, operation: &Operation, faults: &mut Faults) {
         path(&format!("/values/{name}/path"), template, faults);
     }
     if name == "create" && operation.path.as_ref().is_some_and(|path| path.contains("{id}")) {
-        faults.add("/values/create/path", "cannot have `{id}` in it: there is none yet; `{name}` is there");
+        faults.add("/values/create/path", "cannot contain `{id}`, which does not exist yet; use `{name}`");
     }
 }
 
@@ -157,7 +156,7 @@ fn path(place: &str, template: &str, faults: &mut Faults) {
 
 fn condition(place: &str, condition: &Condition, faults: &mut Faults) {
     if condition.equals.is_none() == condition.one_of.is_empty() {
-        faults.add(place, "says either `equals` or `in`");
+        faults.add(place, "needs either `equals` or `in`");
     }
 }
 

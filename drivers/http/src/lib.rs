@@ -69,7 +69,7 @@ impl Driver for Http {
             Err(failure)
                 if !inputs.lacks(Lacking::Read) && api.read(&id).is_ok_and(|found| found.is_none()) =>
             {
-                purlin_sdk::log::debug(format!("it is gone, although {failure}"));
+                purlin_sdk::log::debug(format!("it no longer exists, although {failure}"));
                 return Ok(());
             }
             Err(failure) => return Err(failure),
@@ -94,8 +94,8 @@ impl Check for Http {
             && request.inputs.get("/values/id/name") != Some(&Json::Bool(true));
         let mut checked = Checked::unchanged(request.inputs);
         if unread {
-            let message = "without `find` and with an id that the server chooses, a `create` whose answer \
-                           is lost has to be decided by a person";
+            let message = "without `find` and with an id that the server chooses, a `create` whose response \
+                           is lost has to be settled manually";
             checked = checked.warning("/values", message);
         }
         Ok(checked)
@@ -145,13 +145,13 @@ fn look(request: ReadRequest<HttpInputs>) -> Result<Option<Observed>, Failure> {
     };
     let Some(found) = found else { return Ok(None) };
     if inputs.lacks(Lacking::Read) {
-        return Err(Failure::failed("the API has nothing to read it with, so nothing is known about it"));
+        return Err(Failure::failed("the API cannot read it, so nothing is known about it"));
     }
     let Some(found) = api.read(&found.id)? else { return Ok(None) };
     if !api.is_ready(&found.id, &found.document)? {
         return Err(Failure::RetryAfter {
             after: attempt::AGAIN,
-            message: "it is there, and not ready yet".to_owned(),
+            message: "it exists, but is not ready yet".to_owned(),
         });
     }
     let (mut state, missing) = api.state(&found, &recorded_state)?;

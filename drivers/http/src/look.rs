@@ -38,7 +38,7 @@ impl Api<'_> {
             false => (template::expand(&template, &self.scope).as_deref() == Ok(path))
                 .then(|| self.scope.name.clone()),
         };
-        id.ok_or_else(|| Failure::failed(format!("`{given}` is no URL of `{base}{template}`")))
+        id.ok_or_else(|| Failure::failed(format!("`{given}` is not a URL of `{base}{template}`")))
     }
 
     /// Reads a resource by the API's id.
@@ -107,7 +107,7 @@ impl Api<'_> {
     }
 
     fn not_a_list(&self, find: &Find) -> Failure {
-        Failure::failed(format!("what `{}` answers has no list at `{}`", find.path, find.items))
+        Failure::failed(format!("the response of `{}` has no list at `{}`", find.path, find.items))
     }
 
     /// Whether the mark is this resource's; `None` if there are no marks.
@@ -132,12 +132,12 @@ impl Api<'_> {
             all.retain(|found| self.is_marked(found) == Some(true));
             if all.is_empty() && was_there && is_only && self.inputs.values.id.name {
                 return Err(Failure::Conflict(format!(
-                    "`{name}` is there, and its mark says that it is another's"
+                    "`{name}` exists, and its mark is another resource's"
                 )));
             }
         } else if !all.is_empty() && !attempted && *name != self.scope.guresid {
             return Err(Failure::Conflict(format!(
-                "`{name}` is there, and nothing tells whose it is; import it, or give it a `mark`"
+                "`{name}` exists, and its owner is unknown; import it, or declare a `mark`"
             )));
         }
         match (all.pop(), all.len()) {
@@ -156,14 +156,14 @@ impl Api<'_> {
         let ours = all.iter().any(|found| self.is_marked(found) == Some(true));
         if ours {
             return Err(Failure::Conflict(format!(
-                "`{name}` is there already, with the mark of this resource; import it"
+                "`{name}` exists already, with the mark of this resource; import it"
             )));
         }
         // If marks tell resources apart, names need not be unique.
         if all.is_empty() || marked {
             return Ok(());
         }
-        Err(Failure::Conflict(format!("`{name}` is there already; import it, or choose another name")))
+        Err(Failure::Conflict(format!("`{name}` exists already; import it, or choose another name")))
     }
 
     /// The id in the answer to a creation.

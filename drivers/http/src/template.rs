@@ -34,7 +34,7 @@ impl Scope {
             Some(("outputs", name)) => text(self.outputs.get(name))?,
             Some(("params", name)) => text(self.params.get(name))?,
             Some(("vars", name)) => text(self.vars.get(name))?,
-            _ => return Err(format!("`{{{place}}}` is no place: {PLACES}")),
+            _ => return Err(format!("`{{{place}}}` is not a placeholder: {PLACES}")),
         };
         // An empty segment would change the path: to that of the collection, for example.
         if text.is_empty() { Err(format!("`{{{place}}}` is empty")) } else { Ok(text) }
@@ -72,7 +72,7 @@ pub(crate) fn id_in(path: &str, template: &str, scope: &Scope) -> Option<String>
 /// Reports faults in a template that do not depend on the values.
 pub(crate) fn validate(template: &str) -> Result<(), String> {
     if !template.starts_with('/') {
-        return Err("has to begin with `/`; it is put behind `base_url`".to_owned());
+        return Err("has to begin with `/`; it is appended to `base_url`".to_owned());
     }
     let mut texts = String::new();
     for part in parts(template)? {

@@ -136,7 +136,7 @@ impl Api<'_> {
         while self.read(id)?.is_some() {
             self.client.pause(LOOK).map_err(|_| Failure::RetryAfter {
                 after: LOOK,
-                message: "its deletion was accepted, and it is still there".to_owned(),
+                message: "its deletion was accepted, but it still exists".to_owned(),
             })?;
         }
         Ok(())

@@ -56,7 +56,7 @@ pub(crate) fn clear(iam: &Iam, kind: Named, name: &str, managed: bool) -> Result
     rest.extend(iam.names(action, list, &which)?.iter().map(|it| format!("the {people} `{it}`")));
     if !rest.is_empty() {
         return Err(Failure::Conflict(format!(
-            "the {} `{name}` cannot be deleted because of {}, which others gave it: take that away first",
+            "the {} `{name}` cannot be deleted because of {}, which others added: remove them first",
             kind.people(),
             rest.join(", ")
         )));

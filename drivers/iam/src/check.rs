@@ -8,7 +8,7 @@ use purlin_sdk_aws::tags::{self, Tags};
 use crate::inputs::{Attachment, IamInputs, KINDS, Policy, Role, RolePolicy, User};
 
 pub(crate) const ONE_OF: &str =
-    "names what to make, exactly one of `policy`, `role`, `user`, `role_policy` and `attachment`";
+    "has to contain exactly one of `policy`, `role`, `user`, `role_policy` and `attachment`";
 
 /// The places of documents, and what they are attached to.
 const DOCUMENTS: [(&str, PolicyKind); 3] = [
@@ -64,7 +64,10 @@ fn normalise(inputs: &mut Raw<IamInputs>, guresid: &str, faults: &mut Faults) {
 fn name(name: &str, place: &str, longest: usize, faults: &mut Faults) {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_+=,.@-".contains(&byte);
     if name.is_empty() || name.len() > longest || !name.bytes().all(plain) {
-        faults.add(place, format!("is no name in IAM: it has 1 to {longest} letters, digits and `_+=,.@-`"));
+        faults.add(
+            place,
+            format!("is not a valid name: IAM allows 1 to {longest} letters, digits and `_+=,.@-`"),
+        );
     }
 }
 
@@ -135,7 +138,7 @@ pub(crate) fn attachment(attachment: &Attachment, faults: &mut Faults) {
     match (&attachment.role, &attachment.user) {
         (Some(role), None) => name(role, "/values/attachment/role", 64, faults),
         (None, Some(user)) => name(user, "/values/attachment/user", 64, faults),
-        _ => faults.add("/values/attachment", "names whom to attach it to, one of `role` and `user`"),
+        _ => faults.add("/values/attachment", "has to contain exactly one of `role` and `user`"),
     }
     arn(&attachment.policy_arn, "/values/attachment/policy_arn", faults);
 }

@@ -65,11 +65,11 @@ fn set(iam: &Iam, wanted: &RolePolicy) -> Result<(), Failure> {
     let form = [("RoleName", wanted.role.as_str()), ("PolicyName", &wanted.name), ("PolicyDocument", &text)];
     match iam.aws.until_known(|| iam.change("PutRolePolicy", &form)) {
         Err(fault) if fault.is(&["NoSuchEntity"]) => {
-            Err(Failure::NotFound(format!("there is no role `{}` to put a policy into", wanted.role)))
+            Err(Failure::NotFound(format!("there is no role `{}` for the policy", wanted.role)))
         }
         Err(Fault::Aws(error)) if error.code.starts_with("MalformedPolicy") => Err(Failure::input(
             "/values/role_policy/document",
-            format!("is refused by AWS ({})", error.said()),
+            format!("is rejected by AWS ({})", error.said()),
         )),
         result => Ok(result.map(drop)?),
     }
@@ -77,7 +77,7 @@ fn set(iam: &Iam, wanted: &RolePolicy) -> Result<(), Failure> {
 
 fn another_s(id: &str) -> Failure {
     Failure::Conflict(format!(
-        "there is another policy of this name already; `purlin import` with the id `{id}` takes it over"
+        "there is another policy of this name already; `purlin import` with the id `{id}` adopts it"
     ))
 }
 

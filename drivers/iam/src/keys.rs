@@ -93,7 +93,7 @@ pub(crate) fn make(iam: &Iam, user: &str, keys: &Keys, recorded: Option<&str>) -
     let foreign = keys.foreign(recorded);
     if foreign.len() > 1 {
         return Err(Failure::Conflict(format!(
-            "the user `{user}` has the access keys {}, which others made, and AWS allows two: delete one",
+            "the user `{user}` has the access keys {}, which others created, and AWS allows two: delete one",
             foreign.join(" and ")
         )));
     }
@@ -101,7 +101,7 @@ pub(crate) fn make(iam: &Iam, user: &str, keys: &Keys, recorded: Option<&str>) -
     let answer = iam.ask("CreateAccessKey", Effect::Another, &[("UserName", user)])?;
     let text = |name| answer.text_at(&["AccessKey", name]).filter(|it| !it.is_empty());
     let (Some(id), Some(secret)) = (text("AccessKeyId"), text("SecretAccessKey")) else {
-        return Err(Failure::failed("IAM made an access key and did not tell it"));
+        return Err(Failure::failed("IAM created an access key, but did not return it"));
     };
     if tell(iam, user, &format!("made:{id}")).is_err() {
         log::warn(format!("the tag `{TAG}` of the user `{user}` does not name its access key"));

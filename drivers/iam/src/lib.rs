@@ -177,7 +177,7 @@ impl<'a> Id<'a> {
         match id.split_once(':') {
             Some((role, name)) if !name.contains(':') => Ok(Self::Inline(role, name)),
             _ => Err(Failure::failed(format!(
-                "`{id}` is no id of this driver: it is the ARN of a policy, role or user, `ROLE:POLICY` of a policy \
+                "`{id}` is not an id of this driver: an id is the ARN of a policy, role or user, `ROLE:POLICY` of a policy \
                  in a role, or `role/NAME/ARN` or `user/NAME/ARN` of an attachment"
             ))),
         }

@@ -169,8 +169,8 @@ pub(crate) fn whose(
         return Ok(());
     }
     Err(Failure::Conflict(format!(
-        "{what} exists already, and nothing says that it is this resource's; `purlin import` with the id `{}` \
-         takes it over",
+        "{what} exists already, without a mark of this resource; `purlin import` with the id `{}` \
+         adopts it",
         found.arn
     )))
 }

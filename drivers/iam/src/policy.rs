@@ -150,7 +150,7 @@ fn current(iam: &Iam, found: &Found) -> Result<Json, Fault> {
 fn refused(fault: Fault) -> Failure {
     match fault {
         Fault::Aws(error) if error.code.starts_with("MalformedPolicy") => {
-            Failure::input("/values/policy/document", format!("is refused by AWS ({})", error.said()))
+            Failure::input("/values/policy/document", format!("is rejected by AWS ({})", error.said()))
         }
         fault => fault.into(),
     }

@@ -121,9 +121,10 @@ fn session(found: &Found) -> u32 {
 
 fn refused(fault: Fault) -> Failure {
     match fault {
-        Fault::Aws(error) if error.code.starts_with("MalformedPolicy") => {
-            Failure::input("/values/role/assume_role_policy", format!("is refused by AWS ({})", error.said()))
-        }
+        Fault::Aws(error) if error.code.starts_with("MalformedPolicy") => Failure::input(
+            "/values/role/assume_role_policy",
+            format!("is rejected by AWS ({})", error.said()),
+        ),
         fault => fault.into(),
     }
 }

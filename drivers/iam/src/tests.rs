@@ -65,15 +65,15 @@ fn wrong_inputs_are_told_with_their_places() {
     };
     let long = json!({"Statement": {"Effect": "Allow", "Action": "x".repeat(6200), "Resource": "x"}});
     for (values, said) in [
-        (json!({}), "/values: names what to make"),
-        (json!({"user": {}, "policy": {"document": document()}}), "/values: names what to make"),
+        (json!({}), "/values: has to contain exactly one of"),
+        (json!({"user": {}, "policy": {"document": document()}}), "/values: has to contain exactly one of"),
         (
             json!({"policy": {"document": trust()}}),
-            "/values/policy/document/Statement/0/Principal: has no place",
+            "/values/policy/document/Statement/0/Principal: is not allowed",
         ),
         (json!({"policy": {"document": long}}), "AWS takes 6144"),
         (json!({"policy": {"document": document(), "path": "x"}}), "/values/policy/path"),
-        (role(json!({"name": "x".repeat(65)})), "/values/role/name: is no name in IAM: it has 1 to 64"),
+        (role(json!({"name": "x".repeat(65)})), "/values/role/name: is not a valid name: IAM allows 1 to 64"),
         (
             role(json!({"attached_policies": ["ReadOnlyAccess"]})),
             "/values/role/attached_policies/0: has to be the ARN",
@@ -84,7 +84,7 @@ fn wrong_inputs_are_told_with_their_places() {
         ),
         (
             role(json!({"assume_role_policy": document()})),
-            "/values/role/assume_role_policy/Statement/0/Resource: has no place",
+            "/values/role/assume_role_policy/Statement/0/Resource: is not allowed",
         ),
         (
             json!({"attachment": {"policy_arn": "arn:aws:iam::aws:policy/x"}}),
@@ -104,9 +104,9 @@ fn wrong_inputs_are_told_with_their_places() {
 fn ids_say_what_they_are_of() {
     let read = |id: &str| testing::find::<Driven>(given(&json!({"user": {}})), Some(id)).map(|_| ());
     let said = read("whatever").expect_err("no id").to_string();
-    assert!(said.contains("is no id of this driver"), "{said}");
+    assert!(said.contains("is not an id of this driver"), "{said}");
     let said = read("arn:aws:s3:::bucket").expect_err("no id").to_string();
-    assert!(said.contains("is no id of this driver"), "{said}");
+    assert!(said.contains("is not an id of this driver"), "{said}");
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub(crate) fn delete(iam: &Iam, found: &Found, managed: bool, before: &State) ->
     let foreign = keys.foreign(recorded);
     if !foreign.is_empty() {
         return Err(Failure::Conflict(format!(
-            "the user `{name}` has the access keys {}, which others made: delete them first",
+            "the user `{name}` has the access keys {}, which others created: delete them first",
             foreign.join(" and ")
         )));
     }

@@ -206,12 +206,12 @@ impl Refusal {
         let Self { code, message, .. } = self;
         match code {
             _ if self.is_conflict_of_managers() => Failure::Conflict(format!(
-                "{what}: other managers own fields of it: {}. Leave these fields out, or take them over with \
+                "{what}: other managers own some of its fields: {}. Remove these fields, or take them over with \
                  `force_conflicts: true`",
                 self.owners()
             )),
             401 => Failure::failed(format!(
-                "the API server does not know who asks (401 {message}): `connection.token` is wrong, out of date or \
+                "the API server does not accept the credentials (401 {message}): `connection.token` is wrong, out of date or \
                  missing"
             )),
             // A namespace of this name can be created again once it is gone.

@@ -27,7 +27,7 @@ pub(crate) fn validate(inputs: &Raw<KubernetesInputs>) -> Result<(), Failure> {
     {
         let bad = |name: &str| name.is_empty() || name.len() > 128 || name.contains(['/', ' ', '\n']);
         if text(place).is_some_and(bad) {
-            faults.add(place, format!("is no name of {what}"));
+            faults.add(place, format!("is not a valid name of {what}"));
         }
     }
     credentials(inputs, &mut faults);
@@ -37,7 +37,7 @@ pub(crate) fn validate(inputs: &Raw<KubernetesInputs>) -> Result<(), Failure> {
         for name in given.into_iter().flatten().map(|(name, _)| name) {
             let place = pointer(&format!("/values/{part}"), name);
             if crate::live::OUTPUTS.contains(&name.as_str()) {
-                faults.add(place, "is the name of an output that each resource has: call it otherwise");
+                faults.add(place, "is the name of an output that every resource has: choose another name");
             }
         }
     }
@@ -47,7 +47,10 @@ pub(crate) fn validate(inputs: &Raw<KubernetesInputs>) -> Result<(), Failure> {
 fn credentials(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
     let has = |name: &str| inputs.is_given(&format!("/connection/{name}"));
     if has("token") && (has("username") || has("password")) {
-        faults.add("/connection/token", "stands beside `username`: give a token, or a user with a password");
+        faults.add(
+            "/connection/token",
+            "is given together with `username`: give a token, or a user with a password",
+        );
     }
     if has("username") != has("password") {
         faults.add("/connection/username", "and `password` belong together");
@@ -56,7 +59,10 @@ fn credentials(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
         let place = format!("/connection/{name}");
         let text = inputs.get(&place).and_then(Json::as_str).unwrap_or_default();
         if text.trim() != text || text.contains(['\n', '\r', '\0']) {
-            faults.add(place, "has blanks around it or a line break in it, as a file often leaves them");
+            faults.add(
+                place,
+                "has spaces around it or a line break in it, perhaps from the file that it was read from",
+            );
         }
     }
 }
@@ -77,7 +83,7 @@ fn manifests(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
         one_manifest(inputs, &place, manifest, faults);
         let Some(identity) = manifest.as_object().and_then(Identity::of) else { continue };
         if seen.contains(&identity) {
-            faults.add(format!("{place}/metadata/name"), format!("`{identity}` stands in the list twice"));
+            faults.add(format!("{place}/metadata/name"), format!("`{identity}` is in the list twice"));
         }
         seen.push(identity);
     }
@@ -99,7 +105,7 @@ fn manifests(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
         } else if !known.into_iter().any(|manifest| is_called(manifest, name))
             && !inputs.is_unknown("/values/manifests")
         {
-            faults.add(place, "belongs to no manifest: call it `KIND/NAME` as in `values.manifests`");
+            faults.add(place, "matches no manifest: write `KIND/NAME` as in `values.manifests`");
         }
     }
 }
@@ -121,10 +127,10 @@ fn one_manifest(inputs: &Raw<KubernetesInputs>, place: &str, manifest: &Json, fa
     };
     let version = text("/apiVersion", "is missing; it is a text such as `apps/v1`");
     let kind = text("/kind", "is missing; it is a text such as `Deployment`");
-    let name = text("/metadata/name", "is missing; a name that the cluster makes up cannot be found again");
+    let name = text("/metadata/name", "is missing; a name that the cluster generates cannot be found again");
     if version.is_some_and(|version| version.split('/').count() > 2 || version.contains([' ', '?', '#', '%']))
     {
-        faults.add(format!("{place}/apiVersion"), "is no API version, such as `v1` or `apps/v1`");
+        faults.add(format!("{place}/apiVersion"), "is not an API version such as `v1` or `apps/v1`");
     }
     if kind == Some("List") {
         faults.add(format!("{place}/kind"), "is a list: give its items in `values.manifests`");
@@ -138,13 +144,13 @@ fn one_manifest(inputs: &Raw<KubernetesInputs>, place: &str, manifest: &Json, fa
                 || name.starts_with("..")
         };
         if name.is_some_and(|name| bad(name) || name == ".") {
-            faults.add(format!("{place}{path}"), "is no name of an object");
+            faults.add(format!("{place}{path}"), "is not a valid name of an object");
         }
     }
     for (part, mark) in [("labels", crate::object::MARK), ("annotations", crate::object::LIFE)] {
         let mark = pointer(&format!("/metadata/{part}"), mark);
         if manifest.pointer(&mark).is_some() {
-            faults.add(format!("{place}{mark}"), "is a mark that Purlin sets: leave it out");
+            faults.add(format!("{place}{mark}"), "is set by Purlin: leave it out");
         }
     }
     for path in ["/status", "/metadata/uid", "/metadata/resourceVersion", "/metadata/managedFields"] {

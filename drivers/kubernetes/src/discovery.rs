@@ -76,7 +76,7 @@ impl Api {
         let near =
             near.or_else(|| kinds.iter().find(|kind| kind.plural.eq_ignore_ascii_case(&identity.kind)));
         let hint = near.map(|kind| format!("; did you mean `{}`?", kind.kind)).unwrap_or_default();
-        Ok(Look::Unknown(format!("the cluster knows no kind `{}` of `{version}`{hint}", identity.kind)))
+        Ok(Look::Unknown(format!("the cluster has no kind `{}` of `{version}`{hint}", identity.kind)))
     }
 
     fn kinds(&self, version: &str) -> Result<Option<ResourceKinds>, Trouble> {
@@ -85,7 +85,7 @@ impl Api {
             Ok(None) => Ok(None),
             // An API that may exist must not be treated as gone.
             Ok(Some(_)) => Err(Trouble::strange(&format!(
-                "what answers at `{}` lists no kinds; is `connection.server` the API server?",
+                "the response of `{}` lists no kinds; is `connection.server` the API server?",
                 root(version)
             ))),
             // Only an API server can report that there is no such API.
@@ -121,7 +121,7 @@ impl Api {
         match self.kind(identity).map_err(|trouble| trouble.failure(&identity.short(), at))? {
             Look::Known(kind) if !kind.namespaced && identity.namespace.is_some() => Err(Failure::input(
                 format!("{at}/metadata/namespace"),
-                format!("objects of kind `{}` lie in no namespace: leave it out", identity.kind),
+                format!("objects of kind `{}` have no namespace: leave it out", identity.kind),
             )),
             Look::Known(kind) => Ok(placed(identity, &kind, namespace)),
             Look::Unknown(message) => Err(Failure::failed(format!("{message} ({at})"))),

@@ -100,7 +100,7 @@ fn data() -> Json {
         })
     };
     json!([
-        holds(&VOLUMES, "what is on the volume, unless its class keeps it"),
+        holds(&VOLUMES, "the data on the volume, unless its class keeps it"),
         holds(&CONTAINERS, "every object in it, volumes among them"),
     ])
 }

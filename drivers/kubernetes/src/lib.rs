@@ -87,7 +87,7 @@ impl Check for Kubernetes {
         let warned = |checked: Checked, place: String| {
             checked.warning(
                 place,
-                "the cluster deletes the job by itself; once that is seen, it is made and run anew",
+                "the cluster deletes the job by itself; the next run then creates and runs it again",
             )
         };
         Ok(fleeting.into_iter().fold(Checked::unchanged(inputs), warned))

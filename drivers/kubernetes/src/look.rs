@@ -156,7 +156,7 @@ impl Look<'_> {
                 Ok(named.iter().any(|named| named.may_be(&place.identity)).then_some(live))
             }
             (Whose::Nobodys, Reason::Recovery { by_name: true, .. }) => {
-                Err(Failure::Conflict(format!("{what} exists, and is not this resource's")))
+                Err(Failure::Conflict(format!("{what} exists, but does not belong to this resource")))
             }
             // Somebody created it after ours was gone, or before ours existed.
             (Whose::Nobodys, Reason::Record(_) | Reason::Recovery { .. }) => Ok(None),

@@ -105,8 +105,8 @@ impl Task<'_> {
             return Ok(());
         }
         Err(Failure::Conflict(format!(
-            "{} left `manifests`, and would be deleted with all data: put it back, or set `force_destroy: true` to \
-             delete it, or `prune: false` to leave it in the cluster",
+            "{} is no longer in `manifests`, and would be deleted with all data: put it back, or set \
+             `force_destroy: true` to delete it, or `prune: false` to leave it in the cluster",
             names.join(", ")
         )))
     }
@@ -132,7 +132,7 @@ impl Task<'_> {
         let mut items = Vec::with_capacity(given.len());
         for given in given {
             let Some(identity) = Identity::of(given.manifest) else {
-                return Err(Failure::input(given.pointer, "is no manifest"));
+                return Err(Failure::input(given.pointer, "is not a manifest"));
             };
             let to_come =
                 defined.iter().find(|(version, kind)| *version == identity.api_version && kind.is(&identity));
@@ -177,16 +177,16 @@ impl Task<'_> {
                 return match whose {
                     Whose::Ours if self.recorded.is_none() && !self.is_of_this_life(live) => {
                         Err(Failure::Conflict(format!(
-                            "{what} exists already, from an earlier life of this resource: import it to take it over, \
-                             its id is `{}`; or, where it is to be replaced, say `delete_before_replace: true` in the \
-                             lifecycle, for two objects cannot have one name",
+                            "{what} exists already, created by this resource earlier: import it to adopt it, with the \
+                             id `{}`; or, to replace it, set `delete_before_replace: true` in the lifecycle, because \
+                             two objects cannot have the same name",
                             item.place.identity
                         )))
                     }
                     Whose::Ours => Ok(()),
                     Whose::Another(mark) => Err(live::of_another(&item.place.identity, &mark)),
                     Whose::Nobodys => Err(Failure::Conflict(format!(
-                        "{what} exists already and is not this resource's; import it to take it over: its id is `{}`",
+                        "{what} exists already and does not belong to this resource; import it to adopt it, with the id `{}`",
                         item.place.identity
                     ))),
                 };
@@ -312,7 +312,7 @@ impl Task<'_> {
                     api.client.pause(Duration::from_millis(200))?;
                 }
                 Ok(None) => {
-                    let message = format!("the cluster does not know the kind `{}` yet", identity.kind);
+                    let message = format!("the cluster does not have the kind `{}` yet", identity.kind);
                     return Err(Failure::RetryAfter { after: Duration::from_secs(2), message });
                 }
                 Err(trouble) => return Err(trouble.failure(&identity.short(), &item.given.pointer)),
@@ -329,7 +329,10 @@ impl Task<'_> {
             remove::all(api, &left, owner, self.namespace(), &self.inputs.values.delete)?;
         } else if !left.is_empty() {
             let names: Vec<String> = left.iter().map(|known| known.identity.short()).collect();
-            log::warn(format!("`prune` is false: {} stay in the cluster, and nobody's", names.join(", ")));
+            log::warn(format!(
+                "`prune` is false: {} remain in the cluster, and are no longer managed",
+                names.join(", ")
+            ));
         }
         if self.inputs.values.wait.until == WaitFor::Ready {
             let objects = items.iter_mut().map(|item| (&item.place, &mut item.live));

@@ -42,7 +42,7 @@ pub(crate) fn judge(live: &Json) -> Progress {
             let ingress = live.pointer("/status/loadBalancer/ingress").and_then(Json::as_array);
             match ingress.is_some_and(|ingress| !ingress.is_empty()) {
                 true => Ready,
-                false => Waiting("no load balancer has given it an address".to_owned()),
+                false => Waiting("no load balancer has assigned an address".to_owned()),
             }
         }
         ("", "Namespace") => match text("/status/phase") {
@@ -70,7 +70,7 @@ fn number(live: &Json, path: &str) -> Option<i64> {
 fn unobserved(live: &Json) -> Option<Progress> {
     let seen = number(live, "/status/observedGeneration")?;
     (number(live, "/metadata/generation")? > seen)
-        .then(|| Waiting("its controller has not seen it yet".to_owned()))
+        .then(|| Waiting("its controller has not processed it yet".to_owned()))
 }
 
 /// The status and message of a condition.
@@ -140,7 +140,7 @@ fn adjective(counter: &str) -> &'static str {
 
 fn deployment(live: &Json) -> Progress {
     if live.pointer("/status/observedGeneration").is_none() {
-        return Waiting("its controller has not seen it yet".to_owned());
+        return Waiting("its controller has not processed it yet".to_owned());
     }
     if let Some(("False", message)) = condition(live, "Progressing")
         && message.starts_with("ProgressDeadlineExceeded")
@@ -161,7 +161,7 @@ fn deployment(live: &Json) -> Progress {
 
 fn stateful_set(live: &Json) -> Progress {
     if live.pointer("/status/observedGeneration").is_none() {
-        return Waiting("its controller has not seen it yet".to_owned());
+        return Waiting("its controller has not processed it yet".to_owned());
     }
     let wanted = number(live, "/spec/replicas").unwrap_or(1);
     match counts(wanted, live, &["readyReplicas"]) {
@@ -178,7 +178,7 @@ fn stateful_set(live: &Json) -> Progress {
 
 fn daemon_set(live: &Json) -> Progress {
     if live.pointer("/status/observedGeneration").is_none() {
-        return Waiting("its controller has not seen it yet".to_owned());
+        return Waiting("its controller has not processed it yet".to_owned());
     }
     let wanted = number(live, "/status/desiredNumberScheduled").unwrap_or(0);
     if live.pointer("/spec/updateStrategy/type").is_some_and(|kind| kind == "OnDelete") {
@@ -254,8 +254,8 @@ mod tests {
         let full =
             json!({"observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2});
         assert_eq!(at(1, &full), Ready);
-        assert!(matches!(at(2, &full), Waiting(why) if why.contains("not seen")));
-        assert!(matches!(at(1, &json!({})), Waiting(_)), "nobody has looked at it");
+        assert!(matches!(at(2, &full), Waiting(why) if why.contains("not processed")));
+        assert!(matches!(at(1, &json!({})), Waiting(_)), "no controller has processed it");
         let mut old = full.clone();
         old["replicas"] = 3.into();
         assert!(matches!(at(1, &old), Waiting(why) if why.contains("1 old")));

@@ -75,7 +75,7 @@ fn one(
     for _ in 0..3 {
         let Some(live) = api.get(&place.path).map_err(failure)? else { return Ok(None) };
         if !owner.has(&live, known) {
-            log::warn(format!("{what} is not this resource's any more, and stays"));
+            log::warn(format!("{what} no longer belongs to this resource, and is kept"));
             return Ok(None);
         }
         let uid = object::uid(&live).to_owned();
@@ -89,7 +89,7 @@ fn one(
             Err(trouble) => return Err(failure(trouble)),
         }
     }
-    Err(Failure::Conflict(format!("{what}: somebody makes it anew again and again while it is deleted")))
+    Err(Failure::Conflict(format!("{what}: others keep creating it again while it is deleted")))
 }
 
 fn until_gone(

@@ -39,14 +39,14 @@ fn faults_are_found_without_a_cluster() {
     let cases = [
         (json!({}), "/values/manifest: is missing"),
         (json!({"manifests": []}), "/values/manifests: is empty"),
-        (json!({"manifests": [map(), map()]}), "stands in the list twice"),
-        (json!({"manifest": map(), "manifests": [map()]}), "stands beside"),
+        (json!({"manifests": [map(), map()]}), "is in the list twice"),
+        (json!({"manifest": map(), "manifests": [map()]}), "given together with"),
         (json!({"manifest": map(), "wait": {"for": "luck"}}), "unknown variant `luck`"),
         (json!({"manifest": map(), "outputs": {"uid": "/a"}}), "/values/outputs/uid"),
         (at(with("status", json!({}))), "/values/manifest/status: is written by the cluster"),
         (at(with("kind", json!("List"))), "is a list"),
         (at(with("metadata", json!({"generateName": "a-"}))), "/values/manifest/metadata/name: is missing"),
-        (at(with("metadata", json!({"name": "../x"}))), "is no name of an object"),
+        (at(with("metadata", json!({"name": "../x"}))), "is not a valid name of an object"),
     ];
     for (values, wanted) in cases {
         let said = checked(values.clone()).expect_err("refused");
@@ -66,7 +66,7 @@ fn secrets_belong_to_manifests() {
     for (secrets, wanted) in [
         (
             json!({"manifests": {"ConfigMap/b": {}}}),
-            "/secrets/manifests/ConfigMap~1b: belongs to no manifest",
+            "/secrets/manifests/ConfigMap~1b: matches no manifest",
         ),
         (json!({"manifest": {}}), "/secrets/manifest: belongs to `values.manifest`"),
     ] {
@@ -80,8 +80,8 @@ fn a_connection_is_whole() {
     for (connection, wanted) in [
         (json!({"server": "k8s:6443"}), "/connection/server: has to be"),
         (json!({"server": "https://k/"}), "/connection/server: has to be"),
-        (json!({"server": "https://k", "token": "t\n"}), "/connection/token: has blanks"),
-        (json!({"server": "https://k", "token": "t", "username": "u", "password": "p"}), "stands beside"),
+        (json!({"server": "https://k", "token": "t\n"}), "/connection/token: has spaces"),
+        (json!({"server": "https://k", "token": "t", "username": "u", "password": "p"}), "given together with"),
         (json!({"server": "https://k", "username": "u"}), "belong together"),
     ] {
         let given =

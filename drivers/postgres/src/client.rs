@@ -54,7 +54,7 @@ impl Client {
                 Message::ErrorResponse(body) => failed = Some(sql_error(&body)),
                 Message::ReadyForQuery(_) => break,
                 Message::CommandComplete(_) | Message::EmptyQueryResponse => {}
-                _ => return Err(self.nonsense("it answers what was not asked")),
+                _ => return Err(self.nonsense("it sent an unexpected response")),
             }
         }
         match failed {
@@ -67,7 +67,7 @@ impl Client {
     pub(crate) fn select<T: DeserializeOwned>(&mut self, query: &str) -> Result<Vec<T>, Fault> {
         let rows = self.run(&format!("SELECT coalesce(json_agg(t), '[]')::text FROM ({query}) t"))?;
         let json = rows.into_iter().flatten().flatten().next();
-        let json = json.ok_or_else(|| self.nonsense("it answers a query with no row"))?;
+        let json = json.ok_or_else(|| self.nonsense("it returned no row for a query"))?;
         serde_json::from_str(&json)
             .map_err(|error| self.nonsense(format!("its catalogue has another shape: {error}")))
     }
@@ -109,9 +109,8 @@ impl Client {
         loop {
             let header = Header::parse(&self.input).map_err(|error| self.nonsense(error.to_string()))?;
             if header.is_some_and(|header| header.len() > LONGEST) {
-                return Err(
-                    self.nonsense("it announces a message of more than 8 MiB; that is no PostgreSQL server")
-                );
+                return Err(self
+                    .nonsense("it announces a message of more than 8 MiB; this is not a PostgreSQL server"));
             }
             let parsed = Message::parse(&mut self.input);
             match parsed.map_err(|error| self.nonsense(error.to_string()))? {
@@ -164,7 +163,7 @@ fn agree(mut stream: Stream, place: &purlin_sdk_net::Server) -> Result<Stream, F
         [b'N'] => Err(Fault::Nonsense {
             server: place.to_string(),
             message: format!(
-                "it has TLS switched off, and `connection.tls` is `{}`; `disable` would go without",
+                "it has TLS turned off, but `connection.tls` is `{}`; `disable` connects without TLS",
                 place.tls
             ),
         }),

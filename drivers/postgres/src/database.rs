@@ -309,7 +309,7 @@ impl Operation<'_, Database> {
             Err(fault @ Fault::Net(_)) => return Err(fault.failure(&doing)),
             Err(fault) => {
                 return Err(Failure::Conflict(format!(
-                    "{doing}: whether it is empty cannot be told: {fault}; {WAY}"
+                    "{doing}: it cannot be determined whether it is empty: {fault}; {WAY}"
                 )));
             }
             Ok(contents) => contents.described(),
@@ -338,7 +338,7 @@ impl Operation<'_, Database> {
 fn lost(doing: &str, fault: &Fault) -> Failure {
     Failure::RetryAfter {
         after: Duration::from_secs(1),
-        message: format!("{doing}: {fault}; nothing was made"),
+        message: format!("{doing}: {fault}; nothing was created"),
     }
 }
 

@@ -61,7 +61,7 @@ impl Fault {
             |seconds| Failure::RetryAfter { after: Duration::from_secs(seconds), message: text.clone() };
         match error.code.as_str() {
             "28P01" | "28000" => Failure::failed(format!(
-                "{text}; `connection.password` and `connection.user` have to be those of a role that the server lets in"
+                "{text}; `connection.user` and `connection.password` have to be those of a role that may log in"
             )),
             "42501" => Failure::failed(format!(
                 "{text}; the role `connection.user` is not allowed to do this: it needs CREATEDB for databases, \

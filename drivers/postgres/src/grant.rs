@@ -48,12 +48,12 @@ impl Operation<'_, Grant> {
         if !there.is_empty() {
             if old.is_some_and(|old| session.is_same_server(old)) {
                 return Err(Failure::NeedsDeleteBefore(format!(
-                    "{doing}: it holds {} from the grant that is to be replaced",
+                    "{doing}: it has {} from the grant that is being replaced",
                     there.join(", ")
                 )));
             }
             return Err(Failure::Conflict(format!(
-                "{doing}: it holds {} already; who takes a grant over revokes it one day. Revoke it, or import this resource",
+                "{doing}: it already has {}, which a later deletion of this resource would revoke. Revoke it, or import this resource",
                 there.join(", ")
             )));
         }
@@ -193,9 +193,7 @@ impl Operation<'_, Grant> {
             (session, _) => session.map_err(failure)?,
         };
         if !session.is_same_server(&self.identity) {
-            return Err(Failure::Conflict(format!(
-                "{doing}: this server is another one than it was made on"
-            )));
+            return Err(Failure::Conflict(format!("{doing}: this is not the server that it was created on")));
         }
         let held = self.held(&mut session).map_err(failure)?;
         if !self.has_role(&mut session).map_err(failure)? {
@@ -285,9 +283,7 @@ impl Operation<'_, Grant> {
             session => session.map_err(failure)?,
         };
         if !session.is_same_server(&self.identity) {
-            return Err(Failure::Conflict(format!(
-                "{doing}: this server is another one than it was made on"
-            )));
+            return Err(Failure::Conflict(format!("{doing}: this is not the server that it was created on")));
         }
         // Dropped roles took with them the privileges on their future objects.
         let mut left = self.wanted.clone();

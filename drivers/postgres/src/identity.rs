@@ -140,7 +140,7 @@ pub(crate) fn locate<C: Candidate>(
             return match marked.iter().find(numbered) {
                 Some(index) => Ok(Located::There(*index)),
                 None => Err(Failure::Conflict(format!(
-                    "there are {} of them with the mark `{}` in their comment; take it from those that are not it",
+                    "there are {} of them with the mark `{}` in their comment; remove the mark from the wrong ones",
                     marked.len(),
                     identity.mark(),
                 ))),
@@ -168,14 +168,16 @@ pub(crate) fn taken<C: Candidate>(identity: &Identity, candidate: &C) -> Failure
     let (kind, name) = (identity.kind, candidate.name());
     Failure::Conflict(match candidate.comment() {
         _ if identity.is_mine(candidate.comment()) => format!(
-            "the {kind} `{name}` is this resource's already, from an earlier life: its comment says so; import it, \
+            "the {kind} `{name}` was created by this resource earlier, according to its comment; import it, \
              or delete it"
         ),
         Some(comment) => {
-            format!("the {kind} `{name}` exists already, and is another's; its comment is `{comment}`")
+            format!(
+                "the {kind} `{name}` exists already, and belongs to another resource; its comment is `{comment}`"
+            )
         }
         None => format!(
-            "the {kind} `{name}` exists already, and is not marked as this resource's; import it if it is to be"
+            "the {kind} `{name}` exists already, without a mark of this resource; import it to adopt it"
         ),
     })
 }
@@ -227,7 +229,7 @@ mod tests {
         let there = [There(1, "a", None), There(3, "c", hers)];
         assert_eq!(found(&identity, &there, None), Ok(Located::Nowhere));
         assert_eq!(found(&identity, &there, Some(1)), Ok(Located::There(0)));
-        assert!(found(&identity, &there, Some(3)).is_err_and(|text| text.contains("is another's")));
+        assert!(found(&identity, &there, Some(3)).is_err_and(|text| text.contains("belongs to another resource")));
         assert_eq!(found(&ours(Some("a")), &there, None), Ok(Located::There(0)));
         assert!(found(&ours(Some("c")), &there, None).is_err());
         // A copy has the same comment: the number identifies the original.

@@ -23,9 +23,7 @@ impl<Row: Candidate> Search<Row> {
     ) -> Result<Self, Failure> {
         let located = locate(identity, &rows, recorded)?;
         if located == Located::Nowhere && !session.is_same_server(identity) {
-            return Err(Failure::Conflict(format!(
-                "{what}: this server is another one than the one it was made on"
-            )));
+            return Err(Failure::Conflict(format!("{what}: this is not the server that it was created on")));
         }
         Ok(Self { session, rows, located })
     }
@@ -49,7 +47,7 @@ impl<Row: Candidate> Search<Row> {
     pub(crate) fn in_the_way(&self, identity: &Identity, row: &Row, old: Option<&Identity>) -> Failure {
         match old {
             Some(old) if self.session.is_same_server(old) && old.is(row) => Failure::NeedsDeleteBefore(
-                format!("the {} `{}` is the one that is to be replaced", identity.kind, row.name()),
+                format!("the {} `{}` is the one that is being replaced", identity.kind, row.name()),
             ),
             _ => taken(identity, row),
         }

@@ -76,7 +76,7 @@ impl Session {
         let facts: Option<Vec<Facts>> = facts.and_then(|json| serde_json::from_str(&json).ok());
         let facts = facts.and_then(|facts| facts.into_iter().next()).ok_or_else(|| Fault::Nonsense {
             server: inputs.connection.place().to_string(),
-            message: "it does not say who asks".to_owned(),
+            message: "it does not report the current user".to_owned(),
         })?;
         Ok(Self { client, facts })
     }

@@ -29,7 +29,7 @@ fn a_name_is_filled_in_and_stays() {
 fn just_one_thing_is_wanted() {
     for things in [json!({}), json!({"role": {}, "database": {}})] {
         let text = check(&given(&things)).map_err(|failure| failure.to_string());
-        assert!(text.as_ref().is_err_and(|text| text.contains("just one of")), "{text:?}");
+        assert!(text.as_ref().is_err_and(|text| text.contains("exactly one of")), "{text:?}");
     }
 }
 

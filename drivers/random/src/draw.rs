@@ -28,7 +28,7 @@ pub(crate) trait Entropy {
     fn choose<'a, T>(&mut self, all: &'a [T]) -> Result<&'a T, Failure> {
         let index = self.below(all.len() as u64)?;
         let chosen = usize::try_from(index).ok().and_then(|index| all.get(index));
-        chosen.ok_or_else(|| Failure::failed("there is nothing to choose from"))
+        chosen.ok_or_else(|| Failure::failed("there are no characters to choose from"))
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct System;
 
 impl Entropy for System {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Failure> {
-        getrandom::fill(buffer).map_err(|error| Failure::failed(format!("no randomness: {error}")))
+        getrandom::fill(buffer).map_err(|error| Failure::failed(format!("no random numbers: {error}")))
     }
 }
 

@@ -166,7 +166,7 @@ impl Values {
             if least.iter().fold(0usize, |sum, least| sum.saturating_add(*least)) > self.length() {
                 faults.add(
                     "/values/length",
-                    "is less than `min_lower`, `min_upper`, `min_digits` and `min_special` ask for",
+                    "is less than the sum of `min_lower`, `min_upper`, `min_digits` and `min_special`",
                 );
             }
             let unwanted = [
@@ -176,8 +176,7 @@ impl Values {
                 ("special", self.special, self.min_special),
             ];
             for (name, _, _) in unwanted.into_iter().filter(|(_, wanted, least)| !wanted && *least > 0) {
-                faults
-                    .add(format!("/values/min_{name}"), format!("asks for what `{name}: false` leaves out"));
+                faults.add(format!("/values/min_{name}"), format!("contradicts `{name}: false`"));
             }
         }
         if self.kind == ValueKind::Integer && self.min > self.max {

@@ -103,7 +103,7 @@ fn shapes_that_nothing_has_are_refused_with_every_fault() {
     let cases = [
         (
             json!({"length": 1, "lower": false, "min_lower": 2}),
-            "/values/length: is less than `min_lower`, `min_upper`, `min_digits` and `min_special` ask for; /values/min_lower",
+            "/values/length: is less than the sum of `min_lower`, `min_upper`, `min_digits` and `min_special`; /values/min_lower",
         ),
         (json!({"lower": false, "upper": false, "digits": false, "special": false}), "one of `lower`"),
         (json!({"special_characters": ""}), "/values/special_characters"),

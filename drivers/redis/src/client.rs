@@ -75,7 +75,7 @@ impl Fault {
                 "{text}; `connection.password` has to be the password of `connection.user`"
             )),
             "NOAUTH" => {
-                Failure::failed(format!("{text}; the server wants a password: give `connection.password`"))
+                Failure::failed(format!("{text}; the server requires a password: set `connection.password`"))
             }
             "NOPERM" => Failure::failed(format!(
                 "{text}; the user `connection.user` needs the commands `+ping +acl +multi +exec`"
@@ -97,7 +97,7 @@ impl std::fmt::Display for Fault {
         match self {
             Self::Net(error) => error.fmt(f),
             Self::Refused(words) => f.write_str(words),
-            Self::Unsaved(words) => write!(f, "it is done, and the server cannot write it down: {words}"),
+            Self::Unsaved(words) => write!(f, "it was done, but the server cannot save it: {words}"),
             Self::Nonsense { server, message } => write!(f, "cannot talk to {server}: {message}"),
         }
     }
@@ -171,7 +171,7 @@ impl Client {
             // If the server rejects a command at once, it does nothing of it.
             (Err(Fault::Refused(_)), Some(words)) => Err(Fault::Refused(words)),
             (Err(fault), _) => Err(fault),
-            _ => Err(self.nonsense("it answers a transaction with something else")),
+            _ => Err(self.nonsense("it sent an unexpected response to a transaction")),
         }
     }
 
@@ -195,9 +195,7 @@ impl Client {
             Some(parts) => parts,
             None => return Err(self.nonsense("an answer is an empty line")),
         };
-        let number = |client: &Self| {
-            rest.parse::<i64>().map_err(|_| client.nonsense("where there should be a number there is none"))
-        };
+        let number = |client: &Self| rest.parse::<i64>().map_err(|_| client.nonsense("a number is missing"));
         match kind {
             "+" => Ok(Reply::Text(rest.to_owned())),
             "-" => Ok(Reply::Refused(rest.to_owned())),
@@ -210,7 +208,7 @@ impl Client {
                 let length =
                     usize::try_from(length).ok().filter(|length| *length <= LONGEST && depth <= DEEPEST);
                 let Some(length) = length else {
-                    return Err(self.nonsense("an answer is longer or deeper than any should be"));
+                    return Err(self.nonsense("a response is too long or too deep"));
                 };
                 if kind == "$" { self.text(length).map(Reply::Text) } else { self.list(length, depth) }
             }
@@ -255,7 +253,7 @@ impl Client {
 
     fn more(&mut self) -> Result<(), Fault> {
         if self.input.len() > LONGEST {
-            return Err(self.nonsense("an answer is longer than any should be"));
+            return Err(self.nonsense("a response is too long"));
         }
         let mut buffer = [0; 8 << 10];
         match self.stream.read(&mut buffer) {

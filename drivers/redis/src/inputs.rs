@@ -149,11 +149,10 @@ impl RedisInputs {
         check_name(&mut faults, "/connection/user", &connection.user);
         check_name(&mut faults, "/values/user/name", user.name());
         if user.name() == "default" {
-            faults
-                .add("/values/user/name", "is the user that every server has; it cannot be made or deleted");
+            faults.add("/values/user/name", "is a user of every server; it cannot be created or deleted");
         }
         if user.name() == connection.user {
-            faults.add("/values/user/name", "is the user that the driver works as");
+            faults.add("/values/user/name", "is the user of the driver itself");
         }
         for (name, patterns) in [("keys", &user.keys), ("channels", &user.channels)] {
             for (index, pattern) in patterns.iter().enumerate() {
@@ -200,7 +199,7 @@ fn is_command_rule(rule: &str) -> bool {
 
 fn check_name(faults: &mut Faults, place: &str, name: &str) {
     if name.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        faults.add(place, "may have neither white space nor control characters in it: Redis takes none");
+        faults.add(place, "may have neither white space nor control characters in it: Redis rejects them");
     }
 }
 

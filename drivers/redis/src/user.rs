@@ -97,10 +97,10 @@ impl UserOperation<'_> {
         }
         Err(Failure::Conflict(match lost {
             true => format!(
-                "the user `{}` exists already, and is not marked as this resource's; import it if it is to be",
+                "the user `{}` exists already, without a mark of this resource; import it to adopt it",
                 self.name()
             ),
-            false => format!("the user `{}` exists already, and is another resource's", self.name()),
+            false => format!("the user `{}` exists already, and belongs to another resource", self.name()),
         }))
     }
 
@@ -112,13 +112,13 @@ impl UserOperation<'_> {
             let is_old = |old: &Identity| there.marks().any(|digest| *digest == old.mark());
             if old.is_some_and(is_old) {
                 return Err(Failure::NeedsDeleteBefore(format!(
-                    "the user `{}` is the one that is to be replaced",
+                    "the user `{}` is the one that is being replaced",
                     self.name()
                 )));
             }
             self.ours(&there, false)?;
             return Err(Failure::Conflict(format!(
-                "the user `{}` is this resource's already, from an earlier life; import it, or delete it",
+                "the user `{}` was created by this resource earlier; import it, or delete it",
                 self.name()
             )));
         }
@@ -155,9 +155,10 @@ impl UserOperation<'_> {
         let look = self.look(client).and_then(|there| Ok((there, persistent(client)?)));
         let (there, persistent) = look.map_err(|fault| Failure::Partial {
             state: Box::new(State::new(&id)),
-            message: format!("{doing}: it is there, and then: {fault}"),
+            message: format!("{doing}: it exists, and then: {fault}"),
         })?;
-        let there = there.ok_or_else(|| Failure::failed(format!("{doing}: somebody deleted it at once")))?;
+        let there =
+            there.ok_or_else(|| Failure::failed(format!("{doing}: others deleted it immediately")))?;
         self.state(id, &there, Some(there.rules.clone()), persistent)
     }
 
@@ -170,16 +171,16 @@ impl UserOperation<'_> {
                 self.ours(&there, false)?;
                 Err(Failure::Partial {
                     state: Box::new(State::new(id)),
-                    message: format!("{doing}: it was made, and then: {fault}"),
+                    message: format!("{doing}: it was created, and then: {fault}"),
                 })
             }
             Ok(None) => Err(Failure::RetryAfter {
                 after: Duration::from_secs(2),
-                message: format!("{doing}: {fault}; nothing was made"),
+                message: format!("{doing}: {fault}; nothing was created"),
             }),
             Err(_) => Err(Failure::Partial {
                 state: Box::new(State::new(id)),
-                message: format!("{doing}: {fault}; whether it was made is not known"),
+                message: format!("{doing}: {fault}; it is unknown whether it was created"),
             }),
         }
     }
@@ -248,7 +249,7 @@ impl UserOperation<'_> {
             Ok(()) => self.made(&mut client, id.to_owned(), &doing),
             Err(fault) if fault.is_uncertain() => Err(Failure::Partial {
                 state: Box::new(State::new(id)),
-                message: format!("{doing}: {fault}; whether it was changed is not known"),
+                message: format!("{doing}: {fault}; it is unknown whether it was changed"),
             }),
             Err(fault) => Err(refused(&fault, &doing)),
         }
@@ -321,7 +322,7 @@ fn is_kept(saved: &Reply, user: &str) -> Result<(), Fault> {
     match saved {
         Reply::Refused(words) if words.contains("not configured to use an ACL file") => {
             log::warn(format!(
-                "the server has no `aclfile`: what becomes of the user `{user}` does not survive its restart"
+                "the server has no `aclfile`: changes to the user `{user}` are lost when it restarts"
             ));
             Ok(())
         }

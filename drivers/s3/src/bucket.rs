@@ -73,8 +73,8 @@ fn ours(name: &str, found: &Found, guresid: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Conflict(format!(
-        "the bucket `{name}` exists already, and nothing says that it is this resource's; \
-         `purlin import` with the id `{name}` takes it over"
+        "the bucket `{name}` exists already, without a mark of this resource; \
+         `purlin import` with the id `{name}` adopts it"
     )))
 }
 
@@ -113,7 +113,7 @@ pub(crate) enum Known {
 
 pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, bucket: &Bucket) -> Result<State, Failure> {
     if bucket.name() != request.state.id {
-        return Err(Failure::input("/values/bucket/name", "cannot change, only be replaced"));
+        return Err(Failure::input("/values/bucket/name", "cannot be changed, only replaced"));
     }
     let before = Wanted::of(request.before.get("/values/bucket"));
     let now = wanted(bucket);
@@ -144,7 +144,7 @@ pub(crate) fn delete(s3: &S3, name: &str, raw: &Raw<S3Inputs>, guresid: &str) ->
         Err(fault) if fault.is(&["BucketNotEmpty"]) && !force => {
             return Err(Failure::Conflict(format!(
                 "the bucket `{name}` is not empty: empty it, or set `bucket.force_destroy: true` and run `up`, \
-                 so that all objects in it, with all their versions, are deleted with it"
+                 so that all its objects, with all their versions, are deleted with it"
             )));
         }
         Err(fault) if fault.is(&["BucketNotEmpty"]) => {}
@@ -153,8 +153,8 @@ pub(crate) fn delete(s3: &S3, name: &str, raw: &Raw<S3Inputs>, guresid: &str) ->
     }
     if !owners.iter().any(|owner| !owner.is_empty() && is_marked(&tags, owner)) {
         return Err(Failure::Conflict(format!(
-            "the bucket `{name}` has lost the tag that says that it is this resource's, so what is in it is not \
-             deleted: run `up`, which marks it again, or empty it"
+            "the bucket `{name}` has lost the tag of this resource, so its contents are not deleted: run `up`, \
+             which sets the tag again, or empty it"
         )));
     }
     empty::empty(s3, name)?;

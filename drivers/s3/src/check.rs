@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::inputs::{Bucket, KINDS, Object, PublicAccessBlock, S3Inputs};
 
-pub(crate) const ONE_OF: &str = "names what to make, exactly one of `bucket`, `bucket_policy` and `object`";
+pub(crate) const ONE_OF: &str = "has to contain exactly one of `bucket`, `bucket_policy` and `object`";
 
 pub(crate) fn check(request: CheckRequest<S3Inputs>) -> Result<Checked, Failure> {
     inputs::check(request, &KINDS, ONE_OF, normalise, S3Inputs::validate, known_parts)
@@ -64,19 +64,19 @@ pub(crate) fn name(name: &str, place: &str, faults: &mut Faults) {
     let prefixes = ["xn--", "sthree-", "amzn-s3-demo-"];
     let suffixes = ["-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3"];
     let fault = if !(3..=63).contains(&name.len()) {
-        "is no name of a bucket: it has 3 to 63 characters".to_owned()
+        "is not a valid bucket name: it needs 3 to 63 characters".to_owned()
     } else if !name.bytes().all(|byte| plain(byte) || byte == b'-' || byte == b'.') {
-        "is no name of a bucket: it has lower-case letters, digits, `-` and `.` only".to_owned()
+        "is not a valid bucket name: use only lower-case letters, digits, `-` and `.`".to_owned()
     } else if !ends.into_iter().flatten().all(plain) {
-        "is no name of a bucket: it begins and ends with a letter or a digit".to_owned()
+        "is not a valid bucket name: it has to begin and end with a letter or a digit".to_owned()
     } else if name.contains("..") {
-        "is no name of a bucket: it has no two dots in a row".to_owned()
+        "is not a valid bucket name: it must not have two dots in a row".to_owned()
     } else if is_address {
-        "is no name of a bucket: it looks like an address".to_owned()
+        "is not a valid bucket name: it looks like an IP address".to_owned()
     } else if let Some(prefix) = prefixes.iter().find(|prefix| name.starts_with(**prefix)) {
-        format!("is no name of a bucket: `{prefix}…` is AWS's own")
+        format!("is not a valid bucket name: AWS reserves `{prefix}…`")
     } else if let Some(suffix) = suffixes.iter().find(|suffix| name.ends_with(**suffix)) {
-        format!("is no name of a bucket: `…{suffix}` is AWS's own")
+        format!("is not a valid bucket name: AWS reserves `…{suffix}`")
     } else {
         return;
     };
@@ -90,17 +90,17 @@ pub(crate) fn bucket(bucket: &Bucket, faults: &mut Faults) {
         let place = "/values/bucket/encryption";
         let kms = encryption.algorithm.starts_with("aws:kms");
         if encryption.kms_key_id.is_some() && !kms {
-            faults.add(format!("{place}/kms_key_id"), "goes with the algorithm `aws:kms`");
+            faults.add(format!("{place}/kms_key_id"), "is only for the algorithm `aws:kms`");
         }
     }
     for (index, rule) in bucket.lifecycle_rules.iter().flatten().enumerate() {
         let place = format!("/values/bucket/lifecycle_rules/{index}");
         let days = [rule.expire_after_days, rule.expire_noncurrent_after_days, rule.abort_uploads_after_days];
         if bucket.lifecycle_rules.iter().flatten().filter(|other| other.id == rule.id).count() > 1 {
-            faults.add(format!("{place}/id"), "is another rule's, too");
+            faults.add(format!("{place}/id"), "is also used by another rule");
         }
         if days == [None; 3] && rule.transitions.is_empty() {
-            faults.add(&place, "does nothing: say when to expire, to abort uploads or to move objects");
+            faults.add(&place, "has no effect: set when to expire objects, abort uploads or move objects");
         }
     }
 }
@@ -116,7 +116,10 @@ pub(crate) fn key(key: &str, faults: &mut Faults) {
     } else if key.chars().any(char::is_control) {
         faults.add("/values/object/key", "may not have a control character in it");
     } else if key.split('/').any(|part| part == "." || part == "..") {
-        faults.add("/values/object/key", "may not have `.` or `..` between slashes: it would lead elsewhere");
+        faults.add(
+            "/values/object/key",
+            "may not have `.` or `..` between slashes: it would refer to another object",
+        );
     }
 }
 
@@ -130,7 +133,7 @@ pub(crate) fn object(object: &Object, secret: bool, faults: &mut Faults) {
     }
     match (object.content.is_some(), secret) {
         (true, true) => {
-            faults.add("/secrets/content", "stands beside `values.object.content`: give one of them")
+            faults.add("/secrets/content", "is given together with `values.object.content`: give one of them")
         }
         (false, false) => faults.add("/values/object/content", "is missing, and so is `secrets.content`"),
         _ => {}

@@ -32,7 +32,7 @@ pub(crate) fn empty(s3: &S3, bucket: &str) -> Result<(), Failure> {
         }
         if objects == before {
             let message =
-                format!("the bucket `{bucket}` says that its objects are deleted, and still has them");
+                format!("the bucket `{bucket}` reported that its objects were deleted, but still has them");
             return Err(Failure::failed(message));
         }
         before.clone_from(&objects);

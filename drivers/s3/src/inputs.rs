@@ -304,7 +304,7 @@ impl S3Inputs {
         if let Some(object) = &self.values.object {
             check::object(object, self.secrets.content.is_some(), faults);
         } else if self.secrets.content.is_some() {
-            faults.add("/secrets/content", "is the content of an object, and `values.object` is not given");
+            faults.add("/secrets/content", "is the content of an object, but `values.object` is missing");
         }
     }
 }

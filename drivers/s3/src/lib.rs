@@ -163,7 +163,7 @@ impl<'a> Id<'a> {
             return Ok(());
         }
         Err(Failure::failed(format!(
-            "`{id}` is no id of this driver: it is the name of a bucket, `NAME?policy` of its policy, or `NAME/KEY` \
+            "`{id}` is not an id of this driver: an id is the name of a bucket, `NAME?policy` of its policy, or `NAME/KEY` \
              of an object"
         )))
     }

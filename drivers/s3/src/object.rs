@@ -52,7 +52,7 @@ pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, object: &Object
 
 pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, object: &Object) -> Result<State, Failure> {
     if id(&object.bucket, &object.key) != request.state.id {
-        return Err(Failure::input("/values/object/key", "cannot change, only be replaced"));
+        return Err(Failure::input("/values/object/key", "cannot be changed, only replaced"));
     }
     let state = state(s3, &object.bucket, &object.key, content(object).len(), &digest(content(object)))?;
     let wish = wish(s3, object, &request.resource.guresid);
@@ -153,13 +153,13 @@ fn digest(content: &[u8]) -> String {
 }
 
 fn no_bucket(bucket: &str) -> Failure {
-    Failure::NotFound(format!("there is no bucket `{bucket}` to put an object into"))
+    Failure::NotFound(format!("there is no bucket `{bucket}` for the object"))
 }
 
 fn another_s(id: &str) -> Failure {
     Failure::Conflict(format!(
-        "the object `{id}` exists already, and nothing says that it is this resource's; \
-         `purlin import` with the id `{id}` takes it over"
+        "the object `{id}` exists already, without a mark of this resource; \
+         `purlin import` with the id `{id}` adopts it"
     ))
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn update(
     wanted: &BucketPolicy,
 ) -> Result<State, Failure> {
     if id(&wanted.bucket) != request.state.id {
-        return Err(Failure::input("/values/bucket_policy/bucket", "cannot change, only be replaced"));
+        return Err(Failure::input("/values/bucket_policy/bucket", "cannot be changed, only replaced"));
     }
     let state = state(s3, &wanted.bucket)?;
     set(s3, wanted).map_err(|failure| s3.aws.settle_update(failure, state.clone()))?;
@@ -82,10 +82,10 @@ fn set(s3: &S3, wanted: &BucketPolicy) -> Result<(), Failure> {
     let set = s3.aws.until_known(|| s3.set_policy(&wanted.bucket, &text));
     set.map_err(|fault| match fault {
         Fault::Aws(error) if error.is(&["MalformedPolicy", "InvalidPolicyDocument"]) => {
-            Failure::input("/values/bucket_policy/policy", format!("is refused by AWS ({})", error.said()))
+            Failure::input("/values/bucket_policy/policy", format!("is rejected by AWS ({})", error.said()))
         }
         Fault::Aws(error) if error.message.contains("BlockPublicPolicy") => Failure::Conflict(format!(
-            "the bucket `{}` blocks policies that let the public in: see its `public_access_block` ({})",
+            "the bucket `{}` blocks policies that allow public access: see its `public_access_block` ({})",
             wanted.bucket,
             error.said()
         )),
@@ -95,14 +95,14 @@ fn set(s3: &S3, wanted: &BucketPolicy) -> Result<(), Failure> {
 
 fn gone(fault: Fault, bucket: &str) -> Failure {
     if fault.is(&["NoSuchBucket"]) {
-        return Failure::NotFound(format!("there is no bucket `{bucket}` to give a policy to"));
+        return Failure::NotFound(format!("there is no bucket `{bucket}` for the policy"));
     }
     fault.into()
 }
 
 fn another_s(bucket: &str) -> Failure {
     Failure::Conflict(format!(
-        "the bucket `{bucket}` has another policy already; `purlin import` with the id `{}` takes it over",
+        "the bucket `{bucket}` has another policy already; `purlin import` with the id `{}` adopts it",
         id(bucket)
     ))
 }

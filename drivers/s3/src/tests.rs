@@ -60,26 +60,29 @@ fn what_is_not_known_yet_is_left_for_later_and_the_rest_is_judged() {
 #[test]
 fn wrong_inputs_are_told_with_their_places() {
     for (values, said) in [
-        (json!({}), "/values: names what to make"),
+        (json!({}), "/values: has to contain exactly one of"),
         (
             json!({"bucket": {}, "object": {"bucket": "abc", "key": "k", "content": ""}}),
-            "/values: names what to make",
+            "/values: has to contain exactly one of",
         ),
-        (json!({"bucket": {"name": "ab"}}), "/values/bucket/name: is no name of a bucket: it has 3 to 63"),
+        (
+            json!({"bucket": {"name": "ab"}}),
+            "/values/bucket/name: is not a valid bucket name: it has 3 to 63",
+        ),
         (
             json!({"bucket": {"name": "a_b"}}),
-            "/values/bucket/name: is no name of a bucket: it has lower-case",
+            "/values/bucket/name: is not a valid bucket name: it has lower-case",
         ),
-        (json!({"bucket": {"name": "-ab"}}), "/values/bucket/name: is no name of a bucket: it begins"),
+        (json!({"bucket": {"name": "-ab"}}), "/values/bucket/name: is not a valid bucket name: it begins"),
         (
             json!({"bucket": {"name": "a..b"}}),
-            "/values/bucket/name: is no name of a bucket: it has no two dots",
+            "/values/bucket/name: is not a valid bucket name: it has no two dots",
         ),
         (
             json!({"bucket": {"name": "10.0.0.1"}}),
-            "/values/bucket/name: is no name of a bucket: it looks like",
+            "/values/bucket/name: is not a valid bucket name: it looks like",
         ),
-        (json!({"bucket": {"name": "xn--abc"}}), "is AWS's own"),
+        (json!({"bucket": {"name": "xn--abc"}}), "AWS reserves"),
         (json!({"bucket": {"nam": "abc"}}), "unknown field `nam`"),
         (
             json!({"bucket": {"tags": {"purlin:resource": "x"}}}),
@@ -89,7 +92,7 @@ fn wrong_inputs_are_told_with_their_places() {
         (json!({"bucket": {"tags": {"n": 1}}}), "/values/bucket/tags/n: invalid type"),
         (
             json!({"bucket": {"lifecycle_rules": [{"id": "a"}]}}),
-            "/values/bucket/lifecycle_rules/0: does nothing",
+            "/values/bucket/lifecycle_rules/0: has no effect",
         ),
         (
             json!({"bucket": {"lifecycle_rules": [{"id": "a", "other": true}]}}),
@@ -103,7 +106,7 @@ fn wrong_inputs_are_told_with_their_places() {
         (json!({"object": {"bucket": "abc", "key": "a"}}), "/values/object/content: is missing"),
         (
             json!({"bucket_policy": {"bucket": "abc", "policy": "{"}}),
-            "/values/bucket_policy/policy: is no JSON",
+            "/values/bucket_policy/policy: is not JSON",
         ),
     ] {
         let told = refused(&values);
@@ -158,6 +161,6 @@ fn what_a_person_names_has_to_be_an_id() {
     for id in ["arn:aws:s3:::abc", "s3://abc", "abc/../other", "Abc", "a?policy", "abc?versioning", "abc/"] {
         let found = testing::find::<Driven>(given(&json!({"bucket": {"name": "abc"}})), Some(id)).map(|_| ());
         let said = found.expect_err("no id").to_string();
-        assert!(said.contains("is no id of this driver"), "{id}: {said}");
+        assert!(said.contains("is not an id of this driver"), "{id}: {said}");
     }
 }

@@ -284,7 +284,7 @@ fn manifests(made: Made, pointer: &str) -> Result<(Vec<ManifestFile>, Vec<String
         if chosen || made.secret.iter().any(|at| within(at, &here) && !within(at, &data)) {
             faults.add(
                 place,
-                "a secret decides about the manifest's name or location, which are no secrets: leave it out there",
+                "the manifest's name or location depends on a secret, but they are not secret: remove the secret there",
             );
         }
         if whole {
@@ -320,7 +320,7 @@ fn manifest(name: String, entry: Json) -> Result<Option<ManifestFile>, String> {
     let data = match entry.remove("data") {
         // It may hold a secret, so it is not quoted.
         Some(Json::String(text)) => {
-            yaml::parse(&text).map_err(|_| "`data` is text that is no YAML".to_owned())?
+            yaml::parse(&text).map_err(|_| "`data` is text that is not YAML".to_owned())?
         }
         Some(data) => data,
         None => return Err("a manifest needs `data`".to_owned()),

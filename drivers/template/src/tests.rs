@@ -231,7 +231,7 @@ fn the_name_and_place_of_a_manifest_are_no_secrets() {
         let said = refused(
             &json!({"values": {"templates": {"manifests": manifests}}, "secrets": {"pw": "hunter2"}}),
         );
-        assert!(said.contains("a secret decides about the manifest's name or location"), "{said}");
+        assert!(said.contains("the manifest's name or location depends on a secret"), "{said}");
     }
 }
 

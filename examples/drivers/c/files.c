@@ -12,7 +12,7 @@ const char *note_folder = "/notes";
 
 text note_path(text title) { return text_format("%s/%s.md", note_folder, title.at); }
 
-// Where a note is written before it takes its place.
+// The path of a note that is being written.
 static text beside(text title) { return text_format("%s/.%s.tmp", note_folder, title.at); }
 
 static bool failed(purlin_failure *failure, const char *what, text title) {
@@ -48,14 +48,14 @@ bool note_write(text title, text content, purlin_failure *failure) {
   FILE *file = fopen(beside(title).at, "wb");
   if (file == NULL) return failed(failure, "write", title);
   bool written = fwrite(content.at, 1, content.length, file) == content.length;
-  // What was not written yet is written when it is closed, and may fail then.
+  // Closing the file writes the rest, and may fail.
   if (fclose(file) == 0 && written && rename(beside(title).at, note_path(title).at) == 0) return true;
   return failed(failure, "write", title);
 }
 
 bool note_remove(text title, purlin_failure *failure) {
   if (!granted(failure)) return false;
-  // What an interrupted attempt may have left.
+  // Possible remains of an interrupted attempt.
   unlink(beside(title).at);
   return unlink(note_path(title).at) == 0 || errno == ENOENT || failed(failure, "remove", title);
 }

@@ -1,4 +1,4 @@
-// What the driver is given.
+// The inputs of the driver.
 
 #include "note.h"
 #include "purlin/sha256.h"
@@ -51,7 +51,7 @@ static const char *no_title(text title) {
   return note_is_title(title) ? NULL : "has to be up to 63 lower-case letters, digits and dashes";
 }
 
-// What stands in one part of the inputs, and what of it may.
+// The names in one part of the inputs, and the allowed ones.
 static const struct {
   const char *part, *name, *pointer;
   bool required;
@@ -96,15 +96,15 @@ purlin_faults note_faults(const purlin_inputs *inputs) {
 const char INPUT_SCHEMA[] =
     "{\"type\": \"object\", \"required\": [\"values\"], \"properties\": {"
     "  \"values\": {\"type\": \"object\", \"required\": [\"text\"], \"additionalProperties\": false, \"properties\": {"
-    "    \"text\": {\"type\": \"string\", \"maxLength\": 65536, \"description\": \"What the note says.\"},"
+    "    \"text\": {\"type\": \"string\", \"maxLength\": 65536, \"description\": \"The text of the note.\"},"
     "    \"title\": {\"type\": \"string\", \"pattern\": \"^[a-z0-9][a-z0-9-]{0,62}$\","
-    "      \"description\": \"Its name; drawn from the resource's own when it is left out.\"}}},"
+    "      \"description\": \"The name of the note. By default it is derived from the id of the resource.\"}}},"
     "  \"secrets\": {\"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
     "    \"signature\": {\"type\": \"string\", \"description\": \"Its digest is put below the text.\"}}}}}";
 
 const char OUTPUT_SCHEMA[] =
     "{\"type\": \"object\", \"required\": [\"title\", \"path\", \"bytes\"], \"properties\": {"
     "  \"title\": {\"type\": \"string\"},"
-    "  \"path\": {\"type\": \"string\", \"description\": \"Where it is, in the driver's folder.\"},"
-    "  \"bytes\": {\"type\": \"integer\", \"description\": \"How long the file is.\"},"
+    "  \"path\": {\"type\": \"string\", \"description\": \"The path in the driver's folder.\"},"
+    "  \"bytes\": {\"type\": \"integer\", \"description\": \"The size of the file.\"},"
     "  \"mark\": {\"type\": \"string\", \"writeOnly\": true, \"description\": \"Title and signature.\"}}}";

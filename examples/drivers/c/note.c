@@ -35,11 +35,11 @@ static bool create(const purlin_request *request, purlin_state *state, purlin_fa
     return purlin_needs_delete_before(failure, text_format("the old note has the title `%s`, too", request->name.at));
   }
   if (!note_read(request->name, &there, failure)) return false;
-  // A note with the same content is an earlier attempt's.
+  // A note with the same content is from an earlier attempt.
   if (there.at != NULL && !text_same(there, content)) {
     return purlin_conflict(failure, text_format("there is a note `%s` already", request->name.at));
   }
-  // From here on a crash is found out about by this id.
+  // From here on, an interrupted call is resolved by this id.
   purlin_checkpoint(request->name);
   purlin_progress(text_of("writing the note"), -1);
   if (!note_write(request->name, content, failure)) return false;
@@ -53,7 +53,7 @@ static bool read(const purlin_request *request, purlin_observed *observed, purli
   text title = request->id != NULL ? *request->id : request->name, content;
   if (!note_is_title(title)) return true;
   for (size_t i = 0; request->id == NULL && i < request->known.length; i++) {
-    // This note is another resource's, and no two notes have the same title.
+    // This note belongs to another resource, and titles are unique.
     if (text_same(request->known.items[i], title)) return true;
   }
   if (!note_read(title, &content, failure)) return false;
@@ -73,7 +73,7 @@ static bool update_impact(const purlin_request *change, purlin_impact *impact, p
   if (purlin_changes(change, "/values/title")) {
     purlin_add_text(&impact->replaces, text_of("/values/title"));
   } else {
-    impact->delete_before_replace = true; // a title names one note
+    impact->delete_before_replace = true; // titles are unique
     purlin_add_text(&impact->stable_outputs, text_of("title"));
     purlin_add_text(&impact->stable_outputs, text_of("path"));
   }

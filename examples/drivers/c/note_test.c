@@ -1,4 +1,4 @@
-// The driver, tested natively. The host's part is played by purlin/native.c.
+// The driver, tested natively. purlin/native.c acts as the host.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void a_note_lives(void) {
   EXPECT(the_driver.update(&change, &state, &failure) && text_is(content("hello"), "Bye.\n"));
 
   EXPECT(the_driver.delete(&change, &failure));
-  EXPECT(the_driver.delete(&change, &failure)); // what is gone is a success
+  EXPECT(the_driver.delete(&change, &failure)); // a missing note is a success
   seen = (purlin_observed){0};
   EXPECT(the_driver.read(&request, &seen, &failure) && seen.state.id.length == 0);
 }

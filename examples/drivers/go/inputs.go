@@ -10,10 +10,10 @@ import (
 	"acme/note/purlin"
 )
 
-// longest is how many bytes a text may have.
+// longest is the maximum number of bytes of a text.
 const longest = 64 << 10
 
-// note is what the driver is given, as Check leaves it.
+// note has the inputs of the driver after Check.
 type note struct {
 	Values  struct{ Title, Text string }
 	Secrets struct{ Signature *string }
@@ -24,7 +24,7 @@ func decode(inputs purlin.Inputs) (note note, err error) {
 	return note, err
 }
 
-// content is what is to be in the file. A digest stands for the signature, which is a secret.
+// content returns the content of the file. It has a digest of the signature, which is secret.
 func (note note) content() string {
 	content := note.Values.Text + "\n"
 	if note.Secrets.Signature != nil {
@@ -33,7 +33,7 @@ func (note note) content() string {
 	return content
 }
 
-// textOf is the text of a file, without the signature where the note is signed.
+// textOf returns the text of a file, without the signature, if any.
 func (note note) textOf(content string) string {
 	content = strings.TrimSuffix(content, "\n")
 	if end := strings.LastIndex(content, "\n-- "); note.Secrets.Signature != nil && end >= 0 {
@@ -42,7 +42,7 @@ func (note note) textOf(content string) string {
 	return content
 }
 
-// state is a note with that content.
+// state returns the state of a note with that content.
 func (note note) state(title, content string) purlin.State {
 	state := purlin.State{
 		ID:      title,
@@ -54,12 +54,12 @@ func (note note) state(title, content string) purlin.State {
 	return state
 }
 
-// faults is everything that is wrong with the inputs. What is not known yet is not judged.
+// faults returns all faults of the inputs. Unknown values are not checked.
 func faults(inputs purlin.Inputs) (faults purlin.InvalidInputs) {
 	unknown := func(part string, object purlin.Object, known ...string) {
 		for _, name := range slices.Sorted(maps.Keys(object)) {
 			if !slices.Contains(known, name) {
-				faults.Add(purlin.Pointer(part, name), "is not known; there are "+strings.Join(known, ", "))
+				faults.Add(purlin.Pointer(part, name), "is unknown; the names are "+strings.Join(known, ", "))
 			}
 		}
 	}
@@ -109,11 +109,11 @@ const inputSchema = `{
 			"required": ["text"],
 			"additionalProperties": false,
 			"properties": {
-				"text": {"type": "string", "maxLength": 65536, "description": "What the note says."},
+				"text": {"type": "string", "maxLength": 65536, "description": "The text of the note."},
 				"title": {
 					"type": "string",
 					"pattern": "^[a-z0-9][a-z0-9-]{0,62}$",
-					"description": "Its name; drawn from the resource's own when it is left out."
+					"description": "The name of the note. By default it is derived from the id of the resource."
 				}
 			}
 		},
@@ -132,8 +132,8 @@ const outputSchema = `{
 	"required": ["title", "path", "bytes"],
 	"properties": {
 		"title": {"type": "string"},
-		"path": {"type": "string", "description": "Where it is, in the driver's folder."},
-		"bytes": {"type": "integer", "description": "How long the file is."},
+		"path": {"type": "string", "description": "The path in the driver's folder."},
+		"bytes": {"type": "integer", "description": "The size of the file."},
 		"mark": {"type": "string", "writeOnly": true, "description": "Title and signature."}
 	}
 }`

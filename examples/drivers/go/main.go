@@ -20,7 +20,7 @@ func (Note) Manifest() purlin.Manifest {
 		Name:        "acme/note",
 		Version:     "0.1.0",
 		Description: "A note in a folder that the operator granted.",
-		// A note with the same content is an earlier attempt's.
+		// A note with the same content is from an earlier attempt.
 		RepeatCreate: true,
 		Types:        []purlin.TypeSchema{{Type: "note", Inputs: inputSchema, Outputs: outputSchema}},
 		Wishes: []purlin.Wish{{
@@ -61,7 +61,7 @@ func (Note) Create(request purlin.CreateRequest) (purlin.State, error) {
 	if there != nil && *there != note.content() {
 		return purlin.State{}, purlin.Conflict(fmt.Sprintf("there is a note `%s` already", request.Name))
 	}
-	// From here on a crash is found out about by this id.
+	// From here on, an interrupted call is resolved by this id.
 	purlin.Checkpoint(request.Name)
 	purlin.Progress("writing the note")
 	if err := writeNote(request.Name, note.content()); err != nil {
@@ -76,7 +76,7 @@ func (Note) Read(request purlin.ReadRequest) (*purlin.Observed, error) {
 	if request.ID != nil {
 		title = *request.ID
 	} else if slices.Contains(request.Known, title) {
-		return nil, nil // this note is another resource's, and no two notes have the same title
+		return nil, nil // this note belongs to another resource, and titles are unique
 	}
 	note, err := decode(request.Inputs)
 	if err != nil || !isTitle(title) {
@@ -100,7 +100,7 @@ func (Note) UpdateImpact(change purlin.Change) (purlin.Impact, error) {
 		return purlin.Impact{Replaces: []string{"/values/title"}}, nil
 	}
 	return purlin.Impact{
-		DeleteBeforeReplace: true, // a title names one note
+		DeleteBeforeReplace: true, // titles are unique
 		StableOutputs:       []string{"title", "path"},
 	}, nil
 }

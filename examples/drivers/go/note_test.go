@@ -9,7 +9,7 @@ import (
 	"acme/note/purlin"
 )
 
-// given makes inputs as the host hands them in.
+// given returns inputs as the host passes them.
 func given(values, secrets purlin.Object) purlin.Inputs {
 	return purlin.Inputs{Values: values, Secrets: secrets}
 }
@@ -74,7 +74,7 @@ func TestANoteLives(t *testing.T) {
 		t.Fatal(err, content(t, "hello"))
 	}
 
-	for range 2 { // what is gone is a success
+	for range 2 { // a missing note is a success
 		if err := (Note{}).Delete(purlin.DeleteRequest{State: state}); err != nil {
 			t.Fatal(err)
 		}

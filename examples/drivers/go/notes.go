@@ -10,16 +10,16 @@ import (
 	"acme/note/purlin"
 )
 
-// folder is where the notes are. Tests have another.
+// folder contains the notes. Tests use another one.
 var folder = "/notes"
 
-// path is where a note lies.
+// path returns the path of a note.
 func path(title string) string { return filepath.Join(folder, title+".md") }
 
-// beside is where a note is written before it takes its place.
+// beside returns the path of a note that is being written.
 func beside(title string) string { return filepath.Join(folder, "."+title+".tmp") }
 
-// readNote returns what is in a note, nil where there is no such note.
+// readNote returns the content of a note, or nil if it does not exist.
 func readNote(title string) (*string, error) {
 	if err := granted(); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func readNote(title string) (*string, error) {
 	return &content, failed(title, "read", err)
 }
 
-// writeNote writes a note whole or not at all, even if this is killed.
+// writeNote writes a note completely or not at all, even if the process is killed.
 func writeNote(title, content string) error {
 	if err := granted(); err != nil {
 		return err
@@ -44,12 +44,12 @@ func writeNote(title, content string) error {
 	return failed(title, "write", err)
 }
 
-// removeNote removes a note; one that is gone already is fine.
+// removeNote removes a note; a missing one is fine.
 func removeNote(title string) error {
 	if err := granted(); err != nil {
 		return err
 	}
-	// What an interrupted attempt may have left.
+	// Possible remains of an interrupted attempt.
 	_ = os.Remove(beside(title))
 	err := os.Remove(path(title))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,4 +1,4 @@
-// What the driver is given.
+// The inputs of the driver.
 
 import { Faults, isUnknown } from "@purlin/driver";
 
@@ -17,11 +17,11 @@ export const inputSchema = {
       required: ["text"],
       additionalProperties: false,
       properties: {
-        text: { type: "string", maxLength: LONGEST, description: "What the note says." },
+        text: { type: "string", maxLength: LONGEST, description: "The text of the note." },
         title: {
           type: "string",
           pattern: TITLE.source,
-          description: "Its name; drawn from the resource's own when it is left out.",
+          description: "The name of the note. By default it is derived from the id of the resource.",
         },
       },
     },
@@ -40,21 +40,21 @@ export const outputSchema = {
   required: ["title", "path", "bytes"],
   properties: {
     title: { type: "string" },
-    path: { type: "string", description: "Where it is, in the driver's folder." },
-    bytes: { type: "integer", description: "How long the file is." },
+    path: { type: "string", description: "The path in the driver's folder." },
+    bytes: { type: "integer", description: "The size of the file." },
     mark: { type: "string", writeOnly: true, description: "Title and signature." },
   },
 };
 
 const bytes = (text) => new TextEncoder().encode(text);
 
-/** Everything that is wrong. What is not known yet is not judged. */
+/** All faults. Unknown values are not checked. */
 export function faults(inputs) {
   const faults = new Faults();
   for (const [part, known] of Object.entries(KNOWN)) {
     for (const name of Object.keys(inputs[part])) {
       const place = name.replaceAll("~", "~0").replaceAll("/", "~1");
-      if (!known.includes(name)) faults.add(`/${part}/${place}`, `is not known; there are ${known.join(", ")}`);
+      if (!known.includes(name)) faults.add(`/${part}/${place}`, `is unknown; the names are ${known.join(", ")}`);
     }
   }
   const judge = (part, name, fault, required = false) => {
@@ -75,13 +75,13 @@ export function faults(inputs) {
   return faults;
 }
 
-/** Gives a note that has no title one that no other has. */
+/** Gives a note without a title a unique one. */
 export function withDefaults(inputs, resource) {
   if (inputs.values.title != null || isUnknown(inputs, "/values/title")) return inputs.values;
   return { ...inputs.values, title: resource.guresid.slice(0, 12) };
 }
 
-/** What is to be in the file. A digest stands for the signature, which is a secret. */
+/** The content of the file. It has a digest of the signature, which is secret. */
 export async function content({ values: { text }, secrets: { signature } }) {
   if (signature == null) return `${text}\n`;
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes(signature)));
@@ -89,5 +89,5 @@ export async function content({ values: { text }, secrets: { signature } }) {
   return `${text}\n-- ${hex}\n`;
 }
 
-/** The text of a note, without what stands below it. */
+/** The text of a note, without the signature. */
 export const text = (content) => content.replace(/\n$/, "").replace(SIGNED, "");

@@ -10,7 +10,7 @@ export default {
     name: "acme/note",
     version: "0.1.0",
     description: "A note in a folder that the operator granted.",
-    // A note with the same content is an earlier attempt's.
+    // A note with the same content is from an earlier attempt.
     repeatCreate: true,
     types: [{ typeName: "note", inputs: inputSchema, outputs: outputSchema }],
     wishes: [
@@ -33,7 +33,7 @@ export default {
     const wanted = await content(inputs);
     const there = notes.read(name);
     if (there !== null && there !== wanted) throw conflict(`there is a note \`${name}\` already`);
-    // From here on a crash is found out about by this id.
+    // From here on, an interrupted call is resolved by this id.
     host.checkpoint(name);
     host.progress("writing the note");
     notes.write(name, wanted);
@@ -43,7 +43,7 @@ export default {
 
   async read({ id, name, known, inputs }) {
     const title = id ?? name;
-    // A note that is recorded under this name is the one being replaced.
+    // A note that is recorded under this name is being replaced.
     if (id === undefined && known.includes(name)) return undefined;
     const there = notes.read(title);
     if (there === null) return undefined;

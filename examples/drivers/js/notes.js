@@ -14,12 +14,12 @@ const bytes = (content) => new TextEncoder().encode(content);
 /** How long the file of a note is. */
 export const size = (content) => bytes(content).length;
 
-/** What is in a note; null where there is no such note. */
+/** The content of a note; null if it does not exist. */
 export function read(title) {
   return attempt("read", title, () => decoder.decode(host.files.read(path(title))));
 }
 
-/** Writes a note whole or not at all, even if this is killed. */
+/** Writes a note completely or not at all, even if the process is killed. */
 export function write(title, content) {
   attempt("write", title, () => {
     host.files.write(beside(title), bytes(content));
@@ -27,9 +27,9 @@ export function write(title, content) {
   });
 }
 
-/** Removes a note; one that is gone already is fine. */
+/** Removes a note; a missing one is fine. */
 export function remove(title) {
-  // The first is what an interrupted attempt may have left.
+  // The first one may be left by an interrupted attempt.
   for (const file of [beside(title), path(title)]) {
     attempt("remove", title, () => host.files.remove(file));
   }

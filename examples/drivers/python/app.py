@@ -1,4 +1,4 @@
-"""The component: what `componentize-py` makes `note.wasm` of."""
+"""The component: `componentize-py` builds `note.wasm` from it."""
 
 from note import Note
 from purlin_driver.component import export

@@ -1,4 +1,4 @@
-"""What the driver is given."""
+"""The inputs of the driver."""
 
 import hashlib
 import re
@@ -22,11 +22,11 @@ INPUTS = {
             "required": ["text"],
             "additionalProperties": False,
             "properties": {
-                "text": {"type": "string", "maxLength": LONGEST, "description": "What the note says."},
+                "text": {"type": "string", "maxLength": LONGEST, "description": "The text of the note."},
                 "title": {
                     "type": "string",
                     "pattern": "^[a-z0-9][a-z0-9-]{0,62}$",
-                    "description": "Its name; drawn from the resource's own when it is left out.",
+                    "description": "The name of the note. By default it is derived from the id of the resource.",
                 },
             },
         },
@@ -45,21 +45,21 @@ OUTPUTS = {
     "required": ["title", "path", "bytes"],
     "properties": {
         "title": {"type": "string"},
-        "path": {"type": "string", "description": "Where it is, in the driver's folder."},
-        "bytes": {"type": "integer", "description": "How long the file is."},
+        "path": {"type": "string", "description": "The path in the driver's folder."},
+        "bytes": {"type": "integer", "description": "The size of the file."},
         "mark": {"type": "string", "writeOnly": True, "description": "Title and signature."},
     },
 }
 
 
 def faults(given: Inputs) -> Faults:
-    """Everything that is wrong. What is not known yet is not judged."""
+    """All faults. Unknown values are not checked."""
     found = Faults()
     for part, known in KNOWN.items():
         for name in getattr(given, part):
             if name not in known:
                 place = name.replace("~", "~0").replace("/", "~1")
-                found.add(f"/{part}/{place}", f"is not known; there are {', '.join(known)}")
+                found.add(f"/{part}/{place}", f"is unknown; the names are {', '.join(known)}")
 
     def judge(part, name, fault, required=False):
         value = getattr(given, part).get(name)
@@ -83,7 +83,7 @@ def faults(given: Inputs) -> Faults:
 
 
 def with_defaults(request: CheckRequest) -> dict:
-    """Gives a note that has no title one that no other has."""
+    """Gives a note without a title a unique one."""
     values = request.inputs.values
     if values.get("title") is not None or request.inputs.is_unknown("/values/title"):
         return values
@@ -91,7 +91,7 @@ def with_defaults(request: CheckRequest) -> dict:
 
 
 def content(given: Inputs) -> bytes:
-    """What is to be in the file. A digest stands for the signature, which is a secret."""
+    """The content of the file. It has a digest of the signature, which is secret."""
     text = given.values["text"] + "\n"
     signature = given.secrets.get("signature")
     if signature is not None:
@@ -100,5 +100,5 @@ def content(given: Inputs) -> bytes:
 
 
 def text(content: bytes) -> str:
-    """The text of a note, without what stands below it."""
+    """The text of a note, without the signature."""
     return SIGNED.sub("", content.decode(errors="replace").removesuffix("\n"))

@@ -14,7 +14,7 @@ class Note(Driver):
     NAME = "acme/note"
     VERSION = "0.1.0"
     DESCRIPTION = "A note in a folder that the operator granted."
-    #: A note with the same content is an earlier attempt's.
+    #: A note with the same content is from an earlier attempt.
     REPEAT_CREATE = True
     TYPES = [TypeSchema("note", inputs.INPUTS, inputs.OUTPUTS)]
     WISHES = [Wish("dirs", "", "the folder of the notes, as /notes with mode `rw`")]
@@ -33,7 +33,7 @@ class Note(Driver):
         content = inputs.content(request.inputs)
         if notes.read(request.name) not in (None, content):
             raise Conflict(f"there is a note `{request.name}` already")
-        # From here on a crash is found out about by this id.
+        # From here on, an interrupted call is resolved by this id.
         host.checkpoint(request.name)
         host.progress("writing the note")
         notes.write(request.name, content)
@@ -42,7 +42,7 @@ class Note(Driver):
 
     def read(self, request: ReadRequest) -> Observed | None:
         title = request.id or request.name
-        # A note that is recorded under this name is the one being replaced.
+        # A note that is recorded under this name is being replaced.
         if request.id is None and request.name in request.known:
             return None
         content = notes.read(title)

@@ -1,4 +1,4 @@
-"""The notes, as files. Python's own functions reach what the operator granted, and nothing else."""
+"""The notes, as files. Python's own functions reach only granted folders."""
 
 import errno
 import os
@@ -15,7 +15,7 @@ def path(title: str) -> str:
 
 
 def read(title: str) -> bytes | None:
-    """What is in a note; none where there is no such note."""
+    """The content of a note; none if it does not exist."""
     granted()
     try:
         with open(path(title), "rb") as file:
@@ -27,7 +27,7 @@ def read(title: str) -> bytes | None:
 
 
 def write(title: str, content: bytes) -> None:
-    """Writes a note whole or not at all, even if this is killed."""
+    """Writes a note completely or not at all, even if the process is killed."""
     granted()
     try:
         with open(beside(title), "wb") as file:
@@ -38,9 +38,9 @@ def write(title: str, content: bytes) -> None:
 
 
 def remove(title: str) -> None:
-    """Removes a note; one that is gone already is fine."""
+    """Removes a note; a missing one is fine."""
     granted()
-    # What an interrupted attempt may have left.
+    # Possible remains of an interrupted attempt.
     with suppress(OSError):
         os.remove(beside(title))
     try:

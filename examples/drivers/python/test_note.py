@@ -1,4 +1,4 @@
-"""The driver on files of this machine: no WebAssembly is needed to test it."""
+"""Tests the driver with files of this machine, without WebAssembly."""
 
 import os
 import tempfile

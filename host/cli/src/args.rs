@@ -193,19 +193,22 @@ fn assignment(text: &str) -> Result<Assignment, (String, String)> {
         None => (name, false),
     };
     if name.is_empty() || name.chars().any(char::is_whitespace) {
-        return Err(("`--set` names no value, or one with spaces".to_owned(), like()));
+        return Err(("`--set` has no name, or a name with spaces".to_owned(), like()));
     }
     if let Some((first, _)) = name.split_once(['.', '[']) {
         let hint = format!("write `--set {first}:={{…}}`, or a file for `--values`");
-        return Err((format!("`--set {name}` gives a part of a value; it gives whole values only"), hint));
+        return Err((
+            format!("`--set {name}` sets a part of a value, and `--set` sets whole values only"),
+            hint,
+        ));
     }
     let value = match typed {
         false => Assigned::Text(value.to_owned()),
         true => match purlin_host::internal::documents::plain_value(&"--set".into(), value) {
             Ok(value) => Assigned::Value(value.redact()),
             Err(_) => {
-                let hint = format!("`--set {name}=VALUE` takes it as text");
-                return Err((format!("what `--set {name}:=` gives is not YAML"), hint));
+                let hint = format!("`--set {name}=VALUE` passes it as text");
+                return Err((format!("the value of `--set {name}:=` is not valid YAML"), hint));
             }
         },
     };
@@ -447,9 +450,9 @@ mod tests {
         assert_eq!(set("a:=1.5"), "a value 1.5");
         assert_eq!(set("a:={b: [1, true]}"), r#"a value {"b":[1,true]}"#);
         assert!(set("a").contains("NAME=VALUE"));
-        assert!(set("=1").contains("names no value"));
+        assert!(set("=1").contains("has no name"));
         assert!(set("a.b=1").contains("`--set a:={…}`"));
-        assert!(set("a:=[1").contains("not YAML"));
+        assert!(set("a:=[1").contains("not valid YAML"));
     }
 
     #[test]

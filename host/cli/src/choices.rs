@@ -123,9 +123,9 @@ pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
     let shown = text::line(name);
     if name.contains('/') {
         return Err(Failure::input(format!(
-            "`--name {shown}`: an installation that is asked for has no `/`"
+            "`--name {shown}`: the name of a requested installation has no `/`"
         ))
-        .hint("what it requires is called `NAME/REQUIREMENT`"));
+        .hint("the installations that it requires are called `NAME/REQUIREMENT`"));
     }
     match ResourceId::new(name) {
         Ok(_) => Ok(()),
@@ -195,9 +195,7 @@ fn split<'t>(flag: &str, written: &'t str) -> Result<(&'t str, &'t str), Failure
     };
     let bare = name.strip_suffix(':').unwrap_or(name);
     if bare.is_empty() || bare.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err(
-            Failure::input(format!("`--{flag}` names nothing, or something with spaces")).hint(like())
-        );
+        return Err(Failure::input(format!("`--{flag}` has no name, or a name with spaces")).hint(like()));
     }
     Ok((name, rest))
 }
@@ -210,8 +208,8 @@ fn option(part: Setting, written: &str) -> Result<Answer, Failure> {
     };
     match plain_value(&format!("--{flag}").into(), value) {
         Ok(value) => Ok(Answer { part, name: name.into(), value: value.redact(), is_text: false }),
-        Err(_) => Err(Failure::input(format!("what `--{flag} {name}:=` gives is not YAML"))
-            .hint(format!("`--{flag} {name}=VALUE` takes it as text"))),
+        Err(_) => Err(Failure::input(format!("the value of `--{flag} {name}:=` is not valid YAML"))
+            .hint(format!("`--{flag} {name}=VALUE` passes it as text"))),
     }
 }
 
@@ -234,7 +232,7 @@ fn file_of(part: Setting, file: &Path) -> Result<BTreeMap<Arc<str>, serde_json::
         serde_json::Value::Object(map) => {
             Ok(map.into_iter().map(|(name, value)| (Arc::from(name), value)).collect())
         }
-        _ => Err(Failure::input(format!("`--{}s {}` holds no map", part.option(), text::path(file)))
+        _ => Err(Failure::input(format!("`--{}s {}` is not a map", part.option(), text::path(file)))
             .hint(format!("write one {part} a line, such as `blog.title: News`"))),
     }
 }

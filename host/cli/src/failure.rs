@@ -114,11 +114,11 @@ impl Failure {
                 let message = error.to_string();
                 let purlin_host::Error::NoCases { example, .. } = error else { return Self::input(message) };
                 Self::input(message).hint(format!(
-                    "write inputs that it takes into check.yaml, beside the component:\n{example}"
+                    "add valid inputs to check.yaml, next to the component:\n{example}"
                 ))
             }
             error @ purlin_host::Error::StateGone { .. } => Self::run(error.to_string()).hint(
-                "bring back its folder, and start again; where it is really lost, `purlin import` adopts what exists",
+                "restore its folder, and start again; if it is lost, `purlin import` adopts the existing resources",
             ),
             error @ (purlin_host::Error::Archive(_)
             | purlin_host::Error::Held { .. }
@@ -139,20 +139,20 @@ impl Failure {
                 };
                 match error {
                     engine::Error::Integrity(_) => failure
-                        .hint("the state was changed by something other than purlin, or its disk is failing; restore a copy of it"),
+                        .hint("the state was changed by something other than purlin, or its disk is failing; restore it from a backup"),
                     _ => failure,
                 }
             }
             other => Self::run(chain(other.to_string(), StdError::source(&other)))
-                .hint("`purlin doctor` looks at what the program needs of this machine"),
+                .hint("`purlin doctor` checks what Purlin needs from this machine"),
         }
     }
 
     /// The plan would lose the data of these resources without consent.
     fn losses(keys: &[Key]) -> Self {
         let what = match keys.len() {
-            1 => "1 resource would lose its data, which needs consent of its own:".to_owned(),
-            many => format!("{many} resources would lose their data, which needs consent of its own:"),
+            1 => "1 resource would lose its data, which needs separate consent:".to_owned(),
+            many => format!("{many} resources would lose their data, which needs separate consent:"),
         };
         Self::input(format!("{what}{}", keys_as_lines(keys)))
             .hint("nothing was changed; `--allow-data-loss`, besides `--yes`, deletes them with their data")
@@ -170,9 +170,8 @@ impl Failure {
             state::Error::Busy { .. } => failure.hint(
                 "only one process at a time may change the whole state; nothing was changed by this one",
             ),
-            state::Error::Reserved { .. } => failure.hint(
-                "what it installs is shared with this deployment afterwards; nothing was changed by this one",
-            ),
+            state::Error::Reserved { .. } => failure
+                .hint("this deployment can use the installation afterwards; nothing was changed by this one"),
             state::Error::Io { .. } => failure.hint("`--state DIR` names another folder for the state"),
             state::Error::Newer { .. } => failure.hint("nothing was changed"),
             state::Error::Unprepared { .. }
@@ -185,7 +184,7 @@ impl Failure {
             ),
             state::Error::WrongKey { .. } => failure
                 .into_input()
-                .hint("put the right key there, or name it as `key` in purlin.yaml; nothing was changed"),
+                .hint("put the right key there, or set `key` in purlin.yaml to it; nothing was changed"),
             state::Error::KeyInvalid { .. } => failure.into_input().hint(
                 "restore it from its copy; a key is one line that begins with `AGE-SECRET-KEY-1`; \
                  nothing was changed",

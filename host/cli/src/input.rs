@@ -270,7 +270,7 @@ pub(crate) async fn settled(
 /// Warns if the documents request nothing. Deploying such documents is an error.
 pub(crate) fn warn_of_nothing(given: &ValidDocuments, app: &App) {
     if given.documents.ask_for_nothing() {
-        app.ui.warning("no document asks for anything");
+        app.ui.warning("the documents declare no resources");
         app.ui
             .hint("`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents");
     }
@@ -328,17 +328,17 @@ pub(crate) fn orchestrator_at(
         .lock_timeout(app.global.lock_timeout.unwrap_or_default());
     if workspace.is_state_unknown {
         let message = format!(
-            "`state` or `key` in {WORKSPACE_FILE} cannot be read, so the place of the state is not known"
+            "`state` or `key` in {WORKSPACE_FILE} cannot be read, so the location of the state is unknown"
         );
         return Err(Failure::input(message).hint("`purlin validate` shows the error; nothing was changed"));
     }
     if let Some(folder) = state {
         if folder.is_file() {
             return Err(Failure::input(format!(
-                "`--state {}` names a file, and the state is a folder",
+                "`--state {}` names a file, but the state is a folder",
                 text::path(folder)
             ))
-            .hint("`--file` names documents; `--state DIR` names the folder, which the first `up` makes"));
+            .hint("`--file` names documents; `--state DIR` names the folder, which the first `up` creates"));
         }
         builder = builder.state_folder(folder);
     }
@@ -391,9 +391,8 @@ fn key_from_command(words: &[String], folder: &Path) -> Result<String, Failure> 
     let Some((program, arguments)) = words.split_first() else {
         return Err(Failure::input("the command that prints the key of recorded secrets is empty"));
     };
-    let wrong = |what: &str| {
-        Failure::run(format!("`{program}`, which is to print the key of recorded secrets, {what}"))
-    };
+    let wrong =
+        |what: &str| Failure::run(format!("`{program}`, which prints the key of recorded secrets, {what}"));
     let output = std::process::Command::new(program)
         .args(arguments)
         .current_dir(folder)
@@ -444,10 +443,11 @@ pub(crate) async fn place_to_delete(args: &DocumentArgs, app: &App) -> Result<Pl
     let (declared, id) = (&place.workspace.environments, &place.context.env.id);
     let meant = declared.keys().find(|name| is_slip(id, name));
     if let Some(meant) = meant.filter(|_| !declared.contains_key(id) && !args.changes.new_environment) {
-        let message =
-            format!("`purlin.yaml` declares no environment `{id}`, so it is not known what it protects");
+        let message = format!(
+            "`purlin.yaml` declares no environment `{id}`, so it is unknown whether the environment is protected"
+        );
         let fault = Diagnostic::error("unknown-environment", message)
-            .help(format!("it declares `{meant}`: correct its name; `--new-environment` goes on without"));
+            .help(format!("it declares `{meant}`: correct the name, or add `--new-environment`"));
         return Err(Failure::Documents { faults: vec![fault], sources: SourceMap::default() });
     }
     Ok(place)
@@ -460,15 +460,14 @@ fn unknown_environment(loaded: &Loaded, args: &DocumentArgs, app: &App) -> Optio
         fault.is_error() && file.and_then(Path::file_name).is_some_and(|name| name == WORKSPACE_FILE)
     };
     let (message, help) = if loaded.diagnostics.iter().any(of_workspace) {
-        let message = "`purlin.yaml` is wrong, so it is not known what it protects: nothing was deleted";
-        (message, "correct what is wrong first")
+        let message = "`purlin.yaml` is invalid, so it is unknown whether the environment is protected: nothing was deleted";
+        (message, "correct `purlin.yaml` first")
     } else if loaded.has_errors()
         && args.context.env.is_none()
         && !says_environment(loaded, &workspace(loaded, app))
     {
-        let message =
-            "the documents are wrong, so it is not known which environment is meant: nothing was deleted";
-        (message, "correct what is wrong, or name the environment with `--env`")
+        let message = "the documents are invalid, so the environment is unknown: nothing was deleted";
+        (message, "correct the documents, or name the environment with `--env`")
     } else {
         return None;
     };
@@ -500,7 +499,9 @@ async fn place_of(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<
     };
     if faulty && !args.names_environment() && says_environment {
         let environment = Environment::of(&context);
-        app.ui.warning(&format!("the documents are wrong and were not read; this is about {environment}"));
+        app.ui.warning(&format!(
+            "the documents are invalid and were not used; the environment is {environment}"
+        ));
     } else if faulty && !args.names_environment() {
         let recorded = purlin.environments().await.map_err(|error| Failure::host(error, &sources))?;
         match recorded.as_slice() {
@@ -510,15 +511,15 @@ async fn place_of(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<
                 context.app = Arc::clone(&only.app);
                 context.env.id = Arc::clone(&only.env);
                 context.namespace = Arc::clone(&only.env);
-                app.ui.warning(&format!("the documents are wrong and were not read; this is about {only}, the only environment on record"));
+                app.ui.warning(&format!("the documents are invalid and were not used; the environment is {only}, the only recorded one"));
             }
             several => {
                 let names: Vec<String> = several.iter().map(ToString::to_string).collect();
                 return Err(Failure::input(format!(
-                    "the documents are wrong, and the state knows several environments: {}",
+                    "the documents are invalid, and the state has several environments: {}",
                     names.join(", ")
                 ))
-                .hint("`--env`, `--app` and `--org` name one; `purlin validate` shows what is wrong"));
+                .hint("name one with `--env`, `--app` and `--org`; `purlin validate` shows the errors"));
             }
         }
     }
@@ -582,7 +583,8 @@ pub(crate) async fn hint_at_others(place: &Place, app: &App) -> Result<(), Failu
     others.retain(|environment| *environment != place.environment());
     if !others.is_empty() {
         let names: Vec<String> = others.iter().map(ToString::to_string).collect();
-        app.ui.hint(&format!("the state knows {}; `--env`, `--app` and `--org` name one", names.join(", ")));
+        app.ui
+            .hint(&format!("the state has {}; name one with `--env`, `--app` and `--org`", names.join(", ")));
     }
     Ok(())
 }

@@ -53,9 +53,8 @@ pub(crate) fn failure(names: &[(Role, Misnamed)]) -> Failure {
 pub(crate) fn unasked(wrong: &Misnamed) -> Failure {
     let name = text::line(&wrong.name);
     match wrong.fits.is_empty() {
-        true => Failure::input(format!("no document asks for `{name}`")).hint(
-            did_you_mean(wrong).unwrap_or_else(|| "`purlin graph` shows the keys there are".to_owned()),
-        ),
+        true => Failure::input(format!("no document asks for `{name}`"))
+            .hint(did_you_mean(wrong).unwrap_or_else(|| "`purlin graph` shows the keys".to_owned())),
         false => Failure::input(several(&format!("`{name}`"), wrong)).hint("write the key in full"),
     }
 }
@@ -65,7 +64,7 @@ pub(crate) fn unrecorded(wrong: &Misnamed, environment: &str) -> Failure {
     let name = text::line(&wrong.name);
     match wrong.fits.is_empty() {
         true => Failure::input(format!("nothing is recorded as `{name}` in {environment}")).hint(
-            did_you_mean(wrong).unwrap_or_else(|| "`purlin state list` shows what there is".to_owned()),
+            did_you_mean(wrong).unwrap_or_else(|| "`purlin state list` lists the resources".to_owned()),
         ),
         false => Failure::input(several(&format!("`{name}`"), wrong)).hint("write the key in full"),
     }

@@ -50,7 +50,7 @@ impl<'a> Progress<'a> {
     /// Reports that the user asked to stop.
     pub(crate) fn cancelling(&mut self) {
         self.ui.raw(&format!(
-            "{} finishing {}; press Ctrl-C again to cut off at once\n",
+            "{} finishing {}; press Ctrl-C again to stop immediately\n",
             paint(WARNING, "stopping:"),
             text::count(self.running.len(), "call")
         ));
@@ -209,7 +209,7 @@ pub(crate) fn report(summary: &Summary, look: &RunContext<'_>) -> String {
     if let Some(fault) = &summary.integrity {
         let _ = writeln!(
             out,
-            "{} the records contradict each other now, which is a fault of purlin: {}",
+            "{} the records are inconsistent, which is a bug in Purlin: {}",
             paint(DELETE, "failed:"),
             text::line(fault)
         );
@@ -232,7 +232,7 @@ pub(crate) fn report(summary: &Summary, look: &RunContext<'_>) -> String {
         .collect();
     waiting(&mut out, summary, look.columns);
     let unknown: Vec<&Key> = summary.unknown.iter().collect();
-    list(&mut out, "the next run finds out what became of", &unknown);
+    list(&mut out, "the next run determines the outcome of", &unknown);
     list(&mut out, if summary.cancelled { "stopped before" } else { "not tried" }, &rest);
     if !out.is_empty() && !out.ends_with("\n\n") {
         out.push('\n');

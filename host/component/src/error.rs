@@ -30,7 +30,7 @@ pub enum Error {
     },
     /// The module imports something that is part of neither the contract nor WASI.
     #[error(
-        "imports {}, which nothing gives; a driver may import the contract's interfaces, `wasi_snapshot_preview1`, and the interfaces of {WASI} by their names",
+        "imports {}, which is not available; a driver may import the contract's interfaces, `wasi_snapshot_preview1`, and the interfaces of {WASI} by their names",
         list(imports)
     )]
     UnknownImports {
@@ -46,7 +46,7 @@ pub enum Error {
         found: String,
     },
     /// The module describes itself as something other than a driver.
-    #[error("describes itself as a component that does not export `{CONTRACT}`, so it is no driver")]
+    #[error("describes itself as a component that does not export `{CONTRACT}`, so it is not a driver")]
     NoDriver,
     /// The names are right, but something else is wrong, such as the signature of a function.
     #[error("cannot be made a component: {message}")]

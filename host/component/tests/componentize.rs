@@ -109,7 +109,7 @@ fn a_module_that_describes_itself_is_taken_at_its_word() {
     let world = "include purlin:driver/driver@0.2.0; import extra: interface { ask: func() -> bool; }";
     let (imports, _) = names(&componentize(&describing(world, ask)).expect("a component"));
     assert!(imports.contains(&"extra".to_owned()), "{imports:?}");
-    let error = componentize(&describing("export run: func();", "")).expect_err("no driver");
+    let error = componentize(&describing("export run: func();", "")).expect_err("not a driver");
     assert!(matches!(error, Error::NoDriver), "{error}");
 }
 

@@ -302,7 +302,7 @@ impl Bench {
                     Err(_) => {}
                 }
             }
-            let why = "`create` was not answered, and `read` does not tell what became of it".to_owned();
+            let why = "`create` was not answered, and `read` does not show its outcome".to_owned();
             let left = Left { case: trial.name.clone(), id: hidden(trial, name), why };
             if !self.left.contains(&left) {
                 self.left.push(left);
@@ -331,12 +331,12 @@ impl Bench {
         let done = self.call(trial, how, request, call).await;
         self.book.tried("quiet");
         let what = match (done.seen.reached.first(), done.seen.refused.first()) {
-            (_, Some(refused)) => format!("it was refused something: {refused}"),
+            (_, Some(refused)) => format!("it was denied: {refused}"),
             (Some(purlin_sandbox::HostRequest::Files), None) => "it opened a file".to_owned(),
             (Some(_), None) => "it used the network".to_owned(),
             (None, None) => return done,
         };
-        self.fail(trial, "quiet", what, "only computing, and drawing defaults at random in `check`");
+        self.fail(trial, "quiet", what, "no effects, apart from random defaults in `check`");
         done
     }
 
@@ -412,12 +412,14 @@ impl Bench {
         for (part, text) in &seen.said {
             if trial.canaries.iter().any(|secret| says(text, secret)) {
                 let hint = match *part {
-                    "outputs" => "what is made from secrets belongs in the state's `secrets`",
-                    "log" => "leave it out; the host masks what it finds, and finds not all",
-                    _ => "leave it out, or put a digest there",
+                    "outputs" => "values derived from secrets belong in the state's `secrets`",
+                    "log" => {
+                        "leave it out; the host masks the secrets that it finds, but cannot find all of them"
+                    }
+                    _ => "leave it out, or use a digest",
                 };
-                let what = format!("a secret of the case stands in clear in its {part}");
-                self.fail_with(trial, RULE, what, "no secret in clear", Some(hint));
+                let what = format!("a secret of the case is in plain text in its {part}");
+                self.fail_with(trial, RULE, what, "no secret in plain text", Some(hint));
             }
         }
     }
@@ -433,11 +435,17 @@ impl Bench {
             && is_broken(error)
         {
             let hint = match error {
-                CallError::Trap { .. } => Some("find out what it said last: `--verbose` shows its log"),
-                CallError::Junk { .. } => Some("the contract says what an answer holds"),
+                CallError::Trap { .. } => Some("`--verbose` shows its log"),
+                CallError::Junk { .. } => Some("see the contract for the content of an answer"),
                 _ => None,
             };
-            self.fail_with(trial, rule, error.to_string(), "an answer, or a failure of the contract", hint);
+            self.fail_with(
+                trial,
+                rule,
+                error.to_string(),
+                "an answer or a failure, as in the contract",
+                hint,
+            );
         }
     }
 }

@@ -76,7 +76,7 @@ impl Book {
                     _ => Status::Ok,
                 };
                 if status == Status::Skipped && skipped.is_empty() {
-                    skipped.push("what comes before it failed".to_owned());
+                    skipped.push("an earlier step failed".to_owned());
                 }
                 let findings = failed.into_iter().chain(advice).collect();
                 Outcome { rule, status, skipped, tried, findings }

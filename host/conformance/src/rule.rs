@@ -272,9 +272,7 @@ pub fn rules_page() -> String {
          `--rule ID` checks a single rule. [Check a driver](../guides/check-a-driver.md) shows how.\n",
     );
     for Rule { id, title, demands, why } in RULES {
-        let mut title = title.chars();
-        let title: String = title.next().into_iter().flat_map(char::to_uppercase).chain(title).collect();
-        let _ = write!(page, "\n## `{id}`\n\n{title}. {demands}\n\nWhy: {why}\n");
+        let _ = write!(page, "\n## `{id}`: {title}\n\n{demands}\n\nReason: {why}\n");
     }
     page
 }

@@ -88,7 +88,7 @@ fn walk(root: &Json, schema: &Json, place: &str, depth: usize, faults: &mut Vec<
 /// The smallest inputs that fit a schema.
 pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
     let maker = Maker { root: schema, left: Cell::new(LARGEST) };
-    let made = maker.instance(schema, 0).ok_or("what it asks for is larger than 1 MiB")?;
+    let made = maker.instance(schema, 0).ok_or("the request is larger than 1 MiB")?;
     let validator = compile(schema)?;
     let part = |name: &str| made.get(name).cloned().unwrap_or_else(|| json!({}));
     let mut whole = json!({"values": part("values"), "secrets": part("secrets"), "params": part("params")});

@@ -343,7 +343,7 @@ fn declared_one(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<
         && purlin_schema::Schema::new(&serde_json::Value::Object(schema.clone())).is_err()
     {
         let help = "a type is `string`, `integer`, `number`, `boolean`, `array`, `object`, or `file`";
-        reader.wrong_value(&node.span, "this is no type of JSON Schema", help);
+        reader.wrong_value(&node.span, "this is not a JSON Schema type", help);
         schema.clear();
     }
     fields.done(reader);

@@ -178,14 +178,14 @@ pub(crate) fn driver_requirement(
         None => (text, None),
     };
     if !is_driver_name(name) {
-        let message = format!("`{name}` is no name of a driver");
+        let message = format!("`{name}` is not a valid driver name");
         let fault = reader.about(&node.span, "bad-name", message);
         reader.report(fault.help("a driver is `ORG/NAME`, or `ORG/NAME@RANGE` such as `acme/postgres@^1`"));
         return None;
     }
     let range = match range {
         Some(text) if text.trim().is_empty() => {
-            let fault = reader.about(&node.span, "bad-version", "no range of versions follows the `@`");
+            let fault = reader.about(&node.span, "bad-version", "the version range after `@` is missing");
             reader.report(fault.help("write a range such as `@^1`, or leave the `@` out for any version"));
             return None;
         }
@@ -200,7 +200,7 @@ pub(crate) fn range_of(reader: &mut Reader<'_>, node: &Node<'_>, text: &str) -> 
     match Range::parse(text) {
         Ok(range) => Some(range),
         Err(error) => {
-            let message = format!("`{text}` is not a range of versions: {error}");
+            let message = format!("`{text}` is not a version range: {error}");
             let fault = reader.about(&node.span, "bad-version", message);
             reader.report(fault.help(error.help));
             None
@@ -277,7 +277,7 @@ fn secret_leaves(reader: &mut Reader<'_>, node: &Node<'_>, top: bool) {
                 let allowed: &[&str] =
                     if scalar("ref") || scalar("store") { &["store", "ref", "version"] } else { &["value"] };
                 for entry in entries.iter().filter(|entry| !allowed.contains(&&*entry.key)) {
-                    let message = format!("`{}` does not belong into this secret reference", entry.key);
+                    let message = format!("`{}` does not belong in this secret reference", entry.key);
                     reader.wrong_value(&entry.key_span, message, FORM);
                 }
                 if scalar("store") && !scalar("ref") {

@@ -70,7 +70,8 @@ fn module(reader: &mut Reader<'_>, entry: &Entry<'_>, shared: &Names<'_>) -> Opt
     if profile.is_none() && spec.is_none() && externals.is_none() && !empty {
         let message = format!("the module `{}` has none of `profile`, `spec` and `externals`", entry.key);
         let fault = reader.about(&entry.key_span, "missing-field", message);
-        reader.report(fault.help("add what it runs or uses; what is no module stands beside `modules`"));
+        reader
+            .report(fault.help("add what it runs or uses; fields that are not modules go next to `modules`"));
     }
     fields.done(reader);
     let names = Names { named: keys(declared), shared: shared.shared.clone() };

@@ -180,7 +180,7 @@ fn invalid(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<InvalidCase> {
         reader.wrong_value(
             &node.span,
             "`at` has no item",
-            "write what has to be named, such as `[/values/size]`",
+            "write the pointers that the driver has to report, such as `[/values/size]`",
         );
     }
     Some(InvalidCase { inputs: instead, change, at: pointers, location: reader.at(&node.span) })
@@ -192,7 +192,7 @@ fn skipped(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Vec<SkippedR
     for node in reader.list(node, "`skip`").unwrap_or_default() {
         let Some(mut fields) = reader.fields(node, "an item of `skip`") else { continue };
         let rule = fields.need(reader, "rule", "update.cut");
-        let why = fields.need(reader, "why", "what is made takes an hour");
+        let why = fields.need(reader, "why", "creation takes an hour");
         fields.done(reader);
         let (Some(rule), Some(why)) = (rule, why) else { continue };
         let location = reader.at(&rule.span);

@@ -99,23 +99,23 @@ fn plain(name: &str) -> String {
 
 /// The names of settings in other programs, and their names here.
 const ELSEWHERE: [(&str, &str); 14] = [
-    ("preventdestroy", "write `protect`: deleting or replacing is refused"),
-    ("preventdelete", "write `protect`: deleting or replacing is refused"),
-    ("preventdeletion", "write `protect`: deleting or replacing is refused"),
+    ("preventdestroy", "write `protect`: deleting or replacing is an error"),
+    ("preventdelete", "write `protect`: deleting or replacing is an error"),
+    ("preventdeletion", "write `protect`: deleting or replacing is an error"),
     ("retainondelete", "write `retain`: Purlin forgets the resource instead of deleting it"),
-    ("createbeforedestroy", "write `delete_before_replace: false`; creating first is what happens anyway"),
-    ("createbeforedelete", "write `delete_before_replace: false`; creating first is what happens anyway"),
+    ("createbeforedestroy", "write `delete_before_replace: false`; creating first is the default"),
+    ("createbeforedelete", "write `delete_before_replace: false`; creating first is the default"),
     ("replacetriggeredby", "write `replace_with` for resources, `replace_on_changes` for inputs"),
     ("deletewith", "write `deleted_with`"),
-    ("moved", "write `aliases`: what the resource was called before"),
-    ("previousaddress", "write `aliases`: what the resource was called before"),
+    ("moved", "write `aliases`: the previous names of the resource"),
+    ("previousaddress", "write `aliases`: the previous names of the resource"),
     ("removed", "write `retain`, deploy, and then take the resource out of the documents"),
-    ("importid", "write `import`: the provider id of what is to be adopted"),
+    ("importid", "write `import`: the provider id of the object to adopt"),
     (
         "forcedestroy",
         "write `allow_data_loss`, which lets Purlin delete it; `force_destroy` is an input of drivers",
     ),
-    ("readonly", "write `observe`: the provider id of what is only read"),
+    ("readonly", "write `observe`: the provider id of the object to read"),
 ];
 
 fn elsewhere(name: &str) -> Option<String> {
@@ -149,7 +149,8 @@ fn options(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, owner: Owner) -
         Owner::Definition => {
             for name in ["aliases", "import", "observe"] {
                 if let Some(entry) = fields.refused(name) {
-                    let message = format!("`{name}` is of one resource, and a definition makes many");
+                    let message =
+                        format!("`{name}` applies to one resource, but a definition applies to many");
                     let help = format!("write it into a Deployment: `lifecycle: {{TYPE#ID: {{{name}: …}}}}`");
                     let fault = reader.about(&entry.key_span, "misplaced-field", message).help(help);
                     reader.report(fault);
@@ -210,7 +211,7 @@ fn descriptor(reader: &mut Reader<'_>, text: &str, span: &Span, owner: Owner) ->
             Part::Named(_) => ("class", "leave `.@` out, or name the class"),
             _ => ("id", "write it out, such as `postgres#shared.db`"),
         };
-        let message = format!("`{text}` names no {part}, and there is no resource here to take it from");
+        let message = format!("`{text}` has no {part}, and there is no resource here to take it from");
         let fault = reader.about(span, "missing-id", message).help(form);
         reader.report(fault);
         return None;
@@ -228,7 +229,7 @@ fn aliases(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>) -> Vec<Alias> {
             let urn = Urn::parse(text).ok().filter(is_whole);
             if urn.is_none() {
                 let fault = reader
-                    .about(&span, "bad-urn", format!("`{text}` is no URN of Purlin"))
+                    .about(&span, "bad-urn", format!("`{text}` is not a URN of Purlin"))
                     .help("write `urn:purlin:ENV/ORG::APP::MODULE::TYPE.CLASS::ID`, or a key such as `postgres#shared.db`");
                 reader.report(fault);
             }
@@ -262,7 +263,7 @@ fn identity(reader: &mut Reader<'_>, fields: &mut Fields<'_, '_>, lifecycle: &mu
         let fault = reader
             .about(&observe.key_span, "import-and-observe", "`import` and `observe` cannot both be given")
             .related(&reader.at(&import.key_span), "`import` is given here")
-            .help("`import` manages what exists from now on, `observe` only reads what others manage");
+            .help("with `import`, Purlin manages the existing object; with `observe`, it only reads an object that others manage");
         reader.report(fault);
     }
     for (entry, name) in [(import, "import"), (observe, "observe")] {

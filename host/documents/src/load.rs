@@ -358,7 +358,8 @@ fn read_source(source: &Source) -> Read {
     }
     if workspaces == 0 && faults.is_empty() && is_workspace_file(source) {
         let place = Location::new(source.name.clone(), 1, 1);
-        let fault = Diagnostic::error("no-workspace", format!("`{}` holds no Workspace", source.name));
+        let fault =
+            Diagnostic::error("no-workspace", format!("`{}` does not contain a Workspace", source.name));
         let help = "write `apiVersion: purlin.dev/v1` and `kind: Workspace` into it, or remove the file";
         read.fault(fault.at(&place).help(help));
         ours += 1;

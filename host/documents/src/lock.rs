@@ -51,7 +51,7 @@ fn drivers(reader: &mut Reader<'_>, root: &Node<'_>, lock: &mut Lock) {
     for entry in entries.unwrap_or_default() {
         if !is_driver_name(&entry.key) {
             let fault = reader
-                .about(&entry.key_span, "bad-name", format!("`{}` is no name of a driver", entry.key))
+                .about(&entry.key_span, "bad-name", format!("`{}` is not a valid driver name", entry.key))
                 .help("a driver is `ORG/NAME`, such as `acme/postgres`");
             reader.report(fault);
         }
@@ -101,7 +101,7 @@ fn version(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<semver::Version> 
         Ok(version) => Some(version),
         Err(error) => {
             let fault = reader
-                .about(&node.span, "bad-version", format!("`{text}` is no version: {error}"))
+                .about(&node.span, "bad-version", format!("`{text}` is not a version: {error}"))
                 .help(ANEW);
             reader.report(fault);
             None
@@ -113,7 +113,7 @@ fn digest(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Digest> {
     let text = reader.text(node, "`digest`")?;
     let digest = text.starts_with("sha256:").then(|| Digest::parse(text)).flatten();
     if digest.is_none() {
-        let message = format!("`{text}` is no digest: `sha256:` and 64 hex digits in lower case");
+        let message = format!("`{text}` is not a digest: `sha256:` and 64 lower-case hex digits");
         reader.wrong_value(&node.span, message, ANEW);
     }
     digest

@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
     /// Reports an entry in a map of arbitrary values, where it is just another value, if it has the
     /// form of something that belongs elsewhere.
     pub(crate) fn misplaced(&mut self, entry: &Entry<'_>, within: &str, help: &str) {
-        let message = format!("`{}` stands within `{within}`, where it has no effect", entry.key);
+        let message = format!("`{}` is inside `{within}`, where it has no effect", entry.key);
         let fault = self.about(&entry.key_span, "misplaced-field", message).help(help);
         self.report(fault);
     }
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
         for entry in entries {
             // With only a `type` it may be intended.
             if shape::is_request(&entry.value) && entry.value.get("params").is_some() {
-                self.misplaced(entry, within, "a resource stands beside the others: check its indentation");
+                self.misplaced(entry, within, "a resource belongs next to the others: check its indentation");
             }
         }
     }

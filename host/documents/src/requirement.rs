@@ -19,7 +19,7 @@ pub(crate) fn requirements(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Di
             let message = format!("two requirements are called `{}`", one.name);
             let fault = Diagnostic::error("required-twice", message).at(&one.location);
             reader.report(
-                fault.related(&first.location, "the first is here").help("give each a name of its own"),
+                fault.related(&first.location, "the first is here").help("give each a different name"),
             );
             continue;
         }
@@ -60,8 +60,8 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
             interface = asked.and_then(|node| read_interface(reader, node)).unwrap_or_default();
             if node.get("reference").is_none() && asked.is_none() {
                 let help =
-                    "name a bundle, `reference: REPOSITORY:TAG`, or say what it has to offer, `interface`";
-                reader.wrong_value(&node.span, "nothing says which bundle is needed", help);
+                    "name a bundle, `reference: REPOSITORY:TAG`, or describe its outputs with `interface`";
+                reader.wrong_value(&node.span, "no bundle is specified", help);
             }
             inner.done(reader);
         }
@@ -191,7 +191,7 @@ fn sharing(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Sharing> {
         None | Some((NodeKind::Bool(true), _) | (_, Some("group"))) => true,
         Some((NodeKind::Bool(false), _) | (_, Some("none"))) => false,
         Some(_) => {
-            reader.wrong_value(&mode?.span, "this is no mode of sharing", MODES);
+            reader.wrong_value(&mode?.span, "this is not a sharing mode", MODES);
             return None;
         }
     };

@@ -114,7 +114,7 @@ fn part(description: &str) -> Value {
 
 fn namespace() -> Value {
     json!({
-        "description": "Namespace; the environment's id when left out, and the empty one is global.",
+        "description": "Namespace. Default: the id of the environment. An empty namespace is global.",
         "type": "string",
         "pattern": "^[^:/\\s\\p{Cc}]*$",
     })
@@ -132,9 +132,9 @@ fn requests(description: &str, foreign: bool) -> Value {
             "required": ["type"],
             "properties": {
                 "type": {"description": "Resource type.", "type": "string", "pattern": TYPE},
-                "class": {"description": "Resource class; `default` when left out.", "type": kind("string"), "pattern": CLASS},
+                "class": {"description": "Resource class. Default: `default`.", "type": kind("string"), "pattern": CLASS},
                 "id": {"description": "Id under which deployments share the resource.", "type": kind("string"), "pattern": NAME},
-                "params": {"description": "What the definition reads as `${params.NAME}`.", "type": kind("object")},
+                "params": {"description": "Params, which the definition reads as `${params.NAME}`.", "type": kind("object")},
             },
             "additionalProperties": false,
         },

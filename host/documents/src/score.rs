@@ -38,7 +38,11 @@ fn document(reader: &mut Reader<'_>, root: &Node<'_>, what: &str, versioned: boo
         && let Some(text) = reader.string(node, "`apiVersion`")
         && text != "score.dev/v1b1"
     {
-        reader.wrong_value(&node.span, format!("`{text}` is no version of Score"), "write `score.dev/v1b1`");
+        reader.wrong_value(
+            &node.span,
+            format!("`{text}` is not a version of Score"),
+            "write `score.dev/v1b1`",
+        );
     }
     let metadata_node = fields.need(reader, "metadata", "{name: NAME}");
     let name = metadata_node.and_then(|node| metadata(reader, node));
@@ -152,7 +156,11 @@ fn port(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
     };
     let fits = number.as_f64().is_some_and(|port| port.fract() == 0.0 && (1.0..=65535.0).contains(&port));
     if !fits {
-        reader.wrong_value(&node.span, format!("{what} is no port"), "write a whole number from 1 to 65535");
+        reader.wrong_value(
+            &node.span,
+            format!("{what} is not a port"),
+            "write a whole number from 1 to 65535",
+        );
     }
 }
 

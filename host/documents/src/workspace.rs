@@ -118,7 +118,7 @@ fn key(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<KeySource> {
         (None, None, Some(node)) => {
             let words = reader.strings(node, "`key.command`")?;
             if words.first().is_none_or(|(program, _)| program.trim().is_empty()) {
-                reader.wrong_value(&node.span, "`key.command` names no program", ONE);
+                reader.wrong_value(&node.span, "`key.command` has no program", ONE);
                 return None;
             }
             Some(KeySource::Command(words.into_iter().map(|(word, _)| word.to_owned()).collect()))

@@ -226,10 +226,10 @@ fn ranges_of_versions() {
     for (range, fault) in [
         ("@^1", None),
         ("@>=1.2 <2 || 3.x", None),
-        ("@", Some("no range of versions follows the `@`")),
-        ("@ ", Some("no range of versions follows the `@`")),
-        ("@latest", Some("`latest` is not a range of versions: there should be a version, not `latest`")),
-        ("@01", Some("`01` is not a range of versions: `01` begins with a zero")),
+        ("@", Some("the version range after `@` is missing")),
+        ("@ ", Some("the version range after `@` is missing")),
+        ("@latest", Some("`latest` is not a version range: there should be a version, not `latest`")),
+        ("@01", Some("`01` is not a version range: `01` begins with a zero")),
     ] {
         let text = format!(
             "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: a}}\nspec: {{type: a, driver: 'acme/a{range}', criteria: [{{}}]}}\n"

@@ -28,10 +28,10 @@ pub enum Error {
     #[error(transparent)]
     State(#[from] purlin_state::Error),
     /// The state contradicts itself, so no run can start from it.
-    #[error("the recorded state is not whole: {0}")]
+    #[error("the recorded state is inconsistent: {0}")]
     Integrity(String),
     /// The plan was made without drivers.
-    #[error("a plan made offline is for looking at, it cannot be applied")]
+    #[error("a plan made offline cannot be applied")]
     OfflinePlan,
     /// The plan loses the data of these resources without permission. Nothing was done.
     #[error("the plan loses data, which was not allowed: {}", names(.0))]
@@ -43,7 +43,7 @@ pub enum Error {
     #[error("`{0}` is recorded already")]
     Taken(purlin_model::Urn),
     /// No call on the resource is pending.
-    #[error("no call on `{0}` is open, so there is nothing to settle")]
+    #[error("no call on `{0}` has an unknown outcome, so there is nothing to settle")]
     NotPending(purlin_model::Urn),
     /// The id that the user gives for the resource belongs to another record.
     #[error("`{urn}` cannot be recorded as `{id}`: `{by}` has that id already")]
@@ -106,13 +106,13 @@ pub enum Cause {
     #[error("could not record the result: {0}")]
     State(std::sync::Arc<purlin_state::Error>),
     /// Values that became known require more than the plan says.
-    #[error("it would have to be replaced, which the plan does not say: {}; plan again", join(.reasons))]
+    #[error("it has to be replaced, which is not in the plan: {}; plan again", join(.reasons))]
     MoreThanPlanned {
         /// Why the resource would be replaced.
         reasons: Vec<Reason>,
     },
     /// The driver returned a different value than it had promised.
-    #[error("the driver `{driver}` gave another value for the output `{path}` than it had promised")]
+    #[error("the driver `{driver}` returned another value for the output `{path}` than it had promised")]
     Inconsistent {
         /// The driver's name.
         driver: String,
@@ -120,7 +120,7 @@ pub enum Cause {
         path: String,
     },
     /// The driver returned outputs that do not match the resource type.
-    #[error("the driver `{driver}` returned outputs that do not fit the resource type: {}", .faults.join("; "))]
+    #[error("the driver `{driver}` returned outputs that do not match the resource type: {}", .faults.join("; "))]
     Outputs {
         /// The driver's name.
         driver: String,
@@ -149,7 +149,7 @@ pub enum Cause {
     #[error("there is no `{0}`")]
     NotFound(String),
     /// An interrupted call may have created or deleted the resource.
-    #[error("it is not known what an interrupted call did")]
+    #[error("the outcome of an interrupted call is unknown")]
     Undecided,
     /// There is no driver for the recorded resource.
     #[error("there is no driver `{0}`")]

@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn only_one_side_of_a_driver_at_a_time() {
         let sides = Sides::default();
-        let one = now(sides.enter("a/b", Side::Making)).expect("nobody is there");
+        let one = now(sides.enter("a/b", Side::Making)).expect("the connection was refused");
         let other = now(sides.enter("a/b", Side::Making)).expect("on the same side");
         assert!(now(sides.enter("a/b", Side::Deleting)).is_none());
         let elsewhere = now(sides.enter("a/c", Side::Deleting)).expect("another driver");

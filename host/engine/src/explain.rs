@@ -213,7 +213,7 @@ fn unreached(trouble: &Trouble, failed: &CallFailed, kind: &'static str) -> Diag
             None => "check the spelling of the host".to_owned(),
         },
         Problem::Tls(_) => format!(
-            "where a private authority signed the server's certificate, name it in `drivers.{}.grants.ca` of purlin.yaml",
+            "if a private authority signed the server's certificate, add that authority to `drivers.{}.grants.ca` of purlin.yaml",
             failed.driver
         ),
         Problem::ReplyTimeout => right("is the server overloaded"),

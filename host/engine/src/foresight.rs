@@ -70,7 +70,7 @@ impl Driver for Silent {
     async fn read(&self, _: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
         match look.state {
             Some(state) => Ok(Some(Observed { state: state.clone(), values: None })),
-            None => self.refuse("tell what the resource is like"),
+            None => self.refuse("read the resource"),
         }
     }
 

@@ -251,10 +251,10 @@ pub async fn plan(
             let by_urn = Urn::new(context, by);
             let is_there = recorded.current(&by_urn).is_some_and(|record| exists(record));
             let needs_it = match !is_there && recorded.is_perhaps_made(&RecordId::current(by_urn)) {
-                true => "which an interrupted run may have made, depends on it then",
-                false => "which is left alone, is recorded to depend on it",
+                true => "which depends on it, may have been created by an interrupted run",
+                false => "which is left alone, depends on it according to the state",
             };
-            let message = format!("it stays for now: `{by}`, {needs_it}");
+            let message = format!("it is kept for now, because `{by}`, {needs_it}");
             warnings.push(Warning { key, message });
         }
         let operations::Built { steps, operations, blocked } =
@@ -324,8 +324,8 @@ pub async fn plan(
 /// A resource cannot get a name under which another one may exist.
 fn named_later(old: &Urn, new: &Key) -> Option<Warning> {
     let message = format!(
-        "it stays for now: the documents rename it to `{new}`, and the outcome of an earlier call on `{new}` is \
-         not known"
+        "it is kept for now, because the documents rename it to `{new}`, and the outcome of an earlier call on \
+         `{new}` is unknown"
     );
     Some(Warning { key: old.key()?, message })
 }
@@ -343,8 +343,8 @@ fn left_out(replace: &HashSet<Urn>, in_scope: Option<&HashSet<Urn>>) -> Result<(
     let mut keys: Vec<_> = replace.iter().filter(is_left_out).filter_map(Urn::key).collect();
     keys.sort_unstable();
     let error = |key| {
-        Diagnostic::error("left-out", format!("`{key}` is to be replaced, and this run is not about it"))
-            .help(format!("take it in with `--target '{key}'`, or do without `--replace`"))
+        Diagnostic::error("left-out", format!("`{key}` would be replaced, but it is not part of this run"))
+            .help(format!("add `--target '{key}'`, or remove `--replace`"))
     };
     if keys.is_empty() { Ok(()) } else { Err(Error::Documents(keys.iter().map(error).collect())) }
 }

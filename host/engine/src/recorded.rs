@@ -54,7 +54,7 @@ impl Recorded {
     pub(crate) fn verify(&self) -> Result<(), Error> {
         for record in self.records() {
             if !record.urn.has_key() {
-                return Err(Error::Integrity(format!("`{}` is no URN of a resource", record.urn)));
+                return Err(Error::Integrity(format!("`{}` is not the URN of a resource", record.urn)));
             }
             for dependency in &record.dependencies {
                 if !self.knows(dependency) {

@@ -269,7 +269,7 @@ async fn a_possible_resource_that_left_the_documents_keeps_its_dependencies() {
     let exclude = vec!["thing#shared.b".to_owned()];
     let options = PlanOptions { scope: Scope { exclude, ..Scope::default() }, ..PlanOptions::default() };
     let plan = platform.plan_with(&documents(&[("c", "v: 1")], &[]), options).await.expect("a plan");
-    assert!(platform.run(plan, CancelToken::default()).await.1.is_success(), "this run is not about it");
+    assert!(platform.run(plan, CancelToken::default()).await.1.is_success(), "it is not part of this run");
 }
 
 #[tokio::test]

@@ -204,7 +204,7 @@ async fn unreadable_secrets_are_reported_at_their_definition_first() {
         ),
         (
             "{p: {store: vault, ref: nul}}",
-            "`secret_refs.p` reads `nul` from the secret store `vault`: it holds the character NUL, which no text does",
+            "`secret_refs.p` reads `nul` from the secret store `vault`: it contains a NUL character",
             None,
         ),
         (

@@ -16,8 +16,7 @@ pub struct DescriptorError {
     pub help: String,
 }
 
-const FORM: &str =
-    "a descriptor is `TYPE[.CLASS][#ID]`, such as `dns.public#shared.api`; `@` for class or id means here";
+const FORM: &str = "a descriptor is `TYPE[.CLASS][#ID]`, such as `dns.public#shared.api`; `@` as class or id means the current resource";
 const SELECTOR_FORM: &str =
     "a selector is a descriptor and then hops, such as `gcs<workload>k8s-service-account`";
 
@@ -28,7 +27,7 @@ const SELECTOR_FORM: &str =
 pub fn parse_descriptor(text: &str) -> Result<Descriptor, DescriptorError> {
     if let Some(at) = text.find(['<', '>']) {
         return Err(DescriptorError {
-            message: "a selector cannot stand here".into(),
+            message: "a selector is not allowed here".into(),
             start: at,
             end: text.len(),
             help: FORM.into(),

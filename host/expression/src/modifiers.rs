@@ -92,7 +92,7 @@ fn literal(text: &str, from: usize, to: usize) -> Result<Value, Fault> {
     let json = serde_json::from_str::<serde_json::Value>(written).ok();
     json.filter(|json| !json.is_string()).map(Value::from).ok_or_else(|| {
         let what = match written.is_empty() {
-            true => "there is no default behind `??`".to_owned(),
+            true => "there is no default after `??`".to_owned(),
             false => format!("`{written}` is not a literal"),
         };
         let help = "a default is a quoted string, a number, `true`, `false`, `null` or `[]`";
@@ -105,7 +105,7 @@ fn pipe(text: &str, from: usize, to: usize) -> Result<Pipe, Fault> {
     Pipe::ALL.iter().find(|(known, _)| *known == name).map(|(_, pipe)| *pipe).ok_or_else(|| {
         let help = did_you_mean(name, "pipes", Pipe::ALL.iter().map(|(known, _)| *known));
         let what = match name.is_empty() {
-            true => "there is no pipe behind `|`".to_owned(),
+            true => "there is no pipe after `|`".to_owned(),
             false => format!("there is no pipe `{name}`"),
         };
         Fault::new("unknown-pipe", what, from..to, help)

@@ -71,7 +71,7 @@ pub(crate) fn bracketed<'a>(
     }
     if !inner[close + 1..].starts_with(']') {
         let behind = at + 2 + close + 1;
-        return Err(Fault::new("quoting", "expected `]` behind the quote", behind..end, HELP));
+        return Err(Fault::new("quoting", "expected `]` after the quote", behind..end, HELP));
     }
     Ok((&inner[..close], close + 3))
 }

@@ -246,6 +246,6 @@ fn parse_access(text: &str, start: usize, end: usize, dialect: Dialect) -> Resul
         "placeholder",
         format!("`{word}` is a text: nothing lies below it"),
         start..end,
-        format!("end the placeholder behind `.{word}`"),
+        format!("end the placeholder after `.{word}`"),
     ))
 }

@@ -329,7 +329,7 @@ impl NoKey {
         };
         Diagnostic::error(
             "missing-id",
-            format!("`{descriptor}` leaves out the {part}, and there is no resource here to take it from"),
+            format!("`{descriptor}` has no {part}, and there is no resource here to take it from"),
         )
         .help(help)
     }

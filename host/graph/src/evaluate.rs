@@ -564,9 +564,11 @@ impl Reader<'_> {
             }
             Below::Template(template, rest) => self.filled(template, scope, &rest, placeholder),
             Below::Missing(names, _) => {
-                let fault =
-                    Diagnostic::error(code, format!("{} reads what is not there", placeholder.source()))
-                        .help(purlin_expression::did_you_mean("", "names", names));
+                let fault = Diagnostic::error(
+                    code,
+                    format!("{} reads a value that does not exist", placeholder.source()),
+                )
+                .help(purlin_expression::did_you_mean("", "names", names));
                 Err(Unread::Absent(Box::new(docs::at(placeholder, fault))))
             }
         }

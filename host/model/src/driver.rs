@@ -218,7 +218,7 @@ pub enum Failure {
     #[error("{0}")]
     Failed(String),
     /// It is unknown whether anything was changed.
-    #[error("{0}; whether it was carried out is not known")]
+    #[error("{0}; it is unknown whether it was carried out")]
     Undecided(String),
     /// The resource that this one replaces must be deleted first; nothing was created.
     #[error("the current one has to be deleted first: {0}")]

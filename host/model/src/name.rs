@@ -20,7 +20,7 @@ pub enum NameError {
     Class(String),
     /// A resource id.
     #[error(
-        "`{0}` is not a resource id: an id is printable, without blanks, `#`, `<`, `>`, quotes or brackets"
+        "`{0}` is not a resource id: an id is printable, without spaces, `#`, `<`, `>`, quotes or brackets"
     )]
     Id(String),
 }

@@ -68,9 +68,9 @@ impl fmt::Display for Reason {
             Self::Paused => "it is paused",
             Self::Waits(wait) => return wait.fmt(f),
             Self::BackedOff { message } => return write!(f, "it is tried again later: {message}"),
-            Self::DriftReported => "it was changed outside of Purlin, and is left so (`drift: report`)",
+            Self::DriftReported => "it was changed outside of Purlin, and is not repaired (`drift: report`)",
             Self::NeedsConsent { action } => {
-                return write!(f, "{}, which takes consent: run `purlin up`", to_be(action));
+                return write!(f, "{}, which needs consent: run `purlin up`", to_be(action));
             }
         };
         f.write_str(words)
@@ -80,9 +80,9 @@ impl fmt::Display for Reason {
 /// A future operation.
 fn to_be(action: &str) -> &'static str {
     match action {
-        "delete" => "it is to be deleted",
-        "replace" => "it is to be replaced",
-        _ => "it is to be changed",
+        "delete" => "it would be deleted",
+        "replace" => "it would be replaced",
+        _ => "it would be changed",
     }
 }
 
@@ -133,7 +133,7 @@ impl fmt::Display for Awaited {
             Self::Paused { key } => write!(f, "`{}`, which is paused", short(key)),
             Self::Failed { key, message } => write!(f, "`{}`, which failed: {message}", short(key)),
             Self::NeedsConsent { key } => {
-                write!(f, "`{}`, which is to be replaced and takes consent", short(key))
+                write!(f, "`{}`, which would be replaced and needs consent", short(key))
             }
         }
     }

@@ -8,7 +8,7 @@ use purlin_model::Diagnostic;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The documents contain errors. Nothing was done.
-    #[error("{}", .0.iter().find(|d| d.is_error()).map_or("the documents are wrong", |d| &d.message))]
+    #[error("{}", .0.iter().find(|d| d.is_error()).map_or("the documents are invalid", |d| &d.message))]
     Documents(Vec<Diagnostic>),
     /// The inputs require access that the drivers are not granted. Nothing was done.
     #[error("{}", .faults.iter().find(|d| d.is_error()).map_or("grants are lacking", |d| &d.message))]

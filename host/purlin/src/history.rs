@@ -254,7 +254,7 @@ impl Purlin {
         let missing = |why: &str| Error::Archive(format!("deployment {} {why}", deployment.number));
         let digest = deployment.documents.as_ref().ok_or_else(|| missing("was made from no documents"))?;
         let bytes = self.store().await?.documents(environment, digest).await?;
-        bytes.ok_or_else(|| missing("is too long ago: its documents are not kept any more"))
+        bytes.ok_or_else(|| missing("is too old: its documents are no longer kept"))
     }
 }
 

@@ -195,7 +195,7 @@ impl<'a> Comparison<'a> {
             Err(_) if metadata.is_symlink() => Fate::Empty("it is a link that leads nowhere"),
             Ok(metadata) if metadata.is_dir() => Fate::Empty("it is a folder"),
             Ok(metadata) if !metadata.is_file() || metadata.len() > LARGEST => {
-                Fate::Empty("it is no file with documents")
+                Fate::Empty("it is not a file with documents")
             }
             _ => match purlin_files::read_text(path, LARGEST) {
                 Ok(text) if held(&text).is_empty() => Fate::Empty(kind(&text)),
@@ -243,7 +243,7 @@ fn kind(text: &str) -> &'static str {
     } else if lines.all(|line| line.starts_with('#') || line == "---" || line == "...") {
         "it holds only comments"
     } else {
-        "nothing in it is a document of Purlin"
+        "it contains no document of Purlin"
     }
 }
 

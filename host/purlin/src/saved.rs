@@ -97,11 +97,12 @@ impl Purlin {
             return Err(damaged(if newer {
                 "this plan was written by another version of purlin; plan again"
             } else {
-                "this is no plan; `purlin plan --out FILE` writes one"
+                "this is not a plan; `purlin plan --out FILE` writes one"
             }));
         };
         let plain = self.store().await?.unseal(sealed).await?;
-        let kept = serde_json::from_slice(&plain).map_err(|_| damaged("the plan does not read as one"))?;
+        let kept =
+            serde_json::from_slice(&plain).map_err(|_| damaged("the content of the plan is invalid"))?;
         Ok(SavedPlan { kept })
     }
 }

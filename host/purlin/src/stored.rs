@@ -260,7 +260,7 @@ impl Purlin {
         // A key that exists only on this machine would lock all other users out.
         let Some(key) = self.key.clone() else {
             return Err(wrong(
-                "a state in a database needs a key that everybody has who works with it; name one as `key` in purlin.yaml"
+                "a state in a database needs a key that all of its users share; set it as `key` in purlin.yaml"
                     .into(),
             ));
         };

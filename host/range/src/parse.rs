@@ -193,7 +193,7 @@ impl<'a> Cursor<'a> {
                 }
                 None => had_wildcard = true,
             }
-            debug_assert!(self.at > before, "a part has a character at least");
+            debug_assert!(self.at > before, "a part has at least one character");
         }
         let [major, minor, patch] = numbers;
         let mut version = Version::new(major, minor, patch);

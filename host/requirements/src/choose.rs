@@ -53,7 +53,7 @@ impl Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Root => f.write_str("it is what was asked for"),
+            Self::Root => f.write_str("it was requested"),
             Self::Named => f.write_str("`--with` names it"),
             Self::NamedBefore => f.write_str("`--with` named it in an earlier run"),
             Self::Installed => f.write_str("it is installed, and still fits"),

@@ -81,7 +81,7 @@ pub fn requirers(resolution: &Resolution) -> Vec<purlin_model::Requirer> {
 }
 
 fn bad_name(error: &NameError, one: &Installation) -> Diagnostic {
-    let help = "its name is that of the requirement: choose one that may stand there";
+    let help = "its name is that of the requirement: choose one that is valid there";
     Diagnostic::error("name", error.to_string()).at(&one.location).help(help)
 }
 

@@ -39,7 +39,7 @@ impl Resolver<'_> {
         };
         if let (Some(reference), None) = (&requirement.interface.reference, &by_reference) {
             let message = format!(
-                "`{reference}`, whose outputs `{}` is to have, is not in the catalog",
+                "`{reference}`, whose outputs `{}` has to have, is not in the catalog",
                 requirement.name
             );
             let fault = Diagnostic::warning("unknown-bundle", message).at(&requirement.location);
@@ -114,7 +114,7 @@ impl Resolver<'_> {
                 fitting.push(best);
             }
         }
-        let message = format!("nothing says which bundle `{name}` is");
+        let message = format!("no bundle is specified for `{name}`");
         let mut fault = Diagnostic::error("no-bundle", message).at(&requirement.location);
         for one in fitting.iter().take(TOLD) {
             fault = fault.fact(format!("`{one}` offers what is asked for"));
@@ -194,7 +194,7 @@ struct BundleDemand<'a> {
 
 /// A repository that does not exist.
 fn not_there(requirement: &Requirement, asked: &BundleReference, catalog: &dyn Catalog) -> Diagnostic {
-    let message = format!("there is no bundle `{asked}`, which `{}` is to be", requirement.name);
+    let message = format!("there is no bundle `{asked}` for `{}`", requirement.name);
     let known = catalog.repositories();
     let near = purlin_expression::nearest(&asked.repository, known.iter().map(|name| &**name));
     let help = match near {

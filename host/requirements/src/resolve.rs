@@ -647,5 +647,5 @@ fn looped(
     let message = format!("bundles require each other in a loop: {}", way.join(" → "));
     Diagnostic::error("requirement-loop", message)
         .at(&requirement.location)
-        .help("one of them has to go without the next")
+        .help("remove one of these requirements")
 }

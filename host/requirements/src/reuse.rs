@@ -153,17 +153,16 @@ impl<'a> Resolver<'a> {
             ("", urn) if urn.starts_with("urn:") => urn.to_owned(),
             (namespace, name) => format!("{namespace}/{name}"),
         };
-        let message = format!("there is no installation `{written}`, which `{}` is to be", requirement.name);
+        let message = format!("there is no installation `{written}` for `{}`", requirement.name);
         let fault = Diagnostic::error("no-installation", message).at(&requirement.location);
         if self.seen.hidden(asked) {
-            let help =
-                "it is in another namespace, and only those of the same and of the global one are seen";
+            let help = "it is in another namespace, and only those of the same and of the global namespace are visible";
             return fault.help(help);
         }
         let ids: Vec<String> = self.seen.ids().collect();
         match purlin_expression::nearest(&written, ids.iter().map(String::as_str)) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
-            None => fault.help("`purlin installations` lists those that are there"),
+            None => fault.help("`purlin installations` lists the installations"),
         }
     }
 

@@ -103,7 +103,7 @@ fn private(folder: &Path) -> Result<(), String> {
         // A new file shows the user of this process.
         let probe = tempfile::NamedTempFile::new_in(folder).map_err(fault)?;
         if probe.as_file().metadata().map_err(fault)?.uid() != metadata.uid() {
-            return Err("belongs to somebody else".into());
+            return Err("belongs to another user".into());
         }
     }
     Ok(())

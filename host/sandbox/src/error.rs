@@ -50,7 +50,7 @@ pub enum LoadError {
         supported: &'static str,
     },
     /// Not a driver at all.
-    #[error("a component that does not export `{export}`, so it is no driver")]
+    #[error("a component that does not export `{export}`, so it is not a driver")]
     MissingExport {
         /// The missing export.
         export: String,
@@ -68,10 +68,10 @@ pub enum LoadError {
         message: String,
     },
     /// `describe` did not answer.
-    #[error("cannot ask what it is")]
+    #[error("cannot call `describe`")]
     Describe(#[source] Box<CallError>),
     /// The answer of `describe` violates the contract.
-    #[error("says something impossible about itself: {message}")]
+    #[error("returns an invalid manifest: {message}")]
     Manifest {
         /// What.
         message: String,

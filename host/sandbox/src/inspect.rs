@@ -108,43 +108,51 @@ type Known = (&'static str, Option<&'static str>, &'static str);
 
 /// Interfaces, the capability that each needs, and its purpose.
 const KNOWN: &[Known] = &[
-    ("purlin:driver/types", None, "the words of the contract"),
+    ("purlin:driver/types", None, "types of the contract"),
     ("purlin:driver/log", None, "writes log lines for the operator"),
-    ("purlin:driver/metrics", None, "counts and measures"),
+    ("purlin:driver/metrics", None, "reports metrics"),
     ("purlin:driver/operation", None, "reports progress and checkpoints of the call in flight"),
     ("wasi:cli/environment", Some("env"), "reads the environment variables that `env` grants"),
-    ("wasi:cli/exit", None, "ends itself"),
+    ("wasi:cli/exit", None, "exits"),
     ("wasi:cli/stdin", None, "reads standard input, which is closed"),
     ("wasi:cli/stdout", None, "writes to standard output, which becomes log lines"),
     ("wasi:cli/stderr", None, "writes to standard error, which becomes log lines"),
-    ("wasi:cli/terminal-input", None, "asks about a terminal; there is none"),
-    ("wasi:cli/terminal-output", None, "asks about a terminal; there is none"),
-    ("wasi:cli/terminal-stdin", None, "asks about a terminal; there is none"),
-    ("wasi:cli/terminal-stdout", None, "asks about a terminal; there is none"),
-    ("wasi:cli/terminal-stderr", None, "asks about a terminal; there is none"),
+    ("wasi:cli/terminal-input", None, "detects a terminal; there is none"),
+    ("wasi:cli/terminal-output", None, "detects a terminal; there is none"),
+    ("wasi:cli/terminal-stdin", None, "detects a terminal; there is none"),
+    ("wasi:cli/terminal-stdout", None, "detects a terminal; there is none"),
+    ("wasi:cli/terminal-stderr", None, "detects a terminal; there is none"),
     ("wasi:clocks/monotonic-clock", None, "measures time and waits"),
-    ("wasi:clocks/wall-clock", None, "tells the time of day"),
+    ("wasi:clocks/wall-clock", None, "reads the time of day"),
     ("wasi:filesystem/preopens", Some("dirs"), "lists the folders that `dirs` grants"),
     ("wasi:filesystem/types", Some("dirs"), "reads and writes files, in the folders that `dirs` grants"),
     ("wasi:http/outgoing-handler", Some("http"), "makes HTTP requests, as far as `http` grants them"),
-    ("wasi:http/types", Some("http"), "puts HTTP requests together and reads the answers"),
-    ("wasi:io/error", None, "words for what went wrong with a stream"),
-    ("wasi:io/poll", None, "waits for what it began"),
+    ("wasi:http/types", Some("http"), "builds HTTP requests and reads responses"),
+    ("wasi:io/error", None, "errors of streams"),
+    ("wasi:io/poll", None, "waits for pending operations"),
     ("wasi:io/streams", None, "reads and writes the streams that other interfaces give it"),
-    ("wasi:random/insecure", None, "draws random numbers of lesser quality"),
-    ("wasi:random/insecure-seed", None, "draws a random number to begin with"),
+    ("wasi:random/insecure", None, "draws low-quality random numbers"),
+    ("wasi:random/insecure-seed", None, "draws a random seed"),
     ("wasi:random/random", None, "draws random numbers"),
-    ("wasi:sockets/instance-network", None, "names the network; of no use by itself"),
+    ("wasi:sockets/instance-network", None, "the network; no access by itself"),
     (
         "wasi:sockets/ip-name-lookup",
         Some("dns"),
         "looks up names, as far as `dns` and grants for hosts allow",
     ),
-    ("wasi:sockets/network", None, "words for addresses; of no use by itself"),
+    ("wasi:sockets/network", None, "types for addresses; no access by itself"),
     ("wasi:sockets/tcp", Some("tcp"), "opens connections, as far as `tcp` grants them"),
-    ("wasi:sockets/tcp-create-socket", Some("tcp"), "begins connections, as far as `tcp` grants them"),
+    (
+        "wasi:sockets/tcp-create-socket",
+        Some("tcp"),
+        "creates sockets for connections, as far as `tcp` grants them",
+    ),
     ("wasi:sockets/udp", Some("udp"), "sends datagrams, as far as `udp` grants them"),
-    ("wasi:sockets/udp-create-socket", Some("udp"), "begins to send datagrams, as far as `udp` grants them"),
+    (
+        "wasi:sockets/udp-create-socket",
+        Some("udp"),
+        "creates sockets for datagrams, as far as `udp` grants them",
+    ),
 ];
 
 impl Interfaces {
@@ -195,7 +203,7 @@ impl Sandbox {
             LoadError::Describe(Box::new(match error {
                 // The operator's limits do not apply here.
                 CallError::TimeLimit { driver, limit } => {
-                    CallError::Trap { driver, message: format!("it had said nothing after {limit:?}") }
+                    CallError::Trap { driver, message: format!("`describe` did not return within {limit:?}") }
                 }
                 other => other,
             }))
@@ -236,9 +244,7 @@ fn powerless(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<
                 ComponentItem::ComponentFunc(_) => {
                     let called = format!("{name}#{member}");
                     refusing.func_new(member, move |_, _, _, _| {
-                        Err(wasmtime::Error::msg(format!(
-                            "it called `{called}` while it was to say what it is"
-                        )))
+                        Err(wasmtime::Error::msg(format!("it called `{called}` during `describe`")))
                     })?;
                 }
                 ComponentItem::Resource(resource) if !made.contains(&resource) => {

@@ -80,7 +80,7 @@ fn plain(text: &str) -> String {
 
 fn resource_type(name: String) -> Result<String, String> {
     if name.is_empty() || name.len() > 256 || plain(&name) != name {
-        return Err(format!("`{}` is no name of a resource type", plain(&name)));
+        return Err(format!("`{}` is not a valid resource type", plain(&name)));
     }
     Ok(name)
 }

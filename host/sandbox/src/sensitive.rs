@@ -17,7 +17,7 @@ const NAME: &str = "$sensitive";
 /// # Errors
 /// If they are not a list of texts.
 pub(crate) fn take(secrets: &mut Map) -> Result<Vec<String>, &'static str> {
-    let wrong = "its secret output `$sensitive` is no list of JSON Pointers";
+    let wrong = "its secret output `$sensitive` is not a list of JSON Pointers";
     match secrets.remove(NAME) {
         None => Ok(Vec::new()),
         Some(Value::List(places)) => places

@@ -69,7 +69,7 @@ async fn one_that_cannot_speak_is_told() {
 async fn whatever_it_does_while_it_speaks_ends_there() {
     let sandbox = sandbox();
     for (name, words) in [
-        ("import-in-describe", "it called `purlin:driver/log@0.2.0#write` while it was to say what it is"),
+        ("import-in-describe", "it called `purlin:driver/log@0.2.0#write` during `describe`"),
         ("loop-in-describe", "it had said nothing after 5s"),
         ("loop-in-start", "it had said nothing after 5s"),
         ("trap-in-describe", "it gave up"),

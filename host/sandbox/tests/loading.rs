@@ -43,7 +43,7 @@ async fn what_is_no_driver_is_told_apart() {
     assert!(refused(b"\0asm\x01\0\0\0").await.starts_with("a core WebAssembly module, not a component"));
     assert_eq!(
         refused(b"\0asm\x0d\0\x01\0").await,
-        "a component that does not export `purlin:driver/lifecycle@0.2.0`, so it is no driver"
+        "a component that does not export `purlin:driver/lifecycle@0.2.0`, so it is not a driver"
     );
     assert_eq!(
         refused(&replaced(&good, "purlin:driver/lifecycle@0.2.0", "purlin:driver/lifecycle@0.7.0")).await,
@@ -92,7 +92,7 @@ async fn grants_that_cannot_be_kept_are_refused() {
     assert!(refused(vec![dir("none", "/a")]).await.contains("drivers.acme/bad.grants.dirs"));
     assert!(refused(vec![dir("file", "/a")]).await.contains("is not a folder"));
     assert!(refused(vec![dir(".", "a")]).await.contains("does not begin with `/`"));
-    assert!(refused(vec![dir(".", "/a"), dir(".", "/a")]).await.contains("and so is another"));
+    assert!(refused(vec![dir(".", "/a"), dir(".", "/a")]).await.contains("and so has another"));
 }
 
 fn with_cache(cache: &Path) -> (Sandbox, Arc<Mutex<Vec<CompileEvent>>>) {

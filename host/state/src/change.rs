@@ -58,8 +58,8 @@ impl Change {
             Self::Intend(intent) => intent.id().to_string(),
             Self::Obstruct { urn, .. } => urn.to_string(),
             Self::Deployed { deployment, .. } => deployment.id.to_string(),
-            Self::Hold(_) => "the note on who closed the environment".to_owned(),
-            Self::Trust => "the note on what the state may lack".to_owned(),
+            Self::Hold(_) => "the note that closes the environment".to_owned(),
+            Self::Trust => "the note that records may be stale".to_owned(),
         }
     }
 }
@@ -88,8 +88,8 @@ pub enum Staleness {
 impl fmt::Display for Staleness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Copied => "its files are a copy of those that were written last",
-            Self::Lost => "changes of it were lost",
+            Self::Copied => "its files are a copy of the original ones",
+            Self::Lost => "some of its changes were lost",
         })
     }
 }

@@ -128,8 +128,8 @@ pub(crate) fn describe(key: &[u8], environment: Option<&Environment>) -> String 
             None => format!("a deployment{of}"),
         },
         Some(b'd') => format!("the documents of a deployment{of}"),
-        Some(b'l') => format!("the note on who closed the environment{of}"),
-        Some(b'q') => format!("the note on what the state may lack{of}"),
+        Some(b'l') => format!("the note that closes the environment{of}"),
+        Some(b'q') => format!("the note that records may be stale{of}"),
         _ => "the state's own notes".into(),
     }
 }

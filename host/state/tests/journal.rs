@@ -510,7 +510,7 @@ fn probes_are_called_in_order() {
     assert!(at("folder: after the format is written") < at("journal: before the new one is synced"));
     assert!(at("journal: before the new one is synced") < at("journal: before a batch is written"));
     assert!(at("journal: before a batch is synced") < at("journal: after a batch is synced"));
-    assert!(at("journal: after a batch is synced") < at("close: before the index is told"));
+    assert!(at("journal: after a batch is synced") < at("close: before the index is updated"));
 }
 
 /// A sparse file can claim gigabytes without using the disk.

@@ -143,16 +143,17 @@ impl Credentials {
         let parts = [("access_key_id", &self.access_key_id), ("secret_access_key", &self.secret_access_key)];
         for (name, text) in parts {
             let fault = if text.is_empty() {
-                "is missing: requests to AWS are signed with it"
+                "is missing: it signs requests to AWS"
             } else if text.chars().any(|c| !c.is_ascii_graphic()) {
-                "has a blank or another character that no key has"
+                "has a space or another character that keys do not have"
             } else {
                 continue;
             };
             faults.add(format!("/connection/{name}"), fault);
         }
         if self.session_token.as_ref().is_some_and(|token| token.chars().any(|c| !c.is_ascii_graphic())) {
-            faults.add("/connection/session_token", "has a blank or another character that no token has");
+            faults
+                .add("/connection/session_token", "has a space or another character that tokens do not have");
         }
     }
 

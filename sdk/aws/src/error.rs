@@ -128,11 +128,11 @@ impl AwsError {
             "ExpiredToken" | "ExpiredTokenException" | "TokenRefreshRequired" => {
                 secret("session_token", "has expired: get new temporary credentials")
             }
-            "InvalidToken" => secret("session_token", "is not one that AWS gave out for this access key"),
+            "InvalidToken" => secret("session_token", "was not issued by AWS for this access key"),
             "RequestTimeTooSkewed" | "RequestExpired" => {
                 let date = self.date.as_deref().unwrap_or("unknown");
                 Failure::failed(format!(
-                    "this machine's clock differs too much from AWS's, where it is {date}: set it right ({said})"
+                    "this machine's clock differs too much from AWS's, where it is {date}: correct it ({said})"
                 ))
             }
             "AccessDenied" | "AccessDeniedException" | "UnauthorizedOperation" | "AllAccessDisabled" => {
@@ -145,7 +145,7 @@ impl AwsError {
                 let there = self.region.map(|region| format!(", `{region}`")).unwrap_or_default();
                 Failure::input(
                     "/connection/endpoint/region",
-                    format!("is not the one where this is{there} ({said})"),
+                    format!("is not the region of this resource{there} ({said})"),
                 )
             }
             "EntityAlreadyExists"
@@ -156,7 +156,7 @@ impl AwsError {
             | "LimitExceeded"
             | "TooManyBuckets" => Failure::Conflict(said),
             _ if self.is_unknown() => Failure::failed(format!(
-                "this server does not know `{}`: leave out what needs it ({said})",
+                "this server does not support `{}`: remove the inputs that need it ({said})",
                 self.action
             )),
             _ if self.is_busy() || self.is_internal() => {
@@ -253,7 +253,7 @@ mod tests {
             (500, "InternalError", "busy for 2000 ms"),
             (404, "NoSuchEntity", "not found: "),
             (501, "NotImplemented", "this server does not know `s3:Try`: leave out"),
-            (301, "PermanentRedirect", "invalid inputs: /connection/endpoint/region: is not the one"),
+            (301, "PermanentRedirect", "invalid inputs: /connection/endpoint/region: is not the region"),
             (400, "MalformedPolicy", "s3:Try: MalformedPolicy: m"),
         ] {
             let text = told(status, code);

@@ -141,7 +141,7 @@ pub fn validate(document: &Json, kind: PolicyKind, pointer: &str, faults: &mut F
     let Some(fields) = document.as_object() else {
         let fault = match document.as_str() {
             Some(text) => match serde_json::from_str::<Json>(text) {
-                Err(error) => format!("is no JSON: {error}"),
+                Err(error) => format!("is not JSON: {error}"),
                 Ok(_) => "has to be a JSON object".to_owned(),
             },
             None => "has to be a policy document: an object, or a text with one".to_owned(),
@@ -151,7 +151,7 @@ pub fn validate(document: &Json, kind: PolicyKind, pointer: &str, faults: &mut F
     for name in fields.keys().filter(|name| !["Version", "Id", "Statement"].contains(&name.as_str())) {
         faults.add(
             format!("{pointer}/{name}"),
-            "is no field of a policy: it has `Version`, `Id` and `Statement`",
+            "is not a field of a policy: the fields are `Version`, `Id` and `Statement`",
         );
     }
     if fields
@@ -191,7 +191,7 @@ fn validate_statement(statement: &Object, kind: PolicyKind, place: &str, faults:
     for name in statement.keys().filter(|name| !FIELDS.contains(&name.as_str())) {
         faults.add(
             format!("{place}/{name}"),
-            format!("is no field of a statement: it has {}", FIELDS.join(", ")),
+            format!("is not a field of a statement: the fields are {}", FIELDS.join(", ")),
         );
     }
     if !matches!(statement.get("Effect").and_then(Json::as_str), Some("Allow" | "Deny")) {
@@ -200,12 +200,13 @@ fn validate_statement(statement: &Object, kind: PolicyKind, place: &str, faults:
     let mut one_of = |name: &str, wanted: bool| {
         let not = format!("Not{name}");
         match (statement.contains_key(name), statement.contains_key(&not), wanted) {
-            (true, true, true) => {
-                faults.add(format!("{place}/{not}"), format!("stands beside `{name}`: give one of them"))
-            }
+            (true, true, true) => faults
+                .add(format!("{place}/{not}"), format!("is given together with `{name}`: give one of them")),
             (false, false, true) => faults.add(format!("{place}/{name}"), "is missing"),
-            (true, _, false) => faults.add(format!("{place}/{name}"), "has no place in this kind of policy"),
-            (_, true, false) => faults.add(format!("{place}/{not}"), "has no place in this kind of policy"),
+            (true, _, false) => {
+                faults.add(format!("{place}/{name}"), "is not allowed in this kind of policy")
+            }
+            (_, true, false) => faults.add(format!("{place}/{not}"), "is not allowed in this kind of policy"),
             _ => {}
         }
     };
@@ -300,7 +301,7 @@ mod tests {
         let good = json!({"Effect": "Allow", "Action": "a", "Resource": "b"});
         assert_eq!(faults(statement(good.clone()), PolicyKind::Identity), "");
         for (document, kind, said) in [
-            (json!("{"), PolicyKind::Identity, "/values/policy: is no JSON"),
+            (json!("{"), PolicyKind::Identity, "/values/policy: is not JSON"),
             (json!({"Version": "2012-10-17"}), PolicyKind::Identity, "/values/policy/Statement: has to hold"),
             (json!({"Version": "2012", "Statement": good}), PolicyKind::Identity, "/values/policy/Version: "),
             (
@@ -308,7 +309,7 @@ mod tests {
                 PolicyKind::Resource,
                 "/values/policy/Statement/0/Principal: is missing",
             ),
-            (statement(good.clone()), PolicyKind::Trust, "/values/policy/Statement/0/Resource: has no place"),
+            (statement(good.clone()), PolicyKind::Trust, "/values/policy/Statement/0/Resource: is not allowed"),
             (
                 statement(json!({"Effect": "allow", "Action": "a", "Resource": "b"})),
                 PolicyKind::Identity,
@@ -322,7 +323,7 @@ mod tests {
             (
                 statement(json!({"Effect": "Deny", "Actions": "a", "Resource": "b"})),
                 PolicyKind::Identity,
-                "/Actions: is no field",
+                "/Actions: is not a field",
             ),
         ] {
             let told = faults(document.clone(), kind);

@@ -22,9 +22,9 @@ pub fn validate(tags: &Tags, pointer: &str, faults: &mut Faults) {
         } else if value.chars().count() > 256 {
             "a tag's value has at most 256 characters"
         } else if key.to_ascii_lowercase().starts_with("aws:") {
-            "keys that begin with `aws:` are AWS's own"
+            "keys that begin with `aws:` are reserved by AWS"
         } else if !plain(key) || !plain(value) {
-            "a tag has letters, digits, blanks and `+-=._:/@` only"
+            "a tag can contain only letters, digits, spaces and `+-=._:/@`"
         } else {
             continue;
         };
@@ -40,7 +40,7 @@ pub fn validate(tags: &Tags, pointer: &str, faults: &mut Faults) {
 pub fn mark(tags: &mut Object, guresid: &str, pointer: &str, faults: &mut Faults) {
     match tags.get(MARK) {
         Some(given) if given.as_str() != Some(guresid) => {
-            faults.add(format!("{pointer}/{MARK}"), "is set by Purlin, to tell its own resources");
+            faults.add(format!("{pointer}/{MARK}"), "is set by Purlin, to recognise its own resources");
         }
         _ => {
             tags.insert(MARK.to_owned(), guresid.into());

@@ -59,8 +59,8 @@ mod document {
         pub fn document(&self) -> Result<(Json, Vec<String>), Fault> {
             let document = yaml::parse(&self.text).map_err(|fault| match self.is_secret() {
                 true => Fault {
-                    message: "the text that it renders is no YAML; it holds a secret, so it is not quoted \
-                              (text that may hold any character is written with `quote` or `toJson`)"
+                    message: "the rendered text is not YAML; it contains a secret, so it is not shown \
+                              (write text that may contain any character with `quote` or `toJson`)"
                         .to_owned(),
                     ..fault
                 },

@@ -396,7 +396,7 @@ impl<'a> Run<'a> {
                 let shown = args.pop().unwrap_or_default();
                 return match (&shown.value, args.first().map(|held| &held.value)) {
                     (Value::Nil, Some(Value::String(source))) => {
-                        Err(exec(format!("`{source}` has no value; where it may be missing, use `default`"))
+                        Err(exec(format!("`{source}` has no value; if it may be missing, use `default`"))
                             .into())
                     }
                     _ => Ok(shown),
@@ -537,7 +537,7 @@ fn is_mark(action: &ActionNode) -> bool {
 
 /// The error may reveal the secret.
 fn unsaid(name: &SmolStr) -> TemplateError {
-    exec(format!("`{name}` fails; it is given a secret, so the reason is not shown"))
+    exec(format!("`{name}` fails; its arguments contain a secret, so the reason is not shown"))
 }
 
 fn exec(message: impl Into<String>) -> TemplateError {

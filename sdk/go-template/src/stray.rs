@@ -28,7 +28,7 @@ pub(crate) fn find(source: &str) -> Option<Fault> {
     // An action without an end takes the end of another one.
     let (at, message) = match (open(source), stray) {
         (Some((at, word)), _) => {
-            (at, format!("{{{{{word}}}}} is not ended: write {{{{end}}}} after what it holds"))
+            (at, format!("{{{{{word}}}}} is not ended: write {{{{end}}}} after its content"))
         }
         (None, Some((at, word, _))) => (at, format!("unexpected {{{{{word}}}}}: it ends nothing")),
         (None, None) => (0, "unexpected {{end}}: it ends nothing".to_owned()),

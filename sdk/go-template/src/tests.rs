@@ -271,7 +271,7 @@ fn faults_say_where() {
         ("{{ range .list }}\n{{ .x.y | b64dec }}{{ end }}", ""),
         (
             "\narn: {{ .drivers.role_arn }}",
-            "line 2: `.drivers.role_arn` has no value; where it may be missing, use `default`",
+            "line 2: `.drivers.role_arn` has no value; if it may be missing, use `default`",
         ),
         ("{{ if }}", "line 1: "),
         ("{{ index .list 9 }}", "line 1: index out of range: 9"),

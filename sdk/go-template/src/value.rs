@@ -40,7 +40,7 @@ fn convert(value: &Value, budget: &mut usize) -> Result<Json, String> {
         Value::Int(int) => (*int).into(),
         Value::Uint(uint) => (*uint).into(),
         Value::Float(float) => {
-            Json::Number(Number::from_f64(*float).ok_or_else(|| format!("{float} is no JSON number"))?)
+            Json::Number(Number::from_f64(*float).ok_or_else(|| format!("{float} is not a JSON number"))?)
         }
         Value::String(text) => Json::String(text.to_string()),
         Value::List(items) => {
@@ -53,7 +53,7 @@ fn convert(value: &Value, budget: &mut usize) -> Result<Json, String> {
             }
             Json::Object(map)
         }
-        other => return Err(format!("{} is nothing that JSON knows", other.type_name())),
+        other => return Err(format!("JSON does not support {}", other.type_name())),
     })
 }
 

@@ -59,7 +59,7 @@ fn connect(request: &Request, parts: &Parts<'_>, limits: &Limits) -> Result<TcpS
         target: request.target(),
         message: format!("the host name cannot be resolved: {error}"),
     })?;
-    let mut last = "nobody is there".to_owned();
+    let mut last = "the connection was refused".to_owned();
     for address in found {
         match TcpStream::connect_timeout(&address, limits.time) {
             Ok(stream) => return Ok(stream),

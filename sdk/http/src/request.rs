@@ -152,10 +152,7 @@ impl Request {
         for (name, value) in &self.headers {
             let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
             if name.is_empty() || !name.bytes().all(is_token) {
-                return Err(Error::unusable(
-                    self,
-                    format!("`{}` is no name of a header", name.escape_debug()),
-                ));
+                return Err(Error::unusable(self, format!("`{}` is not a header name", name.escape_debug())));
             }
             if value.bytes().any(|byte| byte != b'\t' && byte.is_ascii_control()) {
                 let message = format!("the header `{name}` has a line break or another control character");

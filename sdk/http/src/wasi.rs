@@ -134,7 +134,7 @@ fn incoming(
     match answer.get() {
         Some(Ok(Ok(incoming))) => Ok(incoming),
         Some(Ok(Err(code))) => Err(told(request, limits, code)),
-        Some(Err(())) | None => Err(Error::lost(request, "the answer cannot be had")),
+        Some(Err(())) | None => Err(Error::lost(request, "the answer cannot be received")),
     }
 }
 
@@ -197,10 +197,10 @@ fn told(request: &Request, limits: &Limits, code: ErrorCode) -> Error {
                 .to_owned(),
         },
         ErrorCode::TlsProtocolError | ErrorCode::TlsAlertReceived(_) => {
-            Error::Untrusted { target, message: "the server and TLS did not come to terms".to_owned() }
+            Error::Untrusted { target, message: "the TLS handshake failed".to_owned() }
         }
         ErrorCode::ConnectionRefused => Error::unreachable(request, "the connection was refused"),
-        ErrorCode::ConnectionTimeout => Error::unreachable(request, "nobody took the connection"),
+        ErrorCode::ConnectionTimeout => Error::unreachable(request, "the connection was not accepted"),
         ErrorCode::DnsTimeout
         | ErrorCode::DestinationNotFound
         | ErrorCode::DestinationUnavailable

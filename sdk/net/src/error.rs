@@ -66,8 +66,8 @@ impl fmt::Display for Error {
         match &self.trouble {
             Trouble::Denied { lookup: true } => write!(f, "looking up {server} is not granted"),
             Trouble::Denied { lookup: false } => write!(f, "the connection to {server} is not granted"),
-            Trouble::UnknownName => write!(f, "nobody knows the name of {server}"),
-            Trouble::Refused => write!(f, "{server} refuses the connection; does the server run?"),
+            Trouble::UnknownName => write!(f, "the name of {server} cannot be resolved"),
+            Trouble::Refused => write!(f, "{server} refuses the connection; is the server running?"),
             Trouble::Unreachable => write!(f, "{server} cannot be reached"),
             Trouble::TimedOut => write!(f, "{server} did not answer in time"),
             Trouble::Closed => write!(f, "{server} ended the connection"),

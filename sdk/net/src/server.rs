@@ -43,8 +43,8 @@ impl Server {
         match (&self.ca, self.tls) {
             (None, Tls::VerifyFull | Tls::VerifyCa) => faults.add(
                 place("ca"),
-                "is missing: give the certificates (PEM) that the server's has to come from, or say `tls: require` \
-                 (encrypted, and nobody looks whom by) or `tls: disable`",
+                "is missing: give the certificates (PEM) of the authorities for the server's certificate, or \
+                 set `tls: require` (encrypted, but the certificate is not verified) or `tls: disable`",
             ),
             (Some(ca), Tls::VerifyFull | Tls::VerifyCa) => {
                 if let Err(reason) = certificates(ca) {

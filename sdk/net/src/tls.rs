@@ -88,7 +88,7 @@ impl Secured {
         server: &Server,
     ) -> Result<StreamOwned<ClientConnection, Tcp>, Trouble> {
         let name = ServerName::try_from(server.host.clone())
-            .map_err(|_| Trouble::Tls(format!("`{}` is no name for a certificate", server.host)))?;
+            .map_err(|_| Trouble::Tls(format!("`{}` is not a valid name for a certificate", server.host)))?;
         let mut connection = ClientConnection::new(Arc::new(config(server)?), name)?;
         while connection.is_handshaking() {
             if let Err(error) = connection.complete_io(&mut tcp) {
@@ -142,16 +142,16 @@ pub(crate) fn words(error: &rustls_portable::Error) -> String {
     match error {
         Error::InvalidCertificate(reason) => match reason {
             CertificateError::UnknownIssuer => {
-                "the server's certificate comes from none of those in `connection.ca`".to_owned()
+                "the server's certificate was not issued by an authority in `connection.ca`".to_owned()
             }
             // An issuer with the same name and another key.
             CertificateError::BadSignature
             | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
-                "the server's certificate comes from none of those in `connection.ca`, or it does not have the key to it"
+                "the server's certificate was not issued by an authority in `connection.ca`, or it does not have the key to it"
                     .to_owned()
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                format!("the server's certificate is for another host ({error}); `tls: verify-ca` does not ask for the name")
+                format!("the server's certificate is for another host ({error}); `tls: verify-ca` does not check the name")
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 format!("the server's certificate has expired ({error})")
@@ -161,8 +161,8 @@ pub(crate) fn words(error: &rustls_portable::Error) -> String {
             }
             _ => format!("the server's certificate cannot be trusted: {error}"),
         },
-        Error::PeerIncompatible(_) => format!("the server does not speak TLS 1.3 as it is spoken here ({error})"),
-        Error::InvalidMessage(_) => format!("the server does not speak TLS ({error})"),
+        Error::PeerIncompatible(_) => format!("the server does not support TLS 1.3 in a compatible form ({error})"),
+        Error::InvalidMessage(_) => format!("the server does not support TLS ({error})"),
         _ => error.to_string(),
     }
 }

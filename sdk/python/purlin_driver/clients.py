@@ -173,7 +173,7 @@ def httpx(module) -> None:
         return module.Response(answer.status, headers=answer.fields, content=answer.body)
 
     def refuse(self, *_, **__):
-        raise NotImplementedError("a driver has no event loop; use httpx.Client in place of AsyncClient")
+        raise NotImplementedError("a driver has no event loop; use httpx.Client instead of AsyncClient")
 
     for name in ("close", "__enter__", "__exit__"):
         setattr(module.HTTPTransport, name, getattr(module.BaseTransport, name))

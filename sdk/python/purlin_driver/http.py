@@ -52,7 +52,7 @@ class HttpError(OSError):
         if self.kind == "unreachable" or (self.kind == "lost" and self.harmless):
             return RetryAfter(PATIENCE, str(self))
         if self.undecided and changes:
-            return Undecided(f"{self}; whether it was carried out is not known")
+            return Undecided(f"{self}; it is unknown whether it was carried out")
         return Failed(str(self))
 
 

@@ -115,7 +115,7 @@ impl InputAttributes {
         if !known.contains(&name.as_str()) {
             let message = match known {
                 [] => format!("`{}` has no attributes here", role.attribute()),
-                known => format!("`{name}` is not known here; there are {}", known.join(", ")),
+                known => format!("`{name}` is unknown here; the attributes are {}", known.join(", ")),
             };
             return Err(Error::new(meta.span(), message));
         }

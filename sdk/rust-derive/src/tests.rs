@@ -16,7 +16,7 @@ fn what_cannot_be_described_is_rejected() {
         (
             Role::Input,
             "struct A { #[input(replace)] a: u8 }",
-            "`replace` is not known here; there are default",
+            "`replace` is unknown here; the attributes are default",
         ),
         (Role::Input, "struct A { #[input(replaces = 1)] a: u8 }", "unexpected token"),
         (Role::Input, "struct A { #[input(min)] a: u8 }", "write `min = …`"),

@@ -359,7 +359,7 @@ mod tests {
 | output | type | meaning |
 |---|---|---|
 | `host` | text | Where it is. |
-| `token` | text | Only the answer to `create` has it. It is secret. |
+| `token` | text | Only returned by `create`. It is secret. |
 | `password` | text | It is secret. |
 B
 ";

@@ -99,7 +99,7 @@ pub trait WithoutRead {
     fn read(request: raw::ReadRequest) -> Result<Option<raw::Observed>, raw::Failure> {
         match request.state {
             Some(state) => Ok(Some(raw::Observed { state, values: None })),
-            None => Err(raw::Failure::Failed("this driver cannot look for what exists".to_owned())),
+            None => Err(raw::Failure::Failed("this driver cannot read existing resources".to_owned())),
         }
     }
 }
@@ -140,7 +140,7 @@ impl<D: UpdateImpact> Probe<D> {
 pub trait WithoutUpdate {
     const UPDATE: bool = false;
     fn update(_: raw::Change) -> Result<raw::State, raw::Failure> {
-        Err(raw::Failure::Failed("this driver replaces what changes, it does not update".to_owned()))
+        Err(raw::Failure::Failed("this driver does not update: every change replaces".to_owned()))
     }
 }
 impl<D> WithoutUpdate for Probe<D> {}

@@ -144,7 +144,7 @@ fn meaning(rules: &Value) -> String {
     for (keyword, sentence) in [
         ("x-purlin-replaces", "A change replaces the resource."),
         ("x-purlin-immutable", "It cannot be changed."),
-        ("x-purlin-write-once", "Only the answer to `create` has it."),
+        ("x-purlin-write-once", "Only returned by `create`."),
         ("writeOnly", "It is secret."),
     ] {
         if rules.get(keyword) == Some(&Value::Bool(true)) {

@@ -290,7 +290,7 @@ fn what_is_wrong_is_said() {
     let odd =
         json!({"name": "www", "type": "A", "ttl": 60, "content": ["192.0.2.300"], "zone": "nowhere.example"});
     wanted(&workspace, &Value::Null, &[("www", odd)]);
-    workspace.run(&["plan"]).expect(2).says("is no address such as 192.0.2.1");
+    workspace.run(&["plan"]).expect(2).says("is not an address such as 192.0.2.1");
     // The server itself rejects inputs that looked right.
     wanted(
         &workspace,

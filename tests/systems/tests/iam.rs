@@ -367,7 +367,7 @@ fn a_user_has_one_key_that_opens() {
     rewrite(&moto, &workspace, &USER.replace("access_key: true", "access_key: false"));
     workspace.purlin(&["up", "--yes"]).says("updated user");
     assert_eq!(keys(&moto, &user), [theirs.as_str().expect("an id")]);
-    workspace.run(&["destroy", "--yes"]).expect(1).says("which others made");
+    workspace.run(&["destroy", "--yes"]).expect(1).says("which others created");
     moto.ask("iam", "delete_access_key", json!({"UserName": user, "AccessKeyId": theirs}));
     workspace.purlin(&["destroy", "--yes"]);
     assert_eq!(users(&moto), Vec::<String>::new());

@@ -240,7 +240,7 @@ fn over_tls_it_proves_who_it_is_and_asks_the_same_of_the_server() {
         definitions(&workspace, &at("localhost", "verify-full", &other.pem()), PASSWORD);
         outputs(&workspace)
             .expect(1)
-            .says("the server's certificate comes from none of those in `connection.ca`");
+            .says("the server's certificate was not issued by an authority in `connection.ca`");
         definitions(&workspace, &at("localhost", "disable", ""), PASSWORD);
         outputs(&workspace).expect(1).says("no pg_hba.conf entry");
         definitions(&workspace, &at("localhost", "verify-full", ""), PASSWORD);
@@ -313,8 +313,8 @@ fn what_is_anothers_is_left_alone() {
     wanted(&ours, &all);
     let done = ours.run(&["up", "--yes"]).expect(1);
     for what in [
-        "the database `shop` exists already, and is not marked as this resource's",
-        "the role `app` exists already, and is not marked as this resource's",
+        "the database `shop` exists already, without a mark of this resource",
+        "the role `app` exists already, without a mark of this resource",
         "it holds CONNECT already",
     ] {
         done.clone().says(what);
@@ -327,7 +327,7 @@ fn what_is_anothers_is_left_alone() {
     ours.purlin(&["up", "--yes"]);
     let theirs = workspace("prod", &at, PASSWORD);
     wanted(&theirs, &only);
-    theirs.run(&["up", "--yes"]).expect(1).says("the database `shop` exists already, and is another's");
+    theirs.run(&["up", "--yes"]).expect(1).says("the database `shop` exists already, and belongs to another resource");
     theirs.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(postgres.databases(), ["shop"]);
     // Replacing our mark by another one does not make that object ours.
@@ -692,13 +692,13 @@ fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
     use std::io::{Read as _, Write as _};
     let answers: [(&str, &[u8]); 6] = [
         (
-            "it announces a message of more than 8 MiB; that is no PostgreSQL server",
+            "it announces a message of more than 8 MiB; this is not a PostgreSQL server",
             b"HTTP/1.1 400 Bad Request\r\n\r\n",
         ),
         ("announces a message of more than 8 MiB", b"R\x7f\xff\xff\xff"),
         ("cannot talk to", b"R\x00\x00\x00\x00"),
-        ("wants another proof", b"R\x00\x00\x00\x08\x00\x00\x00\x07"),
-        ("wants the password in clear", b"R\x00\x00\x00\x08\x00\x00\x00\x03"),
+        ("requires an authentication method other", b"R\x00\x00\x00\x08\x00\x00\x00\x07"),
+        ("asks for the password in plain text", b"R\x00\x00\x00\x08\x00\x00\x00\x03"),
         ("did not answer in time", b""),
     ];
     for (words, answer) in answers {

@@ -160,7 +160,7 @@ fn what_is_anothers_is_left_alone() {
     wanted(&ours, &user("shop", &["+get"]));
     ours.run(&["up", "--yes"])
         .expect(1)
-        .says("the user `shop` exists already, and is not marked as this resource's");
+        .says("the user `shop` exists already, without a mark of this resource");
     // A person may adopt it.
     ours.purlin(&["import", "--yes", "redis#shared.cache", "shop"]);
     ours.purlin(&["up", "--yes"]);
@@ -168,9 +168,12 @@ fn what_is_anothers_is_left_alone() {
     assert_eq!(redis.ask_as("shop", SECRET, &["GET", "app:x"]), "");
     let theirs = workspace("prod", &server(redis.port), PASSWORD);
     wanted(&theirs, &user("shop", &["+get"]));
-    theirs.run(&["up", "--yes"]).expect(1).says("the user `shop` exists already, and is another resource's");
+    theirs
+        .run(&["up", "--yes"])
+        .expect(1)
+        .says("the user `shop` exists already, and belongs to another resource");
     wanted(&theirs, &user("default", &["+get"]));
-    theirs.run(&["up", "--yes"]).expect(2).says("is the user that every server has");
+    theirs.run(&["up", "--yes"]).expect(2).says("is a user of every server");
     ours.purlin(&["destroy", "--yes"]);
     assert!(redis.users().is_empty());
 }
@@ -191,7 +194,7 @@ fn over_tls_and_with_the_right_password_only() {
     assert!(url.starts_with("rediss://shop:"), "{url}");
     let again = || workspace.run(&["up", "--full", "--yes"]);
     definition(&workspace, &at("verify-full", &other.pem()), PASSWORD);
-    again().expect(1).says("the server's certificate comes from none of those in `connection.ca`");
+    again().expect(1).says("the server's certificate was not issued by an authority in `connection.ca`");
     definition(&workspace, &at("verify-full", &authority.pem()), "wrong");
     again().expect(1).says("WRONGPASS").says("`connection.password` has to be");
     definition(&workspace, &at("disable", ""), PASSWORD);
@@ -350,9 +353,9 @@ fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
     use std::io::{Read as _, Write as _};
     let answers: [(&str, &[u8]); 6] = [
         ("does not answer like a Redis server", b"HTTP/1.1 400 Bad Request\r\n\r\n"),
-        ("longer or deeper", b"$99999999999\r\n"),
-        ("longer or deeper", b"*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"),
-        ("where there should be a number", b":x\r\n"),
+        ("too long or too deep", b"$99999999999\r\n"),
+        ("too long or too deep", b"*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"),
+        ("a number is missing", b":x\r\n"),
         ("the server is loading", b"-LOADING the server is loading\r\n"),
         ("did not answer in time", b""),
     ];

@@ -89,7 +89,7 @@ impl Purlin {
 fn check(folder: &Path, expected: &Tally) -> anyhow::Result<()> {
     let last = process::last_lines(folder, STDOUT, 1)?.pop().unwrap_or_default();
     let summary: Summary =
-        serde_json::from_str(&last).with_context(|| format!("the last line is no summary: {last}"))?;
+        serde_json::from_str(&last).with_context(|| format!("the last line is not a summary: {last}"))?;
     ensure!(summary.event == "summary" && summary.status == "succeeded", "the run ended with {last}");
     ensure!(summary.done == *expected, "did {:?} in place of {expected:?}", summary.done);
     let calls = expected.create + expected.delete;

@@ -86,7 +86,7 @@ impl Sbom {
     /// them are in the program because something in it needs them.
     pub(super) fn check(text: &str) -> anyhow::Result<usize> {
         let sbom: Self = serde_json::from_str(text).context("the list of components has another shape")?;
-        ensure!(sbom.bom_format == "CycloneDX" && sbom.spec_version == "1.6", "it is no CycloneDX 1.6");
+        ensure!(sbom.bom_format == "CycloneDX" && sbom.spec_version == "1.6", "it is not CycloneDX 1.6");
         let program = &sbom.metadata.component;
         ensure!(program.name == "purlin" && program.version == VERSION, "it lists {}", program.name);
         let mut known = BTreeSet::from([&*program.reference]);

@@ -42,7 +42,7 @@ impl Client {
                 }
                 Message::AuthenticationCleartextPassword => {
                     return Err(self.nonsense(
-                        "it wants the password in clear; that is given away only with `tls: verify-full` or `verify-ca`",
+                        "it asks for the password in plain text, which is sent only with `tls: verify-full` or `verify-ca`",
                     ));
                 }
                 Message::ErrorResponse(body) => return Err(Fault::Sql(Box::new(sql_error(&body)))),
@@ -51,7 +51,9 @@ impl Client {
                 | Message::AuthenticationKerberosV5
                 | Message::AuthenticationScmCredential
                 | Message::AuthenticationSspi => {
-                    return Err(self.nonsense("it wants another proof than a password, such as Kerberos"));
+                    return Err(self.nonsense(
+                        "it requires an authentication method other than a password, such as Kerberos",
+                    ));
                 }
                 _ => return Err(self.nonsense("it does not answer like a PostgreSQL server")),
             }
@@ -59,8 +61,7 @@ impl Client {
     }
 
     fn password<'a>(&self, password: Option<&'a str>) -> Result<&'a str, Fault> {
-        password
-            .ok_or_else(|| self.nonsense("it asks for a password, and `connection.password` is not given"))
+        password.ok_or_else(|| self.nonsense("it asks for a password, but `connection.password` is not set"))
     }
 
     fn say(&mut self, words: impl FnOnce(&mut BytesMut) -> std::io::Result<()>) -> Result<(), Fault> {
@@ -81,17 +82,17 @@ impl Client {
             None => (SCRAM_SHA_256, ChannelBinding::unsupported()),
         };
         if !offered.contains(&mechanism) {
-            return Err(self.nonsense(format!("it offers {}, and not {mechanism}", offered.join(", "))));
+            return Err(self.nonsense(format!("it offers {}, but not {mechanism}", offered.join(", "))));
         }
         let mut scram = ScramSha256::new(password.as_bytes(), binding);
         self.say(|message| frontend::sasl_initial_response(mechanism, scram.message(), message))?;
         let Message::AuthenticationSaslContinue(body) = self.scram_answer()? else {
-            return Err(self.nonsense("it does not go on with SCRAM"));
+            return Err(self.nonsense("it does not continue SCRAM"));
         };
         scram.update(body.data()).map_err(|error| self.nonsense(format!("SCRAM: {error}")))?;
         self.say(|message| frontend::sasl_response(scram.message(), message))?;
         let Message::AuthenticationSaslFinal(body) = self.scram_answer()? else {
-            return Err(self.nonsense("it does not end SCRAM"));
+            return Err(self.nonsense("it does not complete SCRAM"));
         };
         scram
             .finish(body.data())

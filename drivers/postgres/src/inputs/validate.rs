@@ -61,7 +61,7 @@ fn check_name(faults: &mut Faults, place: &str, name: &str) {
     } else if name.contains('\0') {
         "may not have a NUL in it".to_owned()
     } else if identity::is_reserved(name) {
-        "is a name that this driver gives what is not finished yet".to_owned()
+        "is a name that this driver uses for unfinished objects".to_owned()
     } else {
         return;
     };
@@ -89,14 +89,14 @@ fn check_database(faults: &mut Faults, database: &Database) {
 fn check_role(faults: &mut Faults, role: &Role, has_password: bool) {
     check_name(faults, "/values/role/name", role.name());
     if role.name().starts_with("pg_") || matches!(role.name(), "public" | "none") {
-        faults.add("/values/role/name", "is a name that PostgreSQL keeps for itself");
+        faults.add("/values/role/name", "is a name that PostgreSQL reserves");
     }
     if let Some(database) = &role.database {
         check_name(faults, "/values/role/database", database);
     }
     check_names(faults, "/values/role/member_of", &role.member_of);
     if !role.login && has_password {
-        faults.add("/secrets/role_password", "is of no use to a role with `login: false`");
+        faults.add("/secrets/role_password", "has no effect on a role with `login: false`");
     }
 }
 
@@ -106,7 +106,7 @@ fn check_grant(faults: &mut Faults, grant: &Grant) {
     if let Some(schema) = &grant.schema {
         check_name(faults, "/values/grant/schema", schema);
         if grant.on == On::Database {
-            faults.add("/values/grant/schema", "is of no use with `on: database`");
+            faults.add("/values/grant/schema", "has no effect with `on: database`");
         }
     }
     check_names(faults, "/values/grant/future_of", &grant.future_of);
@@ -118,7 +118,7 @@ fn check_grant(faults: &mut Faults, grant: &Grant) {
         if !known.contains(&privilege.as_str()) {
             faults.add(
                 format!("/values/grant/privileges/{index}"),
-                format!("is no privilege on this; there are {}", known.join(", ")),
+                format!("is not a privilege for this; there are {}", known.join(", ")),
             );
         }
     }

@@ -1,10 +1,10 @@
-// The API's client: which requests there are, and what their answers mean.
+// A client of the API: its requests, and the meaning of the responses.
 
 #include "project.h"
 
 static text path_of(text id) { return text_format("/projects/%s", rest_segment(id).at); }
 
-// A project of an answer, or of an item in its list.
+// The project in a response, or in an item of a list.
 static bool read_project(const rest_answer *answer, const json *from, project *found, purlin_failure *failure) {
   *found = (project){
       .id = json_as_text(json_item(from, "id")),
@@ -20,7 +20,7 @@ static bool read_project(const rest_answer *answer, const json *from, project *f
   return true;
 }
 
-// Sends a request that is answered with a project.
+// Sends a request whose response is a project.
 static bool send_for_project(const purlin_request *request, rest_request sent, project *found,
                              purlin_failure *failure) {
   rest_client client = rest_client_of(request);
@@ -51,7 +51,7 @@ bool api_get(const purlin_request *request, text id, project *found, purlin_fail
   return read_project(&answer, answer.body, found, failure);
 }
 
-// What is in `known` belongs to others.
+// Ids in `known` belong to others.
 static bool is_own(const purlin_request *request, const project *found) {
   for (size_t i = 0; i < request->known.length; i++) {
     if (text_same(request->known.items[i], found->id)) return false;

@@ -2,8 +2,8 @@
 
 #include "project.h"
 
-// What others may read of a project. The token is not in it: only `create` sees it, and the schema has
-// Purlin keep it.
+// The outputs of a project, without the token: only `create` gets it, and Purlin keeps it, as the
+// schema says.
 static purlin_state state_of(const project *found) {
   purlin_state state = {.id = found->id, .outputs = json_object()};
   json_set(state.outputs, "id", json_text(found->id));
@@ -67,8 +67,8 @@ const purlin_driver the_driver = {
     .type_count = 1,
     .wishes = wishes,
     .wish_count = 1,
-    // The API takes idempotency keys: a repeated `create` returns what the first one created, with the
-    // token. Remove this line if your API forgets keys within the time that a deployment may lie still.
+    // The API accepts idempotency keys: a repeated `create` returns the result of the first one, with the
+    // token. Remove this line if your API may forget keys before an interrupted deployment continues.
     .repeat_create = true,
     .name_of = name_of,
     .create = create,

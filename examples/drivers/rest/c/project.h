@@ -1,4 +1,4 @@
-// The driver `acme/project`: what its parts know of each other.
+// The driver `acme/project`: the declarations that its parts share.
 #ifndef PROJECT_H
 #define PROJECT_H
 
@@ -7,26 +7,26 @@
 
 // A project as the API returns it.
 typedef struct project {
-  text id; // empty where there is none
+  text id; // empty if there is none
   text name;
   text region;
   int64_t size;
-  text owner; // which resource it belongs to; names are not unique
-  text token; // shown only in the answer that creates it
+  text owner; // the resource that it belongs to; names are not unique
+  text token; // only in the response that creates the project
 } project;
 
 // The requests, in api.c. They return whether they succeeded. Everything that is special about your API
 // belongs there.
 
-// Creates a project as the inputs want it.
+// Creates a project with these inputs.
 bool api_create(const purlin_request *request, project *created, purlin_failure *failure);
 // Without an id in `found` there is no such project.
 bool api_get(const purlin_request *request, text id, project *found, purlin_failure *failure);
 // Looks for a project of this resource by its name, in all pages of the list.
 bool api_find(const purlin_request *request, project *found, purlin_failure *failure);
-// Changes what can be changed in place.
+// Changes a project in place.
 bool api_update(const purlin_request *request, text id, project *updated, purlin_failure *failure);
-// Deletes a project. What is gone already is a success.
+// Deletes a project. A missing project is a success.
 bool api_delete(const purlin_request *request, text id, purlin_failure *failure);
 
 // In schema.c.

@@ -1,5 +1,5 @@
-// The driver, tested natively: against an API that answers from memory. The host's part is played by
-// purlin/native.c.
+// The driver, tested natively: against an API that responds from memory. purlin/native.c
+// acts as the host.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static int faults;
     } \
   } while (0)
 
-// What a request is answered with; a status of 0 is a lost answer.
+// The response to a request; a status of 0 is a lost response.
 typedef struct answer {
   int status;
   const char *body;
@@ -27,7 +27,7 @@ static const answer *answers;
 static size_t asked;
 static http_request requests[8];
 
-// Takes the place of the network.
+// Replaces the network.
 bool http_fetch(const http_request *request, http_response *response, purlin_failure *failure) {
   static const http_field patience[] = {{{"retry-after", 11}, {"0", 1}}};
   http_field *fields = memory_take(request->field_count, sizeof *fields);

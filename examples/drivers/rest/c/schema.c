@@ -1,4 +1,4 @@
-// What the driver is given, and what it returns. Purlin does what the schemas say: it validates inputs,
+// The inputs and outputs of the driver. Purlin applies the schemas: it validates inputs,
 // fills in defaults, keeps secrets, and decides which changes replace. So there is no `check`, and no
 // `update_impact`.
 
@@ -7,12 +7,12 @@
 const char INPUT_SCHEMA[] =
     "{\"type\": \"object\", \"required\": [\"values\", \"connection\"], \"properties\": {\"values\": "
     "{\"type\": \"object\", \"required\": [\"name\"], \"additionalProperties\": false, \"properties\": {"
-    "\"name\": {\"type\": \"string\", \"pattern\": \"^[a-z0-9][a-z0-9-]{0,62}$\", \"description\": \"The project's name. Another name is another project.\", \"x-purlin-replaces\": true}, "
-    "\"region\": {\"type\": \"string\", \"enum\": [\"eu\", \"us\"], \"default\": \"eu\", \"description\": \"Where the project is. It cannot move.\", \"x-purlin-immutable\": true}, "
-    "\"size\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 1000, \"default\": 1, \"description\": \"How many seats it has.\"}}}, \"connection\": "
+    "\"name\": {\"type\": \"string\", \"pattern\": \"^[a-z0-9][a-z0-9-]{0,62}$\", \"description\": \"The project's name. A change replaces the project.\", \"x-purlin-replaces\": true}, "
+    "\"region\": {\"type\": \"string\", \"enum\": [\"eu\", \"us\"], \"default\": \"eu\", \"description\": \"The region of the project. It cannot be changed.\", \"x-purlin-immutable\": true}, "
+    "\"size\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 1000, \"default\": 1, \"description\": \"The number of seats.\"}}}, \"connection\": "
     "{\"type\": \"object\", \"required\": [\"server\", \"token\"], \"additionalProperties\": false, \"properties\": {"
-    "\"server\": {\"type\": \"string\", \"pattern\": \"^https?://[^/?#]+(/[^?#]*)?$\", \"description\": \"Where the API is, such as https://api.example/v1.\", \"x-purlin-replaces\": true}, "
-    "\"token\": {\"type\": \"string\", \"minLength\": 1, \"writeOnly\": true, \"description\": \"The token that the API asks for.\"}}}}}";
+    "\"server\": {\"type\": \"string\", \"pattern\": \"^https?://[^/?#]+(/[^?#]*)?$\", \"description\": \"The URL of the API, such as https://api.example/v1.\", \"x-purlin-replaces\": true}, "
+    "\"token\": {\"type\": \"string\", \"minLength\": 1, \"writeOnly\": true, \"description\": \"The token of the API.\"}}}}}";
 
 const char OUTPUT_SCHEMA[] =
     "{\"type\": \"object\", \"required\": [\"id\", \"name\", \"region\", \"size\"], \"additionalProperties\": false, \"properties\": {"

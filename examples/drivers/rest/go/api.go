@@ -7,8 +7,8 @@ import (
 	"acme/project/purlin"
 )
 
-// api is the API's client for one call of the driver: which requests there are, and what their answers
-// mean. Everything that is special about your API belongs here.
+// api is a client of the API for one call of the driver: its requests, and the meaning of the responses.
+// Everything that is specific to your API belongs here.
 type api struct{ purlin.Client }
 
 // project is a project as the API returns it.
@@ -17,9 +17,9 @@ type project struct {
 	Name   string `json:"name"`
 	Region string `json:"region"`
 	Size   int    `json:"size"`
-	// Owner is which resource it belongs to. Names are not unique.
+	// Owner is the resource that it belongs to. Names are not unique.
 	Owner string `json:"owner"`
-	// Token is shown only in the answer that creates it.
+	// Token is only in the response that creates the project.
 	Token string `json:"token"`
 }
 
@@ -47,8 +47,8 @@ func (api api) get(id string) (*project, error) {
 	return &found, err
 }
 
-// find looks for a project of this resource by its name, in all pages of the list. What is in known
-// belongs to others.
+// find looks for a project of this resource by its name, in all pages of the list. Ids in known
+// belong to others.
 func (api api) find(name, owner string, known []string) (*project, error) {
 	query := url.Values{"name": {name}}
 	for {
@@ -81,13 +81,13 @@ func (api api) find(name, owner string, known []string) (*project, error) {
 	}
 }
 
-// update changes what can be changed in place.
+// update changes the project in place.
 func (api api) update(id string, wanted values) (project, error) {
 	body := purlin.Object{"size": wanted.Size}
 	return api.project(purlin.Ask{Method: "PATCH", Path: path(id), Body: body, Keyed: true})
 }
 
-// delete deletes a project. What is gone already is a success.
+// delete deletes a project. A missing project is a success.
 func (api api) delete(id string) error {
 	answer, err := api.Send(purlin.Ask{Method: "DELETE", Path: path(id)})
 	if err != nil || answer.IsSuccess() || answer.Status == 404 {
@@ -96,7 +96,7 @@ func (api api) delete(id string) error {
 	return answer.Failure()
 }
 
-// project sends a request that is answered with a project.
+// project sends a request whose response is a project.
 func (api api) project(ask purlin.Ask) (project, error) {
 	answer, err := api.Send(ask)
 	if err != nil {

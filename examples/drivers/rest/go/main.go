@@ -15,8 +15,8 @@ func (Project) Manifest() purlin.Manifest {
 		Name:        "acme/project",
 		Version:     "0.1.0",
 		Description: "A project in a REST API.",
-		// The API takes idempotency keys: a repeated Create returns what the first one created, with the
-		// token. Remove this line if your API forgets keys within the time that a deployment may lie still.
+		// The API accepts idempotency keys: a repeated Create returns the result of the first one, with the
+		// token. Remove this line if your API may forget keys before an interrupted deployment continues.
 		RepeatCreate: true,
 		Types:        []purlin.TypeSchema{{Type: "project", Inputs: inputSchema, Outputs: outputSchema}},
 		Wishes:       []purlin.Wish{{Capability: "http", Reason: "the API that `connection.server` names"}},
@@ -86,15 +86,15 @@ func (Project) Delete(request purlin.DeleteRequest) error {
 	return api.delete(request.State.ID)
 }
 
-// reach is the API as the current connection reaches it. The other inputs may stem from an older version.
+// reach returns a client of the API with the current connection. The other inputs may be from an older version.
 func reach(inputs purlin.Inputs, call purlin.Call) (api, error) {
 	var given struct{ Connection connection }
 	err := inputs.Decode(&given)
 	return newAPI(given.Connection, call), err
 }
 
-// state is what others may read of a project. The token is not in it: only Create sees it, and the
-// schema has Purlin keep it.
+// state returns the outputs of a project, without the token: only Create gets it, and Purlin keeps it,
+// as the schema says.
 func state(found project) purlin.State {
 	return purlin.State{ID: found.ID, Outputs: purlin.Object{
 		"id": found.ID, "name": found.Name, "region": found.Region, "size": found.Size,

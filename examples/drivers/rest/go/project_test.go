@@ -10,7 +10,7 @@ import (
 	"acme/project/purlin"
 )
 
-// answer is what a request is answered with; a status of 0 is a lost answer.
+// answer is the response to a request; a status of 0 is a lost response.
 type answer struct {
 	status int
 	body   any
@@ -25,7 +25,7 @@ func thing(id, owner, token string) project {
 	return project{ID: id, Name: "hello", Region: "eu", Size: 2, Owner: owner, Token: token}
 }
 
-// answers is an API that gives these answers, and the requests that it got.
+// answers is an API that returns these responses, and the requests that it received.
 func answers(t *testing.T, all ...answer) (api, *[]purlin.Request) {
 	t.Helper()
 	asked := new([]purlin.Request)

@@ -2,7 +2,7 @@ package main
 
 import "acme/project/purlin"
 
-// inputs is what the driver is given. Purlin does what the schemas say: it validates inputs, fills in
+// inputs has the inputs of the driver. Purlin applies the schemas: it validates inputs, fills in
 // defaults, keeps secrets, and decides which changes replace. So there is no Check, and no UpdateImpact.
 type inputs struct {
 	Values     values
@@ -15,7 +15,7 @@ type values struct {
 	Size   int
 }
 
-// connection is how to reach the API: always the current way, also in Read and Delete.
+// connection is the current connection to the API, also in Read and Delete.
 type connection struct{ Server, Token string }
 
 func decode(given purlin.Inputs) (inputs inputs, err error) {
@@ -35,14 +35,14 @@ const inputSchema = `{
 				"name": {
 					"type": "string",
 					"pattern": "^[a-z0-9][a-z0-9-]{0,62}$",
-					"description": "The project's name. Another name is another project.",
+					"description": "The project's name. A change replaces the project.",
 					"x-purlin-replaces": true
 				},
 				"region": {
 					"type": "string",
 					"enum": ["eu", "us"],
 					"default": "eu",
-					"description": "Where the project is. It cannot move.",
+					"description": "The region of the project. It cannot be changed.",
 					"x-purlin-immutable": true
 				},
 				"size": {
@@ -50,7 +50,7 @@ const inputSchema = `{
 					"minimum": 1,
 					"maximum": 1000,
 					"default": 1,
-					"description": "How many seats it has."
+					"description": "The number of seats."
 				}
 			}
 		},
@@ -62,14 +62,14 @@ const inputSchema = `{
 				"server": {
 					"type": "string",
 					"pattern": "^https?://[^/?#]+(/[^?#]*)?$",
-					"description": "Where the API is, such as https://api.example/v1.",
+					"description": "The URL of the API, such as https://api.example/v1.",
 					"x-purlin-replaces": true
 				},
 				"token": {
 					"type": "string",
 					"minLength": 1,
 					"writeOnly": true,
-					"description": "The token that the API asks for."
+					"description": "The token of the API."
 				}
 			}
 		}

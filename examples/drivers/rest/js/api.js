@@ -1,10 +1,10 @@
-// The API's client: which requests there are, and what their answers mean. Everything that is special
-// about your API belongs here.
+// A client of the API: its requests, and the meaning of the responses. Everything that is specific to
+// your API belongs here.
 
 import { failed, undecided } from "@purlin/driver";
 import { Client, segment } from "@purlin/driver/rest";
 
-/** What the driver needs of a project. */
+/** The parts of a project that the driver needs. */
 const FIELDS = ["id", "name", "region", "size"];
 
 /** A client for one call of the driver. */
@@ -32,8 +32,8 @@ export class Api {
   }
 
   /**
-   * Looks for a project of this resource by its name, in all pages of the list. What is in `known`
-   * belongs to others.
+   * Looks for a project of this resource by its name, in all pages of the list. Ids in `known`
+   * belong to others.
    * @param {string} name @param {string} owner @param {string[]} known
    * @returns {Promise<import("./types").Project | undefined>}
    */
@@ -52,7 +52,7 @@ export class Api {
   }
 
   /**
-   * Changes what can be changed in place.
+   * Changes a project in place.
    * @param {string} id @param {import("./types").Values} wanted
    */
   async update(id, { size }) {
@@ -60,7 +60,7 @@ export class Api {
     return complete(answer.success().json(), undecided);
   }
 
-  /** Deletes a project. What is gone already is a success. @param {string} id */
+  /** Deletes a project. A missing project is a success. @param {string} id */
   async delete(id) {
     const answer = await this.client.send("DELETE", `/projects/${segment(id)}`);
     if (answer.status !== 404) answer.success();

@@ -10,8 +10,8 @@ export default {
     name: "acme/project",
     version: "0.1.0",
     description: "A project in a REST API.",
-    // The API takes idempotency keys: a repeated `create` returns what the first one created, with the
-    // token. Remove this line if your API forgets keys within the time that a deployment may lie still.
+    // The API accepts idempotency keys: a repeated `create` returns the result of the first one, with the
+    // token. Remove this line if your API may forget keys before an interrupted deployment continues.
     repeatCreate: true,
     types: [{ typeName: "project", inputs: inputSchema, outputs: outputSchema }],
     wishes: [{ capability: "http", pattern: "", reason: "the API that `connection.server` names" }],
@@ -48,8 +48,8 @@ export default {
 };
 
 /**
- * What others may read of a project. The token is not in it: only `create` sees it, and the schema has
- * Purlin keep it.
+ * The outputs of a project, without the token: only `create` gets it, and Purlin keeps it, as the
+ * schema says.
  * @param {import("./types").Project} found
  */
 function outputs({ id, name, region, size }) {

@@ -1,4 +1,4 @@
-// The driver without WebAssembly: against a `fetch` that answers from memory.
+// The driver without WebAssembly: against a `fetch` that responds from memory.
 
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";

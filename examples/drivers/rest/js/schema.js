@@ -1,4 +1,4 @@
-// What the driver is given, and what it returns. Purlin does what the schemas say: it validates inputs,
+// The inputs and outputs of the driver. Purlin applies the schemas: it validates inputs,
 // fills in defaults, keeps secrets, and decides which changes replace. So there is no `check`, and no
 // `updateImpact`.
 
@@ -14,14 +14,14 @@ export const inputSchema = {
         name: {
           type: "string",
           pattern: "^[a-z0-9][a-z0-9-]{0,62}$",
-          description: "The project's name. Another name is another project.",
+          description: "The project's name. A change replaces the project.",
           "x-purlin-replaces": true,
         },
         region: {
           type: "string",
           enum: ["eu", "us"],
           default: "eu",
-          description: "Where the project is. It cannot move.",
+          description: "The region of the project. It cannot be changed.",
           "x-purlin-immutable": true,
         },
         size: {
@@ -29,11 +29,11 @@ export const inputSchema = {
           minimum: 1,
           maximum: 1000,
           default: 1,
-          description: "How many seats it has.",
+          description: "The number of seats.",
         }
       },
     },
-    // How to reach the API: always the current way, also in `read` and `delete`.
+    // The current connection to the API, also in `read` and `delete`.
     connection: {
       type: "object",
       required: ["server", "token"],
@@ -42,14 +42,14 @@ export const inputSchema = {
         server: {
           type: "string",
           pattern: "^https?://[^/?#]+(/[^?#]*)?$",
-          description: "Where the API is, such as `https://api.example/v1`.",
+          description: "The URL of the API, such as `https://api.example/v1`.",
           "x-purlin-replaces": true,
         },
         token: {
           type: "string",
           minLength: 1,
           writeOnly: true,
-          description: "The token that the API asks for.",
+          description: "The token of the API.",
         }
       },
     }

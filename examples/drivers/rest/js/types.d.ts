@@ -1,4 +1,4 @@
-// What the driver is given, and what the API returns.
+// The inputs of the driver, and the responses of the API.
 
 import type { Inputs as Given } from "@purlin/driver";
 

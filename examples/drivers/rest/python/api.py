@@ -1,10 +1,10 @@
-"""The API's client: which requests there are, and what their answers mean. Everything that is special
-about your API belongs here."""
+"""A client of the API: its requests, and the meaning of the responses. Everything that is specific to
+your API belongs here."""
 
 from purlin_driver import Call, Failed, Undecided
 from purlin_driver.rest import Client, segment
 
-#: What the driver needs of a project.
+#: The parts of a project that the driver needs.
 FIELDS = ("id", "name", "region", "size")
 
 
@@ -26,8 +26,8 @@ class Api:
         return None if answer.status == 404 else complete(answer.success().json(), Failed)
 
     def find(self, name: str, owner: str, known: list[str]) -> dict | None:
-        """Looks for a project of this resource by its name, in all pages of the list. What is in `known`
-        belongs to others."""
+        """Looks for a project of this resource by its name, in all pages of the list. Ids in `known`
+        belong to others."""
         query, seen = {"name": name}, None
         while True:
             page = self.client.send("GET", "/projects", query=query).success().json()
@@ -41,21 +41,21 @@ class Api:
             seen = query["after"] = after
 
     def update(self, id: str, wanted: dict) -> dict:
-        """Changes what can be changed in place."""
+        """Changes a project in place."""
         body = {"size": wanted["size"]}
         answer = self.client.send("PATCH", f"/projects/{segment(id)}", body, keyed=True)
         return complete(answer.success().json(), Undecided)
 
     def delete(self, id: str) -> None:
-        """Deletes a project. What is gone already is a success."""
+        """Deletes a project. A missing project is a success."""
         answer = self.client.send("DELETE", f"/projects/{segment(id)}")
         if answer.status != 404:
             answer.success()
 
 
 def complete(project, kind) -> dict:
-    """A project with all that the driver needs. Without that the failure is of this kind: a request with
-    effects was carried out, so Purlin has to find out what exists."""
+    """A project with everything that the driver needs. If a part is missing, the failure is of this kind:
+    a request with effects was carried out, so Purlin has to determine what exists."""
     if not isinstance(project, dict):
         raise kind("the API answered no project")
     missing = [name for name in FIELDS if name not in project]

@@ -1,4 +1,4 @@
-"""The component: what `componentize-py` makes `project.wasm` of."""
+"""The component: `componentize-py` builds `project.wasm` from it."""
 
 from project import Project
 from purlin_driver.component import export

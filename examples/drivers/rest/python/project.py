@@ -52,6 +52,6 @@ class Project(Driver):
 
 
 def outputs(found: dict) -> dict:
-    """What others may read of a project. The token is not in it: only `create` sees it, and the schema
-    has Purlin keep it."""
+    """The outputs of a project, without the token: only `create` gets it, and Purlin keeps it, as the
+    schema says."""
     return {name: found[name] for name in ("id", "name", "region", "size")}

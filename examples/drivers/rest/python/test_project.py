@@ -1,4 +1,4 @@
-"""The driver without WebAssembly: against a transport that answers from memory."""
+"""The driver without WebAssembly: against a transport that responds from memory."""
 
 import json
 import unittest

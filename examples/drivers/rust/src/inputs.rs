@@ -1,5 +1,5 @@
-//! What the driver is given, and what it tells. From here come the schemas, the defaults and the table in
-//! the README; Purlin rejects what does not fit before it asks the driver.
+//! The inputs and outputs of the driver. The schemas, the defaults and the table in the README come from
+//! these types; Purlin rejects invalid inputs before it calls the driver.
 
 use purlin_sdk::{Input, Inputs, Json, Outputs, Raw};
 use serde::Serialize;
@@ -14,10 +14,10 @@ pub struct NoteInputs {
 
 #[derive(Input, Serialize)]
 pub(crate) struct Values {
-    /// What the note says.
+    /// The text of the note.
     #[input(max_length = 65_536)]
     pub(crate) text: String,
-    /// Its name: up to 63 lower-case letters, digits and dashes. By default it is made from the resource's
+    /// Its name: up to 63 lower-case letters, digits and dashes. By default it is derived from the resource's
     /// permanent id.
     #[input(replaces, pattern = "^[a-z0-9][a-z0-9-]{0,62}$")]
     pub(crate) title: Option<String>,
@@ -25,18 +25,18 @@ pub(crate) struct Values {
 
 #[derive(Input)]
 pub(crate) struct Secrets {
-    /// Who signs the note. Its digest is put below the text.
+    /// The signature. Its digest is put below the text.
     pub(crate) signature: Option<String>,
 }
 
-/// What others may read.
+/// The outputs.
 #[derive(Outputs)]
 pub(crate) struct NoteOutputs {
     /// The name of the note.
     pub(crate) title: String,
-    /// Where it is, in the driver's folder.
+    /// The path in the driver's folder.
     pub(crate) path: String,
-    /// How long the file is.
+    /// The size of the file.
     pub(crate) bytes: usize,
     /// Title and signature, if it is signed.
     #[output(secret)]
@@ -44,7 +44,7 @@ pub(crate) struct NoteOutputs {
 }
 
 impl NoteInputs {
-    /// What is to be in the file. A digest stands for the signature, which is a secret.
+    /// The content of the file. It has a digest of the signature, which is secret.
     pub(crate) fn content(&self) -> String {
         let mut content = format!("{}\n", self.values.text);
         if let Some(signature) = &self.secrets.signature {
@@ -58,7 +58,7 @@ impl NoteInputs {
     }
 }
 
-/// Gives a note that has no title one that no other has.
+/// Gives a note without a title a unique one.
 pub(crate) fn set_title(inputs: &mut Raw<NoteInputs>, guresid: &str) {
     let is_there = inputs
         .get("/values/title")

@@ -19,7 +19,7 @@ pub struct Note;
 impl Driver for Note {
     const NAME: &str = "acme/note";
     const DESCRIPTION: &str = "A note in a folder that the operator granted.";
-    /// A note with the same content is an earlier attempt's.
+    /// A note with the same content is from an earlier attempt.
     const REPEAT_CREATE: bool = true;
     type Inputs = NoteInputs;
 
@@ -45,7 +45,7 @@ impl Driver for Note {
                 request.name
             )));
         }
-        // From here on a crash is found out about by this id.
+        // From here on, an interrupted call is resolved by this id.
         operation::checkpoint(&request.name);
         operation::progress("writing the note", None);
         notes::write(&request.name, &inputs.content())?;
@@ -60,7 +60,7 @@ impl Driver for Note {
 
 impl Check for Note {
     fn check(mut request: CheckRequest<NoteInputs>) -> Result<Checked, Failure> {
-        // What does not fit, as far as it is known already.
+        // All faults of the known values.
         request.inputs.known()?;
         inputs::set_title(&mut request.inputs, &request.resource.guresid);
         Ok(Checked::unchanged(request.inputs))

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use purlin_sdk::Failure;
 
-/// Where a note lies.
+/// The path of a note.
 pub(crate) fn path(title: &str) -> PathBuf {
     folder().join(format!("{title}.md"))
 }
 
-/// The text of a note, without the mark that stands below one that is signed.
+/// The text of a note, without the signature, if any.
 pub(crate) fn text(content: &str, signed: bool) -> &str {
     let content = content.strip_suffix('\n').unwrap_or(content);
     match content.rsplit_once('\n') {
@@ -20,7 +20,7 @@ pub(crate) fn text(content: &str, signed: bool) -> &str {
     }
 }
 
-/// What is in a note; none where there is no such note.
+/// The content of a note; none if it does not exist.
 pub(crate) fn read(title: &str) -> Result<Option<String>, Failure> {
     granted()?;
     match fs::read(path(title)) {
@@ -30,7 +30,7 @@ pub(crate) fn read(title: &str) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Writes a note whole or not at all, even if this is killed.
+/// Writes a note completely or not at all, even if the process is killed.
 pub(crate) fn write(title: &str, content: &str) -> Result<(), Failure> {
     granted()?;
     let beside = folder().join(format!(".{title}.tmp"));
@@ -39,10 +39,10 @@ pub(crate) fn write(title: &str, content: &str) -> Result<(), Failure> {
         .map_err(|error| failed(title, "write", &error))
 }
 
-/// Removes a note; one that is gone already is fine.
+/// Removes a note; a missing one is fine.
 pub(crate) fn remove(title: &str) -> Result<(), Failure> {
     granted()?;
-    // What an interrupted attempt may have left.
+    // Possible remains of an interrupted attempt.
     let _ = fs::remove_file(folder().join(format!(".{title}.tmp")));
     match fs::remove_file(path(title)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(title, "remove", &error)),
@@ -77,7 +77,7 @@ fn folder() -> PathBuf {
     "/notes".into()
 }
 
-/// Each test has a folder of its own.
+/// Each test has a separate folder.
 #[cfg(test)]
 fn folder() -> PathBuf {
     crate::tests::FOLDER.with_borrow(|folder| folder.path().to_owned())

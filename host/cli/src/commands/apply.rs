@@ -74,7 +74,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let session = app.timings.wait("open state", purlin.begin(&environment)).await.map_err(fail)?;
     if let Some(begun) = session.begun(&saved).await.map_err(fail)? {
         if !json {
-            app.ui.note(&format!("deployment {} began this plan; going on with what is left", begun.number));
+            app.ui.note(&format!(
+                "deployment {} already started this plan; continuing with the remaining changes",
+                begun.number
+            ));
         }
         session.know(documents, &documents.context).await;
         if deploy::settle(&session, &documents.context, &shown, app, &fail).await? == Status::Failed {
@@ -94,7 +97,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 fn unopened(error: purlin_host::Error, path: &str) -> Failure {
     match error {
         purlin_host::Error::State(state::Error::Damaged { .. }) => Failure::input(format!(
-            "the seal of the plan `{path}` does not fit: it was changed, or made with another state"
+            "the seal of the plan `{path}` does not match: the plan was changed, or made with another state"
         ))
         .hint("`purlin plan --out FILE` makes a new one; nothing was changed"),
         other => Failure::without_sources(other),

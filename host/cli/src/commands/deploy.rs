@@ -113,7 +113,7 @@ impl Follower for Steps<'_> {
 /// Explains why Purlin reads resources although the user did not request a refresh.
 pub(super) fn warn_of_staleness(staleness: Staleness, environment: &Environment, app: &App) {
     app.ui.note(&format!(
-        "the state of {environment} may be older than what is real: {staleness}. So all resources are read before they are planned, and looked for by name before they are created; an `up` of everything that succeeds ends that"
+        "the state of {environment} may be out of date: {staleness}. Until a complete `purlin up` succeeds, Purlin reads every resource before planning, and searches for each by name before creating it"
     ));
 }
 

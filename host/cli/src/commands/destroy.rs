@@ -111,7 +111,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             break;
         }
         if until.is_none() && !json {
-            app.ui.hint("`--retry-for 10m` goes on while a provider refuses");
+            app.ui.hint("`--retry-for 10m` retries while a provider rejects deletions");
         }
         if until.is_none_or(|until| Instant::now() + pause >= until) {
             break;

@@ -87,7 +87,7 @@ async fn compare(
             Failure::input(format!(
                 "nothing was deployed in {environment}, so there is nothing to compare with"
             ))
-            .hint("`purlin plan` shows what `up` would make")
+            .hint("`purlin plan` shows what `up` would create")
         })?,
     };
     let before_side = side(before);

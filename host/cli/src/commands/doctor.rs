@@ -89,7 +89,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 "key",
                 Verdict::Fail,
                 message,
-                hints.first().map_or("look at `key` in purlin.yaml", String::as_str),
+                hints.first().map_or("check `key` in purlin.yaml", String::as_str),
             ));
         }
         Err(other) => return Err(other),
@@ -184,14 +184,14 @@ async fn database(purlin: &Purlin) -> Result<Vec<Check>, purlin_host::Error> {
     if !found.unsafe_settings.is_empty() {
         warn(
             Verdict::Warn,
-            format!("a crash of the server can lose what it confirmed: {}", found.unsafe_settings.join(", ")),
-            "turn them on in the configuration of the server",
+            format!("a crash of the server can lose confirmed commits: {}", found.unsafe_settings.join(", ")),
+            "turn these settings on in the configuration of the server",
         );
     }
     if !found.is_identified {
         warn(
             Verdict::Warn,
-            "the server does not tell which server it is, so Purlin does not notice a restored backup".into(),
+            "the server does not report its identity, so Purlin does not notice a restored backup".into(),
             "grant EXECUTE on the function pg_control_system() to the user",
         );
     }
@@ -213,7 +213,7 @@ async fn state(purlin: &Purlin) -> Vec<Check> {
     let folder = purlin.state_folder();
     let shown = text::line(&purlin.state_place()).into_owned();
     if !purlin.has_state() {
-        return vec![good("state", format!("`{shown}` is not there yet; the first `up` makes it"))];
+        return vec![good("state", format!("`{shown}` does not exist yet; the first `up` creates it"))];
     }
     let mut checks = Vec::new();
     match purlin.environments().await {
@@ -262,10 +262,10 @@ async fn state(purlin: &Purlin) -> Vec<Check> {
 fn advice(error: &purlin_host::Error) -> &'static str {
     match error {
         purlin_host::Error::State(state::Error::Busy { .. } | state::Error::Locked { .. }) => {
-            "wait until it is done, and look again"
+            "wait until it is done, then run this command again"
         }
         purlin_host::Error::State(state::Error::KeyMissing { .. } | state::Error::WrongKey { .. }) => {
-            "restore the key from its copy, or name the right one as `key` in purlin.yaml"
+            "restore the key from its backup, or set `key` in purlin.yaml to the right one"
         }
         purlin_host::Error::State(state::Error::Newer { .. }) => "use the newer purlin that wrote it",
         purlin_host::Error::State(state::Error::Unprepared { .. }) => "run `purlin state init`",
@@ -276,8 +276,8 @@ fn advice(error: &purlin_host::Error) -> &'static str {
         purlin_host::Error::State(state::Error::Login { .. }) => {
             "correct the user in `state.postgres.url`, or the password in its secret store"
         }
-        purlin_host::Error::State(state::Error::Database { .. }) => "give the user the rights that it lacks",
-        _ => "`purlin state repair --check` says what is damaged",
+        purlin_host::Error::State(state::Error::Database { .. }) => "grant the user the missing rights",
+        _ => "`purlin state repair --check` shows what is damaged",
     }
 }
 
@@ -290,7 +290,7 @@ fn permissions(folder: &Path) -> Option<Check> {
         bad(
             "state",
             Verdict::Warn,
-            format!("others can write into `{}` (mode {mode:04o})", folder.display()),
+            format!("other users can write to `{}` (mode {mode:04o})", folder.display()),
             "`chmod go-w` it",
         )
     })
@@ -323,7 +323,7 @@ async fn drivers(purlin: &Purlin) -> Vec<Check> {
                 "drivers",
                 Verdict::Fail,
                 chain(error.to_string(), std::error::Error::source(&error)),
-                "drivers run in WebAssembly, which this machine refuses; its limit of address space (`ulimit -v`) may be too low",
+                "this machine cannot run WebAssembly, which drivers need; its limit of address space (`ulimit -v`) may be too low",
             )];
         }
     };
@@ -340,7 +340,7 @@ async fn drivers(purlin: &Purlin) -> Vec<Check> {
                 "driver",
                 Verdict::Fail,
                 format!("{}: {error}", info.name),
-                "look at its `source` in purlin.yaml",
+                "check its `source` in purlin.yaml",
             )),
         }
     }

@@ -90,7 +90,7 @@ impl WorkspaceArg {
         }
         match loaded.workspace {
             Some(workspace) => Ok(Some((workspace, loaded.sources))),
-            None => Err(Failure::input(format!("`{}` holds no Workspace", path.display()))),
+            None => Err(Failure::input(format!("`{}` does not contain a Workspace", path.display()))),
         }
     }
 }

@@ -48,8 +48,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Ok(graph) => Some(graph),
         Err(error) => {
             if args.format.format == Format::Text {
-                app.ui.warning(&format!("the graph is wrong ({error}), so only definitions are explained"));
-                app.ui.hint("`purlin validate` shows what is wrong with it");
+                app.ui.warning(&format!("the graph is invalid ({error}), so only definitions are explained"));
+                app.ui.hint("`purlin validate` shows the errors");
             }
             None
         }

@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         let code = code_in(written);
         let known: Vec<&str> = entries.iter().map(|entry| entry.code).collect();
         if !known.contains(&code) {
-            let failure = Failure::input(format!("there is no code `{}`", text::line(code)));
+            let failure = Failure::input(format!("there is no error code `{}`", text::line(code)));
             return Err(match nearest(code, known) {
                 Some(near) => failure.hint(format!("did you mean `{near}`?")),
                 None => failure.hint("`purlin explain-error` lists all codes"),

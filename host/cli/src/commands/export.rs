@@ -126,7 +126,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if !incomplete.is_empty() {
         let names = incomplete.iter().map(|path| format!("`{}`", text::line(&path.display().to_string())));
         app.ui.warning(&format!(
-            "{} incomplete, with `[secret]` in the place of secrets: {}",
+            "{} incomplete, with `[secret]` in place of secrets: {}",
             if incomplete.len() == 1 {
                 "one file is".to_owned()
             } else {
@@ -134,7 +134,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             },
             names.collect::<Vec<_>>().join(", ")
         ));
-        app.ui.hint("`--show-secrets` writes secrets in clear, into files that only you can read");
+        app.ui.hint("`--show-secrets` writes secrets in plain text, to files that only you can read");
     }
     place.purlin.close().await.map_err(fail)?;
     Ok(status)
@@ -165,7 +165,7 @@ impl Earlier {
             return Ok(());
         }
         let message = format!(
-            "`{}` is there already, and no export wrote it",
+            "`{}` already exists and was not written by an export",
             text::line(&target.display().to_string())
         );
         Err(Failure::input(message).hint("export into another folder, or move the file away"))
@@ -203,7 +203,7 @@ fn warn_of_reading_along(folder: &Path, workspace: &Path, app: &App) {
     };
     if inside.is_some_and(|inside| !hidden(&inside)) {
         app.ui.warning(
-            "the folder lies in the workspace, so what is exported will be read as documents next time",
+            "the folder is in the workspace, so the next run will read the exported files as documents",
         );
         app.ui.hint("export into a folder outside, or into a hidden one such as `.export`");
     }

@@ -114,7 +114,8 @@ impl Args {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if let Some(path) = args.paths.iter().find(|path| path.as_os_str() == "-") {
-        let message = format!("`{}` has no place among the recorded documents", path.display());
+        let message =
+            format!("standard input (`{}`) cannot be compared with the recorded documents", path.display());
         return Err(Failure::input(message).hint("name the files or the folder of the changed documents"));
     }
     let named = DocumentArgs { paths: args.paths.clone(), ..DocumentArgs::default() };

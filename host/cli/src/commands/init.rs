@@ -119,8 +119,8 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let name = match &args.app {
         Some(name) if *name == application(name) => name.clone(),
         Some(name) => {
-            return Err(Failure::input(format!("`{name}` is no name for an application")).hint(format!(
-                "names are of lower-case letters, digits and dashes, such as `{}`",
+            return Err(Failure::input(format!("`{name}` is not a valid application name")).hint(format!(
+                "a name has lower-case letters, digits and dashes, such as `{}`",
                 application(name)
             )));
         }
@@ -136,7 +136,7 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let there: Vec<String> =
         files::conflicts(&files).into_iter().map(|path| format!("`{}`", path.display())).collect();
     if !there.is_empty() {
-        return Err(Failure::input(format!("{} there already; nothing was written", is_or_are(&there)))
+        return Err(Failure::input(format!("{}; nothing was written", exist(&there)))
             .hint("`purlin init DIR` writes into another folder"));
     }
     let mut report = InitReport { format: FORMAT, app: name, files: Vec::new() };
@@ -162,12 +162,12 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if let Some(first) = args.first() {
         app.ui.hint(first);
     }
-    app.ui.hint(&format!("`{steps}purlin graph` shows what it makes, `{steps}purlin up` makes it"));
+    app.ui.hint(&format!("`{steps}purlin graph` shows the resources, `{steps}purlin up` creates them"));
     Ok(Status::Done)
 }
 
-fn is_or_are(names: &[String]) -> String {
-    format!("{} {}", names.join(", "), if names.len() == 1 { "is" } else { "are" })
+fn exist(names: &[String]) -> String {
+    format!("{} {}", names.join(", "), if names.len() == 1 { "already exists" } else { "already exist" })
 }
 
 fn folder_name(folder: &Path) -> String {

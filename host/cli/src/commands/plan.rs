@@ -75,9 +75,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             std::io::ErrorKind::AlreadyExists => {
                 let path = text::path(path);
                 Failure::input(format!(
-                    "cannot write the plan to `{path}`: it is there already, and is no plan"
+                    "cannot write the plan to `{path}`: it exists already and is not a plan"
                 ))
-                .hint("name a new file, such as `--out my.plan`, or one that holds a plan")
+                .hint("name a new file, such as `--out my.plan`, or an existing plan")
             }
             _ => unwritable(path, error),
         })?;
@@ -92,9 +92,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let base = app.timings.wait("open state", purlin.base(&documents.environment())).await.map_err(fail)?;
     if args.out.is_some() && base.has_pending() {
         return Err(Failure::run(
-            "an earlier run was interrupted, and no plan can be kept before that is settled",
+            "an earlier run was interrupted, and no plan can be saved before the outcome of its calls is known",
         )
-        .hint("`purlin refresh` settles it"));
+        .hint("`purlin refresh` determines it"));
     }
     let mut observed = Vec::new();
     let base = if args.offline {
@@ -115,7 +115,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 }
                 Phase::Failed { cause, .. } => {
                     let (key, cause) = (text::line(key.as_str()), cause.to_string());
-                    app.ui.warning(&format!("the interrupted call on `{key}` stays open: {cause}"));
+                    app.ui.warning(&format!(
+                        "the outcome of the interrupted call on `{key}` is still unknown: {cause}"
+                    ));
                 }
                 _ => {}
             }
@@ -141,7 +143,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     drop(plan);
     if let Some(path) = &args.out {
         let path = text::path(path);
-        app.ui.hint(&format!("`purlin apply {path}` does just this, as long as the state stays as it is"));
+        app.ui.hint(&format!(
+            "`purlin apply {path}` applies exactly this, as long as the state does not change"
+        ));
     }
     deploy::close(purlin, app).await?;
     Ok(if changes && args.detailed_exitcode { Status::Changes } else { Status::Done })

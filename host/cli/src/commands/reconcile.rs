@@ -110,7 +110,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&ConsentArgs { yes: args.yes, allow_data_loss: false }, json, app)?;
     if args.watch && args.documents.named().iter().any(|path| path.as_os_str() == "-") {
-        let message = "a watch reads its documents again, and standard input can be read only once";
+        let message = "a watch rereads its documents, and standard input can be read only once";
         return Err(Failure::input(message).hint("name a file or a folder instead of `-`"));
     }
     if args.all {
@@ -143,7 +143,7 @@ async fn agreed(given: &ValidDocuments, consent: &Consent, app: &App) -> Result<
     Shown::new(false, app).plan(&plan, true);
     drop(plan);
     purlin.close().await.map_err(|error| given.failure(error))?;
-    Ok(consent.agrees("Apply these changes, and repair what others changed?", app))
+    Ok(consent.agrees("Apply these changes, and repair drift?", app))
 }
 
 /// The texts of the documents. Comparing them detects changes.
@@ -431,7 +431,7 @@ impl Told {
         let output = if self.json { Output::Events } else { Output::Text };
         failure.tell(&app.ui, output);
         if !self.json && matches!(failure, Failure::Documents { .. } | Failure::Grants { .. }) {
-            app.ui.note("everything stays as it is until the documents are corrected");
+            app.ui.note("nothing is changed until the documents are corrected");
         }
     }
 
@@ -473,7 +473,7 @@ fn line(key: &Key, phase: &Phase) -> Option<String> {
 /// The status of all resources on one line.
 fn tally(pass: &Pass) -> String {
     if pass.is_settled() {
-        return paint(GOOD, "every resource is as the documents want it");
+        return paint(GOOD, "every resource matches the documents");
     }
     let mut parts = Vec::new();
     let backed_off = |reasons: &Vec<purlin_host::internal::model::Reason>| {

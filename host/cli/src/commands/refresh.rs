@@ -60,10 +60,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         status = Status::Failed;
         for key in &open {
             let key = text::line(key.as_str());
-            let message = format!("whether the last call on `{key}` succeeded is not known");
+            let message = format!("the outcome of the last call on `{key}` is unknown");
             app.ui.warning(&message);
         }
-        app.ui.hint("`purlin state settle KEY` ends such a call, with `--made ID` or `--not-made`");
+        app.ui.hint("`purlin state settle KEY` records it, with `--made ID` or `--not-made`");
     }
     if args.scope.scope().is_everything() && read < all && args.format.format == Format::Text {
         app.ui.hint(&format!(

@@ -64,7 +64,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     documents.changes = args.changes.changes();
     if args.format.format == Format::Text {
         app.ui.note(&format!(
-            "deploying the documents of deployment {} ({}, {}) again, with the drivers of now",
+            "deploying the documents of deployment {} ({}, {}) again, with the current drivers",
             deployment.number,
             text::line(&deployment.holder.user),
             text::moment(deployment.holder.since)
@@ -76,7 +76,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         deploy::up(&place.purlin, &documents, options, (&shown, &consent), app).await.map_err(fail)?;
     deploy::close(place.purlin, app).await?;
     if status == Status::Done && args.format.format == Format::Text {
-        app.ui.hint("files stay as they are: the next `purlin up` deploys what they say");
+        app.ui.hint("the files are unchanged, and the next `purlin up` deploys them");
     }
     Ok(status)
 }
@@ -85,13 +85,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 fn target<'a>(history: &'a [Deployment], environment: &Environment) -> Result<&'a Deployment, Failure> {
     let Some(latest) = history.last() else {
         return Err(Failure::input(format!("nothing was deployed in {environment}"))
-            .hint("`purlin up` deploys what the documents say"));
+            .hint("`purlin up` deploys the documents"));
     };
     Purlin::rollback_target(history).ok_or_else(|| {
         Failure::input(format!(
             "there is nothing to go back to: no deployment with other documents succeeded before number {}",
             latest.number
         ))
-        .hint("`purlin history` shows what there was; `purlin rollback NUMBER` names one")
+        .hint("`purlin history` lists the deployments; `purlin rollback NUMBER` selects one")
     })
 }

@@ -26,7 +26,7 @@ fn kinds() -> clap::builder::PossibleValuesParser {
 
 pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let kind = SchemaKind::from_name(&args.kind)
-        .ok_or_else(|| Failure::input(format!("there is no kind of document `{}`", args.kind)))?;
+        .ok_or_else(|| Failure::input(format!("there is no document kind `{}`", args.kind)))?;
     app.ui.json(&schema(kind));
     Ok(Status::Done)
 }

@@ -20,7 +20,7 @@ pub(crate) fn explained(report: &Explained, columns: Option<usize>) -> String {
         installation(&mut out, one, columns);
     }
     if !report.unmapped.is_empty() {
-        let _ = writeln!(out, "\n{}", paint(WARNING, "Nobody says yet"));
+        let _ = writeln!(out, "\n{}", paint(WARNING, "Not set yet"));
         for one in &report.unmapped {
             let what = format!("{} {} of {}", one.part, one.name, one.installation);
             let described = one.description.as_deref().map(|words| format!(": {words}")).unwrap_or_default();

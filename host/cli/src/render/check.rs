@@ -113,13 +113,13 @@ fn compact(value: &Value) -> String {
 
 fn rest(out: &mut String, report: &CheckReport) {
     if !report.cleared.is_empty() {
-        let _ = writeln!(out, "\nDeleted what an earlier run had left:");
+        let _ = writeln!(out, "\nDeleted objects that an earlier run left:");
         for id in &report.cleared {
             let _ = writeln!(out, "  {}", text::line(id));
         }
     }
     if !report.left.is_empty() {
-        let _ = writeln!(out, "\n{}", paint(DELETE, "Could not be deleted, and is there still:"));
+        let _ = writeln!(out, "\n{}", paint(DELETE, "Could not be deleted, and still exist:"));
         for left in &report.left {
             let _ = writeln!(
                 out,

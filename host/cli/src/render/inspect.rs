@@ -20,7 +20,7 @@ pub(crate) fn render(component: &Component, columns: Option<usize>) -> String {
     let _ = writeln!(out, "  digest    {}", component.digest);
     let contract = match &component.contract {
         Some(version) => format!("purlin:driver@{}", text::line(version)),
-        None => "none: it is no driver".to_owned(),
+        None => "none: it is not a driver".to_owned(),
     };
     let _ = writeln!(out, "  contract  {contract}");
     imports(&mut out, &component.imports, columns);
@@ -31,7 +31,7 @@ pub(crate) fn render(component: &Component, columns: Option<usize>) -> String {
         let _ = writeln!(
             out,
             "\n{}\n\n{}",
-            paint(STRONG, "What would grant that, in purlin.yaml"),
+            paint(STRONG, "Grants for it, in purlin.yaml"),
             text::block(block).trim_end()
         );
     }
@@ -39,7 +39,7 @@ pub(crate) fn render(component: &Component, columns: Option<usize>) -> String {
 }
 
 fn imports(out: &mut String, imports: &[Import], columns: Option<usize>) {
-    let _ = writeln!(out, "\n{}", paint(STRONG, "What it imports, as its bytes say"));
+    let _ = writeln!(out, "\n{}", paint(STRONG, "Imports of the component"));
     if imports.is_empty() {
         let _ = writeln!(out, "  nothing");
     }
@@ -62,14 +62,14 @@ fn imports(out: &mut String, imports: &[Import], columns: Option<usize>) {
 }
 
 fn describe(out: &mut String, says: &Says) {
-    let _ = writeln!(out, "\n{}", paint(STRONG, "What it says of itself"));
+    let _ = writeln!(out, "\n{}", paint(STRONG, "Manifest, as the driver reports it"));
     let _ = writeln!(out, "  {} {}: {}", text::line(&says.name), says.version, text::line(&says.description));
     if !says.implements.is_empty() {
         let _ = writeln!(out, "  implements {}", says.implements.join(", "));
     }
     says.types.iter().for_each(|one| describe_type(out, one));
     if says.wishes.is_empty() {
-        let _ = writeln!(out, "\n  It asks for nothing.");
+        let _ = writeln!(out, "\n  It requests no capabilities.");
         return;
     }
     let _ = writeln!(out, "\n  It asks for");

@@ -95,7 +95,7 @@ pub(crate) fn render(plan: &Plan<'_>, look: Look) -> String {
         out.push('\n');
     }
     if brief {
-        out.push_str(&paint(DIM, "Each change in full: --verbose"));
+        out.push_str(&paint(DIM, "To show every change in full: --verbose"));
         out.push('\n');
     }
     out.push_str(&summary(plan));
@@ -545,7 +545,7 @@ mod tests {
         for line in [
             "           loses data: every table of the database",
             "           loses data (allowed by `allow_data_loss`)",
-            "           may lose data: there is no driver to ask",
+            "           may lose data: its driver is missing",
             "Plan: 1 to replace, 3 to delete; 3 lose data.",
         ] {
             assert!(text.lines().any(|said| said.starts_with(line)), "{line}\n{text}");

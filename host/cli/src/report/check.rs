@@ -88,7 +88,7 @@ impl Cases {
     pub(crate) fn phrase(&self) -> String {
         match self.from {
             "file" => format!("{} of check.yaml", crate::text::count(self.names.len(), "case")),
-            _ => "1 case made from its schema; a check.yaml says more".to_owned(),
+            _ => "1 case generated from its schema; a check.yaml gives real ones".to_owned(),
         }
     }
 }

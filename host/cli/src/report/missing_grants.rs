@@ -50,7 +50,7 @@ impl<'a> MissingGrants<'a> {
                 "put this into purlin.yaml in place of the `grants` of these drivers; it includes what they are \
                  granted already:"
             }
-            false => "put this into purlin.yaml; where `spec` or `drivers` is there already, add what is below it:",
+            false => "add this to purlin.yaml; if `spec` or `drivers` exists already, add only the part below it:",
         });
         ui.raw(&text::block(&lines));
     }

@@ -35,8 +35,8 @@ const OPTIONS: &[Habit] = &[
             "force-yes",
         ],
         option: "yes",
-        hint: "`--yes` does it without asking",
-        otherwise: "this command asks nothing, so there is nothing to answer",
+        hint: "`--yes` does not ask",
+        otherwise: "this command never asks for confirmation",
     },
     Habit {
         words: &["json", "o", "output", "output-format", "as-json", "j"],
@@ -59,20 +59,20 @@ const OPTIONS: &[Habit] = &[
     Habit {
         words: &["var-file", "values", "values-file", "config-file", "params"],
         option: "values",
-        hint: "`--values FILE` names a file with what `${values.K}` reads",
+        hint: "`--values FILE` names a file with the values that `${values.K}` reads",
         otherwise: "`${values.K}` reads `values` of a Deployment, which the documents hold",
     },
     Habit {
         words: &["stack", "s", "workspace", "w", "environment", "e", "env-id", "context"],
         option: "env",
         hint: "`--env ID` names the environment",
-        otherwise: "this command is about no environment",
+        otherwise: "this command does not use an environment",
     },
     Habit {
         words: &["n", "ns"],
         option: "namespace",
         hint: "`--namespace NAME` names the namespace",
-        otherwise: "this command is about no namespace",
+        otherwise: "this command does not use a namespace",
     },
     Habit {
         words: &[
@@ -175,10 +175,10 @@ const OPTIONS: &[Habit] = &[
     Habit {
         words: &["debug", "log-level", "loglevel", "logtostderr", "trace", "d"],
         option: "",
-        hint: "`--verbose` says more, twice still more",
+        hint: "`--verbose` shows more, and twice even more",
         otherwise: "",
     },
-    Habit { words: &["silent", "s"], option: "", hint: "`--quiet` says only what went wrong", otherwise: "" },
+    Habit { words: &["silent", "s"], option: "", hint: "`--quiet` shows only errors", otherwise: "" },
     Habit {
         words: &["parallel", "concurrency", "jobs", "max-parallel", "threads"],
         option: "",
@@ -200,13 +200,13 @@ const OPTIONS: &[Habit] = &[
     Habit {
         words: &["prune", "cascade", "no-prune", "remove-orphans", "keep"],
         option: "keep-removed",
-        hint: "what no document asks for is deleted; `--keep-removed` leaves it in place",
-        otherwise: "`purlin up` deletes what no document asks for; its `--keep-removed` leaves it in place",
+        hint: "resources that are no longer in the documents are deleted; `--keep-removed` keeps them",
+        otherwise: "`purlin up` deletes resources that are no longer in the documents; its `--keep-removed` keeps them",
     },
     Habit {
         words: &["continue-on-error", "keep-going"],
         option: "",
-        hint: "what does not depend on a failure always continues",
+        hint: "resources that do not depend on a failed one always continue",
         otherwise: "",
     },
     Habit {
@@ -249,11 +249,11 @@ pub(super) fn option(name: &str, word: &str, line: &Line) -> Option<String> {
 
 /// Commands of other tools, each with a hint. A subcommand is written with its parent.
 const COMMANDS: &[(&[&str], &str)] = &[
-    (&["output", "outs"], "`purlin outputs` shows what a deployment came to"),
+    (&["output", "outs"], "`purlin outputs` shows the outputs of a deployment"),
     (&["preview", "dry-run", "changes"], "`purlin plan` shows what `purlin up` would change"),
     (
         &["deploy", "install", "upgrade", "create", "update", "sync", "run", "start", "provision", "score"],
-        "`purlin up` creates and updates what the documents ask for",
+        "`purlin up` creates and updates the resources of the documents",
     ),
     (
         &["uninstall", "delete", "down", "teardown", "clean"],
@@ -277,7 +277,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["console", "repl"], "`purlin explain KEY` says why a resource is as it is"),
     (
         &["taint", "untaint"],
-        "`purlin state taint KEY` marks a resource to be replaced; `--off` takes the mark away",
+        "`purlin state taint KEY` marks a resource to be replaced; `--off` removes the mark",
     ),
     (&["mv", "move", "rename"], "`purlin state rename OLD NEW` renames a resource"),
     (
@@ -293,7 +293,10 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["logs", "log", "events", "deployments"], "`purlin history` shows what was deployed"),
     (&["undo", "rollout"], "`purlin rollback NUMBER` deploys the documents of an earlier deployment again"),
     (&["new", "generate"], "`purlin init` writes a project, `purlin driver new` a driver"),
-    (&["watch"], "`purlin up --refresh` reads what others changed and changes it back; nothing watches"),
+    (
+        &["watch"],
+        "`purlin up --refresh` detects and repairs drift once, `purlin reconcile --watch` continuously",
+    ),
     (&["template", "build", "render"], "`purlin export DIR` writes the resolved documents and manifests"),
     (&["doc", "docs", "man"], "`purlin help COMMAND` explains a command"),
     (&["config", "configure"], "purlin.yaml holds the configuration; `purlin schema Workspace` describes it"),
@@ -304,15 +307,15 @@ const COMMANDS: &[(&[&str], &str)] = &[
     ),
     (&["state ls"], "`purlin state list` lists the resources"),
     (&["state get", "state describe"], "`purlin state show KEY` shows a resource"),
-    (&["state untaint"], "`purlin state taint KEY --off` takes the mark away"),
-    (&["state unprotect"], "`purlin state protect KEY --off` takes the protection away"),
+    (&["state untaint"], "`purlin state taint KEY --off` removes the mark"),
+    (&["state unprotect"], "`purlin state protect KEY --off` removes the protection"),
     (
         &["state pull", "state push", "state backup", "state restore", "state edit"],
-        "`purlin state export FILE` writes what is recorded to a file, and `purlin state import FILE` reads it",
+        "`purlin state export FILE` writes the state of an environment to a file, and `purlin state import FILE` reads it",
     ),
     (&["driver ls"], "`purlin driver list` lists the drivers"),
     (&["driver install", "driver get"], "`purlin driver add FILE` adds a driver to purlin.yaml"),
-    (&["driver test"], "`purlin driver check FILE` tries a driver"),
+    (&["driver test"], "`purlin driver check FILE` tests a driver"),
     (&["driver show"], "`purlin driver inspect NAME` shows a driver"),
 ];
 

@@ -41,12 +41,12 @@ fn a_project_begins_with_the_name_it_is_given() {
     // If a file exists, nothing is overwritten, and no other file is written either.
     std::fs::remove_file(project.path().join("kit/app.yaml")).expect("removed");
     let again = project.run(&["driver", "new", "kit", "--lang", "rust"]).status(2);
-    says(&again, &["there already; nothing was written"]);
+    says(&again, &["exists; nothing was written"]);
     assert!(!project.path().join("kit/app.yaml").exists());
 
     for wrong in ["bucket", "Shop/bucket", "purlin/bucket", "shop/../bucket"] {
         let ran = project.run(&["driver", "new", "other", "--lang", "rust", "--name", wrong]).status(2);
-        says(&ran, &[&format!("`{wrong}` is no name for a driver")]);
+        says(&ran, &[&format!("`{wrong}` is not a valid driver name")]);
     }
     assert!(!project.path().join("other").exists());
 }
@@ -87,10 +87,10 @@ fn an_upgrade_replaces_the_sdk_and_nothing_else() {
 fn what_cannot_be_built_is_told() {
     let project = Project::empty();
     let ran = project.run(&["driver", "build"]).status(2);
-    says(&ran, &["holds nothing that can be built", "Cargo.toml, go.mod, package.json"]);
+    says(&ran, &["contains no project that Purlin can build", "Cargo.toml, go.mod, package.json"]);
     project.write("core.wasm", b"\0asm\x01\0\0\0");
     let ran = project.run(&["driver", "build", "core.wasm"]).status(2);
-    says(&ran, &["where is the component to go?"]);
+    says(&ran, &["so the name of the component is needed"]);
     let ran = project.run(&["driver", "build", "core.wasm", "-o", "out.wasm"]).status(2);
     says(&ran, &["cannot make a component of `core.wasm`", "purlin:driver/lifecycle"]);
     assert!(!project.path().join("out.wasm").exists(), "nothing half made is left");
@@ -222,7 +222,7 @@ fn a_request_that_is_wrong_is_told() {
     project.write("echo.wasm", component("echo"));
     for (request, words) in [
         ("{", &["is not JSON"][..]),
-        ("[]", &["is to be a JSON object"]),
+        ("[]", &["has to be a JSON object"]),
         (r#"{"values": {}}"#, &["an unknown entry `values`", "there are key, context"]),
         (r#"{"inputs": {"values": 7}}"#, &["`inputs.values` of the request is to be a JSON object"]),
         (r#"{"inputs": {"color": 7}}"#, &["`inputs.color`"]),
@@ -231,7 +231,7 @@ fn a_request_that_is_wrong_is_told() {
         (r#"{"state": {"outputs": {}}}"#, &["`state.id` of the request is missing"]),
         (r#"{"state": {"id": "a", "cookie": "*"}}"#, &["`state.cookie` of the request is not base64"]),
         (r#"{"context": {"town": "x"}}"#, &["`context.town`"]),
-        (r#"{"name": 7}"#, &["`name` of the request is to be a text"]),
+        (r#"{"name": 7}"#, &["`name` of the request has to be a string"]),
     ] {
         project.write("request.json", request);
         says(&project.run(&["driver", "run", "echo.wasm", "create", "request.json"]).status(2), words);
@@ -284,7 +284,7 @@ fn a_driver_is_added_to_the_workspace() {
     let taken = project.run(&["driver", "add", "drivers/file.wasm", "--name", "acme/file"]).status(2);
     says(&taken, &["names a driver `acme/file` already"]);
     let mixed = project.run(&["driver", "add", "drivers"]).status(2);
-    says(&mixed, &["holds different drivers: `purlin/file` and `purlin/random`"]);
+    says(&mixed, &["contains different drivers: `purlin/file` and `purlin/random`"]);
     project.write("text.wasm", "apiVersion: v1");
     says(&project.run(&["driver", "add", "text.wasm"]).status(2), &["`text.wasm`"]);
 

@@ -28,7 +28,7 @@ fn all_codes_are_listed() {
 #[test]
 fn a_misspelled_code_is_corrected() {
     let said = Project::new().run(&["explain-error", "no-mtach"]).status(2);
-    assert_eq!(said.err, "error: there is no code `no-mtach`\nhint: did you mean `no-match`?\n");
+    assert_eq!(said.err, "error: there is no error code `no-mtach`\nhint: did you mean `no-match`?\n");
     let said = Project::new().run(&["explain-error", "something-else"]).status(2);
     assert!(said.err.contains("hint: `purlin explain-error` lists all codes"), "{}", said.err);
 }

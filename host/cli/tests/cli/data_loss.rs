@@ -43,7 +43,7 @@ fn refuses(world: &World, arguments: &[&str]) {
     let refused = world.run(arguments).status(2);
     let hint =
         "hint: nothing was changed; `--allow-data-loss`, besides `--yes`, deletes them with their data";
-    let error = format!("error: 1 resource would lose its data, which needs consent of its own:\n  {KEY}\n");
+    let error = format!("error: 1 resource would lose its data, which needs separate consent:\n  {KEY}\n");
     assert!(refused.err.contains(&error) && refused.err.contains(hint), "{}", refused.err);
     assert!(refused.err.contains("loses data: what was entered into it"), "{}", refused.err);
     assert!(refused.err.contains("; 1 loses data."), "{}", refused.err);

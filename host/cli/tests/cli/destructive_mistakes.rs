@@ -88,9 +88,9 @@ fn a_slip_in_the_workspace_lifts_no_protection() {
     project.run(&["up", "--yes"]).status(0);
     refused(&project, &["destroy", "--yes"], &["error[protected]"]);
     for (from, to, says) in [
-        ("protect: true", "protect: \"true\"", "`purlin.yaml` is wrong"),
-        ("protect: true", "protcet: true", "`purlin.yaml` is wrong"),
-        ("environments:", "enviroments:", "`purlin.yaml` is wrong"),
+        ("protect: true", "protect: \"true\"", "`purlin.yaml` is invalid"),
+        ("protect: true", "protcet: true", "`purlin.yaml` is invalid"),
+        ("environments:", "enviroments:", "`purlin.yaml` is invalid"),
         ("    dev: {", "    dve: {", "declares no environment `dev`"),
     ] {
         let right = std::fs::read_to_string(project.path().join("purlin.yaml")).expect("it");
@@ -173,7 +173,7 @@ fn what_others_manage_does_not_become_ours_by_a_lost_line() {
     );
     project.run(&["up", "--yes"]).status(0);
     project.edit("deployment.yaml", "  lifecycle:\n    settings#shared.t: {observe: /out/theirs}\n", "");
-    refused(&project, &["up", "--yes"], &["error[observe-ended]", "write `import` in place of `observe`"]);
+    refused(&project, &["up", "--yes"], &["error[observe-ended]", "write `import` instead of `observe`"]);
     assert_eq!(std::fs::read_to_string(project.path().join("out/theirs")).expect("it"), "theirs\n");
 }
 
@@ -372,7 +372,11 @@ fn an_export_overwrites_only_what_an_export_wrote() {
     std::fs::create_dir(project.path().join("workloads")).expect("a folder");
     project.write("workloads/web.yaml", score);
     project.run(&["up", "--yes"]).status(0);
-    refused(&project, &["export", "."], &["`./workloads/web.yaml` is there already, and no export wrote it"]);
+    refused(
+        &project,
+        &["export", "."],
+        &["`./workloads/web.yaml` already exists and was not written by an export"],
+    );
     assert_eq!(std::fs::read_to_string(project.path().join("workloads/web.yaml")).expect("it"), score);
     for _ in 0..2 {
         project.run(&["export", ".export"]).status(0);
@@ -391,9 +395,9 @@ fn that_another_definition_makes_it_now_is_told() {
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
     for (file, status, says) in [
-        ("purlin.lock", 2, "cannot read `purlin.lock`: it is no regular file"),
-        (".purlin/key", 1, "it is no regular file"),
-        (".purlin/format", 1, "it is no regular file"),
+        ("purlin.lock", 2, "cannot read `purlin.lock`: it is not a regular file"),
+        (".purlin/key", 1, "it is not a regular file"),
+        (".purlin/format", 1, "it is not a regular file"),
     ] {
         let project = deployed();
         project.edit("settings.yaml", "inputs: {values:", "inputs: {secrets: {}, values:");

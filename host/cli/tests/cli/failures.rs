@@ -226,7 +226,7 @@ fn all_grants_that_are_lacking_are_listed_before_anything_runs() {
     assert!(!project.has_state());
     insta::assert_snapshot!(ran.err);
     // The suggested lines grant the access.
-    let lines = ran.err.split("are granted already:\n").nth(1).expect("lines");
+    let lines = ran.err.split("include the current ones:\n").nth(1).expect("lines");
     let spec = lines.replace("spec:\n", "spec:\n  defaults: {app: shop, env: dev}\n");
     assert_ne!(spec, lines);
     project.write("purlin.yaml", format!("apiVersion: purlin.dev/v1\nkind: Workspace\n{spec}"));
@@ -323,7 +323,7 @@ fn a_template_that_renders_no_yaml_is_found_in_the_plan() {
     project.edit("thing.yaml", "a: b: c", "a");
     project.edit("thing.yaml", "port: 1", "port: {{ .driver.secrets.pw }}");
     let ran = project.run(&["plan"]).status(2);
-    assert!(ran.err.contains("it holds a secret, so it is not quoted"), "{}", ran.err);
+    assert!(ran.err.contains("it contains a secret, so it is not shown"), "{}", ran.err);
     assert!(!ran.err.contains("top"), "{}", ran.err);
 }
 

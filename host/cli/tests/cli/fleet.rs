@@ -53,7 +53,7 @@ fn each_environment_is_kept_as_it_was_deployed() {
     std::fs::remove_file(project.path().join("out/dev.txt")).expect("removed");
     let done = project.run(&["reconcile", "--all", "--yes"]).status(0);
     assert!(done.err.contains("dev of default/shop: created note.default#shared.main"), "{}", done.err);
-    assert!(done.err.contains("2 environments: 2 as the documents want them"), "{}", done.err);
+    assert!(done.err.contains("2 environments: 2 matching the documents"), "{}", done.err);
     assert_eq!((note(&project, "dev").as_str(), note(&project, "prod").as_str()), ("hello", "good day"));
 }
 
@@ -104,17 +104,13 @@ fn one_that_fails_or_is_closed_does_not_hold_up_the_others() {
     let _ = project.run(&["state", "lock", "--env", "prod", "--reason", "a move"]).status(0);
     let done = project.run(&["reconcile", "--all", "--yes"]).status(1);
     assert!(done.err.contains("prod of default/shop") && done.err.contains("a move"), "{}", done.err);
-    assert!(done.err.contains("1 as the documents want them, 1 in use by others"), "{}", done.err);
+    assert!(done.err.contains("1 matching the documents, 1 in use by others"), "{}", done.err);
     let _ = project.run(&["state", "unlock", "--env", "prod"]).status(0);
     // A folder is in the place of the file.
     std::fs::remove_file(project.path().join("out/dev.txt")).expect("removed");
     std::fs::create_dir(project.path().join("out/dev.txt")).expect("made");
     let done = project.run(&["reconcile", "--all", "--yes"]).status(1);
-    assert!(
-        done.err.contains("1 as the documents want them, 1 not as the documents want them"),
-        "{}",
-        done.err
-    );
+    assert!(done.err.contains("1 matching the documents, 1 not matching the documents"), "{}", done.err);
     // Options about a single environment are rejected.
     for option in [["--env", "dev"], ["--set", "a=b"]] {
         let refused = project.run(&[&["reconcile", "--all", "--yes"][..], &option].concat()).status(2);

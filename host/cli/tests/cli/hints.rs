@@ -269,7 +269,7 @@ fn programs_are_told_in_json() {
     }
     let event = project.run(&["up", "--auto-approve", "--format", "json"]).status(2).events();
     assert_eq!((event.len(), &event[0]["event"]), (1, &"error".into()));
-    assert_eq!(event[0]["error"]["hints"][0], "`--yes` does it without asking");
+    assert_eq!(event[0]["error"]["hints"][0], "`--yes` does not ask");
 }
 
 #[test]

@@ -101,9 +101,9 @@ fn a_rollback_deploys_the_documents_of_then() {
     let project = thrice();
     let back = project.run(&["rollback", "--yes"]).status(0);
     assert!(back.err.contains("note: deploying the documents of deployment 2 (ada, "), "{}", back.err);
-    assert!(back.err.contains("with the drivers of now"), "{}", back.err);
+    assert!(back.err.contains("with the current drivers"), "{}", back.err);
     assert_eq!(project.recorded().len(), 5, "the workload of the third is gone");
-    assert!(project.path().join("apps/api.yaml").exists(), "files stay");
+    assert!(project.path().join("apps/api.yaml").exists(), "the files are unchanged");
     project.run(&["plan", "--detailed-exitcode"]).status(3);
 
     let events = project.run(&["rollback", "1", "--yes", "--format", "json"]).status(0).events();

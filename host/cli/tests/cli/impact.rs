@@ -192,7 +192,7 @@ fn people_see_groups_and_scripts_a_status() {
     let text = ran(&["--fail-on", "rejected"]).status(3).out;
     assert!(text.contains("4 environments: rejected 4") && text.contains("size"), "{text}");
     let _ = ran(&["--format", "json", "nothing-here"]).status(2);
-    assert!(ran(&["-"]).status(2).err.contains("has no place among the recorded documents"));
+    assert!(ran(&["-"]).status(2).err.contains("cannot be compared with the recorded documents"));
 }
 
 /// A Deployment and the Score file that it names may be named separately, whatever the environment

@@ -66,7 +66,7 @@ fn a_plan_after_a_kill_looks_and_writes_nothing() {
     }
     assert_eq!(world.run(&["state", "list", "--format", "json"]).out, before.out);
     let refused = world.run(&["plan", "--out", "up.plan"]).status(1);
-    assert!(refused.err.contains("hint: `purlin refresh` settles it"), "{}", refused.err);
+    assert!(refused.err.contains("hint: `purlin refresh` determines it"), "{}", refused.err);
     assert!(!world.path().join("up.plan").exists());
 }
 
@@ -82,7 +82,7 @@ fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
         "{plan}"
     );
     let said = world.run(&["up", "--yes"]).status(1);
-    assert!(said.err.contains("An earlier run was interrupted; finding out what became of"), "{}", said.err);
+    assert!(said.err.contains("An earlier run was interrupted; determining the outcome of"), "{}", said.err);
     assert!(said.err.contains(&format!("warning: {NOTE}: ")), "{}", said.err);
     assert!(said.err.contains(&format!("= note: for `{NOTE}`\n")), "{}", said.err);
     assert!(said.err.contains(&thing("m")), "{}", said.err);
@@ -108,7 +108,7 @@ fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
     settled.run(&["state", "settle", NOTE, "--made", "x"]).status(0);
     assert_eq!(settled.listed(NOTE)["provider_id"], "x");
     let forgot = world.run(&["state", "forget", NOTE, "--yes"]).status(0);
-    assert!(forgot.err.contains("something may be there after all"), "{}", forgot.err);
+    assert!(forgot.err.contains("the object may exist"), "{}", forgot.err);
     world.up();
     assert_eq!(world.real().keys().collect::<Vec<_>>(), ["a", "b", "m"]);
     world.run(&["plan", "--detailed-exitcode"]).status(0);
@@ -120,11 +120,11 @@ fn somebody_who_looked_settles_what_nobody_can_find_out() {
     // An undecided call affects only its resource, even when everything is deleted.
     world.run(&["up", "--yes"]).status(1);
     let refused = world.run(&["state", "settle", "thing#shared.a", "--not-made"]).status(2);
-    assert!(refused.err.contains("no call on `thing.default#shared.a` is open"), "{}", refused.err);
+    assert!(refused.err.contains("no call on `thing.default#shared.a` has an unknown outcome"), "{}", refused.err);
     world.run(&["state", "settle", NOTE]).status(2);
     let copy = world.copy();
     let gone = copy.run(&["destroy", "--yes"]).status(1);
-    assert!(gone.err.contains(NOTE) && gone.err.contains("it is not known"), "{}", gone.err);
+    assert!(gone.err.contains(NOTE) && gone.err.contains("is unknown"), "{}", gone.err);
     assert!(copy.real().is_empty() && notes(&copy) == 1);
     copy.run(&["state", "settle", NOTE, "--not-made"]).status(0);
     copy.run(&["destroy", "--yes"]).status(0);

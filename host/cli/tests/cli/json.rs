@@ -139,7 +139,7 @@ fn events_outputs_and_records() {
                 .any(|bytes| bytes == password.as_bytes())
         })
     };
-    assert!(!grep(&project.path().join(".purlin")), "the state holds no secret in clear");
+    assert!(!grep(&project.path().join(".purlin")), "the state holds no secret in plain text");
 }
 
 fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {

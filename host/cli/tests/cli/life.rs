@@ -66,7 +66,7 @@ fn destroy_works_from_the_record_though_the_documents_are_wrong() {
     project.run(&["up", "--yes"]).status(2);
     let destroyed = project.run(&["destroy", "--yes"]).status(0);
     assert!(
-        destroyed.err.contains("the documents are wrong and were not read; this is about"),
+        destroyed.err.contains("the documents are invalid and were not read; this is about"),
         "{}",
         destroyed.err
     );
@@ -107,7 +107,7 @@ fn init_overwrites_nothing() {
     let refused = project.run(&["init"]).status(2);
     assert_eq!(
         refused.err,
-        "error: `./platform/dns.yaml` is there already; nothing was written\n\
+        "error: `./platform/dns.yaml` already exists; nothing was written\n\
          hint: `purlin init DIR` writes into another folder\n"
     );
     assert!(!project.path().join("purlin.yaml").exists());
@@ -173,7 +173,7 @@ fn what_is_exported_stays_in_its_folder() {
     let text = std::fs::read_to_string(project.path().join(".out/workloads/web.yaml")).expect("read");
     assert!(!text.contains("[secret]"), "{text}");
     let warned = project.run(&["export", "visible"]).status(0);
-    assert!(warned.err.contains("will be read as documents next time"), "{}", warned.err);
+    assert!(warned.err.contains("will read the exported files as documents"), "{}", warned.err);
 }
 
 /// A file exists, and the documents import or observe it by a path that differs in notation from

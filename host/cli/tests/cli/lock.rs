@@ -83,7 +83,7 @@ fn a_driver_is_looked_at_before_it_is_used() {
         "digest    sha256:",
         "purlin:driver/types@0.2.0",
         "reads and writes files, in the folders that `dirs` grants",
-        "What it says of itself",
+        "Manifest, as the driver reports it",
         "purlin-test/guests 1.2.3: Does whatever its inputs ask for.",
         "implements check, name, read, update-impact, update, repeat-create",
         "any type",
@@ -92,7 +92,7 @@ fn a_driver_is_looked_at_before_it_is_used() {
     ] {
         assert!(text.contains(words), "`{words}` in\n{text}");
     }
-    assert!(!text.contains("What would grant that"), "{text}");
+    assert!(!text.contains("Grants for it"), "{text}");
     // A file needs no workspace, and has no grants.
     let elsewhere = Project::empty();
     elsewhere.write("guests.wasm", guests());
@@ -109,7 +109,7 @@ fn a_driver_is_looked_at_before_it_is_used() {
     assert!(!text.contains("Does whatever") && text.contains("wasi:filesystem/types@"), "{text}");
     // Built-in drivers can be inspected, too.
     let text = elsewhere.run(&["driver", "inspect", "humanitec/echo"]).status(0).out;
-    assert!(text.contains("came with purlin") && text.contains("It asks for nothing."), "{text}");
+    assert!(text.contains("came with purlin") && text.contains("It requests no capabilities."), "{text}");
     assert!(!elsewhere.has_state() && !project.has_state());
 
     let json = project.run(&["driver", "inspect", NAME, "--format", "json"]).status(0).json();
@@ -227,7 +227,7 @@ fn another_build_is_refused_before_it_is_asked_anything() {
         refused(
             &project,
             &[
-                "the driver `acme/guests` is not used: it is not what was approved",
+                "the driver `acme/guests` is not used: it is not the approved component",
                 "purlin.yaml:6:5",
                 "has another digest: sha256:",
                 "purlin.lock:8:",
@@ -267,7 +267,7 @@ fn more_than_was_approved_is_refused_and_less_is_not() {
     approve(&project);
     project.run(&["up", "--yes"]).status(0);
     project.write("purlin.yaml", workspace("{dirs: [{host: ./data, guest: /data, mode: rw}], env: [HOME]}"));
-    refused(&project, &["it is not what was approved", "it is granted more: `env HOME`"]);
+    refused(&project, &["it is not the approved component", "it is granted more: `env HOME`"]);
     project.write("purlin.yaml", workspace("{dirs: [{host: ./more, guest: /data, mode: rw}]}"));
     refused(&project, &["it is granted more: `dirs ./more as /data rw`"]);
     for less in ["{dirs: [{host: ./data, guest: /data, mode: ro}]}", "{}"] {
@@ -280,7 +280,7 @@ fn more_than_was_approved_is_refused_and_less_is_not() {
 
     // The lock approves less than the driver requests or could use.
     project.edit("purlin.lock", "          - \"dirs /data\"\n", "          - \"dirs /else\"\n");
-    refused(&project, &["it asks for more: `dirs /data`"]);
+    refused(&project, &["it requests more: `dirs /data`"]);
     let said = approve(&project);
     assert!(said.out.contains("- wish dirs /else") && said.out.contains("+ wish dirs /data"), "{}", said.out);
     project.edit("purlin.lock", "          - \"dirs\"\n", "");
@@ -315,7 +315,7 @@ fn a_lock_with_a_fault_approves_nothing() {
             whole.replace("dev/v1", "dev/v9"),
             "the lock is of version `purlin.dev/v9`, and this version of Purlin reads `purlin.dev/v1`",
         ),
-        (whole.replace("digest: sha256:", "digest: md5:"), "is no digest"),
+        (whole.replace("digest: sha256:", "digest: md5:"), "is not a digest"),
         (format!("<<<<<<< ours\n{whole}=======\n{whole}>>>>>>> theirs\n"), "purlin.lock"),
     ] {
         project.write("purlin.lock", text);

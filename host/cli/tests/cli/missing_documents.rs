@@ -400,7 +400,7 @@ fn nothing_at_all() {
     // Without records, nothing is created.
     let project = Project::empty();
     let said = project.run(&["up", "--yes"]).status(2).err;
-    assert!(said.contains("no document asks for anything") && said.contains("purlin init"), "{said}");
+    assert!(said.contains("the documents declare no resources") && said.contains("purlin init"), "{said}");
     assert!(!project.has_state());
     assert_eq!(fs::read_dir(project.path()).expect("read").count(), 0);
     project.run(&["plan"]).status(2);
@@ -411,7 +411,11 @@ fn nothing_at_all() {
     for (file, ..) in FILES {
         fs::remove_file(project.path().join(file)).expect("removed");
     }
-    insta::assert_snapshot!(refused(&project, &[], &["no document asks for anything", "purlin destroy"]));
+    insta::assert_snapshot!(refused(
+        &project,
+        &[],
+        &["the documents declare no resources", "purlin destroy"]
+    ));
     assert!(accepted(&project, &["--accept-missing", "."]).len() > 4);
 }
 

@@ -11,7 +11,7 @@ const DRAWN: &str = "code: {type: password}\n\
 fn a_plan_in_a_file_is_carried_out_as_it_was_seen_and_once() {
     let world = World::new(DRAWN, "");
     let said = world.run(&["plan", "--out", "up.plan"]).status(0);
-    assert!(said.err.contains("hint: `purlin apply up.plan` does just this"), "{}", said.err);
+    assert!(said.err.contains("hint: `purlin apply up.plan` applies exactly this"), "{}", said.err);
     let events = world.run(&["apply", "--yes", "up.plan", "--format", "json"]).status(0).events();
     assert_eq!(crate::world::told(&events, "succeeded"), ["create code", "create reader"]);
     // The password was drawn once: the recorded value is the one that the reader got.
@@ -58,14 +58,14 @@ fn a_plan_keeps_its_secrets_to_itself() {
         world.project().write("bad.plan", bytes);
         let refused = world.run(&["apply", "--yes", "bad.plan"]).status(2);
         assert!(
-            refused.err.contains("the seal of the plan `bad.plan` does not fit"),
+            refused.err.contains("the seal of the plan `bad.plan` does not match"),
             "{what}: {}",
             refused.err
         );
         assert!(refused.err.contains("hint: "), "{what}: {}", refused.err);
     }
     world.project().write("bad.plan", "hello");
-    assert!(world.run(&["apply", "--yes", "bad.plan"]).status(2).err.contains("this is no plan"));
+    assert!(world.run(&["apply", "--yes", "bad.plan"]).status(2).err.contains("this is not a plan"));
     assert!(world.run(&["apply", "--yes", "nowhere.plan"]).status(2).err.contains("hint: "));
     assert_eq!(world.effects(), (0, 0, 0));
     world.run(&["apply", "--yes", "up.plan"]).status(0);
@@ -322,7 +322,11 @@ fn a_plan_goes_on_only_from_where_its_own_run_left() {
     let refused = world.run(&["apply", "--yes", "up.plan", "-f", "."]).status(2);
     assert!(refused.err.contains("deviate from the plan"), "{}", refused.err);
     let said = killed.run(&["apply", "--yes", "up.plan", "-f", "."]).status(0);
-    assert!(said.err.contains("deployment 2 began this plan; going on with what is left"), "{}", said.err);
+    assert!(
+        said.err.contains("deployment 2 already started this plan; continuing with the remaining changes"),
+        "{}",
+        said.err
+    );
     killed.run(&["plan", "--detailed-exitcode"]).status(0);
 }
 

@@ -199,7 +199,7 @@ fn nothing_that_is_said_or_stored_holds_a_secret() {
     // An export reports which files are incomplete. Files with requested secrets are readable only
     // by the user.
     let export = project.run(&["export", ".export", "--format", "json"]).status(0);
-    assert!(export.err.contains("`--show-secrets` writes secrets in clear"), "{}", export.err);
+    assert!(export.err.contains("`--show-secrets` writes secrets in plain text"), "{}", export.err);
     let report = export.json();
     let incomplete: Vec<&str> =
         report["incomplete"].as_array().expect("files").iter().filter_map(Value::as_str).collect();

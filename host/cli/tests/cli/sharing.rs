@@ -93,11 +93,11 @@ fn two_applications_share_what_was_made_first_and_it_goes_with_the_last() {
     assert_eq!(listed(&project).len(), 3, "nothing was deleted");
 
     let handed_over = destroy(&project, "one", "dev", &["--orphan-shared"]).status(0);
-    assert!(handed_over.err.contains("it stays until its last user is gone"), "{}", handed_over.err);
+    assert!(handed_over.err.contains("it is kept until its last user is gone"), "{}", handed_over.err);
     assert_eq!(listed(&project), [one("dev/one/db", 1, true), one("dev/two", 0, false)]);
     // Destroying again reports that it stays.
     let again = destroy(&project, "one", "dev", &[]).status(0);
-    assert!(again.err.contains("it stays until its last user is gone"), "{}", again.err);
+    assert!(again.err.contains("it is kept until its last user is gone"), "{}", again.err);
     // New users may still join.
     blog(&project, "three", "dev", &[]).status(0);
     let gone = destroy(&project, "two", "dev", &[]).status(0);

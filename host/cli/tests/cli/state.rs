@@ -36,7 +36,7 @@ fn a_renamed_resource_is_neither_deleted_nor_made_again() {
         (
             "",
             "Renamed `dns.default#modules.web.externals.dns` to `dns.default#modules.web.externals.name`, and in the 1 resource that depends on it.\n\
-             hint: `purlin plan` shows whether the documents call it so too\n"
+             hint: `purlin plan` shows whether the documents use the new name\n"
         )
     );
     let workload = listed(&project, "workload.default#modules.web");
@@ -58,7 +58,7 @@ fn a_renamed_resource_is_neither_deleted_nor_made_again() {
             "hint: did you mean `dns.default#modules.web.externals.name`?",
         ),
         ("dns#x", "dns#y", "hint: did you mean `dns.default#modules.web.externals.name`?"),
-        ("s3#x", "s3#y", "hint: `purlin state list` shows what there is"),
+        ("s3#x", "s3#y", "hint: `purlin state list` lists the resources"),
         (urn, DB, "error: `postgres.default#modules.web.externals.db` is recorded already"),
         (urn, "urn:purlin:prod/default::shop::web::dns.default::x", "is in another environment"),
         (urn, "urn:purlin:prod", "is not a URN of Purlin"),
@@ -192,7 +192,7 @@ fn keys_are_made_shown_and_rotated_and_never_told() {
         let metadata = project.path().join("team.key").metadata().expect("metadata");
         assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     }
-    assert!(project.run(&["state", "key", "new", "team.key"]).status(2).err.contains("there already"));
+    assert!(project.run(&["state", "key", "new", "team.key"]).status(2).err.contains("exists already"));
     let third = project.run(&["state", "key", "rotate", "--to", "team.key"]).status(0);
     assert_eq!(third.out.trim(), recipient);
     assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
@@ -226,7 +226,7 @@ fn keys_are_made_shown_and_rotated_and_never_told() {
     assert!(refused.err.contains("the environment variable `TEAM_KEY`"), "{}", refused.err);
     project.run(&["state", "key", "new", "next.key"]).status(0);
     let rotated = with(&["state", "key", "rotate", "--to", "next.key"]).status(0);
-    assert!(rotated.err.contains("put the new key where the old one came from"), "{}", rotated.err);
+    assert!(rotated.err.contains("store the new key in"), "{}", rotated.err);
     assert!(
         with(&["outputs"])
             .status(2)
@@ -342,8 +342,8 @@ fn a_state_that_is_whole_is_left_alone_and_a_damaged_one_is_made_whole() {
     let looked = project.run(&["state", "repair", "--check"]).status(1);
     assert!(looked.out.contains("lost: "), "{}{}", looked.out, looked.err);
     let saved = project.run(&["state", "repair"]).status(1);
-    assert!(saved.out.contains("holds what could be saved: "), "{}", saved.out);
-    assert!(saved.err.contains("`purlin import` takes it in again"), "{}", saved.err);
+    assert!(saved.out.contains("contains what could be saved: "), "{}", saved.out);
+    assert!(saved.err.contains("adopt them with `purlin import`"), "{}", saved.err);
     assert!(place.join("stale").is_dir(), "nothing is thrown away");
     project.run(&["state", "repair", "--check"]).status(0);
     project.run(&["up", "--yes"]).status(0);
@@ -400,13 +400,13 @@ fn what_a_kill_left_open_is_listed_shown_and_can_be_forgotten() {
     let key = pending["key"].as_str().expect("a key");
     assert_eq!(pending["pending"]["operation"], "create");
     let list = project.run(&["state", "list"]).status(0);
-    assert!(list.out.contains("create pending") && list.err.contains("find out what became"), "{}", list.err);
+    assert!(list.out.contains("create pending") && list.err.contains("determine the outcome"), "{}", list.err);
     let shown = project.run(&["state", "show", key, "--format", "json"]).status(0).json();
     assert_eq!(shown["resource"]["status"], "pending");
     let history = project.run(&["history"]).status(0).out;
     assert!(history.contains("unfinished  not known"), "{history}");
     let forgotten = project.run(&["state", "forget", key, "--yes"]).status(0);
-    assert!(forgotten.err.contains("something may be there after all"), "{}", forgotten.err);
+    assert!(forgotten.err.contains("the object may exist"), "{}", forgotten.err);
     assert!(!project.recorded().contains(&key.to_owned()));
     project.run(&["up", "--yes"]).status(0);
     assert_eq!(project.recorded().len(), 5);

@@ -7,7 +7,7 @@ fn what_there_is_nothing_to_try_with_says_what_to_write() {
     let bench = Bench::new("{}");
     let ran = bench.run(&["purlin/echo"]);
     assert_eq!(ran.status, 0, "{}\n{}", ran.out, ran.err);
-    assert!(ran.out.contains("made from its schema"), "{}", ran.out);
+    assert!(ran.out.contains("generated from its schema"), "{}", ran.out);
     for (arguments, wanted) in [
         (&["purlin/fil"][..], "fil"),
         (&["./nothing.wasm"], "cannot be read"),

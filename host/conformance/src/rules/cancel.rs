@@ -30,11 +30,11 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
             }
         }
         Err(CallError::TimeLimit { .. }) => {
-            let hint = "ask `operation.cancelled` each time round";
-            bench.fail_with(trial, RULE, "it goes on after it was cancelled", right, Some(hint));
+            let hint = "call `operation.cancelled` in each iteration";
+            bench.fail_with(trial, RULE, "it continues after it was cancelled", right, Some(hint));
         }
         Err(_) => {
-            bench.fail(trial, RULE, "being cancelled ends it without an answer", right);
+            bench.fail(trial, RULE, "it ends without an answer when it is cancelled", right);
         }
     }
     bench.clear(trial).await;

@@ -69,12 +69,12 @@ async fn checked(
         Ok(checked) => Some(merge::checked(wanted, &checked)),
         Err(error) => {
             if !is_broken(&error) {
-                let hint = Some("mend the case, or the driver");
+                let hint = Some("correct the case or the driver");
                 bench.fail_with(
                     trial,
                     rule,
-                    "`check` refuses the inputs after the change",
-                    "the inputs taken",
+                    "`check` rejects the inputs after the change",
+                    "accepted inputs",
                     hint,
                 );
             }
@@ -89,7 +89,7 @@ async fn impact(bench: &mut Bench, trial: &Trial, change: Change<'_>) -> Option<
         Ok(impact) => Some(impact),
         Err(error) => {
             if !is_broken(&error) {
-                bench.fail(trial, "impact.agrees", "`update-impact` fails", "what the change would do");
+                bench.fail(trial, "impact.agrees", "`update-impact` fails", "the impact of the change");
             }
             None
         }
@@ -104,12 +104,12 @@ async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) -
     let impact = impact(bench, trial, change).await?;
     bench.book.tried("impact.agrees");
     if !impact.replaces.is_empty() {
-        let hint = "mend the case where this change really replaces";
-        let right = "no place that replaces";
+        let hint = "correct the case if this change does replace";
+        let right = "no pointer that replaces";
         bench.fail_with(
             trial,
             "impact.agrees",
-            "the case calls this an update, and it would replace",
+            "the case calls this an update, but it would replace",
             right,
             Some(hint),
         );
@@ -123,7 +123,7 @@ async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) -
         Ok(updated) => updated,
         Err(error) => {
             if !is_broken(&error) {
-                let what = "`update-impact` lets this be done in place, and `update` fails";
+                let what = "`update-impact` allows this in place, but `update` fails";
                 bench.fail(trial, "update.works", what, "done");
             }
             bench.clear(trial).await;
@@ -159,7 +159,7 @@ fn stable(bench: &mut Bench, trial: &Trial, impact: &Impact, before: &ResourceSt
             bench.fail(
                 trial,
                 RULE,
-                format!("the output `{name}` was said to be stable, and is not"),
+                format!("the output `{name}` was reported as stable, but is not"),
                 "the same value",
             );
         }
@@ -197,15 +197,13 @@ async fn shows(
                     (life.told.as_ref().and_then(|told| value(told, key)), value(&life.inputs.values, key));
                 let is_drift = matches!(&before, (Some(told), wanted) if !wanted.as_ref().is_some_and(|wanted| same(told, wanted)));
                 if !is_drift && !value(&after.values, key).is_some_and(|wanted| same(&wanted, seen)) {
-                    let what = format!("after `update`, `values.{key}` is not what was asked for");
+                    let what = format!("after `update`, `values.{key}` is not the requested value");
                     bench.fail(trial, RULE, what, "the values that `check` returned");
                 }
             }
         }
-        Ok(None) => bench.fail(trial, RULE, "after `update` it is not found", "what is there"),
-        Err(CallError::Failure(_)) => {
-            bench.fail(trial, RULE, "after `update`, `read` fails", "what is there")
-        }
+        Ok(None) => bench.fail(trial, RULE, "after `update`, it is not found", "the resource"),
+        Err(CallError::Failure(_)) => bench.fail(trial, RULE, "after `update`, `read` fails", "the resource"),
         Err(_) => {}
     }
     answer.ok().flatten()
@@ -226,7 +224,7 @@ async fn repeat(
         Ok(again) => again,
         Err(error) => {
             if !is_broken(&error) {
-                bench.fail(trial, RULE, "the same update once more fails", "done");
+                bench.fail(trial, RULE, "the repeated update fails", "done");
             }
             return;
         }
@@ -234,19 +232,19 @@ async fn repeat(
     // Random values may be drawn again, unless they can be observed.
     let Some(seen) = seen else { return };
     if let Some(name) = life::differing_output(&trial.schema, &again.outputs, &updated.outputs) {
-        let what = format!("the same update once more gives another output `{name}`");
-        bench.fail(trial, RULE, what, "the outputs of the first");
+        let what = format!("the repeated update returns another output `{name}`");
+        bench.fail(trial, RULE, what, "the outputs of the first update");
     }
     let answer =
         bench.read(trial, Some(again.id.expose()), &life.name, change.after, Some(&again)).await.answer;
     if let Ok(Some(observed)) = &answer {
         let output = life::differing_output(&trial.schema, &observed.state.outputs, &seen.state.outputs);
         if let Some(name) = output.or_else(|| life::changed(observed, seen.values.as_ref())) {
-            let what = format!("the same update once more changes `{name}`");
-            bench.fail(trial, RULE, what, "what the first made");
+            let what = format!("the repeated update changes `{name}`");
+            bench.fail(trial, RULE, what, "the result of the first update");
         }
     } else if matches!(answer, Ok(None)) {
-        bench.fail(trial, RULE, "after the same update once more it is gone", "what the first made");
+        bench.fail(trial, RULE, "after the repeated update, it is gone", "the result of the first update");
     }
 }
 
@@ -262,16 +260,16 @@ async fn replace(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs) 
     if bench.wants(trial, RULE) {
         bench.book.tried(RULE);
         if impact.replaces.is_empty() {
-            let what = "the case calls this a replacement, and it would be done in place";
+            let what = "the case calls this a replacement, but it would be done in place";
             let hint =
-                Some("mend the case, put `x-purlin-replaces` into the schema, or mend `update-impact`");
-            bench.fail_with(trial, RULE, what, "the places that replace", hint);
+                Some("correct the case, add `x-purlin-replaces` to the schema, or correct `update-impact`");
+            bench.fail_with(trial, RULE, what, "the pointers that replace", hint);
             return;
         }
         let (before, after) = (merge::document(&life.inputs), merge::document(after));
         for pointer in &impact.replaces {
             if before.pointer(pointer).is_none() && after.pointer(pointer).is_none() {
-                let what = format!("`{pointer}` is no place of the inputs");
+                let what = format!("`{pointer}` does not exist in the inputs");
                 bench.fail(trial, RULE, what, "a pointer to an input");
             }
         }
@@ -306,10 +304,10 @@ async fn beside(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs, o
         Ok(new) => new,
         Err(CallError::Failure(failure)) => {
             let what = match needs_room || old_goes_first {
-                true => format!("after the old one was deleted, the new one cannot be made: {failure}"),
-                false => format!("beside the old one, the new one cannot be made: {failure}"),
+                true => format!("after the old one was deleted, the new one cannot be created: {failure}"),
+                false => format!("next to the old one, the new one cannot be created: {failure}"),
             };
-            let hint = "where both cannot be, fail with `needs-delete-before`";
+            let hint = "if both cannot exist at once, fail with `needs-delete-before`";
             bench.fail_with(trial, BESIDE, what, "the new one, or `needs-delete-before`", Some(hint));
             return;
         }
@@ -320,11 +318,11 @@ async fn beside(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs, o
     }
     if new.id.expose() == old.id.expose() {
         let hint =
-            "an id that `replaces` names is the old one: make another, or fail with `needs-delete-before`";
+            "`replaces` has the id of the old one: create another object, or fail with `needs-delete-before`";
         bench.fail_with(trial, BESIDE, "the new one has the id of the old one", "another id", Some(hint));
         return;
     }
-    stands(bench, trial, (&old, &life.inputs, &life.name), "making the new one").await;
+    stands(bench, trial, (&old, &life.inputs, &life.name), "creating the new one").await;
     bench.delete(trial, &old, &life.inputs).await;
     stands(bench, trial, (&new, after, name.expose()), "deleting the old one").await;
 }
@@ -350,5 +348,5 @@ async fn stands(
         Err(CallError::Failure(_)) => format!("after {after}, `read` of the other one fails"),
         Err(_) => return,
     };
-    bench.fail(trial, BESIDE, what, "two resources that do not touch each other");
+    bench.fail(trial, BESIDE, what, "two independent resources");
 }

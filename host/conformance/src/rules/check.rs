@@ -24,12 +24,12 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial) -> Option<Inputs> {
         Ok(checked) => checked,
         Err(error) => {
             if !is_broken(&error) {
-                let right = "the inputs taken";
-                let hint = "mend the case, or the driver";
+                let right = "accepted inputs";
+                let hint = "correct the case or the driver";
                 bench.fail_with(
                     trial,
                     "check.accepts",
-                    "it refuses the inputs of the case",
+                    "it rejects the inputs of the case",
                     right,
                     Some(hint),
                 );
@@ -67,10 +67,10 @@ fn agrees(bench: &mut Bench, trial: &Trial, checked: &Inputs) {
     const RULE: &str = "schema.agrees";
     let Ok(validator) = schema::compile(&trial.schema.inputs) else { return };
     bench.book.tried(RULE);
-    for (which, inputs) in [("takes", &trial.inputs), ("returns", checked)] {
+    for (which, inputs) in [("accepts", &trial.inputs), ("returns", checked)] {
         if let Some(fault) = schema::misfit(&validator, &merge::document(inputs)) {
-            let what = format!("`check` {which} inputs that do not fit its schema: {fault}");
-            bench.fail(trial, RULE, what, "a schema that takes what the driver takes");
+            let what = format!("`check` {which} inputs that do not match its schema: {fault}");
+            bench.fail(trial, RULE, what, "a schema that accepts the same inputs as the driver");
         }
     }
 }
@@ -85,12 +85,12 @@ async fn again(bench: &mut Bench, trial: &Trial, inputs: &Inputs, checked: &Chec
                     bench.fail(
                         trial,
                         "check.fixpoint",
-                        "checking what it returned changes it",
-                        "the same again",
+                        "checking its result changes the result",
+                        "the same result",
                     );
                 }
                 Err(CallError::Failure(_)) => {
-                    bench.fail(trial, "check.fixpoint", "it refuses what it returned", "the same again");
+                    bench.fail(trial, "check.fixpoint", "it rejects its own result", "the same result");
                 }
                 _ => {}
             }
@@ -100,9 +100,9 @@ async fn again(bench: &mut Bench, trial: &Trial, inputs: &Inputs, checked: &Chec
         let done = bench.check(trial, How::default(), &trial.inputs, Some(inputs)).await;
         bench.book.tried("check.previous");
         if done.answer.is_ok_and(|kept| !equal(checked, &kept)) {
-            let what = "the same inputs with `previous` give something else than before";
-            let hint = "take a default that is drawn from `previous` where that has one";
-            bench.fail_with(trial, "check.previous", what, "what `previous` says", Some(hint));
+            let what = "the same inputs with `previous` give another result than before";
+            let hint = "take a random default from `previous` if that contains it";
+            bench.fail_with(trial, "check.previous", what, "the values of `previous`", Some(hint));
         }
     }
     if bench.wants(trial, "quiet")
@@ -117,12 +117,7 @@ async fn again(bench: &mut Bench, trial: &Trial, inputs: &Inputs, checked: &Chec
             _ => false,
         };
         if differs {
-            bench.fail(
-                trial,
-                "quiet",
-                "without its grants `check` answers something else",
-                "the same answer",
-            );
+            bench.fail(trial, "quiet", "without its grants, `check` gives another answer", "the same answer");
         }
     }
 }
@@ -157,7 +152,7 @@ async fn unknown(bench: &mut Bench, trial: &Trial) {
                         .is_some_and(|value| matches!(value.exposed(), Value::Unknown(_) | Value::Null))
                     {
                         let what = format!(
-                            "`/{part}/{}` is unknown, and comes back as something else",
+                            "`/{part}/{}` is unknown, and is returned as another value",
                             merge::escaped(key)
                         );
                         bench.fail(trial, RULE, what, "`null` in that place");
@@ -165,8 +160,8 @@ async fn unknown(bench: &mut Bench, trial: &Trial) {
                 }
             }
             Err(CallError::Failure(Failure::InvalidInputs(_))) => {
-                let what = format!("it refuses inputs of which {names} are not known yet");
-                let hint = "judge no place that `unknown` names, nor what follows from it";
+                let what = format!("it rejects inputs of which {names} are not known yet");
+                let hint = "do not check inputs listed in `unknown`, or anything that depends on them";
                 bench.fail_with(trial, RULE, what, "`null` in that place, and the rest checked", Some(hint));
             }
             Err(CallError::Failure(_)) => {
@@ -215,7 +210,7 @@ async fn faults(bench: &mut Bench, trial: &Trial) {
         refused(bench, trial, &both, &[first.pointer(), second.pointer()]).await;
     }
     if trial.invalid.is_empty() && wrong.is_empty() {
-        bench.book.skip(RULE, "the schema refuses nothing, and the case has no `invalid`");
+        bench.book.skip(RULE, "the schema rejects nothing, and the case has no `invalid`");
     }
 }
 
@@ -226,16 +221,16 @@ async fn refused(bench: &mut Bench, trial: &Trial, inputs: &Inputs, at: &[String
     let named = at.iter().map(|place| format!("`{place}`")).collect::<Vec<_>>().join(" and ");
     let right = format!("`invalid-inputs` that names {named}");
     match done.answer {
-        Ok(_) => bench.fail(trial, RULE, format!("it takes inputs that are wrong at {named}"), &right),
+        Ok(_) => bench.fail(trial, RULE, format!("it accepts inputs that are wrong at {named}"), &right),
         Err(CallError::Failure(Failure::InvalidInputs(faults))) => {
             for place in at {
                 if !faults.iter().any(|fault| about(&fault.pointer, place)) {
-                    bench.fail(trial, RULE, format!("it does not name `{place}`, which is wrong"), &right);
+                    bench.fail(trial, RULE, format!("it does not report `{place}`, which is wrong"), &right);
                 }
             }
             for fault in &faults {
                 if !exists(&fault.pointer) {
-                    let what = format!("`{}` points into no part of the inputs", fault.pointer);
+                    let what = format!("`{}` does not point into the inputs", fault.pointer);
                     bench.fail(
                         trial,
                         RULE,
@@ -247,7 +242,7 @@ async fn refused(bench: &mut Bench, trial: &Trial, inputs: &Inputs, at: &[String
                     bench.fail(
                         trial,
                         RULE,
-                        format!("it does not say what is wrong at `{}`", fault.pointer),
+                        format!("it has no message for `{}`", fault.pointer),
                         "a message",
                     );
                 }
@@ -257,7 +252,7 @@ async fn refused(bench: &mut Bench, trial: &Trial, inputs: &Inputs, at: &[String
             bench.fail(
                 trial,
                 RULE,
-                format!("it fails in another way for inputs that are wrong at {named}"),
+                format!("it fails with another failure for inputs that are wrong at {named}"),
                 &right,
             );
         }
@@ -352,9 +347,15 @@ pub(crate) async fn small(bench: &mut Bench, trial: &Trial, drivers: &[Driver]) 
             Err(_) => false,
         };
         if differs {
-            let hint = "let it end where there is too little; do not go on with less";
-            let what = format!("with less {what} `check` answers something else");
-            bench.fail_with(trial, RULE, what, "the same answer, or the host's end of the call", Some(hint));
+            let hint = "let it end if a limit is reached; do not continue with less";
+            let what = format!("with less {what}, `check` gives another answer");
+            bench.fail_with(
+                trial,
+                RULE,
+                what,
+                "the same answer, or the end of the call by the host",
+                Some(hint),
+            );
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
         return;
     }
     if !bench.driver.manifest().implements.read {
-        bench.book.skip(RULE, "the driver does not implement `read`, so nobody can look");
+        bench.book.skip(RULE, "the driver does not implement `read`, so this cannot be checked");
         return;
     }
     let mut tried = false;
@@ -38,7 +38,7 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
         bench.clear(trial).await;
     }
     if !tried {
-        bench.book.skip(RULE, "no `create` failed: the case has no `invalid` that it refuses");
+        bench.book.skip(RULE, "no `create` failed: the case has no `invalid` that it rejects");
     }
 }
 
@@ -53,11 +53,11 @@ pub(crate) async fn nothing(bench: &mut Bench, trial: &Trial, life: &Life) {
         Ok(None) => return,
         Ok(Some(observed)) => {
             bench.alive.push(Made { state: observed.state, inputs: life.inputs.clone() });
-            "after a `create` that failed, it is there"
+            "after a failed `create`, the resource exists"
         }
-        Err(CallError::Failure(_)) => "after a `create` that failed, something is in its place",
+        Err(CallError::Failure(_)) => "after a failed `create`, `read` fails",
         Err(_) => return,
     };
-    let hint = "undo what was made before failing, or answer `partial`";
+    let hint = "undo the changes before failing, or fail with `partial`";
     bench.fail_with(trial, RULE, left, "none", Some(hint));
 }

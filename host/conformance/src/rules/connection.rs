@@ -70,7 +70,7 @@ async fn quiet(bench: &mut Bench, trial: &Trial, life: &Life, inputs: &Inputs) -
         && is_as_made(first)
         && !is_as_made(second)
     {
-        bench.fail(trial, RULE, "with another connection `check` gives another answer", "the same answer");
+        bench.fail(trial, RULE, "with another connection, `check` gives another answer", "the same answer");
         return false;
     }
     let first = bench.name(trial, How::default(), &life.inputs).await.answer;
@@ -83,7 +83,7 @@ async fn quiet(bench: &mut Bench, trial: &Trial, life: &Life, inputs: &Inputs) -
         bench.fail_with(
             trial,
             RULE,
-            "with another connection it has another name",
+            "with another connection, it has another name",
             "the same name",
             Some(hint),
         );
@@ -104,8 +104,8 @@ async fn reached(bench: &mut Bench, trial: &Trial, life: &Life, inputs: &Inputs)
             && !impact.replaces.is_empty()
         {
             let what = "another connection to the same system would replace the resource";
-            let hint = "mark with `x-purlin-replaces` only what tells one system from another";
-            bench.fail_with(trial, RULE, what, "no place that replaces", Some(hint));
+            let hint = "mark with `x-purlin-replaces` only the inputs that distinguish systems";
+            bench.fail_with(trial, RULE, what, "no pointer that replaces", Some(hint));
             return;
         }
     }
@@ -134,8 +134,8 @@ async fn reached(bench: &mut Bench, trial: &Trial, life: &Life, inputs: &Inputs)
             bench.fail(
                 trial,
                 RULE,
-                format!("looked for {how} with another connection, {what}"),
-                "what is found with the first",
+                format!("read {how} with another connection, {what}"),
+                "the same as with the first connection",
             );
             return;
         }

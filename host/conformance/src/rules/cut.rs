@@ -50,7 +50,7 @@ pub(crate) async fn create(bench: &mut Bench, trial: &Trial, life: &Life) {
     }
     let implements = bench.driver.manifest().implements;
     if !implements.read && !implements.repeat_create {
-        bench.book.skip(RULE, "without `read` and `repeat-create` a person is asked");
+        bench.book.skip(RULE, "without `read` and `repeat-create`, a person has to decide");
         return;
     }
     let mut all = instants(life.asked);
@@ -99,12 +99,11 @@ pub(crate) async fn one_at_most(
     if bench.driver.manifest().implements.read {
         let more = bench.read(trial, None, &life.name, &life.inputs, None).await.answer;
         if let Ok(Some(observed)) = more {
-            let what =
-                format!("{when} and found again, there is another one beside it: `{}`", observed.state.id);
+            let what = format!("{when}, a second one is found next to it: `{}`", observed.state.id);
             bench.fail(trial, rule, what, "exactly one");
             bench.alive.push(Made { state: observed.state, inputs: life.inputs.clone() });
         } else if more.is_err_and(|error| !is_broken(&error)) {
-            let what = format!("{when}, found again and deleted, something is left in its way");
+            let what = format!("{when}, after it is found and deleted, `read` fails");
             bench.fail(trial, rule, what, "none");
         }
     }
@@ -158,17 +157,17 @@ impl Recovery<'_> {
                         bench.alive.push(made);
                     }
                     let key = half?;
-                    let what = format!("{when}, half of it is there: `values.{key}` is not as it should be");
-                    let hint = "write beside and rename, or use a transaction";
-                    return Some(Stuck { what, right: "the whole of it, or nothing", hint });
+                    let what = format!("{when}, it is incomplete: `values.{key}` is wrong");
+                    let hint = "write to a temporary name and rename, or use a transaction";
+                    return Some(Stuck { what, right: "the complete resource, or none", hint });
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    let what = format!("{when}, nobody finds out what became of it: `read` fails");
-                    let hint = "half of a thing has to look like none, or like the thing";
+                    let what = format!("{when}, its outcome cannot be determined: `read` fails");
+                    let hint = "an incomplete resource has to be reported as missing or as existing";
                     return (!is_broken(&error)).then_some(Stuck {
                         what,
-                        right: "what is there, or none",
+                        right: "the resource, or none",
                         hint,
                     });
                 }
@@ -177,9 +176,9 @@ impl Recovery<'_> {
         let how = How { key: Some(self.key.clone()), ..How::default() };
         let answer = bench.create(trial, how, &life.inputs, &life.name).await.answer;
         answer.is_err_and(|error| !is_broken(&error)).then(|| Stuck {
-            what: format!("{when}, it cannot be made any more"),
+            what: format!("{when}, it cannot be created again"),
             right: "the resource",
-            hint: "what an earlier attempt left must not stand in the way of the next",
+            hint: "remains of an earlier attempt must not block the next one",
         })
     }
 }
@@ -278,12 +277,12 @@ async fn again(
     match &answer {
         Ok(Some(observed)) => {
             if let Some(key) = life::changed(observed, told) {
-                let what = format!("{when} and repeated, `values.{key}` is not as it should be");
-                bench.fail(trial, rule, what, "what the update makes when nobody cuts it off");
+                let what = format!("{when} and repeated, `values.{key}` is wrong");
+                bench.fail(trial, rule, what, "the same as after an undisturbed update");
             }
         }
         Ok(None) => {
-            bench.fail(trial, rule, format!("{when} and repeated, it is gone"), "what was asked for");
+            bench.fail(trial, rule, format!("{when} and repeated, it is gone"), "the requested resource");
         }
         Err(_) => {}
     }

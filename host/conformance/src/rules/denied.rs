@@ -28,15 +28,15 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: &Inputs, name:
                 bench.fail(trial, RULE, format!("there is no capability `{capability}`"), right);
             }
             if target.is_empty() {
-                bench.fail(trial, RULE, "it does not say what it wanted to reach", right);
+                bench.fail(trial, RULE, "it does not name the target", right);
             }
         }
         Err(CallError::Failure(_)) => {
-            let hint = "look at the error: a folder that is not there, and a connection that is refused without having been tried, are grants that are missing";
+            let hint = "check the error: a folder that does not exist, or a connection that is refused without an attempt, means a missing grant";
             bench.fail_with(
                 trial,
                 RULE,
-                "without its grants `create` fails in another way",
+                "without its grants, `create` fails with another failure",
                 right,
                 Some(hint),
             );

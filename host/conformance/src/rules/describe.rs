@@ -48,9 +48,9 @@ async fn asked(
     match ask().await {
         Err(LoadError::Describe(error)) => {
             bench.book.tried("describe.alone");
-            let what = format!("in an instance that reaches nothing it does not answer: {error}");
-            let hint = "move what it calls into the functions that need it";
-            bench.book.fail("describe.alone", finding(what, "the answer, by computing alone", Some(hint)));
+            let what = format!("in an instance without access to anything, it does not answer: {error}");
+            let hint = "move these calls into the functions that need them";
+            bench.book.fail("describe.alone", finding(what, "an answer without calls", Some(hint)));
         }
         Err(other) => return Err(other.into()),
         Ok(alone) => {
@@ -58,7 +58,7 @@ async fn asked(
             for said in [alone, ask().await?] {
                 bench.book.tried("describe.same");
                 if let Some(field) = difference(manifest, &said) {
-                    let what = format!("asked again, it says something else: its {field}");
+                    let what = format!("the second answer differs in its {field}");
                     bench.book.fail("describe.same", finding(what, "the same each time", None));
                 }
             }
@@ -86,14 +86,14 @@ fn schemas(bench: &mut Bench, manifest: &Manifest) {
             bench.book.tried(RULE);
             let of = format!("the schema of the {side} of `{}`", one.type_name);
             if let Err(error) = schema::compile(schema) {
-                let what = format!("{of} is none: {error}");
-                let hint = "a validator for JSON Schema 2020-12 tells more";
+                let what = format!("{of} is not a valid schema: {error}");
+                let hint = "a validator for JSON Schema 2020-12 gives details";
                 bench.book.fail(RULE, finding(what, "a JSON Schema of 2020-12", Some(hint)));
                 continue;
             }
             for fault in schema::bad_examples(schema) {
                 let what = format!("{of} has {fault}");
-                bench.book.fail(RULE, finding(what, "examples and defaults that fit", None));
+                bench.book.fail(RULE, finding(what, "valid examples and defaults", None));
             }
         }
     }

@@ -44,12 +44,12 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: Inputs, name: 
                     purlin_sandbox::CallError::Failure(purlin_model::driver::Failure::Denied { .. }) => {
                         Some("grant it in purlin.yaml, in the driver's entry")
                     }
-                    _ => Some("mend the case, the system that it is about, or the driver"),
+                    _ => Some("correct the case, its system, or the driver"),
                 };
                 bench.fail_with(
                     trial,
                     "create.works",
-                    "it makes nothing of the case's inputs",
+                    "it does not create the resource of the case",
                     "the resource",
                     hint,
                 );
@@ -89,13 +89,18 @@ pub(crate) fn outputs(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
     if schema.get("x-purlin-outputs").is_none()
         && let Some(fault) = schema::misfit(&validator, &plain)
     {
-        bench.fail(trial, RULE, format!("its outputs do not fit their schema: {fault}"), "outputs that fit");
+        bench.fail(
+            trial,
+            RULE,
+            format!("its outputs do not match their schema: {fault}"),
+            "outputs that match",
+        );
     }
     let properties = schema.get("properties").and_then(Json::as_object).into_iter().flatten();
     for (name, _) in properties.filter(|(_, property)| property.get("writeOnly") == Some(&true.into())) {
         let there = state.outputs.as_map().and_then(|map| map.get(name.as_str()));
         if there.is_some_and(|value| !matches!(value, Value::Secret(_))) {
-            let what = format!("the output `{name}` is secret by its schema, and comes in clear");
+            let what = format!("the output `{name}` is secret in the schema, but returned in plain text");
             bench.fail(trial, RULE, what, "in the state's `secrets`");
         }
     }
@@ -117,7 +122,7 @@ fn told_once(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
     for name in names.into_iter().filter(is_required) {
         let told = state.outputs.as_map().and_then(|map| map.get(name));
         if told.is_none_or(|value| matches!(value.exposed(), Value::Null)) {
-            let what = format!("`create` does not tell the output `{name}`, which nothing else tells");
+            let what = format!("`create` does not return the output `{name}`, which no other call returns");
             bench.fail(trial, ONCE, what, "the output");
         }
     }
@@ -135,13 +140,12 @@ fn checkpoint(bench: &mut Bench, trial: &Trial, state: &ResourceState, last: Opt
     bench.book.tried(RULE);
     match last {
         Some(last) if last.expose() != state.id.expose() => {
-            let what = format!("its last checkpoint was `{last}`, and its id is another");
+            let what = format!("its last checkpoint was `{last}`, but its id differs");
             bench.fail(trial, RULE, what, "the id that it returns");
         }
         Some(_) => {}
         None => {
-            let hint =
-                "call `operation.checkpoint` with the id, before making the thing where the id is known";
+            let hint = "call `operation.checkpoint` with the id, before creating the object if the id is already known";
             bench.advise(
                 trial,
                 RULE,
@@ -165,7 +169,7 @@ async fn found(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceSt
     let id = Some(state.id.expose());
     for (how, id, recorded) in [
         ("by its id and record", id, Some(state)),
-        ("by its id and record once more", id, Some(state)),
+        ("by its id and record again", id, Some(state)),
         ("by its id alone", id, None),
         ("by its name", None, None),
     ] {
@@ -198,25 +202,23 @@ pub(crate) fn compare(
     if bench.wants(trial, FINDS) {
         bench.book.tried(FINDS);
         match &answer {
-            Ok(None) => {
-                bench.fail(trial, FINDS, format!("looked for {how}, it is not found"), "what is there")
-            }
+            Ok(None) => bench.fail(trial, FINDS, format!("read {how}, it is not found"), "the resource"),
             Ok(Some(observed)) if observed.state.id.expose() != state.id.expose() => {
                 bench.fail(
                     trial,
                     FINDS,
-                    format!("looked for {how}, it has another id"),
+                    format!("read {how}, it has another id"),
                     &format!("`{}`", state.id),
                 );
             }
             Ok(Some(observed)) => {
                 if let Some(name) = differing_output(&trial.schema, &observed.state.outputs, &state.outputs) {
-                    let what = format!("looked for {how}, its output `{name}` is another");
+                    let what = format!("read {how}, it has another output `{name}`");
                     bench.fail(trial, FINDS, what, "the outputs that `create` or `update` returned");
                 }
             }
             Err(error) if !crate::bench::is_broken(error) => {
-                bench.fail(trial, FINDS, format!("looked for {how}, it fails"), "what is there");
+                bench.fail(trial, FINDS, format!("read {how}, it fails"), "the resource");
             }
             Err(_) => {}
         }
@@ -228,7 +230,7 @@ pub(crate) fn compare(
             let of = |outputs: &Value| outputs.as_map().and_then(|map| map.get(name).cloned());
             let told = of(&observed.state.outputs).filter(|told| !matches!(told.exposed(), Value::Null));
             if told.is_some_and(|told| !of(&state.outputs).is_some_and(|first| same(&told, &first))) {
-                let what = format!("looked for {how}, the output `{name}` is not what `create` told");
+                let what = format!("read {how}, the output `{name}` differs from that of `create`");
                 bench.fail(trial, ONCE, what, "the same, or nothing");
             }
         }
@@ -244,7 +246,7 @@ pub(crate) fn compare(
 fn drift(bench: &mut Bench, trial: &Trial, how: &str, observed: &Observed, values: &Value) {
     const RULE: &str = "read.values";
     let Some(told) = observed.values.as_ref().and_then(Value::as_map) else {
-        bench.book.skip(RULE, "`read` tells no values");
+        bench.book.skip(RULE, "`read` returns no values");
         return;
     };
     bench.book.tried(RULE);
@@ -252,10 +254,10 @@ fn drift(bench: &mut Bench, trial: &Trial, how: &str, observed: &Observed, value
         let wanted = values.as_map().and_then(|map| map.get(key));
         if !wanted.is_some_and(|wanted| same(wanted, value)) {
             let what = match wanted {
-                Some(_) => format!("looked for {how}, `values.{key}` is another than `check` returned"),
-                None => format!("looked for {how}, there is `values.{key}`, which `check` did not return"),
+                Some(_) => format!("read {how}, `values.{key}` differs from that of `check`"),
+                None => format!("read {how}, it has `values.{key}`, which `check` did not return"),
             };
-            let hint = "let `check` write it as reality does, or leave it out of what `read` tells";
+            let hint = "let `check` return it as the system does, or leave it out of the values of `read`";
             bench.fail_with(trial, RULE, what, "the values that `check` returned, or fewer", Some(hint));
         }
     }
@@ -298,12 +300,12 @@ async fn repeat(bench: &mut Bench, trial: &Trial, life: &Life, how: How, state: 
     let right = "the id that the first attempt returned";
     match answer {
         Ok(again) if again.id.expose() != state.id.expose() => {
-            let hint = "recognise what is there by name or key, or do not promise `repeat-create`";
-            bench.fail_with(trial, RULE, "the same key made something else", right, Some(hint));
+            let hint = "recognise the existing object by name or key, or do not promise `repeat-create`";
+            bench.fail_with(trial, RULE, "the same key created another object", right, Some(hint));
         }
         Ok(_) => {}
         Err(error) if !crate::bench::is_broken(&error) => {
-            bench.fail(trial, RULE, "the same key once more fails", right);
+            bench.fail(trial, RULE, "a repeated `create` with the same key fails", right);
         }
         Err(_) => {}
     }
@@ -329,7 +331,7 @@ async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceSta
         for (how, id, recorded) in [("id", Some(state.id.expose()), Some(state)), ("name", None, None)] {
             let answer = bench.read(trial, id, &life.name, &life.inputs, recorded).await.answer;
             if matches!(answer, Ok(Some(_))) {
-                bench.fail(trial, GONE, format!("after `delete` it is still found by its {how}"), "none");
+                bench.fail(trial, GONE, format!("after `delete`, it is still found by its {how}"), "none");
                 bench.alive.push(crate::bench::Made { state: state.clone(), inputs: life.inputs.clone() });
             } else if answer.is_err_and(|error| !crate::bench::is_broken(&error)) {
                 bench.fail(trial, GONE, format!("after `delete`, `read` by its {how} fails"), "none");
@@ -340,7 +342,7 @@ async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceSta
         let again = bench.delete(trial, state, &life.inputs).await.answer;
         bench.book.tried("delete.repeat");
         if again.is_err_and(|error| !crate::bench::is_broken(&error)) {
-            bench.fail(trial, "delete.repeat", "deleting what is gone fails", "done");
+            bench.fail(trial, "delete.repeat", "deleting a deleted resource fails", "done");
         }
     }
     bench.clear(trial).await;

@@ -10,7 +10,7 @@ use crate::bench::{Bench, Blame, How, Made};
 use crate::trial::Trial;
 use crate::watch::Cut;
 
-const NO_SERVER: &str = "the driver gets no answers over the network";
+const NO_SERVER: &str = "the driver receives no answers over the network";
 
 /// Each answer of a call in turn.
 fn answers(of: usize) -> Vec<Cut> {
@@ -38,7 +38,7 @@ pub(crate) async fn create(bench: &mut Bench, trial: &Trial, life: &Life) {
         return;
     }
     if !implements.read {
-        bench.book.skip(RULE, "the driver does not implement `read`, so nobody can look");
+        bench.book.skip(RULE, "the driver does not implement `read`, so this cannot be checked");
         return;
     }
     cut::each(bench, trial, RULE, answers(life.answers), async |bench, cut| {
@@ -63,7 +63,10 @@ async fn made(bench: &mut Bench, trial: &Trial, life: &Life, cut: Cut) {
         Err(CallError::Failure(_)) => {
             let found = bench.read(trial, None, &life.name, &life.inputs, None).await.answer;
             if let Ok(Some(observed)) = found {
-                let what = format!("{when}, it says that it made nothing, and made `{}`", observed.state.id);
+                let what = format!(
+                    "{when}, it reports that it created nothing, but it created `{}`",
+                    observed.state.id
+                );
                 let hint = "end with `undecided` when the answer to a request with effects is lost";
                 bench.fail_with(trial, RULE, what, "`undecided`, or the resource", Some(hint));
                 bench.alive.push(Made { state: observed.state, inputs: life.inputs.clone() });
@@ -104,14 +107,14 @@ async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, cut: Cut) -> bool {
     if let Err(CallError::Failure(_)) = bench.delete_with(trial, how, &state, &life.inputs).await.answer {
         let again = bench.delete(trial, &state, &life.inputs).await.answer;
         if matches!(again, Err(CallError::Failure(_))) {
-            bench.fail(trial, RULE, format!("{when}, it cannot be deleted any more"), "done");
+            bench.fail(trial, RULE, format!("{when}, it cannot be deleted"), "done");
             return true;
         }
     }
     if bench.driver.manifest().implements.read
         && let Ok(Some(observed)) = bench.read(trial, None, &life.name, &life.inputs, None).await.answer
     {
-        bench.fail(trial, RULE, format!("{when} and deleted once more, it is still there"), "none");
+        bench.fail(trial, RULE, format!("{when} and deleted again, it still exists"), "none");
         bench.alive.push(Made { state: observed.state, inputs: life.inputs.clone() });
     }
     true

@@ -13,7 +13,7 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: &Inputs) -> Op
         Ok(name) => name,
         Err(error) => {
             if matches!(error, CallError::Failure(_)) {
-                bench.fail(trial, RULE, "it has no name for inputs that `check` took", "a name");
+                bench.fail(trial, RULE, "it has no name for inputs that `check` accepted", "a name");
             }
             return None;
         }
@@ -24,11 +24,11 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: &Inputs) -> Op
         bench.book.tried(RULE);
         let again = bench.name(trial, How::default(), inputs).await.answer;
         if again.is_ok_and(|again| again != name) {
-            let hint = "make it of the inputs or of the guresid; draw nothing";
+            let hint = "derive it from the inputs or the guresid, without random values";
             bench.fail_with(
                 trial,
                 RULE,
-                format!("the same request gave `{name}` before"),
+                format!("the same request returned `{name}` before"),
                 "the same name",
                 Some(hint),
             );

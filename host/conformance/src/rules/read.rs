@@ -24,8 +24,8 @@ pub(crate) async fn before(bench: &mut Bench, trial: &Trial, inputs: &Inputs, na
             if trial.excuse(RULE).is_some() {
                 return true;
             }
-            let hint = "what an earlier run left is deleted by hand; a `read` that finds everything is wrong";
-            bench.fail_with(trial, RULE, format!("`{id}` is found, and stays"), "none", Some(hint));
+            let hint = "delete remains of an earlier run manually; a `read` that finds everything is wrong";
+            bench.fail_with(trial, RULE, format!("`{id}` is found, and remains"), "none", Some(hint));
             return false;
         }
         bench.cleared.push(id.to_string());

@@ -86,7 +86,7 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node<'_>) -> Option<Head> {
         let is_deep = matches!(entry.value.kind, NodeKind::Map(_) | NodeKind::List(_));
         let fault = match slip(&entry.key, known.clone()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
-            None if is_deep => fault.help("params stand under `spec`"),
+            None if is_deep => fault.help("params belong under `spec`"),
             None => Diagnostic { severity: Severity::Warning, ..fault }.help("remove it"),
         };
         reader.report(fault);

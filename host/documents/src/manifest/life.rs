@@ -136,7 +136,7 @@ pub(super) fn others(annotations: &[Entry<'_>]) -> BTreeMap<Arc<str>, Arc<str>> 
 fn poll_interval(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Duration> {
     let interval = entry.value.as_str().and_then(quantity::duration);
     if interval.is_none() {
-        let message = format!("`{}` is no duration", entry.key);
+        let message = format!("`{}` is not a duration", entry.key);
         let help =
             "write a number and a unit, such as \"1m\"; without it the interval of the workspace counts";
         warn(reader, &entry.value.span, message, help);
@@ -300,7 +300,7 @@ fn everything(place: &Location) -> Vec<InputPath> {
 /// An external name of something that is created: drivers name new objects by their inputs.
 fn external_name_unused(reader: &mut Reader<'_>, span: &Span) {
     let message = format!("`{EXTERNAL_NAME}` has no effect on a resource that may be created");
-    let help = "to adopt what exists, write `import` into `lifecycle` of a Deployment; to name what is made, write the name into the params";
+    let help = "to adopt an existing object, write `import` into `lifecycle` of a Deployment; to name a new one, write the name into the params";
     warn(reader, span, message, help);
 }
 

@@ -10,12 +10,12 @@ const REFERENCE: &str = "^[A-Za-z0-9][A-Za-z0-9_.+-]*(:[0-9]+)?(/[A-Za-z0-9][A-Z
 pub(super) fn schema() -> Value {
     let (api_version, kind) = head("Bundle");
     let name = json!({
-        "description": "The repository that it is found in, such as `ORG/NAME`.",
+        "description": "The repository of the bundle, such as `ORG/NAME`.",
         "type": "string",
         "pattern": "^[A-Za-z0-9][A-Za-z0-9_.+-]*(:[0-9]+(?=/))?(/[A-Za-z0-9][A-Za-z0-9_.+-]*)*$",
     });
     let version = json!({
-        "description": "A version of three numbers.",
+        "description": "A version with three numbers.",
         "type": "string",
         "pattern": "^v?(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)([-+].+)?$",
     });
@@ -26,7 +26,7 @@ pub(super) fn schema() -> Value {
             "apiVersion": api_version,
             "kind": kind,
             "metadata": closed(
-                "What names it.",
+                "The identity of the document.",
                 &["name", "version"],
                 json!({"name": name, "version": version, "description": words()}),
             ),
@@ -47,21 +47,21 @@ fn spec() -> Value {
         properties.shift_remove("secret_refs");
     }
     closed(
-        "The recipe, and what it needs.",
+        "The recipe and its requirements.",
         &[],
         json!({
             "driver": {
-                "description": "Driver `ORG/NAME`, with `@RANGE` behind it for its versions; none where the outputs are the parameters.",
+                "description": "Driver `ORG/NAME`, optionally with `@RANGE` for its versions. Without a driver, the outputs are the parameters.",
                 "type": "string",
                 "pattern": format!("^{DRIVER}(@.+)?$"),
             },
             "inputs": inputs,
-            "parameters": declared("What whoever installs it can set."),
-            "credentials": declared("What it needs to be let in elsewhere. Always secret."),
-            "outputs": declared("What it gives."),
-            "requires": requirements("The bundles that it needs.", true),
+            "parameters": declared("Parameters that users of the bundle can set."),
+            "credentials": declared("Credentials for other systems. Always secret."),
+            "outputs": declared("Outputs of the bundle."),
+            "requires": requirements("The bundles that it requires.", true),
             "provides": closed(
-                "What it says to implement.",
+                "The interface that it implements.",
                 &["interface"],
                 json!({"interface": closed("An interface.", &["id"], json!({"id": text("Its name.")}))}),
             ),
@@ -71,7 +71,7 @@ fn spec() -> Value {
 }
 
 fn words() -> Value {
-    json!({"description": "What it is for.", "type": "string"})
+    json!({"description": "Its purpose.", "type": "string"})
 }
 
 /// Parameters, credentials or outputs. Keywords of JSON Schema are beside these fields.
@@ -84,12 +84,12 @@ fn declared(description: &str) -> Value {
             "required": ["name"],
             "properties": {
                 "name": text("Its name."),
-                "$id": text("The name that it is known by everywhere."),
+                "$id": text("Its global name."),
                 "description": words(),
-                "required": {"description": "Whether it has to be set.", "type": "boolean"},
+                "required": {"description": "Whether a value is required.", "type": "boolean"},
                 "sensitive": {"description": "Whether it is secret.", "type": "boolean"},
                 "source": closed(
-                    "The output of a requirement that it takes if it is not set.",
+                    "The output of a requirement that is used if no value is set.",
                     &["output"],
                     json!({
                         "dependency": text("The name of the requirement."),
@@ -105,20 +105,20 @@ fn declared(description: &str) -> Value {
 pub(super) fn requirements(description: &str, of_bundle: bool) -> Value {
     let reference =
         |description: &str| json!({"description": description, "type": "string", "pattern": REFERENCE});
-    let outputs = declared("Outputs that it has to have.");
+    let outputs = declared("Outputs that the bundle must have.");
     let document = closed(
-        "What it has to offer.",
+        "The interface that the bundle must have.",
         &[],
         json!({"outputs": outputs, "parameters": declared("Not compared."), "credentials": declared("Not compared.")}),
     );
     let mut interface = closed(
-        "What it has to offer beyond what is used of it.",
+        "The interface that the bundle must have, in addition to the outputs that are used.",
         &[],
         json!({
             "id": text("Name of the interface."),
             "reference": reference("A bundle with the same outputs."),
             "document": document,
-            "outputs": declared("Outputs that it has to have."),
+            "outputs": declared("Outputs that the bundle must have."),
         }),
     );
     interface["not"] = json!({
@@ -126,17 +126,17 @@ pub(super) fn requirements(description: &str, of_bundle: bool) -> Value {
         "anyOf": [{"required": ["document"]}, {"required": ["outputs"]}],
     });
     let mut bundle = closed(
-        "Which bundle.",
+        "The required bundle.",
         &[],
         json!({
             "reference": reference("The bundle, such as `getporter/mysql:v1.0.0`."),
-            "version": text("Range of versions."),
+            "version": text("Version range."),
             "interface": interface,
         }),
     );
     bundle["anyOf"] = json!([{"required": ["reference"]}, {"required": ["interface"]}]);
     let sharing = json!({
-        "description": "With whom it is shared.",
+        "description": "How the installation is shared.",
         "type": "object",
         "properties": {
             "mode": {"description": "`group` or `none`.", "enum": ["group", "none", true, false]},
@@ -152,19 +152,19 @@ pub(super) fn requirements(description: &str, of_bundle: bool) -> Value {
         },
     });
     let mut properties = json!({
-        "name": {"description": "What it is called here.", "type": "string", "pattern": "^[^/]*[^/\\s][^/]*$"},
+        "name": {"description": "The name of the requirement.", "type": "string", "pattern": "^[^/]*[^/\\s][^/]*$"},
         "bundle": {"description": "The bundle.", "oneOf": [reference("The bundle."), bundle]},
-        "parameters": {"description": "What its parameters are set to.", "type": "object"},
-        "credentials": {"description": "What its credentials are set to.", "type": "object"},
+        "parameters": {"description": "Values of its parameters.", "type": "object"},
+        "credentials": {"description": "Values of its credentials.", "type": "object"},
         "sharing": sharing,
     });
     if of_bundle {
         properties["outputs"] =
-            json!({"description": "Outputs made from its outputs: `${outputs.NAME}`.", "type": "object"});
+            json!({"description": "Outputs derived from its outputs: `${outputs.NAME}`.", "type": "object"});
     }
     json!({
         "description": description,
         "type": "array",
-        "items": closed("What is needed.", &["name", "bundle"], properties),
+        "items": closed("A requirement.", &["name", "bundle"], properties),
     })
 }

@@ -7,12 +7,12 @@ use super::{CLASS, DIALECT, DRIVER, bundle, closed, head, lifecycle, text};
 pub(super) fn schema() -> Value {
     let (api_version, kind) = head("Definition");
     let mut schema = closed(
-        "How a resource type is provisioned, and when.",
+        "How a resource type is provisioned, and in which contexts.",
         &["apiVersion", "kind", "metadata", "spec"],
         json!({
             "apiVersion": api_version,
             "kind": kind,
-            "metadata": closed("What names it.", &["id"], json!({"id": text("Id, unique among definitions.")})),
+            "metadata": closed("The identity of the document.", &["id"], json!({"id": text("Id, unique among definitions.")})),
             "spec": spec(),
             "criteria": criteria(),
         }),
@@ -29,7 +29,7 @@ pub(super) fn schema() -> Value {
 
 fn spec() -> Value {
     closed(
-        "The recipe, and when it is used.",
+        "The recipe and its criteria.",
         &["type", "driver"],
         json!({
             "type": {
@@ -38,31 +38,31 @@ fn spec() -> Value {
                 "pattern": "^[A-Za-z0-9*][A-Za-z0-9_/*-]*$",
             },
             "driver": {
-                "description": "Driver `ORG/NAME`, with `@RANGE` behind it for its versions.",
+                "description": "Driver `ORG/NAME`, optionally with `@RANGE` for its versions.",
                 "type": "string",
                 "pattern": format!("^{DRIVER}(@.+)?$"),
             },
-            "driver_account": text("Account that the driver works with."),
+            "driver_account": text("Account that the driver uses."),
             "inputs": inputs(),
             "provision": {
-                "description": "Resources that are added whenever this definition is used, by descriptor.",
+                "description": "Resources that this definition adds whenever it is used, by descriptor.",
                 "type": "object",
                 "additionalProperties": provision(),
             },
             "criteria": criteria(),
             "lifecycle": lifecycle::of_definition(),
-            "requires": bundle::requirements("The bundles that each of its resources needs.", false),
+            "requires": bundle::requirements("The bundles that each of its resources requires.", false),
         }),
     )
 }
 
 pub(super) fn inputs() -> Value {
     let mut inputs = closed(
-        "What the driver gets.",
+        "Inputs of the driver.",
         &[],
         json!({
-            "values": {"description": "Inputs that may be seen.", "type": "object"},
-            "secrets": {"description": "Inputs that may not be seen.", "type": "object"},
+            "values": {"description": "Inputs that are not secret.", "type": "object"},
+            "secrets": {"description": "Secret inputs.", "type": "object"},
             "secret_refs": {
                 "description": "Secrets by reference: leaves `{store, ref, version}` or `{value}`.",
                 "type": "object",
@@ -79,12 +79,12 @@ pub(super) fn inputs() -> Value {
 
 fn provision() -> Value {
     let mut provision = closed(
-        "How the added resource depends.",
+        "The dependencies of the added resource.",
         &[],
         json!({
-            "is_dependent": {"description": "It depends on its co-provisioner.", "type": "boolean"},
+            "is_dependent": {"description": "Whether it depends on its co-provisioner.", "type": "boolean"},
             "match_dependents": {
-                "description": "Whatever depends on the co-provisioner depends on it too.",
+                "description": "Whether resources that depend on the co-provisioner also depend on it.",
                 "type": "boolean",
             },
             "params": {"description": "Its params.", "type": "object"},
@@ -96,18 +96,18 @@ fn provision() -> Value {
 
 fn criteria() -> Value {
     let criterion = closed(
-        "Fits when each field that it has equals the context.",
+        "Matches if every given field equals the context.",
         &[],
         json!({
             "env_type": text("Type of the environment; weight 1."),
             "app_id": text("Application; weight 2."),
             "env_id": text("Environment; weight 4."),
             "res_id": text("Id of the resource; weight 8."),
-            "class": {"description": "Class of the resource; `default` when left out.", "type": "string", "pattern": CLASS},
+            "class": {"description": "Class of the resource. Default: `default`.", "type": "string", "pattern": CLASS},
         }),
     );
     json!({
-        "description": "When the definition is used; never without a criterion.",
+        "description": "When the definition is used. Without a criterion, it is never used.",
         "oneOf": [{"type": "array", "items": criterion.clone()}, criterion],
     })
 }

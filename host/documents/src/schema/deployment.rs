@@ -7,12 +7,12 @@ use super::{DIALECT, bundle, closed, head, lifecycle, namespace, part, requests,
 pub(super) fn schema() -> Value {
     let (api_version, kind) = head("Deployment");
     let mut schema = closed(
-        "What is deployed, and where.",
+        "The resources to deploy, and their context.",
         &["apiVersion", "kind", "spec"],
         json!({
             "apiVersion": api_version,
             "kind": kind,
-            "metadata": closed("What names it.", &[], json!({"name": text("A name for people.")})),
+            "metadata": closed("The identity of the document.", &[], json!({"name": text("A display name.")})),
             "spec": spec(),
             "lifecycle": lifecycle::of_deployment(),
         }),
@@ -47,7 +47,7 @@ fn spec() -> Value {
             "app": part("Application."),
             "env": {"description": "Environment.", "oneOf": [part("Its id."), environment]},
             "namespace": namespace(),
-            "values": {"description": "What `${values.NAME}` reads.", "type": "object"},
+            "values": {"description": "Values that `${values.NAME}` reads.", "type": "object"},
             "workloads": {
                 "description": "Workloads: Score files, or Score documents written here.",
                 "type": "array",
@@ -59,7 +59,7 @@ fn spec() -> Value {
                 },
             },
             "shared": requests("Resources that workloads share; the id is `shared.NAME`.", false),
-            "requires": bundle::requirements("The bundles that it needs; an installation is called as its requirement is.", false),
+            "requires": bundle::requirements("The bundles that it requires. An installation has the name of its requirement.", false),
             "lifecycle": lifecycle::of_deployment(),
         }),
     )
@@ -83,7 +83,7 @@ pub(super) fn set_schema() -> Value {
                     "type": "object",
                     "properties": {
                         "profile": {"description": "Profile of the workload.", "type": ["string", "null"], "pattern": "\\S"},
-                        "spec": {"description": "What is to run.", "type": ["object", "null"]},
+                        "spec": {"description": "The containers and their settings.", "type": ["object", "null"]},
                         "externals": requests("Resources that only this workload uses.", true),
                     },
                     "additionalProperties": remark,

@@ -8,23 +8,23 @@ pub(super) fn schema() -> Value {
     let object = |description: &str| json!({"description": description, "type": "object"});
     let parts = || {
         json!({
-            "values": object("What a definition gives as `inputs.values`."),
-            "secrets": object("What a definition gives as `inputs.secrets`."),
-            "params": object("What a developer gives."),
-            "connection": object("What a definition gives as `inputs.connection`."),
-            "account": text("The definition's `driver_account`."),
+            "values": object("`inputs.values` of a definition."),
+            "secrets": object("`inputs.secrets` of a definition."),
+            "params": object("Params of a developer."),
+            "connection": object("`inputs.connection` of a definition."),
+            "account": text("`driver_account` of a definition."),
         })
     };
     let mut refused = parts();
-    refused["inputs"] = closed("Inputs in place of the case's.", &[], parts());
+    refused["inputs"] = closed("Inputs that replace those of the case.", &[], parts());
     refused["at"] = json!({
-        "description": "JSON Pointers that the driver has to name, all of them.",
+        "description": "JSON Pointers, all of which the driver must report.",
         "type": "array",
         "minItems": 1,
         "items": {"type": "string", "pattern": "^/(values|secrets|params|connection)(/|$)"},
     });
     let skip = json!({
-        "description": "Rules that the driver is not held to.",
+        "description": "Rules that are not checked for the driver.",
         "type": "array",
         "items": closed("A rule.", &["rule", "why"], json!({
             "rule": text("Id of the rule."),
@@ -32,29 +32,29 @@ pub(super) fn schema() -> Value {
         })),
     });
     let case = json!({
-        "name": {"description": "A name of its own.", "type": "string", "pattern": NAME},
-        "type": {"description": "Resource type; the first that the driver names when left out.", "type": "string", "pattern": TYPE},
+        "name": {"description": "A unique name.", "type": "string", "pattern": NAME},
+        "type": {"description": "Resource type. Default: the first type of the driver.", "type": "string", "pattern": TYPE},
         "class": {"description": "Resource class.", "type": "string", "pattern": CLASS},
-        "inputs": closed("What the resource is made from.", &[], parts()),
-        "update": closed("A merge patch of the inputs that is made in place.", &[], parts()),
+        "inputs": closed("The inputs of the resource.", &[], parts()),
+        "update": closed("A merge patch of the inputs that updates in place.", &[], parts()),
         "replace": closed("A merge patch of the inputs that replaces.", &[], parts()),
         "rotate": closed("Another connection that reaches the same system.", &["connection"], json!({
             "connection": {"description": "A merge patch of the connection.", "type": "object"},
         })),
         "invalid": {
-            "description": "Merge patches of the inputs that the driver has to refuse.",
+            "description": "Merge patches of the inputs that the driver must reject.",
             "type": "array",
-            "items": closed("One of them.", &["at"], refused),
+            "items": closed("A merge patch, and the rejected inputs.", &["at"], refused),
         },
         "skip": skip.clone(),
     });
     let cases = json!({
-        "description": "Inputs that the driver takes, and what is to become of them.",
+        "description": "Valid inputs, and changes to them.",
         "type": "array",
         "minItems": 1,
         "items": closed("A case.", &["name", "inputs"], case),
     });
-    let description = "What `purlin driver check` tries a driver with.";
+    let description = "Test cases of `purlin driver check`.";
     let mut schema = closed(description, &["cases"], json!({"cases": cases, "skip": skip}));
     schema["$schema"] = DIALECT.into();
     schema["title"] = "Purlin driver cases".into();

@@ -18,7 +18,7 @@ const PATH: &str = concat!(
 /// In a definition: descriptors are relative to each of its resources.
 pub(super) fn of_definition() -> Value {
     let relative = format!("^{TYPE}(\\.(@|{CLASS}))?(#(@|{ID}))?$");
-    closed("Wishes about replacing and deleting.", &[], fields(&relative))
+    closed("Settings for replacing and deleting.", &[], fields(&relative))
 }
 
 /// In a Deployment: by descriptor, for single resources.
@@ -27,18 +27,18 @@ pub(super) fn of_deployment() -> Value {
     let urn = format!("^urn:purlin:[^:/]+/[^:/]+::[^:/]+::[^:]+::{TYPE}\\.{CLASS}::{ID}$");
     let mut fields = fields(&full);
     fields["aliases"] = json!({
-        "description": "What it was called before: descriptors, or URNs.",
+        "description": "Its previous names: descriptors or URNs.",
         "type": "array",
         "items": {"type": "string", "if": {"pattern": "^urn:"}, "then": {"pattern": urn}, "else": {"pattern": full}},
     });
     let id = |description: &str| json!({"description": description, "type": "string", "pattern": "\\S", "not": {"pattern": "\\$\\{"}});
-    fields["import"] = id("Provider id of what exists and is to be adopted.");
-    fields["observe"] = id("Provider id of what exists and is only read, as others manage it.");
+    fields["import"] = id("Provider id of the existing object to adopt.");
+    fields["observe"] = id("Provider id of the existing object to read, which others manage.");
     let mut wishes =
         closed("Settings for this resource; they override those of its definition.", &[], fields);
     wishes["not"] = json!({"required": ["import", "observe"]});
     json!({
-        "description": "Wishes about replacing, deleting, adopting and renaming, by descriptor `TYPE[.CLASS]#ID`.",
+        "description": "Settings for replacing, deleting, adopting and renaming, by descriptor `TYPE[.CLASS]#ID`.",
         "type": "object",
         "propertyNames": {"pattern": full},
         "additionalProperties": wishes,
@@ -56,23 +56,23 @@ fn fields(descriptor: &str) -> Value {
     };
     let flag = |description: &str| json!({"description": description, "type": "boolean"});
     json!({
-        "protect": flag("Deleting or replacing it is refused."),
-        "retain": flag("It is forgotten where it would be deleted."),
+        "protect": flag("Whether deleting or replacing the resource is an error."),
+        "retain": flag("Whether the resource is only removed from the state instead of deleted."),
         "allow_data_loss": flag(
-            "Deleting or replacing it may lose its data: `--allow-data-loss` is not needed for it."
+            "Whether the resource may lose its data without `--allow-data-loss`."
         ),
-        "paused": flag("No driver call is made for it."),
+        "paused": flag("Whether Purlin makes no driver calls for the resource."),
         "delete_before_replace": flag(
-            "True: the old one goes before the new one is made. False: the new one has to be made first. As the driver demands when left out."
+            "True: the old resource is deleted before the new one is created. False: the new one must be created first. Default: the driver decides."
         ),
-        "ignore_changes": list("Inputs whose changes do not count, such as `values.size`.", PATH),
-        "replace_on_changes": list("Inputs whose changes replace, such as `values.zone`.", PATH),
-        "replace_with": list("Descriptors of resources with which it is replaced.", descriptor),
+        "ignore_changes": list("Inputs whose changes are ignored, such as `values.size`.", PATH),
+        "replace_on_changes": list("Inputs whose changes replace the resource, such as `values.zone`.", PATH),
+        "replace_with": list("Descriptors of resources: if one is replaced, so is this one.", descriptor),
         "deleted_with": {
-            "description": "Descriptor of the resource with which it goes, without a call of its own.",
+            "description": "Descriptor of the resource whose deletion also deletes this one, without a driver call.",
             "type": "string",
             "pattern": descriptor,
         },
-        "depends_on": list("Descriptors of further resources that it waits for.", descriptor),
+        "depends_on": list("Descriptors of additional dependencies.", descriptor),
     })
 }

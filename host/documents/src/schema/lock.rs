@@ -10,19 +10,19 @@ pub(super) fn schema() -> Value {
         |description: &str| json!({"description": description, "type": "array", "items": {"type": "string"}});
     let version = json!({
         "version": {
-            "description": "The version that it says it is.",
+            "description": "The version in its manifest.",
             "type": "string",
             "pattern": "^[0-9]+\\.[0-9]+\\.[0-9]+([-+][0-9A-Za-z.+-]+)?$",
         },
         "digest": {
-            "description": "What the component is.",
+            "description": "The digest of the component.",
             "type": "string",
             "pattern": "^sha256:[0-9a-f]{64}$",
         },
-        "name": {"description": "The name that it gives itself.", "type": "string"},
-        "imports": list("Capabilities that its imports could use."),
-        "wishes": list("Capabilities that it asks for."),
-        "grants": list("What it was granted."),
+        "name": {"description": "The name in its manifest.", "type": "string"},
+        "imports": list("Capabilities that its imports can use."),
+        "wishes": list("Capabilities that it requests."),
+        "grants": list("Granted capabilities."),
     });
     let drivers = json!({
         "drivers": {
@@ -30,19 +30,19 @@ pub(super) fn schema() -> Value {
             "type": "object",
             "propertyNames": {"pattern": format!("^{DRIVER}$")},
             "additionalProperties": {
-                "description": "The versions that were approved.",
+                "description": "The approved versions.",
                 "type": "array",
                 "items": closed("A version.", &["version", "digest"], version),
             },
         },
     });
     let mut schema = closed(
-        "What was approved of drivers. `purlin driver approve` writes it.",
+        "Approved drivers. `purlin driver approve` writes this file.",
         &["apiVersion", "kind", "spec"],
         json!({
             "apiVersion": api_version,
             "kind": kind,
-            "spec": closed("What was approved.", &["drivers"], drivers),
+            "spec": closed("Approved drivers.", &["drivers"], drivers),
         }),
     );
     schema["$schema"] = DIALECT.into();

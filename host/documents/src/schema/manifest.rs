@@ -10,26 +10,26 @@ const NAME: &str = "^[^\\s\\p{Cc}#<>'\"`()\\[\\]{}/]+$";
 pub(super) fn schema() -> Value {
     let labels = |description: &str| json!({"description": description, "type": ["object", "null"], "additionalProperties": {"type": "string"}});
     let name = |description: &str| json!({"description": description, "type": "string", "pattern": NAME});
-    let mut annotations = labels("Annotations. Those of Crossplane are read, too.");
+    let mut annotations = labels("Annotations, including those of Crossplane.");
     let flag =
         |description: &str| json!({"description": description, "enum": ["true", "false", true, false]});
     annotations["additionalProperties"] = json!(true);
     annotations["properties"] = json!({
-        "purlin.dev/paused": flag("No driver call is made for the resource."),
-        "purlin.dev/protect": flag("Deleting or replacing the resource is an error."),
+        "purlin.dev/paused": flag("Whether Purlin makes no driver calls for the resource."),
+        "purlin.dev/protect": flag("Whether deleting or replacing the resource is an error."),
         "crossplane.io/paused": flag("The same as `purlin.dev/paused`."),
-        "crossplane.io/external-name": text("The provider id of what is observed or adopted."),
+        "crossplane.io/external-name": text("The provider id of the object to observe or adopt."),
     });
     let own = "^purlin\\.dev/(?!(paused|protect)$)";
     annotations["propertyNames"] = json!({"not": {"pattern": own}});
     let metadata = json!({
-        "description": "What names it.",
+        "description": "The identity of the document.",
         "type": "object",
         "required": ["name"],
         "properties": {
             "name": name("Name; with the namespace, the id of the resource."),
             "namespace": {"description": "Namespace.", "type": ["string", "null"], "pattern": NAME},
-            "labels": labels("What `matchLabels` of other manifests select by."),
+            "labels": labels("Labels for `matchLabels` of other manifests."),
             "annotations": annotations,
         },
     });
@@ -37,27 +37,27 @@ pub(super) fn schema() -> Value {
         "A manifest that this one depends on.",
         &["name"],
         json!({
-            "apiVersion": text("Its group and version; needed where several groups have the kind."),
-            "kind": text("Its kind; any when left out."),
+            "apiVersion": text("Its group and version. Required if several groups have the kind."),
+            "kind": text("Its kind. Default: any."),
             "name": text("Its name."),
-            "namespace": text("Its namespace; that of this manifest when left out."),
-            "blocking": {"description": "False: there is no order between the two. True when left out.", "type": "boolean"},
-            "optional": {"description": "True: it may be missing.", "type": "boolean"},
+            "namespace": text("Its namespace. Default: the namespace of this manifest."),
+            "blocking": {"description": "False: there is no order between the two. Default: true.", "type": "boolean"},
+            "optional": {"description": "Whether it may be missing.", "type": "boolean"},
         }),
     );
     let mut dependency_with_kind = dependency;
     dependency_with_kind["dependentRequired"] = json!({"apiVersion": ["kind"]});
     let depends_on = json!({
-        "description": "Manifests that this one depends on beside its reference fields.",
+        "description": "Manifests that this one depends on, in addition to its reference fields.",
         "type": ["array", "null"],
         "items": dependency_with_kind,
     });
     let beside = json!({
         "forProvider": {"description": "The params.", "type": ["object", "null"]},
         "dependsOn": depends_on.clone(),
-        "deletionPolicy": {"description": "`Orphan`: the resource is left in place.", "enum": ["Delete", "Orphan", null]},
+        "deletionPolicy": {"description": "`Orphan`: the resource is not deleted.", "enum": ["Delete", "Orphan", null]},
         "managementPolicies": {
-            "description": "What may be done with the resource; nothing while it is empty.",
+            "description": "Allowed actions. If empty, the resource is paused.",
             "anyOf": [
                 {"type": "null"},
                 {"type": "array", "items": {"const": "*"}},
@@ -69,7 +69,7 @@ pub(super) fn schema() -> Value {
             "description": "The configuration of the provider: an optional dependency.",
             "type": ["object", "null"],
             "required": ["name"],
-            "properties": {"name": text("Its name."), "kind": text("Its kind; `ProviderConfig` when left out.")},
+            "properties": {"name": text("Its name."), "kind": text("Its kind. Default: `ProviderConfig`.")},
         },
     });
     json!({
@@ -80,14 +80,14 @@ pub(super) fn schema() -> Value {
         "required": ["apiVersion", "kind", "metadata"],
         "properties": {
             "apiVersion": {
-                "description": "Group and version; a version alone is the core group.",
+                "description": "Group and version. A version alone means the core group.",
                 "type": "string",
                 "pattern": "^(?!(purlin\\.dev|score\\.dev|(entity|core\\.api)\\.humanitec\\.io)/)",
             },
             "kind": {"description": "Kind.", "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_/-]*$"},
             "metadata": metadata,
             "spec": {
-                "description": "The params, or what they stand in as `forProvider`.",
+                "description": "The params, or a map with the params in `forProvider`.",
                 "type": ["object", "null"],
                 "properties": {"dependsOn": depends_on.clone()},
                 "if": {"required": ["forProvider"]},

@@ -7,9 +7,9 @@ use super::{DIALECT, TYPE, closed, head, text};
 pub(super) fn schema() -> Value {
     let (api_version, kind) = head("ResourceType");
     let metadata = json!({
-        "id": text("An id for people."),
-        "name": text("A name for people."),
-        "description": text("What it is, in a sentence."),
+        "id": text("A display id."),
+        "name": text("A display name."),
+        "description": text("A description in one sentence."),
     });
     let manifest = closed(
         "A kind of manifest, whatever its version.",
@@ -25,7 +25,7 @@ pub(super) fn schema() -> Value {
             "description": "The kinds of manifests that are resources of this type.",
             "oneOf": [manifest.clone(), {"type": "array", "items": manifest}],
         },
-        "params": nested("JSON Schema of what developers may ask for. A field that refers to another resource has `x-reference: {type, output}` or `{type, build}`."),
+        "params": nested("JSON Schema of the params. A field that refers to another resource has `x-reference: {type, output}` or `{type, build}`."),
         "outputs": nested("JSON Schema of the outputs."),
     });
     let mut schema = closed(
@@ -34,7 +34,7 @@ pub(super) fn schema() -> Value {
         json!({
             "apiVersion": api_version,
             "kind": kind,
-            "metadata": closed("What names it.", &[], metadata),
+            "metadata": closed("The identity of the document.", &[], metadata),
             "spec": closed("The type and its schemas.", &["type"], spec),
         }),
     );

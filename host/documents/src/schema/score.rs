@@ -28,12 +28,12 @@ pub(super) fn workload(required: &[&str]) -> Value {
         json!({
             "apiVersion": {"description": "Version of the format.", "const": "score.dev/v1b1"},
             "metadata": {
-                "description": "Name, annotations, and whatever else `${metadata.NAME}` is to read.",
+                "description": "Name, annotations, and other values for `${metadata.NAME}`.",
                 "type": "object",
                 "required": ["name"],
                 "properties": {"name": label("Name of the workload."), "annotations": defs("annotations")},
             },
-            "service": closed("What it offers.", &[], json!({"ports": named("Ports by name.", defs("servicePort"))})),
+            "service": closed("The ports of the workload.", &[], json!({"ports": named("Ports by name.", defs("servicePort"))})),
             "containers": {
                 "description": "Containers by name.",
                 "type": "object",
@@ -41,7 +41,7 @@ pub(super) fn workload(required: &[&str]) -> Value {
                 "propertyNames": {"pattern": LABEL},
                 "additionalProperties": defs("container"),
             },
-            "resources": named("What it needs, by name.", defs("resource")),
+            "resources": named("Required resources, by name.", defs("resource")),
         }),
     )
 }
@@ -69,10 +69,10 @@ pub(super) fn definitions() -> Value {
             "additionalProperties": {"type": "string"},
         },
         "portNumber": {"type": "integer", "minimum": 1, "maximum": 65535},
-        "servicePort": closed("A port that is offered.", &["port"], json!({
+        "servicePort": closed("A port of the workload.", &["port"], json!({
             "port": {"description": "Port that others use.", "$ref": "#/$defs/portNumber"},
-            "protocol": {"description": "TCP when left out.", "enum": ["TCP", "UDP"]},
-            "targetPort": {"description": "Port of the container; `port` when left out.", "$ref": "#/$defs/portNumber"},
+            "protocol": {"description": "Default: TCP.", "enum": ["TCP", "UDP"]},
+            "targetPort": {"description": "Port of the container. Default: `port`.", "$ref": "#/$defs/portNumber"},
         })),
         "resource": resource(),
         "container": container(),
@@ -82,10 +82,10 @@ pub(super) fn definitions() -> Value {
         })),
         "file": file(),
         "volume": closed("A volume that is mounted.", &["source"], json!({
-            "source": {"description": "The volume, mostly `${resources.NAME}`.", "type": "string"},
+            "source": {"description": "The volume, usually `${resources.NAME}`.", "type": "string"},
             "path": {"description": "Path within the volume.", "type": "string"},
-            "target": {"description": "Where it is mounted; only in lists.", "deprecated": true, "type": "string"},
-            "readOnly": {"description": "Whether it may only be read.", "type": "boolean"},
+            "target": {"description": "Mount path. Only in lists.", "deprecated": true, "type": "string"},
+            "readOnly": {"description": "Whether it is read-only.", "type": "boolean"},
         })),
         "probe": probe(),
     })
@@ -102,7 +102,7 @@ fn resource() -> Value {
         &["type"],
         json!({
             "type": {"description": "Resource type.", "type": "string", "pattern": TYPE},
-            "class": label("Resource class; `default` when left out."),
+            "class": label("Resource class. Default: `default`."),
             "id": {
                 "description": "Id under which workloads share the resource.",
                 "type": "string",
@@ -111,7 +111,7 @@ fn resource() -> Value {
                 "maxLength": 63,
             },
             "metadata": metadata,
-            "params": {"description": "What the definition reads as `${params.NAME}`.", "type": "object"},
+            "params": {"description": "Params, which the definition reads as `${params.NAME}`.", "type": "object"},
         }),
     )
 }
@@ -120,7 +120,7 @@ fn container() -> Value {
     let words =
         |description: &str| json!({"description": description, "type": "array", "items": {"type": "string"}});
     let before = closed(
-        "What has to be reached before the other one starts.",
+        "The state that this container must reach before the other one starts.",
         &["ready"],
         json!({"ready": {"description": "State of this container.", "enum": ["started", "healthy", "complete"]}}),
     );
@@ -142,12 +142,12 @@ fn container() -> Value {
             "files": targets("Files by target path.", "file"),
             "volumes": targets("Volumes by target path.", "volume"),
             "before": named("Containers that start after this one.", before),
-            "resources": closed("What it may use.", &[], json!({
-                "limits": amounts("At most."),
-                "requests": amounts("At least."),
+            "resources": closed("Memory and CPU of the container.", &[], json!({
+                "limits": amounts("Upper limits."),
+                "requests": amounts("Guaranteed amounts."),
             })),
-            "livenessProbe": probe("Whether it lives."),
-            "readinessProbe": probe("Whether it is ready."),
+            "livenessProbe": probe("Checks whether the container is alive."),
+            "readinessProbe": probe("Checks whether the container is ready."),
         }),
     )
 }
@@ -173,7 +173,7 @@ fn file() -> Value {
         &[],
         json!({
             "target": {
-                "description": "Where it is mounted; only in lists.",
+                "description": "Mount path. Only in lists.",
                 "deprecated": true,
                 "type": "string",
                 "minLength": 1,
@@ -182,7 +182,7 @@ fn file() -> Value {
             "source": {"description": "Path of a file with the content.", "type": "string", "minLength": 1},
             "content": {"description": "The content; placeholders are filled in.", "type": "string"},
             "binaryContent": {"description": "The content in base64.", "type": "string"},
-            "noExpand": {"description": "Whether placeholders stay as they are.", "type": "boolean"},
+            "noExpand": {"description": "Whether placeholders are left unchanged.", "type": "boolean"},
         }),
     );
     file["oneOf"] = json!([
@@ -203,18 +203,18 @@ fn probe() -> Value {
         }),
     );
     let http = closed(
-        "A request that has to be answered.",
+        "An HTTP request that must succeed.",
         &["port", "path"],
         json!({
-            "host": {"description": "Host to ask.", "type": "string", "minLength": 1},
-            "scheme": {"description": "HTTP when left out.", "enum": ["HTTP", "HTTPS"]},
-            "path": {"description": "Path to ask for.", "type": "string"},
-            "port": {"description": "Port to ask.", "$ref": "#/$defs/portNumber"},
-            "httpHeaders": {"description": "Headers to send.", "type": "array", "items": header},
+            "host": {"description": "Host of the request.", "type": "string", "minLength": 1},
+            "scheme": {"description": "Default: HTTP.", "enum": ["HTTP", "HTTPS"]},
+            "path": {"description": "Path of the request.", "type": "string"},
+            "port": {"description": "Port of the request.", "$ref": "#/$defs/portNumber"},
+            "httpHeaders": {"description": "Headers of the request.", "type": "array", "items": header},
         }),
     );
     let exec = closed(
-        "A program that has to succeed.",
+        "A command that must succeed.",
         &["command"],
         json!({"command": {
             "description": "Program and arguments.",
@@ -222,7 +222,7 @@ fn probe() -> Value {
             "items": {"type": "string"},
         }}),
     );
-    let mut probe = closed("How to find out.", &[], json!({"httpGet": http, "exec": exec}));
+    let mut probe = closed("A probe.", &[], json!({"httpGet": http, "exec": exec}));
     probe["anyOf"] = json!([{"required": ["httpGet"]}, {"required": ["exec"]}]);
     probe
 }

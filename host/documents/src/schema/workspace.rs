@@ -20,7 +20,7 @@ pub(super) fn schema() -> Value {
     let mut top = json!({
         "apiVersion": api_version,
         "kind": kind,
-        "metadata": closed("What names it.", &[], json!({"name": text("A name for people.")})),
+        "metadata": closed("The identity of the document.", &[], json!({"name": text("A display name.")})),
     });
     // Every field of `spec` may also be at the top, if there is no `spec`.
     let mut absent = json!({});
@@ -48,7 +48,7 @@ fn fields() -> Value {
             "prefixItems": [text("The program.")],
         },
     });
-    let mut key = closed("Where the key of encrypted secrets comes from.", &[], key);
+    let mut key = closed("Source of the key that encrypts secrets.", &[], key);
     key["minProperties"] = 1.into();
     key["maxProperties"] = 1.into();
     let defaults = json!({
@@ -59,19 +59,19 @@ fn fields() -> Value {
         "namespace": namespace(),
     });
     let environment = json!({
-        "type": part("Type of the environment; `defaults.env_type` when left out."),
+        "type": part("Type of the environment. Default: `defaults.env_type`."),
         "namespace": namespace(),
         "values": {
-            "description": "What `${values.NAME}` reads here, over the values of Deployments.",
+            "description": "Values that `${values.NAME}` reads in this environment. They override those of Deployments.",
             "type": "object",
         },
         "protect": {
-            "description": "Whether nothing in it may be deleted or replaced; `false` when left out.",
+            "description": "Whether deleting or replacing any resource in it is an error. Default: `false`.",
             "type": "boolean",
         },
     });
     let environments = json!({
-        "description": "The environments that there are, by id; others are mistakes then.",
+        "description": "The environments, by id. If this is given, other environments are errors.",
         "type": "object",
         "propertyNames": {"pattern": PART},
         "additionalProperties": closed("An environment.", &[], environment),
@@ -81,10 +81,10 @@ fn fields() -> Value {
         "reconcile": reconcile(),
         "state": state(),
         "key": key,
-        "defaults": closed("Context where nothing else gives it.", &[], defaults),
-        "parallelism": {"description": "Driver calls at the same time.", "type": "integer", "minimum": 1},
+        "defaults": closed("Default context.", &[], defaults),
+        "parallelism": {"description": "Maximum number of driver calls at the same time.", "type": "integer", "minimum": 1},
         "secret_stores": {
-            "description": "Where secrets are read that definitions only name, by the store's name.",
+            "description": "The stores of the secrets that definitions refer to, by name.",
             "type": "object",
             "propertyNames": {"pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]*$"},
             "additionalProperties": secret_store(),
@@ -110,20 +110,20 @@ fn state() -> Value {
             "pattern": "^postgres(ql)?://",
         },
         "schema": {
-            "description": "Schema of the tables; `purlin` when left out.",
+            "description": "Schema of the tables. Default: `purlin`.",
             "type": "string",
             "pattern": "^[a-z_][a-z0-9_]{0,62}$",
         },
-        "password": closed("Where the password is read.", &["store", "ref"], password),
-        "ca": text("File with the certificates (PEM) that the server's is checked against."),
+        "password": closed("The secret with the password.", &["store", "ref"], password),
+        "ca": text("File with the trusted certificates (PEM)."),
         "lease": {
-            "description": "How long an environment stays with a process that stopped answering; `30s` when left out.",
+            "description": "How long an environment stays locked by a process that no longer responds. Default: `30s`.",
             "type": "string",
             "pattern": TIME,
         },
     });
     let mut state = closed(
-        "Where the state is.",
+        "Location of the state.",
         &[],
         json!({
             "path": text("Folder of the embedded state."),
@@ -141,24 +141,24 @@ fn reconcile() -> Value {
     let drift = |description: &str| json!({"description": description, "enum": ["repair", "report"]});
     let rule = json!({
         "resources": text("Key of a resource, or a pattern with `*`."),
-        "interval": time("How often each is read."),
-        "drift": drift("What happens to one that others changed."),
-        "grace": grace("How long after its creation one may be missing from its system."),
+        "interval": time("How often each resource is read."),
+        "drift": drift("What Purlin does if a resource drifts."),
+        "grace": grace("How long a new resource may be missing from its system."),
     });
     closed(
-        "How `purlin reconcile` keeps resources.",
+        "Settings of `purlin reconcile`.",
         &[],
         json!({
-            "interval": time("How often each resource is read; `10m` when left out."),
-            "drift": drift("What happens to a resource that others changed; `repair` when left out."),
-            "grace": grace("How long after its creation a resource may be missing from its system, before it counts as deleted; `30s` when left out."),
+            "interval": time("How often each resource is read. Default: `10m`."),
+            "drift": drift("What Purlin does if a resource drifts. Default: `repair`."),
+            "grace": grace("How long a new resource may be missing from its system before it counts as deleted. Default: `30s`."),
             "allow": {
-                "description": "What is done without asking a person.",
+                "description": "Actions that need no confirmation.",
                 "type": "array",
                 "items": {"enum": ["delete", "replace", "data-loss"]},
             },
             "rules": {
-                "description": "Other settings for some resources; the last that fits one counts.",
+                "description": "Settings for some resources. The last matching rule applies.",
                 "type": "array",
                 "items": closed("Settings for some resources.", &["resources"], rule),
             },
@@ -169,7 +169,7 @@ fn reconcile() -> Value {
 fn secret_store() -> Value {
     let literal = |description: &str| json!({"description": description, "type": "object"});
     let command = json!({
-        "description": "Program that prints a secret, and its arguments, with `{ref}` and `{version}` in them.",
+        "description": "Program that prints a secret, and its arguments, which may contain `{ref}` and `{version}`.",
         "type": "array",
         "items": {"type": "string"},
         "prefixItems": [{"type": "string", "pattern": "\\S", "not": {"pattern": "\\{(ref|version)\\}"}}],
@@ -181,18 +181,18 @@ fn secret_store() -> Value {
         json!({
             "file": text("A folder with a file for each secret, or a YAML or JSON file with all of them."),
             "env": {
-                "description": "What stands before the names of environment variables.",
+                "description": "Prefix of the environment variables.",
                 "type": "string",
                 "pattern": "^[^=*\\s\\p{Cc}]*$",
             },
             "command": command,
-            "time": {"description": "Time that a command may take; `30s` when left out.", "type": "string", "pattern": TIME},
+            "time": {"description": "Time limit of the command. Default: `30s`.", "type": "string", "pattern": TIME},
             "driver": {
-                "description": "Driver that reads secrets, with `@RANGE` behind it for its versions.",
+                "description": "Driver that reads secrets, optionally with `@RANGE` for its versions.",
                 "type": "string",
                 "pattern": format!("^{DRIVER}(@.+)?$"),
             },
-            "values": literal("What the driver gets."),
+            "values": literal("Inputs of the driver."),
             "secrets": literal("Secret inputs of the driver."),
         }),
     );
@@ -204,26 +204,26 @@ fn secret_store() -> Value {
 fn driver() -> Value {
     let size = |description: &str| json!({"description": description, "type": "string", "pattern": SIZE});
     let folder = json!({
-        "host": text("Folder on the host, from the folder of this file."),
+        "host": text("Folder on the host, relative to the folder of this file."),
         "guest": {
-            "description": "Path as the driver sees it.",
+            "description": "Path inside the driver.",
             "type": "string",
             "pattern": "^/",
             "not": {"pattern": "/\\.\\.?(/|$)"},
         },
-        "mode": {"description": "`ro` when left out.", "enum": ["ro", "rw"]},
+        "mode": {"description": "Default: `ro`.", "enum": ["ro", "rw"]},
     });
     let list = |description: &str, pattern: &str| json!({"description": description, "type": "array", "items": {"type": "string", "pattern": pattern}});
     let grants = json!({
-        "http": list("Requests that it may make, such as `GET,POST https://api.example/v1/*`.", HTTP),
-        "tcp": list("Where it may open connections to, such as `db.internal:5432`.", ENDPOINT),
-        "udp": list("Where it may send datagrams to, such as `10.0.0.53:53`.", ENDPOINT),
-        "dns": list("Names that it may look up, besides those of the other grants.", NAME),
-        "addresses": list("Networks that are not public, which names may lead to.", NETWORK),
-        "ca": list("Files with certificates that servers are trusted by, besides the system's.", "\\S"),
-        "secrets": list("Secret stores whose secrets it may be given.", "\\S"),
+        "http": list("Allowed requests, such as `GET,POST https://api.example/v1/*`.", HTTP),
+        "tcp": list("Allowed connections, such as `db.internal:5432`.", ENDPOINT),
+        "udp": list("Allowed destinations of datagrams, such as `10.0.0.53:53`.", ENDPOINT),
+        "dns": list("Names that it may look up, in addition to those of the other grants.", NAME),
+        "addresses": list("Private networks that names may resolve to.", NETWORK),
+        "ca": list("Files with trusted certificates, in addition to those of the system.", "\\S"),
+        "secrets": list("Secret stores whose secrets it may receive.", "\\S"),
         "env": {
-            "description": "Environment variables that it may see.",
+            "description": "Environment variables that it may read.",
             "type": "array",
             "items": {"type": "string", "pattern": VARIABLE},
         },
@@ -236,13 +236,13 @@ fn driver() -> Value {
     let limits = json!({
         "memory": size("Memory of one instance, such as `64MiB`."),
         "time": {"description": "Time of one call, such as `30s`.", "type": "string", "pattern": TIME},
-        "output": size("Size of what one call returns."),
+        "output": size("Size of the result of one call."),
         "log": size("Size of the log of one call."),
-        "concurrency": {"description": "Calls at the same time.", "type": "integer", "minimum": 1},
-        "total": {"description": "Time of all calls together.", "type": "string", "pattern": TIME},
-        "response": size("Size of what the requests of one call are answered with, together."),
+        "concurrency": {"description": "Number of calls at the same time.", "type": "integer", "minimum": 1},
+        "total": {"description": "Total time of all calls.", "type": "string", "pattern": TIME},
+        "response": size("Total size of the responses that one call receives."),
         "requests": {
-            "description": "Requests, connections and look-ups of names of one call, together.",
+            "description": "Total number of requests, connections and name lookups of one call.",
             "type": "integer",
             "minimum": 1,
         },
@@ -251,10 +251,10 @@ fn driver() -> Value {
         "A driver.",
         &[],
         json!({
-            "source": text("A file, a folder, or `oci://REFERENCE`; none for a built-in driver."),
-            "version": text("Versions that will do, such as `^1`."),
-            "grants": closed("What it may do; nothing by default.", &[], grants),
-            "limits": closed("What it may use up.", &[], limits),
+            "source": text("A file, a folder, or `oci://REFERENCE`. Not for built-in drivers."),
+            "version": text("Allowed versions, such as `^1`."),
+            "grants": closed("Its grants. Default: none.", &[], grants),
+            "limits": closed("Its limits.", &[], limits),
         }),
     )
 }

@@ -104,7 +104,7 @@ fn amounts(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
             && let Some(text) = reader.string(node, &format!("`{name}`"))
             && !fits(text)
         {
-            reader.wrong_value(&node.span, format!("`{text}` is no amount of {name}"), help);
+            reader.wrong_value(&node.span, format!("`{text}` is not an amount of {name}"), help);
         }
     };
     amount("memory", pattern::memory, "write bytes, or a unit as in `125M` and `1.5Gi`");

@@ -65,7 +65,7 @@ fn file(reader: &mut Reader<'_>, node: &Node<'_>) -> Template {
     {
         reader.wrong_value(
             &node.span,
-            format!("`{mode}` is no mode of a file"),
+            format!("`{mode}` is not a file mode"),
             "write octal digits in quotes: \"0600\"",
         );
     }

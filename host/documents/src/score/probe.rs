@@ -11,7 +11,7 @@ pub(super) fn probe(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) {
     fields.done(reader);
     if http.is_none() && exec.is_none() {
         let fault = reader
-            .about(&node.span, "missing-field", format!("{what} says not how to probe"))
+            .about(&node.span, "missing-field", format!("{what} does not specify a probe"))
             .help("add `exec: {command: [PROGRAM]}` or `httpGet: {port: 8080, path: /}`");
         reader.report(fault);
     }
@@ -56,7 +56,7 @@ fn header(reader: &mut Reader<'_>, node: &Node<'_>) {
         && let Some(name) = reader.string(node, "`name`")
         && !pattern::header(name)
     {
-        let message = format!("`{name}` is no name of a header");
+        let message = format!("`{name}` is not a header name");
         reader.wrong_value(&node.span, message, "write letters, digits, `_` and `-`");
     }
     if let Some(node) = fields.need(reader, "value", "VALUE") {

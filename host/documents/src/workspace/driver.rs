@@ -11,7 +11,7 @@ use crate::yaml::{Entry, Node};
 pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<DriverConfig> {
     if !is_driver_name(&entry.key) {
         let fault = reader
-            .about(&entry.key_span, "bad-name", format!("`{}` is no name of a driver", entry.key))
+            .about(&entry.key_span, "bad-name", format!("`{}` is not a valid driver name", entry.key))
             .help("a driver is `ORG/NAME`, such as `acme/postgres`");
         reader.report(fault);
     }

@@ -92,7 +92,7 @@ fn name_pattern(text: &str) -> Result<HostPattern, PatternError> {
 pub(super) fn variable(reader: &mut Reader<'_>, name: &str, span: &Span) -> Option<String> {
     if name.is_empty() || name.contains(|c: char| c == '=' || c == '*' || c.is_whitespace() || c.is_control())
     {
-        let message = format!("`{name}` is no name of an environment variable");
+        let message = format!("`{name}` is not the name of an environment variable");
         reader.wrong_value(span, message, "name each variable in full, such as PGSSLMODE");
         return None;
     }
@@ -122,7 +122,7 @@ fn directory(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<DirGrant> {
     let plain = guest.split('/').skip(1).all(|part| !matches!(part, "." | ".."));
     if !guest.starts_with('/') || !plain {
         if let Some(node) = guest_node {
-            let message = format!("`{guest}` is no absolute path");
+            let message = format!("`{guest}` is not an absolute path");
             reader.wrong_value(&node.span, message, "write the path that the driver sees, such as /data");
         }
         return None;

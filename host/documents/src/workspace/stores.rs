@@ -25,7 +25,7 @@ const ONE: &str = "write one of `file: PATH`, `env: PREFIX`, `command: [PROGRAM,
 pub(super) fn read(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<SecretStore> {
     let named = is_store_name(&entry.key);
     if !named {
-        let message = format!("`{}` is no name of a secret store", entry.key.escape_debug());
+        let message = format!("`{}` is not a valid secret store name", entry.key.escape_debug());
         let fault = reader.about(&entry.key_span, "bad-name", message);
         reader.report(fault.help("a name has letters, digits, `_`, `.` and `-`, such as `vault`"));
     }
@@ -75,7 +75,7 @@ fn prefix(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<String> {
     let text = reader.string(node, "`env`")?;
     if text.contains(|c: char| c == '=' || c == '*' || c.is_whitespace() || c.is_control()) {
         let message = format!("no environment variable begins with `{}`", text.escape_debug());
-        let help = "write what stands before the name of each secret, such as `SHOP_`, or \"\" for nothing";
+        let help = "write the prefix of the variables, such as `SHOP_`, or \"\" for none";
         reader.wrong_value(&node.span, message, help);
         return None;
     }
@@ -86,7 +86,7 @@ fn arguments(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(String, Vec<St
     let words = reader.strings(node, "`command`")?;
     let mut words = words.into_iter().map(|(word, _)| word);
     let Some(program) = words.next().filter(|program| !program.trim().is_empty()) else {
-        reader.wrong_value(&node.span, "`command` names no program", ONE);
+        reader.wrong_value(&node.span, "`command` has no program", ONE);
         return None;
     };
     if program.contains("{ref}") || program.contains("{version}") {
@@ -96,7 +96,7 @@ fn arguments(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<(String, Vec<St
     }
     let arguments: Vec<String> = words.map(str::to_owned).collect();
     if !arguments.iter().any(|argument| argument.contains("{ref}")) {
-        let help = "write `{ref}` in an argument, where the name of the secret is to stand";
+        let help = "write `{ref}` in an argument, in place of the name of the secret";
         reader.wrong_value(&node.span, "`command` would print the same for every secret", help);
         return None;
     }

@@ -277,7 +277,7 @@ fn wrong(number: usize, indent: usize, content: &str, near: &[(usize, usize)]) -
         line: number,
         column: indent + 1,
         length: content.split(':').next().map_or(1, |key| key.chars().count()),
-        message: format!("this line is indented {}, and fits no line above", spaces(indent)),
+        message: format!("this line is indented {}, and matches no line above", spaces(indent)),
         help: format!("indent it {}", choices.join(", or ")),
     }
 }

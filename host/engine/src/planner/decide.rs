@@ -42,7 +42,7 @@ impl Planner<'_> {
             (Ask::Observe(id) | Ask::Adopt(id), None) => self.errors.push(
                 Diagnostic::error("not-found", format!("there is no `{id}` for `{}`", node.key))
                     .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
-                    .fact(format!("says the driver `{}`", answer.question.driver.known_as())),
+                    .fact(format!("reported by the driver `{}`", answer.question.driver.known_as())),
             ),
         }
     }
@@ -289,12 +289,12 @@ impl Planner<'_> {
         if observes && self.graph.nodes().any(|node| *node.key == other) {
             return false;
         }
-        let (code, verb) = if observes { ("observe", "observe") } else { ("import", "take over") };
+        let (code, verb) = if observes { ("observe", "observe") } else { ("import", "adopt") };
         self.errors.push(
-            Diagnostic::error(code, format!("`{}` is to {verb} `{id}`, which `{other}` is already", node.key))
+            Diagnostic::error(code, format!("`{}` cannot {verb} `{id}`, which is already recorded as `{other}`", node.key))
                 .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
                 .help(format!(
-                    "where it has another name now, say `aliases: ['{other}']`, or `purlin state rename '{other}' '{}'`",
+                    "if it was renamed, write `aliases: ['{other}']`, or run `purlin state rename '{other}' '{}'`",
                     node.key
                 )),
         );
@@ -321,10 +321,11 @@ impl Planner<'_> {
     /// is missing, since the next change or deletion would then affect it.
     fn refuse_to_take_over(&mut self, node: Node<'_>, record: &Record) {
         let id = &record.state.id;
-        let message = format!("`{}` is only observed, as `{id}`, and no document says so any more", node.key);
+        let message =
+            format!("`{}` is only observed, as `{id}`, but no document observes it any longer", node.key);
         self.errors.push(
             Diagnostic::error("observe-ended", message).at(&node.recipe.location).help(format!(
-                "others manage it: keep `lifecycle: {{'{}': {{observe: '{id}'}}}}`, or write `import` in place of `observe` to take it over",
+                "others manage it: keep `lifecycle: {{'{}': {{observe: '{id}'}}}}`, or write `import` instead of `observe` to adopt it",
                 node.key
             )),
         );
@@ -335,10 +336,10 @@ impl Planner<'_> {
     fn refuse_replacement(&mut self, node: Node<'_>, record: &Record, reasons: &[Reason]) {
         let mut error = Diagnostic::error(
             "import-replaced",
-            format!("`{}` is taken over as `{}` and would be replaced", node.key, record.state.id),
+            format!("`{}` is adopted as `{}` and would be replaced", node.key, record.state.id),
         )
         .at(&node.recipe.location)
-        .help("make the documents say what exists; or remove `import` once it is taken over, to replace it");
+        .help("change the documents to match the existing object; or, to replace it, remove `import` after the adoption");
         for reason in reasons {
             error = error.fact(reason.to_string());
         }

@@ -93,7 +93,7 @@ impl Planner<'_> {
             self.errors.push(
                 Diagnostic::error(
                     "cannot-read",
-                    format!("the driver of `{}` cannot look at what exists", node.key),
+                    format!("the driver of `{}` cannot read existing objects", node.key),
                 )
                 .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
                 .fact(format!("the driver `{}` has no `read`", driver.known_as()))
@@ -102,7 +102,7 @@ impl Planner<'_> {
                         "an interrupted run may have created it: `purlin state settle '{}' --made '{id}'` records that it exists",
                         node.key
                     ),
-                    _ => "only what a driver can read can be imported or observed".to_owned(),
+                    _ => "only objects that a driver can read can be imported or observed".to_owned(),
                 }),
             );
             return None;
@@ -219,7 +219,7 @@ impl Planner<'_> {
                     "not-created",
                     format!("`{}` depends on `{key}`, which is not created", node.key),
                 )
-                .help(format!("take it in with `--target '{key}'`, or leave both out")),
+                .help(format!("add `--target '{key}'`, or leave both out")),
             );
         }
         all
@@ -255,10 +255,10 @@ impl Planner<'_> {
             self.errors.push(
                 Diagnostic::error(
                     "ignore-changes",
-                    format!("`{}` ignores changes of `{}`, and there is no such input", node.key, path.text),
+                    format!("`{}` ignores changes of `{}`, but there is no such input", node.key, path.text),
                 )
                 .at(&path.location)
-                .help("name a place that plans show, such as `/values/size`"),
+                .help("write a path as plans show it, such as `/values/size`"),
             );
         }
     }
@@ -289,7 +289,10 @@ impl Planner<'_> {
         self.errors.push(
             Diagnostic::error(word, message)
                 .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))
-                .help(format!("let go of the other one first: `purlin state forget '{}'`", node.key)),
+                .help(format!(
+                    "remove the other one from the state first: `purlin state forget '{}'`",
+                    node.key
+                )),
         );
     }
 

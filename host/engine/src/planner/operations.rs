@@ -319,12 +319,12 @@ fn has_dependents(key: &Key, other: &Key, what: &str) -> Diagnostic {
         "has-dependents",
         format!("`{key}` would be {what}, and `{other}`, which stays, depends on it"),
     )
-    .help(format!("take `{other}` in too, with `--target-dependents` or `--target '{other}'`"))
+    .help(format!("add `{other}` with `--target-dependents` or `--target '{other}'`"))
 }
 
 fn the_old_one_stays(key: Key, other: &Key) -> Warning {
     let message = format!(
-        "the old one stays for now: `{other}`, which this run is not about, is recorded to depend on it"
+        "the old one is kept for now, because `{other}`, which is not part of this run, depends on it according to the state"
     );
     Warning { key, message }
 }

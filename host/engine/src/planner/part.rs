@@ -39,11 +39,11 @@ pub(super) fn check(
                 Diagnostic::error(
                     "left-alone",
                     format!(
-                        "`{}` would depend on `{key}`, which is left alone and recorded to depend on it",
+                        "`{}` would depend on `{key}`, which is left alone and, according to the state, depends on it",
                         node.key
                     ),
                 )
-                .help(format!("take it in with `--target '{key}'`, or leave both out")),
+                .help(format!("add `--target '{key}'`, or leave both out")),
             );
         }
     }

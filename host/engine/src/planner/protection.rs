@@ -60,13 +60,13 @@ pub(super) fn check(
             refusal = refusal.fact(reason.to_string());
         }
         refusals.push(refusal.help(match (by_hand, step.action) {
-            (true, _) => format!("`purlin state protect --off '{}'` lifts the protection", step.key),
+            (true, _) => format!("`purlin state protect --off '{}'` removes the protection", step.key),
             (false, Action::Replace) => {
                 "deploy it once with `lifecycle.protect: false` and nothing else changed, or take back what \
                  replaces it"
                     .to_owned()
             }
-            (false, _) => "deploy it once with `lifecycle.protect: false`; then it can go".to_owned(),
+            (false, _) => "deploy it once with `lifecycle.protect: false`; then it can be deleted".to_owned(),
         }));
     }
     if let Some(place) = environment.filter(|_| !going.is_empty()) {
@@ -83,7 +83,7 @@ pub(super) fn ended(recorded: &Recorded, graph: &Graph, context: &Context) -> Ve
     }
     let open = graph.nodes().filter(|node| !node.lifecycle.protect);
     let ended = open.filter(|node| recorded.current(&Urn::new(context, node.key)).is_some_and(protects));
-    let message = "it is no longer protected: no document says `lifecycle.protect: true` any more";
+    let message = "it is no longer protected: no document sets `lifecycle.protect: true` any longer";
     ended.map(|node| Warning { key: node.key.clone(), message: message.to_owned() }).collect()
 }
 
@@ -100,5 +100,5 @@ fn of_environment(place: &Location, going: &[(&Key, &str)]) -> Diagnostic {
     if let Some(more) = going.len().checked_sub(NAMED).filter(|more| *more > 0) {
         refusal = refusal.fact(format!("and {more} more"));
     }
-    refusal.help("set `protect` to false here while they are deleted, or take back what deletes them")
+    refusal.help("set `protect` to false here while they are deleted, or revert the change that deletes them")
 }

@@ -14,7 +14,7 @@ pub(super) fn warnings(recorded: &Recorded) -> Vec<Warning> {
     let warning = |intent: &Arc<purlin_state::Intent>| {
         let key = intent.id().urn.key()?;
         let message = format!(
-            "an earlier run was interrupted while creating it, and whether it exists is not known; check, and \
+            "an earlier run was interrupted while creating it, and it is unknown whether it exists; check, and \
              run `purlin state settle {key}` with `--made ID` or `--not-made`"
         );
         matches!(intent.operation, purlin_state::Operation::Create(_)).then_some(Warning { key, message })

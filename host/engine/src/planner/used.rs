@@ -43,7 +43,7 @@ pub(super) fn keep(
         if hand_over || record.abandoned {
             stack.push(urn.clone());
         } else if let Some(key) = urn.key() {
-            let help = "destroy these first, or hand it over with `--orphan-shared`: then it stays until the last of them is gone";
+            let help = "destroy these first, or hand it over with `--orphan-shared`: it then exists until the last of them is gone";
             refusals.push(refused(&key, "deleted", urn, users).help(help));
         }
     }
@@ -61,8 +61,8 @@ pub(super) fn keep(
         stack.extend(record.dependencies.iter().chain(homes).cloned());
         if let Some(key) = urn.key() {
             let message = match users.get(&urn) {
-                Some(users) => format!("it stays until its last user is gone: {}", list(users)),
-                None => "it stays, because something that others use depends on it".to_owned(),
+                Some(users) => format!("it is kept until its last user is gone: {}", list(users)),
+                None => "it is kept, because a resource that others use depends on it".to_owned(),
             };
             warnings.push(Warning { key, message });
         }
@@ -96,7 +96,8 @@ pub(super) fn check(steps: &[Step], graph: &Graph, users: &Users) -> Result<(), 
         for reason in &step.reasons {
             refusal = refusal.fact(reason.to_string());
         }
-        let help = "take back what replaces it, or have these use another installation first, with `--with`";
+        let help =
+            "revert the change that replaces it, or have these use another installation first, with `--with`";
         refusals.push(refusal.help(help));
     }
     if refusals.is_empty() { Ok(()) } else { Err(Error::Documents(refusals)) }

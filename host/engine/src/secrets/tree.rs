@@ -307,7 +307,7 @@ fn needed(map: &Map, field: &str) -> Result<Option<Arc<str>>, Box<Diagnostic>> {
         Some(Value::String(text)) => Ok(Some(Arc::clone(text))),
         // Messages and the logs of the store would reveal it.
         Some(Value::Secret(_)) => {
-            Err(wrong(format!("takes `{field}` from a secret, which is to be shown nowhere")))
+            Err(wrong(format!("takes `{field}` from a secret, which must not be shown")))
         }
         Some(other) => Err(wrong(format!("has {} for `{field}`, not text", other.kind()))),
     }

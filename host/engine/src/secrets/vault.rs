@@ -71,9 +71,7 @@ impl Vault {
                     Err(SecretFault::new("it is empty")
                         .help("an empty secret can be given as `{value: \"\"}`"))
                 }
-                nul if nul.contains('\0') => {
-                    Err(SecretFault::new("it holds the character NUL, which no text does"))
-                }
+                nul if nul.contains('\0') => Err(SecretFault::new("it contains a NUL character")),
                 _ => Ok(text),
             }
         })

@@ -6,13 +6,13 @@ use tokio::time::Instant;
 
 const MILLION: i128 = 1_000_000;
 
-/// How the clock of a host relates to that of the store. A stopped host does
-/// nothing, but its clock goes on.
+/// The relation of a host's clock to that of the store. A stopped host does nothing, but its clock
+/// continues.
 #[derive(Default)]
 pub(crate) struct Clock {
-    /// By how many millionths it is fast.
+    /// How fast it is, in millionths.
     rate: i32,
-    /// A time of the store, and what the host's own clock showed then.
+    /// A time of the store, and the host's own time at that moment.
     at: Duration,
     own: Option<Instant>,
 }
@@ -23,33 +23,33 @@ fn scaled(time: Duration, by: i128, over: i128) -> Duration {
 }
 
 impl Clock {
-    /// A clock that begins now, which is a time of the store.
+    /// A clock that starts now, at a time of the store.
     pub(crate) fn new(rate: i32, at: Duration) -> Self {
         Self { rate, at, own: Some(Instant::now()) }
     }
 
-    /// What the clock of the store shows.
+    /// The time of the store.
     pub(crate) fn store(&self) -> Duration {
         self.at + self.own.map_or(Duration::ZERO, |own| self.in_store(own.elapsed()))
     }
 
-    /// How much time of the store passes during a time of this host.
+    /// The duration by the store's clock for a duration by the host's.
     fn in_store(&self, own: Duration) -> Duration {
         scaled(own, MILLION, MILLION + i128::from(self.rate))
     }
 
-    /// How much time of this host passes during a time of the store.
+    /// The duration by the host's clock for a duration by the store's.
     pub(crate) fn in_own(&self, time: Duration) -> Duration {
         scaled(time, MILLION + i128::from(self.rate), MILLION)
     }
 
-    /// How far its own clock has to go to be where that of the store is.
+    /// How far the host's clock has to advance to match a time of the store.
     pub(crate) fn behind(&self, store: Duration) -> Duration {
         self.in_own(store.saturating_sub(self.store()))
     }
 
-    /// How long what began at an own time and may take a time here still takes, by the clock of the store. That is
-    /// asked where the host stands still.
+    /// The remaining time, by the clock of the store, of an operation with a start time and a limit
+    /// by the host's clock. Used when the host is stopped.
     pub(crate) fn left(&self, begun: Instant, limit: Duration) -> Duration {
         self.in_store(limit.saturating_sub(begun.elapsed()))
     }

@@ -1,10 +1,11 @@
-//! A person puts back an older copy of what is recorded in an environment.
+//! A person restores an older copy of an environment's state.
 //!
-//! What the copy knows nothing of, and no document asks for any more, is not promised: nobody looks for it.
-//! Promised is, until an `up` of everything succeeds and finds nothing new, that no resource is created that is
-//! not recorded and that its driver finds by its name; after it, that all that a driver can read is as it is recorded; and at last, that the environment
-//! comes to rest as the documents want it. Where a driver cannot read, a person looks, and says what is not
-//! there any more and what has to be replaced.
+//! Resources that neither the copy nor any document contains are not promised anything: Purlin does
+//! not look for them. Until a complete `up` succeeds and finds nothing new, it is promised that
+//! Purlin creates no resource that is unrecorded but can be found by its name. After that,
+//! everything that a driver can read must match its record. In the end, the environment must settle
+//! as the documents require. If a driver cannot read, a person checks, and marks the resources that
+//! no longer exist or have to be replaced.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,16 +16,16 @@ use crate::place::{Fault, Place};
 use crate::scenario::DriverKind;
 use crate::world::{LET_GO, Thing, World, is_there, place_of, references, show, values};
 
-/// What is known of real things since copies were put back.
+/// Uncertainty about real objects since copies were restored.
 #[derive(Debug, Default)]
 pub(crate) struct Doubts {
-    /// What a copy records otherwise than it is, or not at all.
+    /// Objects that a copy records differently, or not at all.
     pub(crate) unsure: BTreeSet<String>,
-    /// The environments in which a copy was put back.
+    /// The environments in which a copy was restored.
     restored: BTreeSet<String>,
-    /// Those in which no `up` of everything succeeded since.
+    /// Those in which no complete `up` has succeeded since.
     open: BTreeSet<String>,
-    /// What was recorded twice once a journal was damaged.
+    /// Objects that were recorded twice after a journal was damaged.
     pub(crate) twins: BTreeSet<String>,
 }
 
@@ -37,23 +38,24 @@ impl Place {
         Ok(())
     }
 
-    /// What a person does about resources that a copy recorded and no driver reads: looks for each, forgets
-    /// those that are gone, and has those replaced that are not as they are recorded. Says whether there were
-    /// any.
-    pub(crate) fn look_after_copies(&self) -> Result<bool, Fault> {
+    /// A person checks the resources that a copy recorded and that no driver can read: removes the
+    /// records of missing ones, and marks those that differ from their record for replacement.
+    /// Returns whether there were any.
+    pub(crate) fn check_after_restore(&self) -> Result<bool, Fault> {
         let is_restored = self.world().doubts.restored.contains(&self.environment.urn_prefix());
-        self.look_after(|_| is_restored)
+        self.check_objects(|_| is_restored)
     }
 
-    /// What a person does who is told that something is not found that nobody could know to be gone.
-    pub(crate) fn look_after_what_went(&self) -> Result<bool, Fault> {
-        self.look_after(|id| {
+    /// A person checks resources that were reported as missing although nobody could know that they
+    /// were deleted.
+    pub(crate) fn check_lost_guests(&self) -> Result<bool, Fault> {
+        self.check_objects(|id| {
             let world = self.world();
             world.is_unsure(id) && world.went.contains_key(id)
         })
     }
 
-    fn look_after(&self, is_meant: impl Fn(&str) -> bool) -> Result<bool, Fault> {
+    fn check_objects(&self, is_meant: impl Fn(&str) -> bool) -> Result<bool, Fault> {
         let mut any = false;
         for record in self.snapshot()?.records {
             let driver = self.driver_of(&record);
@@ -70,8 +72,8 @@ impl Place {
                 }
                 Some(_) => continue,
             };
-            let changes = changes.map_err(|error| format!("{} cannot be put right: {error}", record.urn))?;
-            self.sim.say(format!("a person puts right what is recorded of {}", record.urn));
+            let changes = changes.map_err(|error| format!("the record of {} cannot be corrected: {error}", record.urn))?;
+            self.sim.say(format!("a person corrects the record of {}", record.urn));
             any = true;
             self.world().submitted(&changes);
             self.store.write(changes).map_err(|error| error.to_string())?;
@@ -79,10 +81,10 @@ impl Place {
         Ok(any)
     }
 
-    /// All that a driver can read is as it is recorded.
-    pub(crate) fn is_as_recorded(&self, snapshot: &Snapshot) -> Result<(), Fault> {
+    /// Everything that a driver can read matches its record.
+    pub(crate) fn matches_records(&self, snapshot: &Snapshot) -> Result<(), Fault> {
         let mut world = self.world();
-        // An old copy is only deleted, whether or not it is there.
+        // An old copy is only deleted, whether or not it exists.
         let is_looked_at = |record: &&std::sync::Arc<Record>| is_there(record) && record.superseded.is_none();
         for record in snapshot.records.iter().filter(is_looked_at) {
             let Some(driver) = self.driver_of(record).filter(|driver| driver.implements.read) else {
@@ -90,13 +92,13 @@ impl Place {
             };
             let id = record.state.id.expose();
             let Some(thing) = world.things.get(id) else {
-                // It went with something of which nobody knows where it lived.
+                // It was deleted with an object whose inner resources were unknown.
                 if world.is_unsure(id) && world.went.contains_key(id) {
                     continue;
                 }
                 return Err(format!("{} is recorded as {id}, which a look shows to be gone", record.id()));
             };
-            // What was asked for and is not there is recorded as nothing.
+            // Requested values that do not exist are recorded as null.
             let mut recorded = values(&record.inputs);
             recorded.retain(|_, value| *value != Value::Null);
             let is_equal = Value::Map(thing.values.clone()) == Value::Map(recorded.clone());
@@ -117,13 +119,13 @@ impl Place {
     }
 }
 
-/// Whether a look shows all there is to know.
+/// Whether a read shows everything.
 fn tells(driver: &DriverKind) -> bool {
     driver.implements.read && driver.tells
 }
 
 impl World {
-    /// Whether what is recorded in an environment is in doubt as a command begins there.
+    /// Records whether the records of an environment may be stale when a command starts there.
     pub(crate) fn doubts_in(&mut self, prefix: &str, in_doubt: bool) {
         match in_doubt {
             true => self.doubts.open.insert(prefix.to_owned()),
@@ -131,12 +133,13 @@ impl World {
         };
     }
 
-    /// Whether not all is known of a thing until an `up` of everything succeeds.
+    /// Whether knowledge of an object is incomplete until a complete `up` succeeds.
     pub(crate) fn is_unsure(&self, id: &str) -> bool {
         self.doubts.unsure.contains(id)
     }
 
-    /// Where something lives, or that it is there, nobody can know of what lives in it.
+    /// If the host of an object is unknown, or its existence, the same applies to objects inside
+    /// it.
     pub(crate) fn is_unsure_inside(&mut self, host: &str, guest: &str) {
         let is_let_go = self.things.get(host).is_some_and(|thing| thing.name.ends_with(LET_GO));
         if is_let_go || self.is_unsure(host) {
@@ -144,22 +147,23 @@ impl World {
         }
     }
 
-    /// Whether a resource may need another without a record of it: the reference was made after the copy that
-    /// was put back. Reading the resource then shows the value, but not what the value refers to.
+    /// Whether a resource may need another one without a record of it: the reference was made after
+    /// the restored copy. Reading the resource then shows the value, but not the resource that the
+    /// value refers to.
     pub(crate) fn needs_unrecorded(&self, record: &Record, needed: Option<&str>) -> bool {
         let is_restored = self.doubts.restored.contains(place_of(record.urn.as_str()));
         is_restored
             && needed.is_some_and(|urn| !record.dependencies.iter().any(|other| other.as_str() == urn))
     }
 
-    /// In an environment this is recorded now, whatever was.
+    /// The content of a copy is now recorded in an environment.
     pub(crate) fn restored(&mut self, prefix: &str, copy: &Snapshot) {
         self.doubts.restored.insert(prefix.to_owned());
         let made = copy.pending.iter().filter_map(|intent| match &intent.operation {
             Operation::Create(record) | Operation::Update(record) => Some(&**record),
             Operation::Delete(_) => None,
         });
-        // Others may have taken away what is not there, as far as the copy knows.
+        // As far as the copy shows, others may have deleted the missing objects.
         let inputs: Vec<_> = copy
             .records
             .iter()
@@ -177,7 +181,8 @@ impl World {
         }
         let keys: BTreeSet<&str> = copy.pending.iter().map(|intent| &*intent.idempotency_key).collect();
         let is_recorded = |id: &str| recorded.clone().any(|record| record.state.id == *id);
-        // Of two of a name that nobody records, a driver that looks by name finds one.
+        // If two unrecorded objects have the same name, a driver that searches by name finds only
+        // one.
         let unrecorded = self.things.iter().filter(|(id, _)| !is_recorded(id));
         let mut namesakes: BTreeMap<(usize, String), u32> = BTreeMap::new();
         for (_, thing) in unrecorded {
@@ -198,9 +203,9 @@ impl World {
         }
     }
 
-    /// Something is about to be made: nothing is there that the driver finds by its name and that nobody
-    /// knows of since a copy was put back.
-    pub(crate) fn is_not_forgotten(&mut self, new: &Thing, oldest: bool) {
+    /// An object is about to be created: there is no object that the driver finds by its name and
+    /// that has been unknown since a copy was restored.
+    pub(crate) fn has_no_unknown_twin(&mut self, new: &Thing, oldest: bool) {
         let Some(id) = self.by_name(new.driver, &new.name, oldest) else { return };
         let knows = |record: &Record| record.state.id == id || record.urn.as_str() == new.urn;
         if self.doubts.unsure.contains(&id)

@@ -1,4 +1,4 @@
-//! What all environments of a life are recorded in: a store in memory, or in a folder as people have it.
+//! The storage of a life's environments: a store in memory, or a folder as users have it.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -24,7 +24,7 @@ pub(crate) struct Disk {
     folder: Option<TempDir>,
 }
 
-/// What a probe panics with where the process is killed.
+/// The panic payload of a probe that kills the process.
 struct Killed;
 
 impl Disk {
@@ -32,7 +32,7 @@ impl Disk {
         Self { store: Mutex::new(Arc::new(MemoryStore::new())), folder: None }
     }
 
-    /// In a folder that is gone with this, in memory where the system has such folders.
+    /// In a folder that is deleted with this value; in memory, if the system has such folders.
     pub(crate) fn in_folder() -> Self {
         let fast = Path::new("/dev/shm");
         let folder = if fast.is_dir() { tempfile::tempdir_in(fast) } else { tempfile::tempdir() };
@@ -46,7 +46,7 @@ impl Disk {
         self.folder.is_some()
     }
 
-    /// Text without the name of the folder, which is another one each time.
+    /// Text without the name of the folder, which differs each time.
     pub(crate) fn plain(&self, text: String) -> String {
         self.path().map_or_else(|| text.clone(), |path| text.replace(&path.display().to_string(), "state"))
     }
@@ -59,7 +59,7 @@ impl Disk {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the folder, as a process does that begins.
+    /// Opens the folder, as a starting process does.
     pub(crate) fn open(&self) -> Result<(), Error> {
         if let Some(folder) = self.path() {
             *self.store() = Arc::new(EmbeddedStore::open(folder, options(folder))?);
@@ -81,7 +81,7 @@ impl Disk {
         wait(lock.writer().commit(changes))
     }
 
-    /// Damages one of the files that matter to an environment. Says which, or none where there is none.
+    /// Damages one of an environment's files. Returns which one; `None` if it has none.
     pub(crate) fn damage(&self, environment: &Environment, damage: &Damage) -> Option<String> {
         let folder = self.path()?;
         let file = files(folder, environment).into_iter().nth(usize::from(damage.file))?;
@@ -98,7 +98,8 @@ impl Disk {
         Some(file.strip_prefix(folder).ok()?.display().to_string())
     }
 
-    /// Repairs the folder in a process that is killed at a place; none where it came to its end before.
+    /// Repairs the folder in a process that is killed at a probe; `None` if the repair ended
+    /// before.
     pub(crate) fn repair(&self, killed_at: Option<u8>) -> Option<Result<RepairReport, Error>> {
         let folder = self.path()?;
         let left = AtomicU32::new(killed_at.map_or(u32::MAX, u32::from));
@@ -115,20 +116,20 @@ impl Disk {
         }
     }
 
-    /// What a look at the folder finds.
+    /// The result of checking the folder.
     pub(crate) fn verify(&self) -> Option<Result<RepairReport, Error>> {
         let folder = self.path()?;
         Some(EmbeddedStore::verify(folder, &options(folder)))
     }
 
-    /// A copy of all files, as a person keeps one.
+    /// A backup of all files.
     pub(crate) fn backup(&self) -> Option<TempDir> {
         let copy = tempfile::tempdir_in(self.path()?.parent()?).ok()?;
         copy_all(self.path()?, copy.path()).ok()?;
         Some(copy)
     }
 
-    /// Puts the copy back.
+    /// Restores the backup.
     pub(crate) fn put_back(&self, copy: &TempDir) -> std::io::Result<()> {
         let Some(folder) = self.path() else { return Ok(()) };
         for entry in fs::read_dir(folder)? {
@@ -139,8 +140,8 @@ impl Disk {
     }
 }
 
-/// The files that matter to an environment, but for what others keep of it: the journal more than once, as it
-/// is by far the largest.
+/// The files of an environment, except those that describe it to others. The journal occurs more
+/// than once, because it is by far the largest.
 fn files(folder: &Path, environment: &Environment) -> Vec<PathBuf> {
     let name = format!("{}.{}-", environment.app, environment.env);
     let entries = fs::read_dir(folder.join("environments")).into_iter().flatten().filter_map(Result::ok);
@@ -187,7 +188,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits without letting the clock of the simulation go on: the disk has its own.
+/// Waits without advancing the clock of the simulation: the disk has its own.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));

@@ -1,4 +1,4 @@
-//! Documents as a model that can be changed, and as the text that the engine gets.
+//! Documents as a model that can be edited, and as the text for the engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -6,19 +6,19 @@ use std::fmt::Write as _;
 use crate::generate::SLOTS;
 use crate::rng::Rng;
 
-/// What the documents ask for.
+/// The requested resources.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Documents {
-    /// Number of the environment that they are for.
+    /// The number of their environment.
     pub(crate) place: u8,
-    /// By slot. A slot is what a resource is, whatever its name.
+    /// By slot. A slot identifies a resource regardless of its name.
     pub(crate) resources: BTreeMap<u8, Resource>,
-    /// Between two slots, the lower first. Who depends on whom follows from `order`, so that there
-    /// is never a loop, and a change of it turns everything round.
+    /// Edges between two slots, the lower one first. The direction follows from `order`, so there
+    /// is never a loop, and a change of `order` reverses all edges.
     pub(crate) links: BTreeMap<(u8, u8), Link>,
     pub(crate) order: u64,
-    /// Whether the resources are manifests that refer to one another by reference fields, so that what
-    /// they refer to may be missing.
+    /// Whether the resources are manifests that refer to each other by reference fields, so that
+    /// targets may be missing.
     pub(crate) manifests: bool,
 }
 
@@ -27,50 +27,50 @@ pub(crate) struct Resource {
     /// How often it was renamed.
     pub(crate) name: u8,
     pub(crate) driver: u8,
-    /// Changed in place.
+    /// An input that changes in place.
     pub(crate) v: u8,
-    /// Changed by replacement.
+    /// An input whose change replaces.
     pub(crate) fixed: u8,
     pub(crate) protect: bool,
     pub(crate) retain: bool,
     pub(crate) delete_before_replace: Option<bool>,
     pub(crate) ignore_v: bool,
     pub(crate) replace_on_v: bool,
-    /// A name before, by number.
+    /// A previous name, by number.
     pub(crate) alias: Option<u8>,
-    /// What somebody made by hand.
+    /// An object that was created manually.
     pub(crate) by_hand: Option<ByHand>,
 }
 
-/// What becomes of something that somebody made by hand.
+/// How to treat a manually created object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ByHand {
-    /// It becomes ours.
+    /// Purlin manages it from now on.
     Import,
-    /// It is only looked at.
+    /// Purlin only reads it.
     Observe,
 }
 
-/// How a resource depends on another.
+/// How a resource depends on another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     /// It reads an output that changes in place.
     Value,
     /// It reads the id.
     Id,
-    /// It reads an output that changes in place, and cannot change in place itself.
+    /// It reads an output that changes in place, but its own input cannot change in place.
     FixedValue,
     /// The same with the id.
     FixedId,
     DependsOn,
     ReplaceWith,
-    /// It lives within the other one, and goes with it.
+    /// It is inside the other one, and is deleted with it.
     Within,
-    /// The same, and it reads nothing of it: where it lives is decided when it is made.
+    /// The same, but it reads nothing of it: its host is determined when it is created.
     Inside,
 }
 
-/// A change of the documents. What does not fit any more does nothing.
+/// A change of the documents. A change that no longer applies does nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Edit {
     Put(u8, Resource),
@@ -82,7 +82,7 @@ pub(crate) enum Edit {
 }
 
 impl Link {
-    /// The input that reads an output of the other, and that output.
+    /// The input that reads an output of the other resource, and that output.
     fn input(self) -> Option<(&'static str, &'static str)> {
         Some(match self {
             Self::Value => ("v", "v"),
@@ -95,7 +95,7 @@ impl Link {
     }
 }
 
-/// What the inputs of a manifest's definition are: its own params.
+/// The inputs of a manifest's definition: its own params.
 fn params(linked: &[(u8, Link)]) -> String {
     let mut values = "v: '${params.v}', fixed: '${params.fixed}'".to_owned();
     for (slot, (name, _)) in linked.iter().filter_map(|(slot, link)| Some((slot, link.input()?))) {
@@ -104,7 +104,7 @@ fn params(linked: &[(u8, Link)]) -> String {
     values
 }
 
-/// The type of all manifests, which says what the reference fields that they have read.
+/// The type of all manifests, which describes the values of their reference fields.
 fn resource_type(fields: &BTreeSet<(u8, &str, &str)>) -> String {
     let fields = fields.iter().map(|(slot, name, output)| {
         format!("{name}_{slot}: {{x-reference: {{type: thing, output: {output}}}}}")
@@ -121,7 +121,7 @@ impl Resource {
     }
 }
 
-/// The name of a slot that was renamed so often.
+/// The name of a slot after this many renames.
 pub(crate) fn name(slot: u8, number: u8) -> String {
     match number {
         0 => format!("r{slot}"),
@@ -129,7 +129,7 @@ pub(crate) fn name(slot: u8, number: u8) -> String {
     }
 }
 
-/// The id of what somebody made by hand for a slot of an environment.
+/// The id of a manually created object for a slot of an environment.
 pub(crate) fn made_by_hand(place: u8, slot: u8) -> String {
     format!("p{}", u32::from(place) * SLOTS + u32::from(slot))
 }
@@ -173,7 +173,7 @@ impl Documents {
         }
     }
 
-    /// Without what makes the end depend on the way there.
+    /// The documents without settings that make the result depend on the history.
     pub(crate) fn settled(&self) -> Self {
         let mut settled = self.clone();
         for resource in settled.resources.values_mut() {
@@ -185,7 +185,7 @@ impl Documents {
         settled
     }
 
-    /// Whether some resources refer to others that are not there, and so wait for them.
+    /// Whether some resources refer to missing ones, and therefore wait.
     pub(crate) fn lack_targets(&self) -> bool {
         self.resources.keys().any(|slot| !self.missing(*slot).is_empty())
     }
@@ -194,7 +194,7 @@ impl Documents {
         Rng::mixed(self.order, u64::from(slot)).next()
     }
 
-    /// What a resource depends on, and how.
+    /// The dependencies of a resource, and their kinds.
     pub(crate) fn dependencies(&self, slot: u8) -> Vec<(u8, Link)> {
         let mut within = false;
         let mut found = Vec::new();
@@ -202,7 +202,7 @@ impl Documents {
             if !self.resources.contains_key(&other) {
                 continue;
             }
-            // It can only live in one place.
+            // It can have only one host.
             let lives = matches!(link, Link::Within | Link::Inside);
             let again = lives && std::mem::replace(&mut within, true);
             let cannot = again || link == Link::Inside && self.manifests;
@@ -211,7 +211,7 @@ impl Documents {
         found
     }
 
-    /// What a manifest refers to by a field, and is not there.
+    /// The missing targets of a manifest's reference fields.
     fn missing(&self, slot: u8) -> Vec<(u8, Link)> {
         let by_field =
             |link: &Link| matches!(link, Link::Value | Link::Id | Link::FixedValue | Link::FixedId);
@@ -219,7 +219,7 @@ impl Documents {
         linked.filter(|(other, link)| !self.resources.contains_key(other) && by_field(link)).collect()
     }
 
-    /// What a resource depends on where that is there, and how.
+    /// The existing dependencies of a resource, and their kinds.
     fn linked(&self, slot: u8) -> impl Iterator<Item = (u8, Link)> {
         self.links.iter().filter_map(move |((a, b), link)| {
             let other = match (*a == slot, *b == slot) {

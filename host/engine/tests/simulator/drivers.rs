@@ -1,4 +1,4 @@
-//! Drivers that keep to their contract, and fail in every way that it allows.
+//! Drivers that keep their contract, and fail in every way that it allows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::scenario::{Checkpoint, DriverKind, Fault};
 use crate::sim::Shared;
 use crate::world::{Thing, values};
 
-/// How long a driver may take; the sandbox ends it then.
+/// The time limit of a call; the sandbox then ends it.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 /// A simulated driver.
@@ -70,7 +70,7 @@ impl Drivers for Shelf {
     }
 }
 
-/// A call under way.
+/// A call in flight.
 struct Under<'a> {
     call: &'a Call,
     number: u32,
@@ -111,14 +111,14 @@ impl SimDriver {
         Under { call, number, fault, begun: Instant::now() }
     }
 
-    /// Everything up to the moment of the effect, of a call that has none.
+    /// Everything until the moment of the effect, for a call without effects.
     async fn begin<'a>(&self, what: &str, call: &'a Call, id: &str) -> Result<Under<'a>, CallError> {
         let under = self.count(what, call, id);
         self.sim.point().await;
         self.approach(under).await
     }
 
-    /// The same for a call that has one, which the system may see to while this host does nothing.
+    /// The same for a call with effects, which the system may carry out while this host is stopped.
     async fn send<'a, T: Send + 'static>(
         &self,
         under: Under<'a>,
@@ -134,7 +134,7 @@ impl SimDriver {
         self.approach(under).await
     }
 
-    /// The way of a request that waited for its checkpoint.
+    /// The transit of a request that waited for its checkpoint.
     async fn travel<T: Send + 'static>(
         &self,
         under: &Under<'_>,
@@ -168,7 +168,8 @@ impl SimDriver {
         }
     }
 
-    /// Waits within a call. The sandbox ends it when it is cut off or takes too long, before it does anything more.
+    /// Waits within a call. If the call is cut off or exceeds its limit, the sandbox ends it before
+    /// it does anything else.
     async fn wait(&self, under: &Under<'_>, time: Duration) -> Result<(), CallError> {
         let left = LIMIT.saturating_sub(under.begun.elapsed());
         if self.sim.wait(time.min(left), &under.call.cancel).await || under.call.cancel.is_cut() {
@@ -185,7 +186,7 @@ impl SimDriver {
         self.wait(under, LIMIT).await.err().unwrap_or_else(limit)
     }
 
-    /// What the system answers.
+    /// The response of the system.
     async fn answered<T: Send + 'static>(
         &self,
         under: &Under<'_>,
@@ -197,7 +198,7 @@ impl SimDriver {
         }
     }
 
-    /// Everything from the effect to the answer.
+    /// Everything from the effect to the response.
     async fn answer<T>(&self, under: Under<'_>, answer: T) -> Result<T, CallError> {
         self.sim.point().await;
         let time = u64::from(self.sim.draw(10));
@@ -260,7 +261,7 @@ impl Driver for SimDriver {
         self.answer(under, checked).await
     }
 
-    /// All environments are in one account, where names tell them apart.
+    /// All environments are in one account, where names distinguish them.
     async fn name(&self, call: &Call, _: &Inputs) -> Result<Label, CallError> {
         Ok(format!("{}-{}", call.subject.context.env.id, call.subject.key.id()).into())
     }
@@ -295,7 +296,7 @@ impl Driver for SimDriver {
                 world.is_alone(&made, &thing);
             }
             if kind.implements.read {
-                world.is_not_forgotten(&thing, kind.finds_oldest);
+                world.has_no_unknown_twin(&thing, kind.finds_oldest);
             }
             if !(repeats && world.things.contains_key(&made)) {
                 world.make(&made, thing);
@@ -318,7 +319,7 @@ impl Driver for SimDriver {
 
     async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
         if !self.kind.implements.read {
-            // As the sandbox has it.
+            // As the sandbox behaves.
             let Some(state) = look.state.cloned() else {
                 return Err(CallError::Failure(Failure::Failed("it cannot look".into())));
             };
@@ -332,13 +333,13 @@ impl Driver for SimDriver {
                 .id
                 .map(str::to_owned)
                 .or_else(|| world.by_name(self.number, look.name, self.kind.finds_oldest));
-            // The ids of one driver mean nothing to another one.
+            // The ids of one driver are meaningless to another one.
             let is_own = |id: &String| world.things.get(id).is_some_and(|thing| thing.driver == self.number);
             let id = id.filter(is_own);
             id.iter().for_each(|id| world.is_at_home(id, call.subject.urn.as_str()));
             id.and_then(|id| Some((world.state(&id)?, world.things.get(&id)?.values.clone())))
         };
-        // What can be told, and is not there, is told to be nothing.
+        // Values that the driver can report but that do not exist are reported as null.
         let mut asked = values(look.inputs);
         if self.kind.implements.check {
             asked.insert("defaulted".into(), Value::Null);

@@ -8,20 +8,20 @@ use crate::scenario::{
     Behind, Checkpoint, Command, Damage, DriverKind, Fault, Harm, Part, Scenario, Step, Stop, Wakes,
 };
 
-/// Names that resources can have, at most.
+/// The maximum number of resource names.
 pub(crate) const SLOTS: u32 = 12;
 
 /// The scenario of a seed.
 pub(crate) fn scenario(seed: u64) -> Scenario {
     let mut rng = Rng::new(seed);
     let drivers: Vec<DriverKind> = (0..1 + rng.below(4)).map(|_| kind(&mut rng)).collect();
-    // One life in four refers by fields, whatever else is drawn.
+    // One life in four refers by fields, regardless of the other choices.
     let manifests = seed.is_multiple_of(4);
     let (start, many) = documents(&mut rng, &drivers, manifests);
     let rough = rng.chance(85);
     let steps = (0..2 + rng.below(6)).map(|number| step(&mut rng, &drivers, many, number, rough)).collect();
     let mut scenario = Scenario { drivers, starts: vec![start], on_disk: false, steps };
-    // Drawn apart, so that a seed keeps the rest of its life when something is added to this.
+    // Drawn separately, so that a seed keeps the rest of its life when a choice is added here.
     let mut rng = Rng::mixed(seed, 1);
     for place in 1..*rng.pick(&[1, 1, 1, 1, 1, 1, 1, 2, 2, 3]) {
         add_place(&mut rng, &mut scenario, place, many, rough);
@@ -45,7 +45,7 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
     scenario
 }
 
-/// Lets a person put back older copies of the state. Runs have some 5 to 100 commits.
+/// Adds restored copies of the state. Runs have about 5 to 100 commits.
 fn add_copies(rng: &mut Rng, scenario: &mut Scenario) {
     for step in scenario.steps.iter_mut().skip(1) {
         if rng.chance(35) {
@@ -55,7 +55,7 @@ fn add_copies(rng: &mut Rng, scenario: &mut Scenario) {
     }
 }
 
-/// Lets other hosts get the lease of an environment in the middle of a command.
+/// Lets other hosts take the lease of an environment during a command.
 fn add_hosts(rng: &mut Rng, scenario: &mut Scenario) {
     for step in &mut scenario.steps {
         if step.crash.is_none() && rng.chance(50) {
@@ -64,7 +64,7 @@ fn add_hosts(rng: &mut Rng, scenario: &mut Scenario) {
     }
 }
 
-/// Lets hosts be stopped in the middle of a command, others take over, and all of their clocks disagree.
+/// Stops hosts during a command, lets others take over, and makes all of their clocks disagree.
 fn add_stops(rng: &mut Rng, scenario: &mut Scenario) {
     for step in &mut scenario.steps {
         step.skew = match rng.below(4) {
@@ -72,7 +72,8 @@ fn add_stops(rng: &mut Rng, scenario: &mut Scenario) {
             1 => i64::from(rng.below(20_000)) - 10_000,
             _ => i64::from(rng.below(14_400_000)) - 7_200_000,
         };
-        // What another host gets without waiting, and what a person puts back, is simulated by itself.
+        // Leases that another host gets without waiting, and restored copies, are simulated
+        // separately.
         step.lost = None;
         step.restore = None;
         if rng.chance(60) {
@@ -93,21 +94,21 @@ fn add_stops(rng: &mut Rng, scenario: &mut Scenario) {
     }
 }
 
-/// Lets the clock of the only host be set back. Where it was set forward, nothing more is promised than that what is
-/// missing is noticed once that time has come.
+/// Sets the clock of the only host back. If the clock was set forward, the only promise is that a
+/// missing resource is noticed once that time has come.
 fn add_wrong_clocks(rng: &mut Rng, scenario: &mut Scenario) {
     for step in &mut scenario.steps {
         step.skew = -i64::from(rng.below(14_400_000));
     }
 }
 
-/// A point of a run. Runs have some 20 to 300 points; most that matter come early.
+/// A point of a run. Runs have about 20 to 300 points; most of the relevant ones come early.
 fn point(rng: &mut Rng) -> u32 {
     let most = *rng.pick(&[20, 60, 150, 300]);
     1 + rng.below(most)
 }
 
-/// Documents, and how many names they use.
+/// Documents, and the number of names that they use.
 fn documents(rng: &mut Rng, drivers: &[DriverKind], manifests: bool) -> (Documents, u32) {
     let mut start = Documents { order: rng.next(), manifests, ..Documents::default() };
     let many = 1 + rng.below(SLOTS);
@@ -122,8 +123,8 @@ fn documents(rng: &mut Rng, drivers: &[DriverKind], manifests: bool) -> (Documen
     (start, many)
 }
 
-/// Adds an environment, with the same documents as the first or with others of the same names, and what is
-/// done there.
+/// Adds an environment, with the same documents as the first or with different ones that have the
+/// same names, and its steps.
 fn add_place(rng: &mut Rng, scenario: &mut Scenario, place: u8, many: u32, rough: bool) {
     let same = rng.chance(50);
     let (start, many) = match same {
@@ -139,7 +140,7 @@ fn add_place(rng: &mut Rng, scenario: &mut Scenario, place: u8, many: u32, rough
     }
 }
 
-/// Lets files of the state be damaged, and repaired by processes that are killed.
+/// Damages files of the state, and repairs them in processes that are killed.
 fn add_damage(rng: &mut Rng, scenario: &mut Scenario) {
     scenario.on_disk = true;
     for step in scenario.steps.iter_mut().skip(1) {

@@ -1,5 +1,5 @@
-//! One simulated life: environments over one store and in one world, and their commands, one after the other
-//! or at the same time.
+//! One simulated life: environments in one store and one world, and their commands, one after the
+//! other or at the same time.
 
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::world::World;
 pub(crate) struct Life {
     pub(crate) places: Vec<Place>,
     pub(crate) disk: Arc<Disk>,
-    /// What was recorded in each of them when its last command had ended.
+    /// The records of each of them after its last command.
     pub(crate) left: Vec<Option<Revision>>,
     /// The time of the store when hosts last shared an environment.
     pub(crate) now: Duration,
@@ -30,7 +30,8 @@ impl Life {
         Self::with(scenario, scenario.starts.iter().cloned().enumerate().collect())
     }
 
-    /// One of its environments, with the documents that it has now, alone in the world and without a history.
+    /// One of its environments with its current documents, alone in the world and without a
+    /// history.
     pub(crate) fn alone(scenario: &Scenario, place: &Place) -> Self {
         let mut alone = Self::with(
             &Scenario { steps: Vec::new(), on_disk: false, ..scenario.clone() },
@@ -73,12 +74,12 @@ impl Life {
         self.places[0].world()
     }
 
-    /// The environment that a step is about.
+    /// The environment of a step.
     pub(crate) fn place_of(&self, step: &Step) -> usize {
         usize::from(step.place) % self.places.len()
     }
 
-    /// Runs steps of different environments at the same time, each in a process of its own.
+    /// Runs steps of different environments at the same time, each in a separate process.
     pub(crate) fn together(&mut self, steps: &[(usize, &Step)]) -> Result<Vec<Ended>, Fault> {
         for (number, step) in steps {
             if let Some(damage) = step.damage.as_ref().filter(|_| self.disk.is_in_folder()) {
@@ -102,12 +103,12 @@ impl Life {
             about.map(|(place, (number, step))| async move { (*number, place.process(step).await) });
         let mut ended = runtime.block_on(futures::future::join_all(processes));
         drop(runtime);
-        // As the steps are given.
+        // In the order of the steps.
         ended.sort_by_key(|(number, _)| steps.iter().position(|(place, _)| place == number));
         ended.into_iter().map(|(_, ended)| ended).collect()
     }
 
-    /// What is recorded in each environment. Those that no command was about are as they were left.
+    /// The records of each environment. Environments without a step are unchanged.
     pub(crate) fn snapshots(&mut self, about: &[usize]) -> Result<Vec<Snapshot>, Fault> {
         let snapshots: Result<Vec<_>, _> = self.places.iter().map(Place::snapshot).collect();
         let snapshots = snapshots?;

@@ -1,13 +1,14 @@
-//! A simulator: the real engine with a virtual clock, a disk that loses what was not synced, and
-//! drivers that fail in every way that their contract allows (SPEC §10).
+//! A simulator: the real engine with a virtual clock, a disk that loses unsynced data, and drivers
+//! that fail in every way that their contract allows (SPEC §10).
 //!
-//! Each seed is a life of one to three environments over one store and in one world: random resources, random
-//! edits, random commands, random faults. Commands in different environments may run at the same time. In some lives a person
-//! puts back an older copy of the state, or its files are damaged and repaired by processes that are killed. After
-//! each command the promises are checked, and at the end that each environment comes to what it would have
-//! come to without faults. A seed gives the same life each time; one that fails is made smaller and printed.
+//! Each seed is a life of one to three environments in one store and one world: random resources,
+//! random edits, random commands, random faults. Commands in different environments may run at the
+//! same time. In some lives, a person restores an older copy of the state, or its files are damaged
+//! and repaired by processes that are killed. After each command, the promises are checked; at the
+//! end, each environment must reach the state that it would have reached without faults. A seed
+//! always gives the same life. A failing life is made smaller and printed.
 //!
-//! `cargo xtask simulate --runs N --seed S` runs as many as there is time for.
+//! `cargo xtask simulate --runs N --seed S` runs as many as time allows.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -45,21 +46,21 @@ use std::time::Instant;
 use life::{Fault, Life};
 use scenario::{Scenario, Step};
 
-/// After so many lives a long run says how far it is.
+/// A long run reports its progress after this many lives.
 const PROGRESS: u64 = 10_000;
 
-/// What happened in a life.
+/// The course of a life.
 #[derive(Default)]
 struct Story {
     trace: Vec<String>,
-    /// Runs that were needed once nothing went wrong any more.
+    /// The number of runs after the last fault.
     runs_to_rest: u32,
     crashes: u64,
     calls: u64,
     commands: u64,
 }
 
-/// Lives a scenario.
+/// Runs a scenario.
 fn live(scenario: &Scenario) -> (Story, Result<(), Fault>) {
     let mut life = Life::new(scenario);
     let mut story = Story::default();
@@ -86,7 +87,7 @@ fn live(scenario: &Scenario) -> (Story, Result<(), Fault>) {
     (story, result)
 }
 
-/// The words of a fault without names and numbers: two faults of one kind have the same.
+/// The text of a fault without names and numbers: two faults of one kind have the same text.
 fn kind(fault: &Fault) -> String {
     fault.lines().next().unwrap_or_default().chars().filter(|c| !c.is_ascii_digit()).collect()
 }
@@ -118,9 +119,9 @@ fn simulated_lives_keep_every_promise() {
     let stop = AtomicBool::new(false);
     let failed: Mutex<Vec<(u64, Fault)>> = Mutex::default();
     let totals = [const { AtomicU64::new(0) }; 4];
-    // A panic is reported with its seed, not by itself.
+    // A panic is reported with its seed, not separately.
     std::panic::set_hook(Box::new(|_| {}));
-    // Lives in a folder wait for their store now and then.
+    // Lives in a folder sometimes wait for their store.
     let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -167,8 +168,8 @@ fn simulated_lives_keep_every_promise() {
     let _ = std::panic::take_hook();
 }
 
-/// Lives in which a promise was broken once. They show that again only while seeds mean the same lives, but
-/// they begin where others were wrong.
+/// Lives in which a promise was once broken. They reproduce that only while seeds mean the same
+/// lives, but they start near earlier faults.
 const ONCE_BROKEN: [u64; 72] = [
     6, 13, 668, 202_023, 212_467, 216_563, 302_827, 303_517, 304_951, 312_576, 314_357, 316_881, 321_202,
     3_037_246, 3_043_009, 3_046_913, 3_049_415, 3_063_003, 5_008_808, 5_011_274, 5_024_722, 5_034_251,
@@ -181,7 +182,7 @@ const ONCE_BROKEN: [u64; 72] = [
 ];
 
 #[test]
-fn lives_that_were_broken_once_keep_every_promise() {
+fn earlier_failures_keep_every_promise() {
     for seed in ONCE_BROKEN {
         let (_, result) = live(&generate::scenario(seed));
         assert_eq!(result, Ok(()), "again: cargo xtask simulate --seed {seed} --runs 1");

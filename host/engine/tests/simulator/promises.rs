@@ -1,4 +1,4 @@
-//! What has to hold after every command, however it ended, and at the end of a life.
+//! The promises that hold after every command, however it ended, and at the end of a life.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::place::Place;
 use crate::scenario::{Command, Part, Scenario, Step};
 use crate::world::{LET_GO, World, is_there, place_of, show, values};
 
-/// So many runs of the same documents may have something to do once nothing goes wrong any more.
+/// The maximum number of runs of the same documents with something to do after the last fault.
 const RUNS_TO_CONVERGE: u32 = 3;
 
 /// After commands that ran at the same time, each in its environment.
@@ -23,39 +23,39 @@ pub(crate) fn after(life: &mut Life, steps: &[(usize, &Step)], ended: &[Ended]) 
     }
     let snapshots = life.snapshots(&about)?;
     for (index, ((number, step), ended)) in steps.iter().zip(ended).enumerate() {
-        // What is recorded is what the last one left.
+        // The last one determines the records.
         if steps.iter().skip(index + 1).any(|(other, _)| other == number) {
             continue;
         }
         let (place, snapshot) = (&life.places[*number], &snapshots[*number]);
         let mut world = place.world();
-        nothing_is_forgotten(&mut world, snapshot, &place.environment.urn_prefix())?;
-        nothing_is_imagined(&world, snapshot)?;
+        existing_objects_are_recorded(&mut world, snapshot, &place.environment.urn_prefix())?;
+        recorded_objects_exist(&world, snapshot)?;
         if !ended.crashed {
-            what_went_is_gone(&world, snapshot)?;
+            objects_deleted_with_others_are_not_recorded(&world, snapshot)?;
         }
         drop(world);
         if ended.trusted {
-            place.is_as_recorded(snapshot)?;
+            place.matches_records(snapshot)?;
         }
         if !ended.crashed && step.command != Command::Resolve {
-            all_that_is_pending_is_told(place, snapshot, ended)?;
+            pending_calls_are_reported(place, snapshot, ended)?;
         }
     }
     Ok(())
 }
 
-/// Every thing is recorded, or on its way to be, or was let go of as the documents wished; and no
-/// two records are of the same thing.
-fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot, prefix: &str) -> Result<(), Fault> {
+/// Every object is recorded, or being created, or was released as the documents requested; and no
+/// two records are of the same object.
+fn existing_objects_are_recorded(world: &mut World, snapshot: &Snapshot, prefix: &str) -> Result<(), Fault> {
     let mut recorded: BTreeMap<&str, &Record> = BTreeMap::new();
     for record in snapshot.records.iter().filter(|record| is_there(record)) {
         if let Some(other) = recorded.insert(record.state.id.expose(), record)
             && !(record.external || other.external)
         {
             let id = record.state.id.expose();
-            // Of two changes of one commit a repair may have saved one; whoever keeps what left the documents
-            // keeps both.
+            // A repair may have saved only one of two changes in a commit; if removed resources are
+            // kept, both are kept.
             if snapshot.staleness.is_some() || world.doubts.twins.contains(id) {
                 continue;
             }
@@ -79,11 +79,12 @@ fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot, prefix: &str) ->
         if thing.released || recorded.contains_key(&**id) || on_their_way.contains(&*thing.made_with) {
             continue;
         }
-        // What lives in something that a restored copy knows nothing of was taken to live in its namesake.
+        // A resource inside an object that a restored copy does not know was assumed to be inside
+        // its namesake.
         let is_elsewhere =
             |home: &String| world.is_unsure(home) || world.things.get(home).is_some_and(|home| home.released);
         let lives_elsewhere = thing.home.as_ref().is_some_and(is_elsewhere);
-        if !world.may_be_let_go(id) && !lives_elsewhere {
+        if !world.may_be_released(id) && !lives_elsewhere {
             return Err(format!("{id} of {} is forgotten", thing.urn));
         }
         let_go.push(id.clone());
@@ -91,7 +92,7 @@ fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot, prefix: &str) ->
     for id in let_go {
         if let Some(thing) = world.things.get_mut(&id) {
             thing.released = true;
-            // Whoever keeps it gives it a name of its own: names are how a driver tells things apart.
+            // Its new owner renames it: drivers distinguish objects by names.
             thing.name = format!("{}{LET_GO}", thing.name);
         }
         world.say(format!("  {id} was let go"));
@@ -99,8 +100,9 @@ fn nothing_is_forgotten(world: &mut World, snapshot: &Snapshot, prefix: &str) ->
     Ok(())
 }
 
-/// What is recorded is there and of the same environment, unless others took it away or a call that is pending may have.
-fn nothing_is_imagined(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
+/// Every recorded object exists and belongs to the same environment, unless others deleted it or a
+/// pending call may have.
+fn recorded_objects_exist(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
     for record in snapshot.records.iter().filter(|record| is_there(record)) {
         let id = record.state.id.expose();
         let is_pending = || snapshot.pending.iter().any(|intent| intent.id() == record.id());
@@ -116,8 +118,9 @@ fn nothing_is_imagined(world: &World, snapshot: &Snapshot) -> Result<(), Fault> 
     Ok(())
 }
 
-/// What went with something else is not recorded as there, once it is known what became of that.
-fn what_went_is_gone(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
+/// An object that was deleted with another one is not recorded as existing, once the outcome of
+/// that deletion is known.
+fn objects_deleted_with_others_are_not_recorded(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
     let is_open = |host: &str| {
         let of_host = |record: &&Arc<Record>| record.state.id.expose() == host;
         let ids = snapshot.records.iter().filter(of_host).map(|record| record.id());
@@ -125,8 +128,9 @@ fn what_went_is_gone(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
     };
     for record in snapshot.records.iter().filter(|record| is_there(record) && !record.external) {
         let id = record.state.id.expose();
-        // Where something lives that was found by its name is not known before it is as it is wanted; what
-        // perhaps went is recorded as to be replaced; and an old copy may live in one that nobody records.
+        // The host of an object that was found by its name is unknown until the object matches the
+        // documents; an object that may have been deleted is recorded as tainted; and an old copy
+        // may be inside an unrecorded one.
         let home_is_let_go = record.superseded.is_some()
             && record.deleted_with.as_ref().is_some_and(|home| world.retained.contains(home.as_str()));
         if world.is_unsure(id) || record.tainted || home_is_let_go {
@@ -139,27 +143,27 @@ fn what_went_is_gone(world: &World, snapshot: &Snapshot) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A call whose outcome is not known is never passed over in silence.
-fn all_that_is_pending_is_told(place: &Place, snapshot: &Snapshot, ended: &Ended) -> Result<(), Fault> {
+/// A call with an unknown outcome is always reported.
+fn pending_calls_are_reported(place: &Place, snapshot: &Snapshot, ended: &Ended) -> Result<(), Fault> {
     let mut told = ended.warned.clone();
     for summary in &ended.summaries {
         told.extend(summary.unknown.iter().map(ToString::to_string));
         told.extend(summary.failed.iter().map(|(key, _)| key.to_string()));
         told.extend(summary.skipped.iter().map(|(key, _)| key.to_string()));
     }
-    // What was told of by the name that it had before was told of.
+    // A report under the previous name counts.
     told.extend(told.clone().into_iter().map(|key| place.renamed(key)));
     for intent in &snapshot.pending {
         let key = intent.id().urn.key().map(|key| key.to_string()).unwrap_or_default();
         if !told.contains(&key) {
-            return Err(format!("nobody was told that a call on `{key}` is pending"));
+            return Err(format!("the pending call on `{key}` was not reported"));
         }
     }
     Ok(())
 }
 
-/// Once nothing goes wrong any more, in each environment: the same end as without faults, soon, and then
-/// rest.
+/// After the last fault, each environment soon reaches the same state as without faults, and then
+/// rests.
 pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, Fault> {
     life.world().say("== from here on nothing goes wrong".into());
     let mut runs = 0;
@@ -170,18 +174,18 @@ pub(crate) fn at_last(life: &mut Life, scenario: &Scenario) -> Result<u32, Fault
 }
 
 fn settles(life: &mut Life, number: usize, scenario: &Scenario) -> Result<u32, Fault> {
-    // What a driver does not find is not new any more.
+    // A resource that a driver does not find is no longer new.
     life.places[number].wait(GRACE);
     run(life, number, &Step::calm(Command::Refresh(Part::default())))?;
     run(life, number, &Step::calm(Command::Resolve))?;
-    // What was undecided could not be read before.
+    // Undecided resources could not be read before.
     run(life, number, &Step::calm(Command::Refresh(Part::default())))?;
-    let _ = life.places[number].look_after_copies()?;
+    let _ = life.places[number].check_after_restore()?;
     let mut runs = converge(life, number)?;
     let place = &mut life.places[number];
     place.documents = place.documents.settled();
     runs = runs.max(converge(life, number)?);
-    if life.places[number].look_after_copies()? {
+    if life.places[number].check_after_restore()? {
         runs = runs.max(converge(life, number)?);
     }
     let place = &life.places[number];
@@ -219,12 +223,12 @@ fn run(life: &mut Life, number: usize, step: &Step) -> Result<Ended, Fault> {
 
 /// Runs the same documents until there is nothing to do, and once more.
 fn converge(life: &mut Life, number: usize) -> Result<u32, Fault> {
-    // Each resource that was forgotten may take a run to be found, and one to be replaced.
+    // Each unrecorded resource may need one run to be found, and one to be replaced.
     let mut doubted = 2 * u32::try_from(life.places[number].documents.resources.len()).unwrap_or_default();
     let mut turn = 0;
     while turn <= RUNS_TO_CONVERGE {
         life.places[number].sim.say(format!("== run {turn} towards rest"));
-        let _ = life.places[number].look_after_what_went()?;
+        let _ = life.places[number].check_lost_guests()?;
         let ended = run(life, number, &Step::calm(Command::up()))?;
         let place = &mut life.places[number];
         match ended.doubted && doubted > 0 {
@@ -251,7 +255,7 @@ fn converge(life: &mut Life, number: usize) -> Result<u32, Fault> {
             }
             continue;
         }
-        // Where something was found by its name, the next run knows it.
+        // If an object was found by its name, the next run knows it.
         let waits = place.documents.lack_targets() && ended.only_waits();
         if ended.calls() == 0 && (!ended.doubted || ended.trusted || waits) {
             return match ended.is_success() || waits {
@@ -263,7 +267,7 @@ fn converge(life: &mut Life, number: usize) -> Result<u32, Fault> {
     Err(format!("not at rest after {RUNS_TO_CONVERGE} runs"))
 }
 
-/// Every resource of the documents is there once, as its record says, and nothing else is.
+/// Every resource of the documents exists once and matches its record, and nothing else exists.
 fn as_wanted(place: &Place, snapshot: &Snapshot) -> Result<(), Fault> {
     if let Some(intent) = snapshot.pending.first() {
         return Err(format!("a call on {} is pending at the end", intent.id()));
@@ -285,7 +289,7 @@ fn as_wanted(place: &Place, snapshot: &Snapshot) -> Result<(), Fault> {
             return Err(format!("{} is {:?} at the end", record.urn, record.status));
         }
         let Some(thing) = world.things.get(record.state.id.expose()) else {
-            // Where it lived was not known, and its driver cannot look.
+            // Its host was unknown, and its driver cannot read.
             if world.is_unsure(record.state.id.expose()) {
                 continue;
             }
@@ -302,11 +306,11 @@ fn as_wanted(place: &Place, snapshot: &Snapshot) -> Result<(), Fault> {
     }
 }
 
-/// What a resource came to.
+/// The final state of a resource.
 #[derive(Debug)]
 struct End {
     plain: String,
-    /// Where it lives; where that is not known, each place where it may.
+    /// Its host; if unknown, each possible one.
     homes: Vec<String>,
 }
 
@@ -319,7 +323,7 @@ impl End {
     }
 }
 
-/// What a life came to, without ids and times. All is as it is recorded by then.
+/// The final state of a life, without ids and times. Everything matches its record by then.
 fn end(snapshot: &Snapshot) -> BTreeMap<String, End> {
     let names: BTreeMap<&str, &str> =
         snapshot.records.iter().map(|record| (record.state.id.expose(), record.urn.as_str())).collect();

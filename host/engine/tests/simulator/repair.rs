@@ -1,9 +1,9 @@
 //! Files of the state are damaged, and repaired by processes that are killed.
 //!
-//! Promised is that a repair comes to its end however often it was cut off before, that it then finds nothing
-//! wrong, that what it leaves was recorded once, that nothing is missing unless the records may be stale, and
-//! that other environments keep all they have. Where nothing can be read it changes nothing, and a person puts
-//! a copy of the files back. What follows is as after any older copy: see `copies.rs`.
+//! The promises: a repair completes however often it was cut off before, and then finds no damage;
+//! everything that it keeps was once recorded; nothing is missing unless the records may be stale;
+//! and other environments keep all of their records. If nothing can be read, the repair changes
+//! nothing, and a person restores a backup. The rest is as after any older copy: see `copies.rs`.
 
 use purlin_state::{Change, Error, Record, Snapshot};
 
@@ -35,7 +35,7 @@ impl Life {
                 self.mend(place, after)?;
             }
         }
-        // Where the files of all were put back, all of them changed.
+        // If the files of all environments were restored, all of them changed.
         self.left.iter_mut().for_each(|left| *left = None);
         Ok(())
     }
@@ -76,7 +76,8 @@ impl Life {
         }
     }
 
-    /// What `purlin state repair` does with records that contradict each other since some are lost.
+    /// Does what `purlin state repair` does with records that contradict each other because some
+    /// are lost.
     fn mend(&self, place: &Place, after: Snapshot) -> Result<(), Fault> {
         let changes = purlin_engine::mend(&after);
         place.store.write(changes).map_err(|error| error.to_string())?;
@@ -86,7 +87,7 @@ impl Life {
 }
 
 impl Place {
-    /// Nothing of an environment is missing or of another time, unless it is said to be.
+    /// No record of an environment is missing or older, unless this is reported.
     fn is_saved(&self, before: &Snapshot, after: &Snapshot, other: bool) -> Result<(), Fault> {
         let place = &self.environment;
         let is_same = before.records == after.records && before.pending == after.pending;

@@ -1,5 +1,5 @@
-//! Requests on their way from a driver to the system that it manages. A host that is stopped cannot take them back:
-//! they arrive when they arrive, as long as the driver's call may take.
+//! Requests in transit from a driver to the system that it manages. A stopped host cannot take them
+//! back: they arrive at any time within the limit of the driver's call.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 type Effect<T> = Box<dyn FnOnce() -> T + Send>;
 
-/// A request, with what the system does once it has it.
+/// A request, with its effect in the system.
 pub(crate) struct Request<T> {
     /// When the call began, by the clock of its host.
     begun: Instant,
@@ -15,9 +15,9 @@ pub(crate) struct Request<T> {
 }
 
 enum State<T> {
-    /// Its host still has it.
+    /// Still on its host.
     Here(Effect<T>),
-    /// It is on its way, whatever its host does.
+    /// In transit, whatever its host does.
     Sent(Effect<T>),
     Answered(T),
     Lost,
@@ -26,7 +26,7 @@ enum State<T> {
 /// A request as the network sees it.
 pub(crate) trait Sent: Send + Sync {
     fn begun(&self) -> Instant;
-    /// Sends it: from now on the system alone decides when it arrives.
+    /// Sends it: from now on, the system alone determines when it arrives.
     fn send(&self);
     /// The system carries it out if it was sent and did not arrive before.
     fn arrive(&self);
@@ -44,7 +44,8 @@ impl<T: Send> Request<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer, for which a request that is still here is carried out now. None if it is on its way or lost.
+    /// The response; a request that is still on the host is carried out now. `None` if it is in
+    /// transit or lost.
     pub(crate) fn answer(&self) -> Option<T> {
         let before = std::mem::replace(&mut *self.state(), State::Lost);
         match before {

@@ -1,4 +1,4 @@
-//! The only source of chance: a seed gives the same numbers for ever.
+//! The only source of randomness: a seed always gives the same numbers.
 
 /// splitmix64.
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ impl Rng {
         Self(seed)
     }
 
-    /// Another source, of a seed and what it is for.
+    /// A different source, derived from a seed and a purpose.
     pub(crate) fn mixed(seed: u64, with: u64) -> Self {
         let mut rng = Self(seed ^ with.wrapping_mul(0xd6e8_feb8_6659_fd93));
         rng.next();
@@ -24,12 +24,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// From 0 to one less than `bound`, which is more than 0.
+    /// From 0 to `bound` - 1; `bound` must not be 0.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         (self.next() >> 32) as u32 % bound.max(1)
     }
 
-    /// So many times of a hundred.
+    /// True with this probability in percent.
     pub(crate) fn chance(&mut self, percent: u32) -> bool {
         self.below(100) < percent
     }

@@ -1,5 +1,5 @@
-//! What happens in one simulated life of an environment: data only, so that it can be printed, run
-//! again and made smaller.
+//! The events of one simulated life: data only, so that it can be printed, repeated and made
+//! smaller.
 
 use std::fmt;
 
@@ -8,35 +8,35 @@ use purlin_model::driver::Implements;
 use crate::documents::{Documents, Edit, Resource};
 use crate::place::environment;
 
-/// Drivers, documents, and what is done with them.
+/// Drivers, documents, and the steps.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scenario {
     pub(crate) drivers: Vec<DriverKind>,
     /// The first documents of each environment.
     pub(crate) starts: Vec<Documents>,
-    /// Whether the state lies in files.
+    /// Whether the state is in files.
     pub(crate) on_disk: bool,
     pub(crate) steps: Vec<Step>,
 }
 
-/// How a driver behaves as long as nothing goes wrong.
+/// The behaviour of a driver without faults.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DriverKind {
     pub(crate) implements: Implements,
     pub(crate) checkpoint: Checkpoint,
-    /// It cannot have the new one beside the old one.
+    /// The new and the old one cannot exist at the same time.
     pub(crate) deletes_first: bool,
-    /// `read` tells inputs, not only outputs.
+    /// `read` returns inputs, not only outputs.
     pub(crate) tells: bool,
-    /// Of several that have a name, `read` finds the oldest.
+    /// Of several objects with a name, `read` finds the oldest.
     pub(crate) finds_oldest: bool,
-    /// Deleting what is gone is an error of the kind that says so.
+    /// Deleting a missing object fails with `not-found`.
     pub(crate) strict: bool,
-    /// It names outputs that an update leaves as they are.
+    /// It names outputs that an update leaves unchanged.
     pub(crate) promises: bool,
 }
 
-/// When `create` names the id of what it makes.
+/// When `create` reports the id of the new object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Checkpoint {
     Never,
@@ -44,38 +44,40 @@ pub(crate) enum Checkpoint {
     After,
 }
 
-/// One command, and what goes wrong meanwhile.
+/// One command, and its faults.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Step {
-    /// Number of the environment.
+    /// The number of the environment.
     pub(crate) place: u8,
-    /// It runs at the same time as the step before, which is about another environment.
+    /// Runs at the same time as the previous step, which is in another environment.
     pub(crate) beside: bool,
-    /// The documents change before.
+    /// Edits of the documents before the command.
     pub(crate) edits: Vec<Edit>,
-    /// Before, a person puts back a copy of the state, from so many commits ago.
+    /// Before the command, a person restores a copy of the state from this many commits ago.
     pub(crate) restore: Option<u8>,
-    /// Before, a file of the state is damaged, and repaired. Only where the state lies in files.
+    /// Before the command, a file of the state is damaged and repaired. Only if the state is in
+    /// files.
     pub(crate) damage: Option<Damage>,
-    /// Others change real things before.
+    /// Before the command, others change real objects.
     pub(crate) behind: Vec<(u8, Behind)>,
     pub(crate) command: Command,
-    /// What goes wrong with the driver's call of this number.
+    /// A fault in the driver call with this number.
     pub(crate) faults: Vec<(u32, Fault)>,
-    /// The process is gone at this point, and so much of what was not acknowledged is kept.
+    /// The process dies at this point, and this share of unacknowledged data is kept.
     pub(crate) crash: Option<(u32, u8)>,
-    /// At this point another host gets the lease, and so much of what was not acknowledged is kept. The process lives
-    /// on until its calls have ended, for which the other host waits.
+    /// At this point, another host gets the lease, and this share of unacknowledged data is kept.
+    /// The process lives until its calls have ended; the other host waits for that.
     pub(crate) lost: Option<(u32, u8)>,
     /// The host is stopped, and the next step of the environment runs on another host.
     pub(crate) stop: Option<Stop>,
-    /// By how many milliseconds the clock of the host is fast.
+    /// How fast the clock of the host is, in milliseconds.
     pub(crate) skew: i64,
-    /// At this point the operator wants an end; and cuts it at the second one.
+    /// At this point the operator requests the end; at the second one, the operator cuts the calls
+    /// off.
     pub(crate) cancel: Option<(u32, Option<u32>)>,
     /// The disk fails at this write, which may have reached it.
     pub(crate) disk_full: Option<(u32, bool)>,
-    /// Of how long things take.
+    /// The seed of durations.
     pub(crate) timing: u64,
     pub(crate) parallelism: u8,
 }
@@ -85,19 +87,19 @@ pub(crate) struct Step {
 pub(crate) struct Stop {
     /// At this point.
     pub(crate) at: u32,
-    /// So much of what was not acknowledged is kept.
+    /// This share of unacknowledged data is kept.
     pub(crate) kept: u8,
     pub(crate) wakes: Wakes,
-    /// By how many millionths the clocks of both hosts are fast.
+    /// How fast the clocks of both hosts are, in millionths.
     pub(crate) rates: [i32; 2],
-    /// Of what becomes of requests on their way.
+    /// The seed for the fate of requests in transit.
     pub(crate) chance: u64,
 }
 
-/// When a host goes on that was stopped.
+/// When a stopped host continues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Wakes {
-    /// While it has the lease, after so many 256ths of what is left of it.
+    /// While it has the lease, after this many 256ths of the remaining time.
     Early(u8),
     /// When the other host is at this point, or at its end.
     At(u32),
@@ -115,11 +117,11 @@ pub(crate) enum Command {
     },
     Refresh(Part),
     Destroy(Part),
-    /// A person looks what became of calls that nobody knows the outcome of.
+    /// A person checks the outcome of calls that remain undecided.
     Resolve,
 }
 
-/// Which resources a command is about.
+/// The resources of a command.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(crate) struct Part {
     pub(crate) targets: Vec<u8>,
@@ -127,65 +129,65 @@ pub(crate) struct Part {
     pub(crate) dependents: bool,
 }
 
-/// Damage of a file, and the repair.
+/// Damage to a file, and the repair.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Damage {
-    /// Which of the files that matter to the environment.
+    /// Which of the environment's files.
     pub(crate) file: u8,
     pub(crate) harm: Harm,
-    /// Where, in 256ths of its length.
+    /// The position, in 256ths of its length.
     pub(crate) at: u8,
-    /// The repair is killed at these places, one time after the other.
+    /// The repair is killed at these probes, one after the other.
     pub(crate) kills: Vec<u8>,
 }
 
-/// What happens to a file.
+/// The damage to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Harm {
-    /// A bit is another one.
+    /// A flipped bit.
     Flip,
-    /// It ends here.
+    /// A truncation at this position.
     Cut,
-    /// It is gone.
+    /// The file is deleted.
     Lose,
 }
 
-/// What others do to a real thing.
+/// A change of a real object by others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Behind {
     Drift,
     Vanish,
 }
 
-/// What goes wrong with a call.
+/// A fault in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It says no, and did nothing.
+    /// It fails without effects.
     Fail,
-    /// It does all, and says that something is missing.
+    /// It does everything, and reports a partial result.
     Partial,
-    /// An update changes one input and nothing else, and says so; otherwise the same.
+    /// An update changes only one input, and reports a partial result; otherwise the same.
     Half,
-    /// It breaks down before it did anything.
+    /// It traps before it does anything.
     TrapBefore,
-    /// It breaks down when all is done.
+    /// It traps after it did everything.
     TrapAfter,
-    /// It never answers, and does nothing.
+    /// It never returns, and does nothing.
     HangBefore,
-    /// It does all, and never answers.
+    /// It does everything, and never returns.
     HangAfter,
-    /// It asks for patience.
+    /// It asks to be retried.
     Busy,
-    /// It takes far longer than others.
+    /// It takes much longer than others.
     Slow,
-    /// No instance can be made.
+    /// No instance can be created.
     NoInstance,
-    /// It answers what the contract does not allow, when all is done.
+    /// It does everything, and returns a result that the contract does not allow.
     Junk,
 }
 
 impl Scenario {
-    /// Every resource that the documents of an environment ever ask for, with its slot.
+    /// Every resource that the documents of an environment ever declare, with its slot.
     pub(crate) fn resources<'a>(
         &'a self,
         place: usize,
@@ -200,8 +202,8 @@ impl Scenario {
         start.resources.iter().map(|(slot, resource)| (*slot, resource)).chain(later)
     }
 
-    /// The steps that run at the same time, by their numbers: in different environments, or one that is stopped and
-    /// the one that takes over.
+    /// The steps that run at the same time, by number: in different environments, or one that is
+    /// stopped and the one that takes over.
     pub(crate) fn rounds(&self) -> Vec<Vec<usize>> {
         let mut rounds: Vec<Vec<usize>> = Vec::new();
         let place = |number: usize| usize::from(self.steps[number].place) % self.starts.len();
@@ -227,7 +229,7 @@ impl Scenario {
 }
 
 impl Step {
-    /// Nothing goes wrong.
+    /// A step without faults.
     pub(crate) fn calm(command: Command) -> Self {
         Self {
             place: 0,

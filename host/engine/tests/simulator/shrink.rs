@@ -1,12 +1,12 @@
-//! Makes a scenario that fails smaller, as long as it still fails.
+//! Makes a failing scenario smaller, as long as it still fails.
 
 use crate::documents::{Documents, Edit, Resource};
 use crate::scenario::{Checkpoint, Command, Part, Scenario, Step, Stop, Wakes};
 
-/// Tries at most so many scenarios.
+/// The maximum number of tried scenarios.
 const TRIES: usize = 4_000;
 
-/// The smallest that was found to fail still, and how many were tried.
+/// The smallest scenario that still fails, and the number of tried ones.
 pub(crate) fn shrink(scenario: &Scenario, fails: impl Fn(&Scenario) -> bool) -> (Scenario, usize) {
     let mut best = scenario.clone();
     let mut tries = 0;
@@ -28,7 +28,7 @@ pub(crate) fn shrink(scenario: &Scenario, fails: impl Fn(&Scenario) -> bool) -> 
     }
 }
 
-/// Scenarios that are a little smaller, the greatest cuts first.
+/// Slightly smaller scenarios, the largest cuts first.
 fn smaller(scenario: &Scenario) -> Vec<Scenario> {
     let mut found = Vec::new();
     let mut with = |change: &dyn Fn(&mut Scenario)| {
@@ -40,7 +40,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         with(&|s| {
             s.steps.remove(index);
         });
-        // What was edited before a step that goes is edited before the next.
+        // Edits of a removed step are made before the next one.
         with(&|s| {
             let edits = s.steps.remove(index).edits;
             if let Some(next) = s.steps.get_mut(index) {
@@ -155,7 +155,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
     found
 }
 
-/// Whether a step is about an environment.
+/// Whether a step is in an environment.
 fn is_about(scenario: &Scenario, step: &Step, place: usize) -> bool {
     usize::from(step.place) % scenario.starts.len() == place
 }
@@ -172,7 +172,7 @@ fn slots(scenario: &Scenario, place: usize) -> Vec<u8> {
     slots
 }
 
-/// Without an environment and all that is about it. The others keep their numbers, but for the last, which
+/// Removes an environment with its steps. The others keep their numbers, except the last one, which
 /// takes its place.
 fn without_place(scenario: &mut Scenario, place: usize) {
     let last = scenario.starts.len() - 1;
@@ -227,7 +227,7 @@ mod tests {
     use crate::generate;
 
     #[test]
-    fn what_does_not_matter_goes() {
+    fn irrelevant_parts_are_removed() {
         let guilty = |s: &Scenario| {
             s.steps.iter().any(|step| step.crash.is_some()) && s.starts[0].resources.contains_key(&0)
         };

@@ -1,4 +1,5 @@
-//! What store, drivers and commands of a simulation share: points at which it may end, and faults.
+//! The parts of a simulation that store, drivers and commands share: points at which it may end,
+//! and faults.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,16 +16,16 @@ use crate::rng::Rng;
 use crate::scenario::{Fault, Step};
 use crate::world::World;
 
-/// What all environments of a life share.
+/// Shared by all environments of a life.
 pub(crate) type Worlds = Arc<Mutex<World>>;
 
 /// The world, and the process that runs in one environment.
 pub(crate) struct Sim {
     world: Worlds,
-    /// The environment, where there are several.
+    /// The environment, if there are several.
     name: Option<String>,
     process: Mutex<Process>,
-    /// The process is gone.
+    /// The process has died.
     pub(crate) gone: Notify,
     cut: Notify,
     /// Another host has the lease.
@@ -33,13 +34,13 @@ pub(crate) struct Sim {
     pub(crate) stopped: Notify,
     resumed: Notify,
     clock: Mutex<Clock>,
-    /// By which lease the host has the environment, if several share it.
+    /// The lease by which the host has the environment, if several share it.
     lease: Mutex<Option<(Arc<Mutex<Lease>>, u64)>>,
-    /// Requests of calls under way.
+    /// Requests of calls in flight.
     requests: Mutex<Vec<Arc<dyn Sent>>>,
 }
 
-/// Takes a request from those under way when it is dropped.
+/// Removes a request from those in flight when it is dropped.
 pub(crate) struct UnderWay<'a>(&'a Sim, Arc<dyn Sent>);
 
 impl Drop for UnderWay<'_> {
@@ -48,7 +49,7 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// A process: what is to happen to it, and how far it is.
+/// A process: its planned faults, and its progress.
 struct Process {
     points: u32,
     calls: u32,
@@ -106,13 +107,13 @@ impl Sim {
         }
     }
 
-    /// The same world, as another host sees it.
+    /// The same world, for another host.
     pub(crate) fn beside(&self, host: &str) -> Self {
         let name = self.name.as_ref().map_or_else(|| host.to_owned(), |name| format!("{name}, {host}"));
         Self::new(&self.world, Some(name))
     }
 
-    /// Notes what happens in this process.
+    /// Records an event of this process.
     pub(crate) fn say(&self, line: String) {
         let line = match &self.name {
             Some(name) => format!("[{name}] {line}"),
@@ -125,7 +126,7 @@ impl Sim {
         locked(&self.world)
     }
 
-    /// A new process begins.
+    /// A new process starts.
     pub(crate) fn begin(&self, step: &Step, stops: bool) -> CancelToken {
         let token = CancelToken::default();
         *locked(&self.process) = Process {
@@ -141,13 +142,13 @@ impl Sim {
         token
     }
 
-    /// How many points and calls there were.
+    /// The numbers of points and calls so far.
     pub(crate) fn reached(&self) -> (u32, u32) {
         let process = locked(&self.process);
         (process.points, process.calls)
     }
 
-    /// Counts a point; says whether the process still lives.
+    /// Counts a point. Returns whether the process is still alive.
     pub(crate) fn passes(&self) -> bool {
         let mut process = locked(&self.process);
         if process.is_gone {
@@ -207,7 +208,7 @@ impl Sim {
         }
     }
 
-    /// The host goes on.
+    /// The host continues.
     pub(crate) fn resume(&self) {
         let was_stopped = std::mem::take(&mut locked(&self.process).is_stopped);
         if was_stopped {
@@ -216,7 +217,7 @@ impl Sim {
         self.resumed.notify_waiters();
     }
 
-    /// What the clock of the store shows.
+    /// The time of the store.
     pub(crate) fn now(&self) -> Duration {
         locked(&self.clock).store()
     }
@@ -238,7 +239,7 @@ impl Sim {
         lease.is_none_or(|(lease, fence)| locked(&lease).holds(fence, self.now()))
     }
 
-    /// The host takes a lease, with a fence, or gives it up.
+    /// The host takes a lease, with a fence, or releases it.
     pub(crate) fn has_lease(&self, lease: Option<(Arc<Mutex<Lease>>, u64)>) {
         *locked(&self.lease) = lease;
     }
@@ -252,17 +253,18 @@ impl Sim {
         locked(&self.clock).behind(store)
     }
 
-    /// How much time passes here during a time of the store.
+    /// The duration by this host's clock for a duration by the store's.
     pub(crate) fn in_own(&self, time: Duration) -> Duration {
         locked(&self.clock).in_own(time)
     }
 
-    /// How long what began here and may take a time here still takes, by the clock of the store.
+    /// The remaining time, by the clock of the store, of an operation that started here with this
+    /// limit.
     pub(crate) fn time_left(&self, begun: Instant, limit: Duration) -> Duration {
         locked(&self.clock).left(begun, limit)
     }
 
-    /// Notes a request of a call under way.
+    /// Registers a request of a call in flight.
     pub(crate) fn under_way(&self, request: Arc<dyn Sent>) -> UnderWay<'_> {
         locked(&self.requests).push(Arc::clone(&request));
         UnderWay(self, request)
@@ -291,7 +293,7 @@ impl Sim {
         }
     }
 
-    /// Counts a call, and says what goes wrong with it.
+    /// Counts a call, and returns its fault.
     pub(crate) fn call(&self) -> (u32, Option<Fault>) {
         let mut process = locked(&self.process);
         process.calls += 1;
@@ -303,7 +305,7 @@ impl Sim {
         locked(&self.process).rng.below(bound)
     }
 
-    /// Waits; says whether calls were cut off meanwhile.
+    /// Waits. Returns whether calls were cut off meanwhile.
     pub(crate) async fn wait(&self, time: Duration, cancel: &CancelToken) -> bool {
         let cut = self.cut.notified();
         tokio::pin!(cut);

@@ -1,12 +1,14 @@
-//! Two hosts in one environment: the first is stopped in the middle of its command, the other one takes the
-//! environment over once the lease has expired, and the first goes on in the middle of what the other one does.
+//! Two hosts in one environment: the first is stopped during its command, the other one takes the
+//! environment over once the lease has expired, and the first continues while the other one works.
 //!
-//! Each host has a runtime of its own, which stands still as long as the host is stopped, and whose clock then
-//! jumps. So whatever waited on it wakes as on a machine: all at once, and not in any order that would suit.
-//! Requests that were on their way when the host was stopped arrive until their calls would have been ended.
+//! Each host has its own runtime, which stands still while the host is stopped, and whose clock
+//! then jumps. So everything that waited on it wakes as on a real machine: all at once, and in any
+//! order. Requests that were in transit when the host was stopped arrive within the time limit of
+//! their calls.
 //!
-//! Promised is that nobody else gets the environment before the lease has expired by the clock of the store, that a
-//! host without the lease writes nothing, begins no call and says why it ended, and that both come to an end.
+//! The promises: no other host gets the environment before the lease has expired by the clock of
+//! the store; a host without the lease writes nothing, starts no call and reports why it ended; and
+//! both hosts come to an end.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,13 +30,13 @@ use crate::scenario::{Step, Stop, Wakes};
 use crate::sim::Shared;
 use crate::store::{SimStore, named};
 
-/// How long a host may take to end once it goes on without the lease. It may be making a plan, whose calls take their
-/// time and have no effects.
+/// How long a host may take to end once it continues without the lease. It may be planning, and
+/// calls for a plan take time without effects.
 const TO_END: Duration = Duration::from_mins(10);
 
 type Process<'a> = Pin<Box<dyn Future<Output = Result<Ended, Fault>> + 'a>>;
 
-/// A host at work in an environment.
+/// A host that works in an environment.
 struct Host<'a> {
     sim: Shared,
     store: SimStore,
@@ -44,7 +46,7 @@ struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    /// A host whose clock is fast by so many millionths, and begins at a time of the store.
+    /// A host whose clock is fast by this many millionths, and starts at a time of the store.
     fn begin(place: &'a mut Place, step: &'a Step, rate: i32, at: Duration) -> Result<Self, Fault> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| error.to_string())?;
@@ -75,7 +77,7 @@ impl<'a> Host<'a> {
         self.has_ended(ended);
     }
 
-    /// The same for one that has little left to do.
+    /// The same for a host that has little left to do.
     fn work_briefly(&mut self) -> Result<(), Fault> {
         let Some(process) = &mut self.process else { return Ok(()) };
         let ended = self.runtime.block_on(async { tokio::time::timeout(TO_END, process).await });
@@ -92,7 +94,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Its clock goes on to a time of the store. What waited on the host wakes when that next does anything.
+    /// Its clock advances to a time of the store. Tasks that waited on the host wake when it next
+    /// does anything.
     fn catch_up(&self, store: Duration) {
         self.runtime.block_on(async {
             let behind = self.sim.behind(store);
@@ -100,7 +103,7 @@ impl<'a> Host<'a> {
         });
     }
 
-    /// Lets a request arrive after a time of the store that this host lives through.
+    /// Lets a request arrive after a time of the store during which this host is alive.
     fn receives(&self, request: Arc<dyn Sent>, after: Duration) {
         let _inside = self.runtime.enter();
         let arrives = Instant::now() + self.sim.in_own(after);
@@ -110,7 +113,7 @@ impl<'a> Host<'a> {
         });
     }
 
-    /// It is refused the environment now, and told who has it.
+    /// Its request for the environment is rejected now, with the holder.
     fn is_refused(&self, by: u8) -> Result<(), Fault> {
         let _inside = self.runtime.enter();
         match self.store.take(0) {
@@ -143,7 +146,7 @@ impl Life {
         let place = &mut self.places[number];
         let mut other = place.beside();
         (place.host, other.host) = (Some(1), Some(2));
-        // Whoever was killed here left a lease.
+        // A process that was killed here left a lease.
         let begins = self.now.max(place.store.expires().unwrap_or_default()) + Duration::from_millis(1);
         let waking = match stop.wakes {
             Wakes::At(at) => Some(Stop { at, ..stop.clone() }),
@@ -188,7 +191,7 @@ impl Life {
                 }
             }
             if a.process.is_none() {
-                // One that was killed leaves its lease.
+                // A killed process leaves its lease.
                 let free = a.store.expires().unwrap_or_default() + Duration::from_millis(1);
                 b.catch_up(a.now().max(free));
             }
@@ -199,13 +202,15 @@ impl Life {
                     _ => a.wakes_without_lease(b.now(), &mut rng)?,
                 }
             }
-            // The first had no effects any more, so the second need not know how long that took.
+            // The first one no longer had effects, so the second one need not know how long it
+            // took.
             b.sim.resume();
             b.work();
             self.now = a.now().max(b.now());
             [a.end()?, b.end()?]
         };
-        // What is still on its way when the second host was killed as it waited arrives before anybody else begins.
+        // Requests in transit when the second host was killed while waiting arrive before any other
+        // host starts.
         requests.iter().for_each(|request| request.arrive());
         let place = &mut self.places[number];
         place.host = None;
@@ -215,8 +220,8 @@ impl Life {
 }
 
 impl Host<'_> {
-    /// Decides which of its requests are on their way as it stops, and how long each still takes. The others are still
-    /// on the host, or lost.
+    /// Decides which of its requests are in transit when it stops, and how long each still takes.
+    /// The others are still on the host, or lost.
     fn sends(&self, rng: &mut Rng) -> Vec<(Arc<dyn Sent>, Duration)> {
         let _inside = self.runtime.enter();
         let mut sent = Vec::new();
@@ -259,7 +264,8 @@ impl Host<'_> {
 }
 
 impl Ended {
-    /// Whether a command whose host lost the lease says so, unless all that it did was recorded before.
+    /// Whether a command whose host lost the lease reports that, unless everything that it did was
+    /// recorded before.
     fn says_why(&self) -> bool {
         let is_lost =
             |cause: &Cause| matches!(cause, Cause::State(error) if matches!(**error, Error::Lost { .. }));

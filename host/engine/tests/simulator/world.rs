@@ -1,4 +1,4 @@
-//! Real things, and a record of all that happened to them.
+//! Real objects, and a record of all events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,26 +9,26 @@ use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 use crate::copies::Doubts;
 use crate::scenario::Behind;
 
-/// A real thing.
+/// A real object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thing {
-    /// The resource that it was made for, by the URN of then.
+    /// The resource that it was created for, by its URN at that time.
     pub(crate) urn: String,
     pub(crate) name: String,
     pub(crate) values: Map,
-    /// The idempotency key that it was made with.
+    /// The idempotency key of its creation.
     pub(crate) made_with: String,
     pub(crate) driver: usize,
-    /// What it was put into when it was made, where its values do not say so.
+    /// The object that it was put into when it was created, if its values do not name it.
     pub(crate) home: Option<String>,
     /// All values that it ever had, by name.
     pub(crate) had: BTreeSet<(String, String)>,
-    /// Nobody of ours has anything to do with it any more, as the documents wished.
+    /// No environment manages it any longer, as the documents requested.
     pub(crate) released: bool,
 }
 
 impl Thing {
-    /// With what it is now among all that it was.
+    /// Adds its current values to those that it ever had.
     fn noted(mut self) -> Self {
         let now = self
             .values
@@ -39,7 +39,7 @@ impl Thing {
     }
 }
 
-/// What a plan says of a resource, as far as it matters to what may be deleted.
+/// The parts of a resource's plan that matter for deletions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Planned {
     pub(crate) replaced: bool,
@@ -47,35 +47,35 @@ pub(crate) struct Planned {
     pub(crate) protected: bool,
 }
 
-/// All there is, and what happened.
+/// All objects and events.
 #[derive(Debug, Default)]
 pub(crate) struct World {
     pub(crate) things: BTreeMap<String, Thing>,
-    /// Gone, though nobody of ours deleted them.
+    /// Objects that were deleted by others.
     pub(crate) lost: BTreeSet<String>,
-    /// Gone with something that was deleted, and with what.
+    /// Objects that were deleted with another one, and that one.
     pub(crate) went: BTreeMap<String, String>,
-    /// Ids by idempotency key, for drivers that may be asked again.
+    /// Ids by idempotency key, for drivers with `repeat-create`.
     reserved: BTreeMap<String, String>,
     made: u32,
-    /// Records as they were handed over last.
+    /// Records as last submitted.
     pub(crate) view: BTreeMap<RecordId, Record>,
-    /// Whether a thing was recorded as one that is retained, and as what.
+    /// Whether an object was last recorded as retained, and under which URN.
     pub(crate) known: BTreeMap<String, (bool, String)>,
-    /// The keys of calls to create whose outcome is open.
+    /// The keys of `create` calls with an unknown outcome.
     open: BTreeMap<RecordId, String>,
     pub(crate) doubts: Doubts,
-    /// URNs that the documents wish to be retained.
+    /// URNs that the documents retain.
     pub(crate) retained: BTreeSet<String>,
-    /// What the run under way is to do, by URN.
+    /// The plan of the current run, by URN.
     pub(crate) planned: BTreeMap<String, Planned>,
     pub(crate) trace: Vec<String>,
     pub(crate) violations: Vec<String>,
 }
 
 impl World {
-    /// A process begins in an environment, with what is recorded there. What an earlier one wrote and lost
-    /// does not count.
+    /// A process starts in an environment with these records. Writes that an earlier process lost
+    /// do not count.
     pub(crate) fn begin(&mut self, prefix: &str, recorded: &Snapshot, retained: BTreeSet<String>) {
         self.view.retain(|id, _| !id.urn.as_str().starts_with(prefix));
         self.view.extend(recorded.records.iter().map(|record| (record.id(), Record::clone(record))));
@@ -102,7 +102,8 @@ impl World {
         self.retained.extend(retained);
     }
 
-    /// A driver found something for a resource, or is to change it: then it is of the same environment.
+    /// A driver found an object for a resource, or is about to change it: the object belongs to the
+    /// same environment.
     pub(crate) fn is_at_home(&mut self, id: &str, urn: &str) {
         if let Some(thing) = self.things.get(id).filter(|thing| place_of(&thing.urn) != place_of(urn)) {
             let of = thing.urn.clone();
@@ -119,15 +120,16 @@ impl World {
         self.violations.push(what);
     }
 
-    /// Takes notice of what is handed over to be written down.
+    /// Records the changes that are submitted for writing.
     pub(crate) fn submitted(&mut self, changes: &[Change]) {
         for change in changes {
             match change {
                 Change::Put(record) => {
-                    // What a run wished of an old one when it made the new one counts.
-                    let wished = record.superseded.is_some() && self.may_be_let_go(record.state.id.expose());
+                    // The settings of the run that created the new one apply to the old one.
+                    let wished = record.superseded.is_some() && self.may_be_released(record.state.id.expose());
                     let known = (record.retain || wished, record.urn.as_str().to_owned());
-                    // Who says that something made by hand is it says that what was perhaps made is not.
+                    // If a person records a manually created object for a resource, an object that
+                    // may have been created for it is released.
                     if record.state.id.expose().starts_with('p') {
                         let is_recorded =
                             |id: &str| self.view.values().any(|record| record.state.id.expose() == id);
@@ -149,7 +151,8 @@ impl World {
                 Change::Settle(id) => {
                     self.open.remove(id);
                 }
-                // The old one is let go of as that run wished, whenever that comes to be known.
+                // The old one is released as that run requested, whenever the outcome becomes
+                // known.
                 Change::Intend(intent) => {
                     self.open.insert(intent.id(), intent.idempotency_key.clone());
                     if let Operation::Create(made) = &intent.operation
@@ -166,12 +169,12 @@ impl World {
         }
     }
 
-    /// Whether nobody has to know of a thing any more.
-    pub(crate) fn may_be_let_go(&self, id: &str) -> bool {
+    /// Whether an object may be unrecorded.
+    pub(crate) fn may_be_released(&self, id: &str) -> bool {
         self.known.get(id).is_some_and(|(retain, urn)| *retain || self.retained.contains(urn))
     }
 
-    /// The id that what is made with a key has or will have.
+    /// The id of the object that is or will be created with a key.
     pub(crate) fn reserve(&mut self, made_with: &str, repeats: bool) -> String {
         if repeats && let Some(id) = self.reserved.get(made_with) {
             return id.clone();
@@ -188,24 +191,25 @@ impl World {
             let twin = twin.clone();
             self.violated(format!("`{}` was made twice, as {twin} and {id}", thing.urn));
         }
-        self.refers_to_what_is_there(id, &thing.values);
+        self.refers_to_existing_objects(id, &thing.values);
         self.say(format!("  made {id} for {} {}", thing.urn, show(&thing.values)));
         let home = self.home(&thing.values, &thing.urn);
-        // Of two of a name that nobody records yet, a driver that looks by name finds one.
+        // If two unrecorded objects have the same name, a driver that searches by name finds only
+        // one.
         let is_recorded =
             |id: &str| self.view.values().any(|record| is_there(record) && record.state.id == *id);
         let has_namesake = self.things.iter().any(|(other, there)| {
             there.name == thing.name && self.doubts.unsure.contains(other) && !is_recorded(other)
         });
         let released = thing.released || has_namesake;
-        // Who repeats an old call makes the same thing again.
+        // A repeated call creates the same object again.
         self.went.remove(id);
         self.things.insert(id.to_owned(), Thing { home, released, ..thing.noted() });
     }
 
-    /// A driver is told what something was before: it has to have been that, at some time.
+    /// A driver gets the previous values of an object: the object must have had them at some time.
     pub(crate) fn was_ever(&mut self, id: &str, before: &Map) {
-        // Of what a copy knows nothing its driver may be told what is wanted.
+        // For an object that a copy does not know, the driver may get the requested values instead.
         let Some(thing) = self.things.get(id).filter(|_| !self.doubts.unsure.contains(id)) else { return };
         let never =
             before.iter().filter_map(|(name, value)| Some((name.to_string(), value.as_str()?.to_owned())));
@@ -215,7 +219,8 @@ impl World {
         }
     }
 
-    /// A driver that cannot have a new one beside the old one said so, whyever it is replaced.
+    /// If a driver cannot have a new object next to the old one, the old one is deleted first,
+    /// whatever the reason for the replacement.
     pub(crate) fn is_alone(&mut self, id: &str, new: &Thing) {
         let is_it = |record: &&Record| {
             record.urn.as_str() == new.urn && record.superseded.is_none() && is_there(record)
@@ -223,12 +228,12 @@ impl World {
         let old = self.view.values().find(is_it).map(|record| record.state.id.expose().to_owned());
         let Some(old) = old.filter(|old| old != id) else { return };
         let is_there = self.things.get(&old).is_some_and(|old| old.driver == new.driver);
-        if is_there && !self.may_be_let_go(&old) {
+        if is_there && !self.may_be_released(&old) {
             self.violated(format!("{id} was made beside {old}, which has to go first"));
         }
     }
 
-    /// Somebody makes a thing that a driver can see.
+    /// A person creates an object that a driver can read.
     pub(crate) fn made_by_hand(&mut self, id: &str, prefix: &str, driver: usize) {
         let mut values = Map::default();
         for (name, value) in [("v", "v1"), ("fixed", "f1")] {
@@ -253,19 +258,19 @@ impl World {
         if of_it.peek().is_some() && of_it.all(|record| record.external) {
             self.violated(format!("{id} was changed, which others manage"));
         }
-        // What it only keeps may be gone, as the rest could not be changed.
+        // Values that it only keeps may be gone, since the rest could not be changed.
         let before = self.things.get(id).map(|thing| thing.values.clone()).unwrap_or_default();
         let changed = values.iter().filter(|(name, value)| before.get(*name) != Some(*value));
         let changed: Map = changed.map(|(name, value)| (name.clone(), value.clone())).collect();
-        self.refers_to_what_is_there(id, &changed);
+        self.refers_to_existing_objects(id, &changed);
         self.say(format!("  changed {id} to {}", show(values)));
         let urn = self.things.get(id).map(|thing| thing.urn.clone()).unwrap_or_default();
         let home = self.home(values, &urn);
-        if self.names_another_home(id) {
+        if self.names_another_host(id) {
             self.doubts.unsure.insert(id.to_owned());
         }
         if let Some(thing) = self.things.get_mut(id) {
-            // A change of anything else moves it nowhere.
+            // A change of any other value does not move it.
             if thing.values.get("inside") != values.get("inside") {
                 thing.home = home;
             }
@@ -302,11 +307,11 @@ impl World {
             Some(_) => {}
         }
         let record = record.map(|record| record.urn.as_str().to_owned());
-        self.is_needed_by_none(id, record);
+        self.has_no_dependents(id, record);
         self.things.remove(id);
         self.say(format!("  deleted {id} of {}", thing.urn));
         for guest in self.inside(id) {
-            if self.names_another_home(&guest) {
+            if self.names_another_host(&guest) {
                 self.doubts.unsure.insert(guest.clone());
             }
             for other in self.directly_inside(&guest) {
@@ -320,15 +325,14 @@ impl World {
         true
     }
 
-    /// Whether what a resource is to live in is there.
+    /// Whether the host that a resource needs exists.
     pub(crate) fn has_room(&self, values: &Map, urn: &str) -> bool {
         let has_home = !values.contains_key("inside") || self.home(values, urn).is_some();
         has_home
             && host(values).is_none_or(|host| self.things.contains_key(host) || !self.lost.contains(host))
     }
 
-    /// What now has the name that values give in the environment of a resource, which is put into it when it
-    /// is made.
+    /// The object with the name that the values give as host, in the environment of the resource.
     fn home(&self, values: &Map, urn: &str) -> Option<String> {
         let name = values.get("inside").and_then(Value::as_str)?;
         let is_it = |record: &&Record| {
@@ -340,15 +344,15 @@ impl World {
         self.things.contains_key(&id).then_some(id)
     }
 
-    /// Whether the documents that a thing was made from now name another home than it has, as that was given
-    /// another name and is not meant any more. Nothing moved it.
-    fn names_another_home(&self, id: &str) -> bool {
+    /// Whether the documents of an object now name another host than it has, because the host was
+    /// renamed. The object was not moved.
+    fn names_another_host(&self, id: &str) -> bool {
         let Some(thing) = self.things.get(id) else { return false };
         let named = self.home(&thing.values, &thing.urn);
         matches!((&thing.home, &named), (Some(home), Some(named)) if self.recorded_as(home) != self.recorded_as(named))
     }
 
-    /// Under which name a thing is recorded.
+    /// The URN under which an object is recorded.
     fn recorded_as(&self, id: &str) -> Option<&str> {
         let record = self.view.values().find(|record| record.state.id == id && is_there(record))?;
         Some(record.urn.as_str())
@@ -360,7 +364,7 @@ impl World {
         inside.map(|(id, _)| id.clone()).collect()
     }
 
-    /// What lives within a thing, at any depth.
+    /// The objects inside an object, at any depth.
     pub(crate) fn inside(&self, id: &str) -> Vec<String> {
         let mut found = self.directly_inside(id);
         let mut next = 0;
@@ -373,26 +377,26 @@ impl World {
         found
     }
 
-    /// What refers to a thing has to go before, or to let go of it.
-    fn is_needed_by_none(&mut self, id: &str, urn: Option<String>) {
+    /// Objects that refer to a deleted object have to be deleted or changed before.
+    fn has_no_dependents(&mut self, id: &str, urn: Option<String>) {
         let mut wrong = Vec::new();
         let inside = self.inside(id);
         let deleted = urn.clone();
-        let first = urn.is_some_and(|urn| self.has_to_go_first(urn));
+        let first = urn.is_some_and(|urn| self.is_deleted_first(urn));
         for (other, thing) in &self.things {
             let urn = self.recorded_as(other).unwrap_or(&thing.urn);
             let planned = self.planned.get(urn).copied().unwrap_or_default();
-            let is_let_go = thing.released || planned.replaced && self.may_be_let_go(other);
-            // Who knows less of it than there is, knows not what it needs.
+            let is_let_go = thing.released || planned.replaced && self.may_be_released(other);
+            // If knowledge of an object is incomplete, so is the knowledge of its references.
             let is_unsure = self.doubts.unsure.contains(other);
             if other == id || is_let_go || is_unsure || !references(&thing.values).any(|to| to == id) {
                 continue;
             }
-            // Where the old one goes first, what can be changed in place follows the new one. What
-            // lives within it goes with it.
+            // If the old one is deleted first, dependents that can change in place follow the new
+            // one. Objects inside it are deleted with it.
             let may_follow = first || inside.contains(other);
-            // What others manage from now on follows nobody, nor does what is retained: it is forgotten
-            // but for what it lives in, which may take it along.
+            // Objects that others manage from now on do not follow, nor do retained ones: they are
+            // removed from the state, but may be deleted with their host.
             let is_forgotten = |record: &Record| record.superseded.is_some() && record.retain;
             let is_ours = |record: &Record| {
                 is_there(record)
@@ -408,9 +412,10 @@ impl World {
         wrong.into_iter().for_each(|wrong| self.violated(wrong));
     }
 
-    /// Whether the plan deletes something first that a resource is, or is recorded to depend on at
-    /// any distance: then it has to go before the new one is there, whoever needs it.
-    fn has_to_go_first(&self, urn: String) -> bool {
+    /// Whether the plan deletes this resource first, or one that it depends on according to the
+    /// records, at any distance: it is then deleted before the new one exists, whatever depends on
+    /// it.
+    fn is_deleted_first(&self, urn: String) -> bool {
         let mut seen = BTreeSet::new();
         let mut stack = vec![urn];
         while let Some(urn) = stack.pop() {
@@ -427,7 +432,7 @@ impl World {
         false
     }
 
-    fn refers_to_what_is_there(&mut self, id: &str, values: &Map) {
+    fn refers_to_existing_objects(&mut self, id: &str, values: &Map) {
         let gone: Vec<String> = references(values)
             .filter(|to| !self.things.contains_key(*to) && !self.lost.contains(*to))
             .map(str::to_owned)
@@ -437,7 +442,7 @@ impl World {
         }
     }
 
-    /// It is gone, and nobody of ours deleted it.
+    /// Others deleted it.
     pub(crate) fn vanish(&mut self, id: &str) {
         if let Some(thing) = self.things.remove(id) {
             self.say(format!("  {id} of {} is gone", thing.urn));
@@ -446,7 +451,7 @@ impl World {
         }
     }
 
-    /// Others change something.
+    /// Others change an object.
     pub(crate) fn behind(&mut self, id: &str, what: Behind) {
         match what {
             Behind::Vanish => self.vanish(id),
@@ -460,7 +465,7 @@ impl World {
         }
     }
 
-    /// The thing that is found by a name: the newest or the oldest.
+    /// The object that is found by a name: the newest or the oldest.
     pub(crate) fn by_name(&self, driver: usize, name: &str, oldest: bool) -> Option<String> {
         let of = self.things.iter().filter(|(_, thing)| thing.driver == driver && thing.name == name);
         let age = |(id, _): &(&String, &Thing)| id[1..].parse::<u32>().unwrap_or(0);
@@ -479,10 +484,10 @@ impl World {
     }
 }
 
-/// What the name of a thing ends with that nobody has to know of any more.
+/// The suffix of the name of a released object.
 pub(crate) const LET_GO: &str = ", let go";
 
-/// What the URNs of everything in an environment begin with.
+/// The common prefix of the URNs in an environment.
 pub(crate) fn place_of(urn: &str) -> &str {
     let end = urn.match_indices("::").nth(1).map_or(urn.len(), |(at, found)| at + found.len());
     &urn[..end]

@@ -394,7 +394,7 @@ impl<'a> Builder<'a> {
                     Some(location) => {
                         fault.related.push((location.clone(), format!("`{key}` is used here")));
                     }
-                    None => fault.notes.push(format!("nothing gives params to `{key}`")),
+                    None => fault.notes.push(format!("`{key}` has no params")),
                 }
             }
         }

@@ -145,7 +145,7 @@ impl Builder<'_> {
             let key = one.key();
             let node = match self.nodes.id(key.as_str()) {
                 Some(node) => {
-                    let message = format!("`{key}` is a requirement, and asked for as another resource, too");
+                    let message = format!("`{key}` is both a requirement and another resource");
                     let fault = Diagnostic::error("asked-twice", message).at(&one.location);
                     self.faults
                         .push(fault.help("give the requirement another name, or remove the other resource"));
@@ -178,7 +178,7 @@ impl Builder<'_> {
         self.faults.push(
             Diagnostic::error("name", error.to_string())
                 .at(location)
-                .help("the name becomes part of the resource's id: choose one that may stand there"),
+                .help("the name becomes part of the resource's id: choose one that is valid there"),
         );
     }
 }

@@ -83,8 +83,8 @@ impl Builder<'_> {
                 }
                 let how = match field {
                     Field::DependsOn => "depends on",
-                    Field::ReplaceWith => "is to be replaced with",
-                    Field::DeletedWith => "is to be deleted with",
+                    Field::ReplaceWith => "is replaced with",
+                    Field::DeletedWith => "is deleted with",
                 };
                 let message = format!("`{here}` {how} `{key}`, which is not in the graph");
                 let mut fault = Diagnostic::error("unknown-resource", message).at(location);
@@ -92,7 +92,7 @@ impl Builder<'_> {
                     fault = fault.fact(self.near(&key));
                 }
                 unknown += 1;
-                let help = format!("`{}` adds no resource: ask for it, or refer to it", field.name());
+                let help = format!("`{}` does not add resources: declare it, or refer to it", field.name());
                 self.faults.push(fault.help(help));
             }
             for target in targets {
@@ -127,7 +127,7 @@ impl Builder<'_> {
                             )
                             .at(&alias.location)
                             .related(place, format!("`{other}` claims it here"))
-                            .help("keep the alias of the one that it was"),
+                            .help("keep only the alias of the renamed resource"),
                         );
                     }
                     None => {
@@ -161,8 +161,8 @@ impl Builder<'_> {
     ) -> Option<Diagnostic> {
         let holder = self.nodes.id(key?.as_str())?;
         if holder == node {
-            let fault = Diagnostic::error("alias-of-itself", format!("`{own}` is called that now"));
-            let help = "write what it was called before, or leave the alias out";
+            let fault = Diagnostic::error("alias-of-itself", format!("`{own}` has this name now"));
+            let help = "write its previous name, or leave the alias out";
             return Some(fault.at(&alias.location).help(help));
         }
         let name = self.nodes.key(holder)?;

@@ -70,12 +70,10 @@ impl<'a> Builder<'a> {
         let fault =
             Diagnostic::error("no-match", format!("no definition matches `{short}`, which is recorded"));
         let mut fault = self.candidates(fault, key, 1).fact(
-            "Purlin adds this resource by itself, so a definition that vanishes does not mean that it should go",
+            "Purlin adds this resource automatically, so a missing definition does not mean that the resource should be deleted",
         );
         let help = fault.help.take().unwrap_or_default();
-        self.faults.push(
-            fault.help(format!("{help}; `--accept-missing '{short}'` lets go of what the definition made")),
-        );
+        self.faults.push(fault.help(format!("{help}; `--accept-missing '{short}'` accepts its deletion")));
     }
 
     fn candidates(&self, mut fault: Diagnostic, key: &Key, resources: usize) -> Diagnostic {

@@ -67,7 +67,7 @@ impl PortPattern {
         };
         match (port(first), port(last)) {
             (Some(first), Some(last)) if first <= last => Ok(Self { first, last }),
-            _ => Err(PatternError::new(format!("`{text}` is no port"), HELP)),
+            _ => Err(PatternError::new(format!("`{text}` is not a port"), HELP)),
         }
     }
 

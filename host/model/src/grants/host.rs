@@ -45,7 +45,7 @@ impl HostPattern {
         };
         let name = name.to_ascii_lowercase();
         if !is_name(&name) {
-            return Err(PatternError::new(format!("`{text}` is no host"), HELP));
+            return Err(PatternError::new(format!("`{text}` is not a host"), HELP));
         }
         Ok(if below { Self::Below(name.into()) } else { Self::Name(name.into()) })
     }
@@ -106,7 +106,7 @@ pub fn network(text: &str) -> Result<IpNet, PatternError> {
     }
     let Ok(network) = text.parse::<IpNet>() else {
         return Err(PatternError::new(
-            format!("`{text}` is no address or network"),
+            format!("`{text}` is not an address or network"),
             "write an address, or a network such as `10.0.0.0/8`",
         ));
     };

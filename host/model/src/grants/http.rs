@@ -7,7 +7,7 @@ use super::endpoint::PortPattern;
 use super::host::HostPattern;
 
 const HELP: &str =
-    "write a URL such as `https://api.example/v1/*`, perhaps after methods: `GET,POST https://api.example`";
+    "write a URL such as `https://api.example/v1/*`, optionally with methods: `GET,POST https://api.example`";
 
 /// Requests.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -55,7 +55,7 @@ impl HttpGrant {
             None => (MethodPattern::default(), text),
         };
         let wrong = |what: &str| PatternError::new(format!("`{text}` {what}"), HELP);
-        let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("is no URL"))?;
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("is not a URL"))?;
         let scheme = match scheme {
             "http" => Scheme::Http,
             "https" => Scheme::Https,
@@ -126,7 +126,7 @@ impl MethodPattern {
             |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'-');
         match text.split(',').find(|name| !is_method(name)) {
             None => Ok(Self(text.split(',').map(Into::into).collect())),
-            Some(wrong) => Err(PatternError::new(format!("`{wrong}` is no method"), HELP)),
+            Some(wrong) => Err(PatternError::new(format!("`{wrong}` is not a method"), HELP)),
         }
     }
 
@@ -150,7 +150,7 @@ impl PathPattern {
         let is_text = |b: u8| b.is_ascii_graphic() && !matches!(b, b'*' | b'?' | b'#' | b'\\' | b'"');
         if !path.starts_with('/') || !path.bytes().all(is_text) || !is_plain_path(path) {
             let help = "write a path such as `/v1/buckets` or `/v1/*`, without `..`, `?` and `#`";
-            return Err(PatternError::new(format!("`{text}` is no path of a grant"), help));
+            return Err(PatternError::new(format!("`{text}` is not the path of a grant"), help));
         }
         Ok(Self { text: path.into(), is_prefix })
     }

@@ -57,7 +57,7 @@ impl Purlin {
         let present = workspace.lock.clone();
         if present.as_ref().is_some_and(|lock| lock.faulty) {
             let fault = Diagnostic::error("driver-not-approved", "purlin.lock has a fault")
-                .help("remove the file to approve everything anew");
+                .help("remove the file to approve everything again");
             return Err(Error::Documents(vec![fault]));
         }
         let registry = self.registry()?;
@@ -141,8 +141,8 @@ impl Registry {
 /// The content of a lock file, in an order that depends only on the lock.
 fn text(lock: &Lock) -> String {
     let mut out = String::from(
-        "# Written by `purlin driver approve`: the drivers of others as they were when somebody approved\n\
-         # them, and what each may do. With this file here, nothing else of theirs is used.\n\
+        "# Written by `purlin driver approve`: the approved third-party drivers, and the\n\
+         # grants of each. While this file exists, Purlin uses no others.\n\
          apiVersion: purlin.dev/v1\nkind: Lock\nspec:\n",
     );
     out.push_str(if lock.drivers.is_empty() { "  drivers: {}\n" } else { "  drivers:\n" });

@@ -82,7 +82,7 @@ impl Missing {
         match self {
             Self::Unknown { .. } => "no driver has this name".to_owned(),
             Self::Oci(reference) => format!(
-                "it is to come from the registry reference `{reference}`, and this version reads files and folders only"
+                "its source is the registry reference `{reference}`, but this version reads only files and folders"
             ),
             Self::Unusable { what, error } => phrase(what, error),
             Self::NotTheirs { file, claimed } => not_theirs(file, claimed),
@@ -97,7 +97,7 @@ impl Missing {
             Self::Folder { path, error } => {
                 format!("the folder `{}` cannot be read: {error}", path.display())
             }
-            Self::Empty { path } => format!("the folder `{}` holds no `.wasm` file", path.display()),
+            Self::Empty { path } => format!("the folder `{}` contains no `.wasm` file", path.display()),
             Self::NoVersion { .. } => format!("no version of it fits; there is {}", self.versions()),
             Self::Unapproved(unapproved) => unapproved.reason().to_owned(),
         }
@@ -125,7 +125,7 @@ impl Missing {
         Box::new(match self {
             Self::Unknown { .. } if is_of_terraform(name) => fault
                 .fact("Purlin has no Terraform runner")
-                .help("name a driver that provisions this itself (`purlin driver list` shows those that there are), or write one with `purlin driver new`"),
+                .help("name a driver that provisions this itself (`purlin driver list` lists the drivers), or write one with `purlin driver new`"),
             Self::Unknown { near: Some(near) } => {
                 fault.help(format!("did you mean `{near}`? Otherwise a{add}"))
             }
@@ -143,7 +143,7 @@ impl Missing {
             Self::NoVersion { versions, passed_over, .. } => {
                 let fault = passed_over.iter().fold(fault, |fault, file| {
                     let file = file.display();
-                    fault.fact(format!("`{file}` was passed over: it is not approved in purlin.lock"))
+                    fault.fact(format!("skipped `{file}`: it is not approved in purlin.lock"))
                 });
                 match versions.first() {
                     Some(newest) => fault.help(format!(
@@ -165,7 +165,7 @@ pub const NAME_OF_ITS_OWN: &str =
 /// The message for a component with a name that is reserved for built-in drivers.
 pub(super) fn not_theirs(file: &Path, claimed: &str) -> String {
     format!(
-        "`{}` bears the name `{claimed}` and is not the component that comes with Purlin under this name",
+        "`{}` is named `{claimed}`, but is not the driver that comes with Purlin under this name",
         file.display()
     )
 }
@@ -182,8 +182,8 @@ pub(super) fn phrase(what: &str, error: &LoadError) -> String {
         LoadError::Read { source, .. } => format!("{what} cannot be read: {source}"),
         LoadError::UnknownImport { .. } | LoadError::Manifest { .. } => format!("{what} {error}"),
         LoadError::Describe(source) => match &**source {
-            CallError::Trap { message, .. } => format!("{what} does not say what it is: {message}"),
-            other => format!("{what} does not say what it is: {other}"),
+            CallError::Trap { message, .. } => format!("{what} does not describe itself: {message}"),
+            other => format!("{what} does not describe itself: {other}"),
         },
         LoadError::Grant { message } => message.clone(),
         other => format!("{what} is {other}"),

@@ -39,7 +39,7 @@ impl Unapproved {
         match &self.why {
             Why::Faulty(_) => "purlin.lock has a fault, so nothing is approved",
             Why::Stranger(_) => "purlin.lock does not approve it",
-            Why::Differs { .. } => "it is not what was approved",
+            Why::Differs { .. } => "it is not the approved component",
         }
     }
 
@@ -136,9 +136,9 @@ pub(super) fn confirmed(pin: &Pin, file: &Path, driver: &Driver) -> Result<(), B
         differences.push(format!("it calls itself `{}`; approved is `{name}`", manifest.name));
     }
     if manifest.version != pin.version {
-        differences.push(format!("it says that it is {}; approved is {}", manifest.version, pin.version));
+        differences.push(format!("it is version {}; approved is {}", manifest.version, pin.version));
     }
-    differences.extend(more("it asks for more", &requested(manifest), &pin.requested_capabilities));
+    differences.extend(more("it requests more", &requested(manifest), &pin.requested_capabilities));
     if differences.is_empty() {
         return Ok(());
     }

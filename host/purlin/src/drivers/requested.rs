@@ -143,7 +143,7 @@ fn line(request: &RequestedCapability, grants: &Grants) -> Option<String> {
                 return Some(format!("{{host: {host}, guest: \"{}\", mode: {mode}}}", dir.guest));
             }
             Some(format!(
-                "{{host: \".{pattern}\", guest: \"{pattern}\", mode: ro}} # which folder, and ro or rw, is yours to say"
+                "{{host: \".{pattern}\", guest: \"{pattern}\", mode: ro}} # you choose the folder, and ro or rw"
             ))
         }
         _ => None,

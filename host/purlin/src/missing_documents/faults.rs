@@ -217,7 +217,7 @@ fn made_meanwhile(documents: &Documents, archive: &Archive, environment: &Enviro
 
 /// The fault of empty documents, with nothing recorded.
 fn nothing_asked() -> Diagnostic {
-    Diagnostic::error("no-documents", "no document asks for anything")
+    Diagnostic::error("no-documents", "the documents declare no resources")
         .help("`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents")
 }
 
@@ -225,7 +225,7 @@ fn nothing_asked() -> Diagnostic {
 fn nothing_left(base: &Base, environment: &Environment) -> Diagnostic {
     let count = base.all_current().count();
     let noun = if count == 1 { "resource is" } else { "resources are" };
-    let message = format!("no document asks for anything, and {count} {noun} recorded in {environment}");
+    let message = format!("the documents declare no resources, and {count} {noun} recorded in {environment}");
     Diagnostic::error("no-documents", message)
         .help("`purlin destroy` deletes what is recorded; `-f FILE|DIR` names other documents")
 }
@@ -243,7 +243,8 @@ fn workspace(
         return None;
     }
     let name = shown(&path);
-    let what = if path.symlink_metadata().is_ok() { "holds no Workspace now" } else { "is not there now" };
+    let what =
+        if path.symlink_metadata().is_ok() { "no longer contains a Workspace" } else { "is not there now" };
     let number = last.deployment.number;
     let message = format!("this file was the Workspace of deployment {number} of {environment}, and {what}");
     let fault = Diagnostic::error("workspace-missing", message).at(&Location::new(name.clone(), 0, 0));

@@ -43,8 +43,8 @@ pub(super) fn prepare(
 ) -> Result<Prepared, SecretFault> {
     match (&secret.version, command.takes("{version}")) {
         (None, true) => {
-            let fault = SecretFault::new("its command takes a version, and none is given");
-            return Err(fault.help("say which: `version: \"1\"`"));
+            let fault = SecretFault::new("its command needs a version, and none is given");
+            return Err(fault.help("add one: `version: \"1\"`"));
         }
         (Some(_), false) => {
             let fault = SecretFault::new("its command takes no version");

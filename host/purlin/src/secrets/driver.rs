@@ -37,7 +37,8 @@ pub(super) async fn read(
             SecretFault::new(format!("its driver `{name}` cannot look anything up: it has no `read`"));
         return Err(fault.help("name a driver that serves secrets"));
     }
-    let key = key(&secret.store).ok_or_else(|| SecretFault::new("the name of the store is no id"))?;
+    let key =
+        key(&secret.store).ok_or_else(|| SecretFault::new("the name of the store is not a valid id"))?;
     let urn = Urn::new(context, &key);
     let call = Call::quiet(Subject { urn, key, context: context.clone() });
     let version = secret.version.iter().map(|version| ("version".into(), Value::String(Arc::clone(version))));
@@ -52,7 +53,7 @@ pub(super) async fn read(
     let silence = tracing::subscriber::NoSubscriber::default();
     let found = driver.read(&call, look).with_subscriber(silence).await;
     let Some(found) = found.map_err(|error| failed(name, error))? else {
-        return Err(SecretFault::new(format!("there is no such secret, says its driver `{name}`")));
+        return Err(SecretFault::new(format!("its driver `{name}` reports that there is no such secret")));
     };
     match found.state.outputs.get(OUTPUT).as_ref().map(Value::exposed) {
         Some(Value::String(text)) => Ok(SecretString::from(&**text)),
@@ -73,7 +74,7 @@ fn key(store: &str) -> Option<Key> {
 fn failed(name: &str, error: CallError) -> SecretFault {
     match error {
         CallError::Failure(Failure::Partial { .. }) => {
-            SecretFault::new(format!("its driver `{name}` failed in part, which a look cannot"))
+            SecretFault::new(format!("its driver `{name}` failed with `partial`, which a read cannot"))
         }
         CallError::Failure(failure) => SecretFault::new(format!("its driver `{name}` says: {failure}")),
         CallError::Trap { .. } => SecretFault::new(format!("its driver `{name}` crashed")),

@@ -41,7 +41,7 @@ fn bytes(file: &Path, shown: &Path) -> Result<Zeroizing<Vec<u8>>, SecretFault> {
     let opened = purlin_files::open(file).map_err(|error| match error.kind() {
         // Reading something that is not a file, such as a pipe, might never end.
         io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => {
-            SecretFault::new(format!("`{}` is no file", shown.display()))
+            SecretFault::new(format!("`{}` is not a file", shown.display()))
         }
         _ => cannot(shown, &error),
     })?;

@@ -59,7 +59,7 @@ pub(super) fn read(text: &[u8], path: &Path, name: &str) -> Result<SecretString,
 /// secrets.
 fn parse(text: &[u8], path: &Path) -> Result<Value, SecretFault> {
     let Ok(text) = std::str::from_utf8(text) else {
-        return Err(SecretFault::new(format!("`{}` is no text in UTF-8", path.display())));
+        return Err(SecretFault::new(format!("`{}` is not UTF-8 text", path.display())));
     };
     let name: Arc<str> = path.to_string_lossy().into();
     match plain_value(&name, text) {

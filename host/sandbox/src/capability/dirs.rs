@@ -48,12 +48,15 @@ impl Dirs {
             }
             if !grant.guest.starts_with('/') {
                 return Err(fault(&format!(
-                    "is to be `{}` for the driver, which does not begin with `/`",
+                    "has the path `{}` in the driver, which does not begin with `/`",
                     grant.guest
                 )));
             }
             if dirs.iter().any(|dir| dir.guest == grant.guest) {
-                return Err(fault(&format!("is to be `{}` for the driver, and so is another", grant.guest)));
+                return Err(fault(&format!(
+                    "has the path `{}` in the driver, and so has another folder",
+                    grant.guest
+                )));
             }
             let real = real(&host);
             dirs.push(Dir { host, real, guest: grant.guest.clone(), writable: grant.writable });

@@ -62,7 +62,7 @@ fn answers_that_are_none() {
 #[test]
 fn imports_at_the_wrong_time() {
     by_hand("import-in-post-return").fails("the driver `acme/bad` crashed: ");
-    by_hand("import-in-start").refused("cannot ask what it is");
+    by_hand("import-in-start").refused("cannot call `describe`");
     by_hand("import-in-describe").refused("outside `create`");
     by_hand("level-out-of-range").fails("the driver `acme/bad` crashed: ");
     by_hand("log-outside").fails("the driver `acme/bad` ");

@@ -21,7 +21,7 @@ fn memory_by_the_gigabyte() {
 
 #[test]
 fn memory_before_the_first_call() {
-    by_hand("memory-large").refused("cannot ask what it is");
+    by_hand("memory-large").refused("cannot call `describe`");
     by_hand("memories-many").refused("a module in it has several memories");
     by_hand("memory-shared").refused("");
 }

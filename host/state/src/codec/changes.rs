@@ -96,7 +96,7 @@ pub(super) fn get(bytes: &[u8]) -> Result<Vec<Change>, Fault> {
     let mut reader = Reader::new(bytes);
     let version = reader.byte()?;
     if !(1..=VERSION).contains(&version) {
-        return Err("it is of a version that is not known");
+        return Err("it has an unknown version");
     }
     let count = reader.count()?;
     let mut changes = Vec::with_capacity(count.min(1024));

@@ -12,7 +12,7 @@ use crate::{Environment, Listed, Listing};
 
 const READY: u8 = 1;
 const ABANDONED: u8 = 1 << 1;
-const NO_JSON: Fault = "what others may know of it does not become JSON";
+const NO_JSON: Fault = "its public part cannot be written as JSON";
 const NONE_SUCH: Fault = "it names something that it does not hold";
 
 /// Values that are written once, by their bytes.
@@ -90,7 +90,7 @@ pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<L
         let (share, outputs) = (entry(reader, &shares)?, entry(reader, &outputs)?);
         let flags = reader.byte()?;
         if flags & !(READY | ABANDONED) != 0 {
-            return Err("it holds flags that are not known");
+            return Err("it has unknown flags");
         }
         let (is_ready, abandoned) = (flags & READY != 0, flags & ABANDONED != 0);
         installations.push(Listed { urn, definition, share, outputs, is_ready, abandoned });

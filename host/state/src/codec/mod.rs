@@ -112,7 +112,7 @@ pub(crate) fn encode_unmet(unmet: &Unmet, keys: &Keyring) -> Result<Vec<u8>, Err
 
 /// Encodes the note on who closed an environment.
 pub(crate) fn encode_hold(holder: &Holder, keys: &Keyring) -> Result<Vec<u8>, Error> {
-    pack(HOLD, "the note on who closed the environment", keys, false, nowhere, |body| {
+    pack(HOLD, "the note that closes the environment", keys, false, nowhere, |body| {
         entries::put_holder(body, holder);
         Ok(())
     })
@@ -120,7 +120,7 @@ pub(crate) fn encode_hold(holder: &Holder, keys: &Keyring) -> Result<Vec<u8>, Er
 
 /// Encodes why the records may be older than the real state.
 pub(crate) fn encode_staleness(staleness: Staleness, keys: &Keyring) -> Result<Vec<u8>, Error> {
-    pack(STALENESS, "the note on what the state may lack", keys, false, nowhere, |body| {
+    pack(STALENESS, "the note that records may be stale", keys, false, nowhere, |body| {
         body.push(match staleness {
             Staleness::Copied => 1,
             Staleness::Lost => 2,
@@ -227,7 +227,7 @@ pub(crate) fn encode_key(key: &SealedKey) -> Vec<u8> {
 
 /// Seals bytes that are kept elsewhere.
 pub(crate) fn encode_blob(bytes: &[u8], keys: &Keyring) -> Result<Vec<u8>, Error> {
-    seal(BLOB, "what was to be sealed", &*keys.data()?, nowhere, bytes)
+    seal(BLOB, "the content to seal", &*keys.data()?, nowhere, bytes)
 }
 
 /// The lookup key of an entry that needs none.
@@ -415,7 +415,7 @@ fn digested(stored: &Stored<'_>, name: &str, keys: &Keyring) -> Result<([u8; 32]
             .read(DOCUMENTS, name, keys, |place, body| Ok((place.array()?, body.sealed.rest().to_vec()))),
         _ => stored.read(DOCUMENTS, name, keys, |place, body| {
             let documents = packed::unpack(body.sealed.rest(), usize::MAX);
-            Ok((place.array()?, documents.ok_or("what was compressed makes no sense")?))
+            Ok((place.array()?, documents.ok_or("the compressed content is invalid")?))
         }),
     }
 }
@@ -507,7 +507,7 @@ pub(crate) fn decode_key(bytes: &[u8]) -> Result<SealedKey, Error> {
 
 /// Decrypts bytes that [`encode_blob`] sealed.
 pub(crate) fn decode_blob(bytes: &[u8], keys: &Keyring) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let name = "what was sealed";
+    let name = "the sealed content";
     let stored = Stored::open(bytes, name)?;
     match stored.version {
         0..=2 => stored.read_2(BLOB, name, keys, |source| sealed_bytes_of_2(source).map(Zeroizing::new)),

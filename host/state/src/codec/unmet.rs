@@ -140,5 +140,5 @@ fn get_waits(reader: &mut Reader<'_>) -> Result<Vec<Wait>, Fault> {
 }
 
 fn key(reader: &mut Reader<'_>) -> Result<Key, Fault> {
-    Key::parse(reader.text()?).map_err(|_| "it holds a key that is none")
+    Key::parse(reader.text()?).map_err(|_| "it holds an invalid key")
 }

@@ -31,7 +31,7 @@ pub(super) fn read<'a>(clear: Reader<'a>, sealed: &'a [u8]) -> Result<Record, Fa
     let urn = get_urn(clear, "")?;
     let flags = clear.byte()?;
     if flags & !ALL != 0 {
-        return Err("it holds flags that are not known");
+        return Err("it has unknown flags");
     }
     let has = |flag| flags & flag != 0;
     let status = match has(PARTIAL) {

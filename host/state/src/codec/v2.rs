@@ -33,14 +33,14 @@ pub(super) fn get(source: &mut Source<'_>) -> Result<Record, Fault> {
     let RecordId { urn, superseded } = get_id(clear)?;
     let flags = clear.number()?;
     if flags & !ALL != 0 {
-        return Err("it holds flags that are not known");
+        return Err("it has unknown flags");
     }
     let has = |flag| flags & flag != 0;
     let status = match (has(PARTIAL), has(ABSENT)) {
         (false, false) => Status::Ready,
         (true, false) => Status::Partial(unfinished(clear)?),
         (false, true) => Status::Absent,
-        (true, true) => return Err("it holds flags that are not known"),
+        (true, true) => return Err("it has unknown flags"),
     };
     let deleted_with = if has(DELETED_WITH) { Some(get_urn(clear, urn.as_str())?) } else { None };
     let holds_data = if has(HOLDS_DATA) { Some(clear.text()?.into()) } else { None };

@@ -68,8 +68,7 @@ pub(super) fn put(out: &mut Vec<u8>, record: &Record) -> Result<(), Fault> {
         put_urns(out, record, &record.perhaps_deleted_with)?;
     }
     if let Some(share) = &record.share {
-        let json =
-            serde_json::to_string(share).map_err(|_| "what others may know of it does not become JSON")?;
+        let json = serde_json::to_string(share).map_err(|_| "its public part cannot be written as JSON")?;
         put_text(out, &json);
     }
     put_optional(out, record.holds_data.as_deref(), put_text);
@@ -158,21 +157,21 @@ pub(super) fn get_with(
     let reader = &mut source.sealed;
     let flags = reader.number()?;
     if flags & !ALL != 0 {
-        return Err("it holds flags that are not known");
+        return Err("it has unknown flags");
     }
     let has = |flag| flags & flag != 0;
     let status = match (has(PARTIAL), has(ABSENT)) {
         (false, false) => Status::Ready,
         (true, false) => Status::Partial(unfinished(reader)?),
         (false, true) => Status::Absent,
-        (true, true) => return Err("it holds flags that are not known"),
+        (true, true) => return Err("it has unknown flags"),
     };
     let deleted_with = reader.optional(|reader| get_urn(reader, urn.as_str()))?;
     let perhaps_deleted_with = if has(PERHAPS) { get_urns(reader, &urn)? } else { Vec::new() };
     let share = match has(SHARE) {
         true => {
             let json = reader.text()?;
-            Some(serde_json::from_str(json).map_err(|_| "what others may know of it is damaged")?)
+            Some(serde_json::from_str(json).map_err(|_| "its public part is damaged")?)
         }
         false => None,
     };

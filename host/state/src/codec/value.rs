@@ -147,9 +147,9 @@ impl<'a> Source<'a> {
             }
             FLOAT => {
                 let value = f64::from_le_bytes(reader.array()?);
-                Value::Number(Number::from_f64(value).ok_or("it holds a number that is none")?)
+                Value::Number(Number::from_f64(value).ok_or("it holds an invalid number")?)
             }
-            NUMBER => Value::Number(reader.text()?.parse().map_err(|_| "it holds a number that is none")?),
+            NUMBER => Value::Number(reader.text()?.parse().map_err(|_| "it holds an invalid number")?),
             STRING => Value::String(reader.text()?.into()),
             LIST => {
                 let count = reader.count()?;

@@ -41,7 +41,7 @@ pub(crate) fn put_urn(out: &mut Vec<u8>, base: &str, urn: &Urn) -> Result<(), Fa
 
 /// Reads a URN that is stored as its difference from `base`.
 pub(crate) fn get_urn(reader: &mut Reader<'_>, base: &str) -> Result<Urn, Fault> {
-    const WRONG: Fault = "it holds a URN that is none";
+    const WRONG: Fault = "it holds an invalid URN";
     let shared = usize::try_from(reader.number()?).map_err(|_| WRONG)?;
     let rest = reader.bytes()?;
     let mut bytes = base.as_bytes().get(..shared).ok_or(WRONG)?.to_vec();
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
         match self.byte()? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err("it holds flags that are not known"),
+            _ => Err("it has unknown flags"),
         }
     }
 

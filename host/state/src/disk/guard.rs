@@ -21,5 +21,5 @@ pub(super) fn guarded<T>(folder: &Path, call: impl FnOnce() -> Result<T, sled::E
 
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("its files make no sense")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("its files are invalid")
 }

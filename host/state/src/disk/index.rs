@@ -128,7 +128,7 @@ fn within<T>(root: &Root, call: impl Fn(&Db) -> Result<T, sled::Error>) -> Resul
     match tried {
         Err(Error::Corrupt { detail, .. }) => {
             let stale = files::set_aside(root.path(), &path)?;
-            tracing::warn!(stale = %stale.display(), detail, "the index of the state was broken, and begins anew");
+            tracing::warn!(stale = %stale.display(), detail, "the index of the state was damaged and is created again");
             open(root, &path).and_then(|db| guarded(&path, || call(&db)))
         }
         result => result,

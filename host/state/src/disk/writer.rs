@@ -233,7 +233,10 @@ impl Writing {
             // The next opening decides which of the two counts.
             self.failed = Some(error.with_cause());
         } else {
-            tracing::warn!(error = error.with_cause(), "the state's journal cannot begin anew, and goes on");
+            tracing::warn!(
+                error = error.with_cause(),
+                "the state's journal could not be rewritten, and is continued"
+            );
             self.stay = true;
         }
     }
@@ -282,11 +285,11 @@ impl Writing {
             let position = journal.position();
             self.note(position);
         }
-        self.probe.at("close: before the index is told");
+        self.probe.at("close: before the index is updated");
         if written {
             self.publish();
         }
-        self.probe.at("close: after the index is told");
+        self.probe.at("close: after the index is updated");
         Ok(())
     }
 
@@ -306,7 +309,7 @@ impl Writing {
             index::publish(self.claimed.root(), &self.claimed.place, position, entry)
         })();
         if let Err(error) = published {
-            tracing::debug!(error = error.with_cause(), "the index of the state could not be told");
+            tracing::debug!(error = error.with_cause(), "the index of the state could not be updated");
         }
     }
 }

@@ -225,7 +225,7 @@ impl Inner {
                 Some(_) => {}
                 None if crate::disk::journal::newest(&folder)?.is_none() => {}
                 None => {
-                    let detail = "nothing says which environment it is; see `purlin state repair`";
+                    let detail = "its environment is unknown; see `purlin state repair`";
                     return Err(Error::Corrupt { folder, detail: detail.into() });
                 }
             }

@@ -109,7 +109,7 @@ fn format_of(root: &Root, report: &mut RepairReport) -> Result<Found, Error> {
         Ok(Found::Nothing) if root.path().join("stale").join("journal").exists() => Found::Older(4),
         found => return found,
     };
-    report.findings.push("the file `format` is missing or makes no sense".into());
+    report.findings.push("the file `format` is missing or invalid".into());
     Ok(found)
 }
 
@@ -125,7 +125,7 @@ fn keys(
         true => Ok(Keyring::in_memory()),
         false => Keyring::with(&options.key, &root.vault(), stored),
     });
-    keys.map_err(|error| report.findings.push(format!("what is sealed was not looked at: {error}"))).ok()
+    keys.map_err(|error| report.findings.push(format!("the sealed content was not checked: {error}"))).ok()
 }
 
 /// The data keys from their file or, if that is lost, from the copies in the journals.

@@ -84,7 +84,7 @@ pub(super) fn save(root: &Root, folder: &Path) -> Result<Saved, Error> {
     // The next journal must get a higher generation than any before.
     saved.generation = saved.generation.max(noted.map_or(0, |noted| noted.generation));
     if Place::read(root, folder).is_none() && saved.read {
-        saved.findings.push(format!("nothing says which environment `{}` is", folder.display()));
+        saved.findings.push(format!("the environment of `{}` is unknown", folder.display()));
     }
     Ok(saved)
 }
@@ -115,14 +115,14 @@ fn rescue(bytes: &[u8], saved: &mut Saved) -> (Option<[u8; 16]>, u64) {
     let id = found.header.map(|(_, id)| id);
     let number = found.parts.last().map_or(0, |part| part.last);
     if !found.base {
-        saved.lost.push("an unknown part of what the journal began with".into());
+        saved.lost.push("an unknown part of the base of the journal".into());
     }
     saved.read |= found.parts.iter().any(|part| !part.entries.is_empty());
     for Part { entries, broken, .. } in found.parts {
         if let Some(at) = broken {
-            saved.lost.push(format!(
-                "changes at byte {at} of the journal, but for those that are named in no other line"
-            ));
+            saved
+                .lost
+                .push(format!("changes at byte {at} of the journal, except those named in another line"));
         }
         for (key, value) in entries {
             let whole = value.as_ref().is_none_or(|value| codec::check(value, "").is_ok());

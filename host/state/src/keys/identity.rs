@@ -25,7 +25,7 @@ impl Owner {
     /// # Errors
     /// [`Error::KeyInvalid`].
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
-        let invalid = |_| Error::KeyInvalid { origin: format!("`{text}`, for whom it is to be encrypted,") };
+        let invalid = |_| Error::KeyInvalid { origin: format!("the recipient `{text}`") };
         let recipient: Recipient = text.trim().parse().map_err(invalid)?;
         Ok(Self { name: recipient.to_string(), recipient })
     }

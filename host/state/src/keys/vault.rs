@@ -32,7 +32,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<SealedKey>, Error> {
         parts().map_err(damaged)?.into_iter().map(codec::decode_key).collect::<Result<_, _>>()?;
     match keys.first() {
         Some(first) if keys.iter().all(|key| key.recipient == first.recipient) => Ok(keys),
-        _ => Err(damaged("the file says nothing that makes sense")),
+        _ => Err(damaged("the file is invalid")),
     }
 }
 

@@ -32,7 +32,7 @@ fn moment(call: &Call<'_>, index: usize) -> Result<i64, String> {
 fn in_zone(call: &Call<'_>) -> Answer {
     let zone = call.text(2)?;
     if !["UTC", "GMT", "Z", "", "Etc/UTC"].contains(&zone.as_str()) {
-        return Err(format!("knows the zone UTC only, not `{zone}`"));
+        return Err(format!("supports only the zone UTC, not `{zone}`"));
     }
     Ok(string(format(&call.text(0)?, moment(call, 1)?)))
 }
@@ -55,9 +55,10 @@ fn modify(call: &Call<'_>) -> Answer {
             'h' => 3600,
             'm' => 60,
             's' => 1,
-            _ => return Err(format!("`{written}` is no duration such as `1h30m`")),
+            _ => return Err(format!("`{written}` is not a duration such as `1h30m`")),
         };
-        let count: i64 = number.parse().map_err(|_| format!("`{written}` is no duration such as `1h30m`"))?;
+        let count: i64 =
+            number.parse().map_err(|_| format!("`{written}` is not a duration such as `1h30m`"))?;
         seconds = seconds.saturating_add(count.saturating_mul(unit));
         number.clear();
     }

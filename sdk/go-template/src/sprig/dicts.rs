@@ -14,7 +14,7 @@ pub(super) const TABLE: Table = &[
     ("set", |c| {
         if matches!(c.at(0)?, Value::Nil) {
             return Err(
-                "there is no map to change; `default dict` makes one where it may be missing".to_owned()
+                "there is no map to change; if it may be missing, create one with `default dict`".to_owned()
             );
         }
         let mut entries = Dict::clone(&*c.dict(0)?);

@@ -42,6 +42,6 @@ fn from(call: &Call<'_>) -> Answer {
 
 fn decoded(bytes: Result<Vec<u8>, data_encoding::DecodeError>) -> Answer {
     let bytes = bytes.map_err(|error| error.to_string())?;
-    let text = String::from_utf8(bytes).map_err(|_| "what comes out is not text".to_owned())?;
+    let text = String::from_utf8(bytes).map_err(|_| "the result is not text".to_owned())?;
     Ok(Value::String(text.into()))
 }

@@ -79,7 +79,7 @@ fn order_pre(a: &str, b: &str) -> Ordering {
 
 fn parts(call: &Call<'_>) -> Answer {
     let text = call.text(0)?;
-    let found = version(&text).ok_or_else(|| format!("`{text}` is no semantic version"))?;
+    let found = version(&text).ok_or_else(|| format!("`{text}` is not a semantic version"))?;
     let mut entries = Dict::new();
     for (name, number) in ["Major", "Minor", "Patch"].into_iter().zip(found.numbers) {
         entries.insert(name.into(), Value::Int(i64::try_from(number).unwrap_or(i64::MAX)));
@@ -92,8 +92,8 @@ fn parts(call: &Call<'_>) -> Answer {
 
 fn compare(call: &Call<'_>) -> Answer {
     let (range, text) = (call.text(0)?, call.text(1)?);
-    let found = version(&text).ok_or_else(|| format!("`{text}` is no semantic version"))?;
-    fits(&range, &found).map(Value::Bool).ok_or_else(|| format!("`{range}` is no range of versions"))
+    let found = version(&text).ok_or_else(|| format!("`{text}` is not a semantic version"))?;
+    fits(&range, &found).map(Value::Bool).ok_or_else(|| format!("`{range}` is not a version range"))
 }
 
 fn fits(range: &str, found: &Version) -> Option<bool> {

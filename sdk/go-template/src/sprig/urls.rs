@@ -118,10 +118,10 @@ fn decoded(text: &str) -> Result<String, String> {
         bytes.push(match byte {
             b'%' => match (digit(rest.next()), digit(rest.next())) {
                 (Some(high), Some(low)) => u8::try_from(high * 16 + low).unwrap_or(0),
-                _ => return Err("it has a `%` without two hexadecimal digits behind it".to_owned()),
+                _ => return Err("it has a `%` without two hexadecimal digits after it".to_owned()),
             },
             plain => plain,
         });
     }
-    String::from_utf8(bytes).map_err(|_| "what it escapes is not text".to_owned())
+    String::from_utf8(bytes).map_err(|_| "the unescaped bytes are not text".to_owned())
 }

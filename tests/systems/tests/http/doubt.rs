@@ -63,7 +63,7 @@ fn what_is_made_after_everybody_left_is_found() {
     let scene = Scene::new(&service.url(), &found(&service.url(), "late"), &none());
     scene.settings(&format!("http: [\"{}/*\"]", service.url()), "time: 1s");
     service.fault("POST", Fault::DoLater(Duration::from_millis(1500)));
-    scene.fails().says("no answer within").says("the next run finds out");
+    scene.fails().says("no answer within").says("the next run determines the outcome");
     assert!(things(&service, "late").is_empty(), "not yet");
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(things(&service, "late").len(), 1);
@@ -82,7 +82,7 @@ fn what_nobody_can_look_for_is_left_to_a_person() {
     service.fault("POST", Fault::LoseAnswer);
     scene.fails();
     assert_eq!(things(&service, "lost").len(), 1);
-    scene.workspace.run(&["up", "--yes"]).expect(1).says("whether `lost` was made is not known");
+    scene.workspace.run(&["up", "--yes"]).expect(1).says("it is unknown whether `lost` was created");
     assert_eq!(things(&service, "lost").len(), 1, "nothing is guessed");
     let id = things(&service, "lost")[0]["id"].as_str().expect("an id").to_owned();
     scene.workspace.purlin(&["import", "--yes", THING, &id]);

@@ -57,7 +57,7 @@ fn what_is_refused_is_said_and_nothing_is_recorded() {
         "GET",
         Fault::DoAndAnswer(200, "{\"items\": [], \"next\": \"http://127.0.0.1:1/x\"}".to_owned()),
     );
-    scene.fails().says("which is not a place of");
+    scene.fails().says("which is not at");
     service.key("right");
     scene.wants(&values, &json!({"bearer": "wrong-and-secret"}), &none());
     let done = scene.fails().says("status 401: who are you?").says("credentials");

@@ -21,7 +21,7 @@ fn another_name_of_a_cluster_loses_nothing_and_another_cluster_gets_the_objects(
     let before = k8s.get("configmaps", "default", "a").expect("made");
     // The same cluster with another name: the new object would be the old one.
     give(&workspace, &at(&alias, "2"));
-    refused(&workspace).says("from an earlier life of this resource");
+    refused(&workspace).says("created by this resource earlier");
     assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "1");
     // So the resource is forgotten, and its objects are imported.
     workspace.purlin(&["state", "forget", "k8s#shared.it", "--yes"]);

@@ -21,7 +21,7 @@ fn an_object_that_is_there_is_taken_over_by_an_import() {
     k8s.create("configmaps", &within("default", map("settings", &json!({"theirs": "1"}))));
     let inputs = settings(&k8s, &json!({"level": "info"}));
     let workspace = scene::workspace(&k8s, &inputs);
-    refused(&workspace).says("exists already and is not this resource's").says(ID);
+    refused(&workspace).says("exists already and does not belong to this resource").says(ID);
     assert_eq!(data(&k8s), json!({"theirs": "1"}));
     workspace.purlin(&["import", "--yes", "k8s#shared.it", ID]).says("adopt");
     up(&workspace);

@@ -29,7 +29,7 @@ fn a_finalizer_holds_up_a_deletion() {
     up(&workspace);
     k8s.delete("configmaps", "default", "held");
     k8s.create("configmaps", &within("default", map("held", &json!({"theirs": "1"}))));
-    destroy(&workspace).says("is not this resource's any more, and stays");
+    destroy(&workspace).says("no longer belongs to this resource, and is kept");
     assert_eq!(k8s.get("configmaps", "default", "held").expect("there")["data"], json!({"theirs": "1"}));
 }
 

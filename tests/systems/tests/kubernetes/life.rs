@@ -143,7 +143,7 @@ fn a_forced_replacement_deletes_the_old_one_first() {
 
     // After it is forgotten, it is not treated as new; after the import, it is the same as before.
     workspace.purlin(&["state", "forget", "k8s#shared.it", "--yes"]);
-    refused(&workspace).says("from an earlier life");
+    refused(&workspace).says("created by this resource earlier");
     workspace.purlin(&["import", "--yes", "k8s#shared.it", "v1/ConfigMap/default/a"]);
     up(&workspace);
     let imported = k8s.get("configmaps", "default", "a").expect("there");

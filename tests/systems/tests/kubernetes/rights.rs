@@ -49,7 +49,7 @@ fn who_may_not_is_told_why() {
     let mut wrong = inputs.clone();
     wrong["connection"]["token"] = "wrong-token-of-nobody".into();
     give(&workspace, &wrong);
-    let done = refused(&workspace).says("does not know who asks (401").says("`connection.token`");
+    let done = refused(&workspace).says("does not accept the credentials (401").says("`connection.token`");
     assert!(!done.to_string().contains("wrong-token-of-nobody"), "{done}");
     give(&workspace, &as_reader(&inputs));
     refused(&workspace)

@@ -115,7 +115,7 @@ impl System for Role {
     }
 
     fn denial(&self) -> &'static str {
-        "`connection.password` and `connection.user` have to be those of a role that the server lets in"
+        "`connection.user` and `connection.password` have to be those of a role that may log in"
     }
 
     fn there(&self) -> Vec<String> {

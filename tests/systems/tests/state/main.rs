@@ -139,7 +139,7 @@ fn machines_share_the_environments_of_a_state() {
     wait_until("the service has passed over all of them", || postgres.ask(waits) == FLEET.to_string());
     std::fs::remove_dir_all(things.path()).expect("removed");
     std::fs::create_dir(things.path()).expect("made");
-    bob.purlin(&["reconcile", "--request", "--env", "e3"]).says("has the next turn");
+    bob.purlin(&["reconcile", "--request", "--env", "e3"]).says("will be reconciled next");
     wait_until("the service repairs it", || kept(things.path()) == 3);
     let process = rustix::process::Pid::from_raw(service.id().cast_signed()).expect("its id");
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("told");
@@ -199,7 +199,7 @@ fn killed_at_messages_to_the_database() {
         machine(&postgres, &key, folder.path(), 3, "two")
             .purlin(&["state", "repair", "--check"])
             .stdout
-            .contains("is whole")
+            .contains("is intact")
     );
 }
 
@@ -265,7 +265,7 @@ fn a_team_moves_to_a_database() {
     team.purlin(&["state", "taint", "thing.default#shared.t0"]);
     team.purlin(&["state", "unlock"]);
     let back = team.run(&["state", "copy", ".", ".purlin", "--env", "dev"]).expect(1);
-    assert!(back.stderr.contains("are not the same; `--replace`"), "{back}");
+    assert!(back.stderr.contains("with other content; `--replace`"), "{back}");
     team.purlin(&["state", "copy", ".", ".purlin", "--env", "dev", "--replace"]);
     team.write("purlin.yaml", &alone.to_string());
     assert!(team.purlin(&["state", "list"]).stdout.contains("tainted"));

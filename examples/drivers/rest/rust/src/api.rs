@@ -1,5 +1,5 @@
-//! The API's client: which requests there are, and what their answers mean. Everything that is special
-//! about your API belongs here.
+//! A client of the API: its requests, and the meaning of the responses. Everything that is specific to
+//! your API belongs here.
 
 use purlin_sdk::{Call, Failure};
 use purlin_sdk_http::{Client, Request, segment};
@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::schema::{Connection, Region, Values};
 
-/// How often a request is sent that may be repeated. Between attempts the client waits as long as the
-/// server says, or 200 ms, 400 ms and so on.
+/// The maximum number of attempts of a repeatable request. Between attempts, the client waits as long as
+/// the server says, or 200 ms, 400 ms and so on.
 const ATTEMPTS: u32 = 4;
 
 /// A client for one call of the driver.
@@ -26,7 +26,7 @@ pub(crate) struct Found {
     pub(crate) name: String,
     pub(crate) region: Region,
     pub(crate) size: u32,
-    /// Which resource it belongs to. Names are not unique.
+    /// The resource that it belongs to. Names are not unique.
     #[serde(default)]
     pub(crate) owner: String,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Created {
     pub(crate) token: Option<String>,
 }
 
-/// A page of a list, and where the next one begins.
+/// A page of a list, and the start of the next one.
 #[derive(Deserialize)]
 struct Page {
     items: Vec<Found>,
@@ -51,7 +51,7 @@ impl Api {
         Self::with_client(Client::new(call), connection, call)
     }
 
-    /// The same over another client, which tests use.
+    /// The same with another HTTP client, for tests.
     pub(crate) fn with_client(client: Client, connection: &Connection, call: &Call) -> Self {
         let client = client
             .reason("to manage projects")
@@ -75,8 +75,8 @@ impl Api {
         if answer.status == 404 { Ok(None) } else { answer.success()?.json().map(Some) }
     }
 
-    /// Looks for a project of this resource by its name, in all pages of the list. What is in `known`
-    /// belongs to others.
+    /// Looks for a project of this resource by its name, in all pages of the list. Ids in `known`
+    /// belong to others.
     pub(crate) fn find(&self, name: &str, owner: &str, known: &[String]) -> Result<Option<Found>, Failure> {
         let mut after = None::<String>;
         loop {
@@ -97,14 +97,14 @@ impl Api {
         }
     }
 
-    /// Changes what can be changed in place.
+    /// Changes a project in place.
     pub(crate) fn update(&self, id: &str, wanted: &Values) -> Result<Found, Failure> {
         let body = json!({"size": wanted.size});
         let request = self.keyed(Request::patch(self.project(id))).json(&body)?;
         self.client.send(request)?.success()?.json()
     }
 
-    /// Deletes a project. What is gone already is a success.
+    /// Deletes a project. A missing project is a success.
     pub(crate) fn delete(&self, id: &str) -> Result<(), Failure> {
         let answer = self.client.send(Request::delete(self.project(id)))?;
         if answer.status == 404 { Ok(()) } else { answer.success().map(drop) }

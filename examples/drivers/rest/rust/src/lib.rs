@@ -20,8 +20,8 @@ pub struct Project;
 impl Driver for Project {
     const NAME: &str = "acme/project";
     const DESCRIPTION: &str = "A project in a REST API.";
-    /// The API takes idempotency keys: a repeated `create` returns what the first one created, with the
-    /// token. Remove this line if your API forgets keys within the time that a deployment may lie still.
+    /// The API accepts idempotency keys: a repeated `create` returns the result of the first one, with the
+    /// token. Remove this line if your API may forget keys before an interrupted deployment continues.
     const REPEAT_CREATE: bool = true;
     type Inputs = ProjectInputs;
 
@@ -80,7 +80,7 @@ impl Update for Project {
 
 purlin_sdk::export!(Project);
 
-/// The API as the current connection reaches it. The other inputs may stem from an older version.
+/// A client of the API with the current connection. The other inputs may be from an older version.
 fn api(inputs: &Raw<ProjectInputs>, call: &Call) -> Result<Api, Failure> {
     let missing = || serde_json::Error::custom("the connection is missing");
     let connection = inputs.get("/connection").ok_or_else(missing)?;

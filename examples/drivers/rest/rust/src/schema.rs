@@ -14,13 +14,13 @@ pub struct ProjectInputs {
 
 #[derive(Input, Serialize)]
 pub(crate) struct Values {
-    /// The project's name. Another name is another project.
+    /// The project's name. A change replaces the project.
     #[input(replaces, pattern = "^[a-z0-9][a-z0-9-]{0,62}$")]
     pub(crate) name: String,
-    /// Where the project is. It cannot move.
+    /// The region of the project. It cannot be changed.
     #[input(default, immutable)]
     pub(crate) region: Region,
-    /// How many seats it has.
+    /// The number of seats.
     #[input(default = 1, min = 1, max = 1000)]
     pub(crate) size: u32,
 }
@@ -34,13 +34,13 @@ pub(crate) enum Region {
     Us,
 }
 
-/// How to reach the API. It is always the current connection, in `read` and `delete` too.
+/// The current connection to the API, also in `read` and `delete`.
 #[derive(Input)]
 pub(crate) struct Connection {
-    /// Where the API is, such as `https://api.example/v1`.
+    /// The URL of the API, such as `https://api.example/v1`.
     #[input(replaces, pattern = "^https?://[^/?#]+(/[^?#]*)?$")]
     pub(crate) server: String,
-    /// The token that the API asks for.
+    /// The token of the API.
     #[input(secret, min_length = 1)]
     pub(crate) token: String,
 }
@@ -51,9 +51,9 @@ pub(crate) struct ProjectOutputs {
     pub(crate) id: String,
     /// The project's name.
     pub(crate) name: String,
-    /// Where the project is.
+    /// The region of the project.
     pub(crate) region: Region,
-    /// How many seats it has.
+    /// The number of seats.
     pub(crate) size: u32,
     /// The project's own token, which the API shows only once.
     #[output(secret, write_once)]

@@ -1,4 +1,4 @@
-//! The driver without WebAssembly: against a transport that answers from memory.
+//! The driver without WebAssembly: against a transport that responds from memory.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,10 +11,10 @@ use serde_json::json;
 use crate::api::Api;
 use crate::schema::{Connection, Region, Values};
 
-/// What a request is answered with: a status and a body, or a lost answer.
+/// The response to a request: a status and a body, or a lost response.
 type Answer = Option<(u16, Json)>;
 
-/// An API that gives these answers, and the requests that it got.
+/// An API that returns these responses, and the requests that it received.
 fn api(answers: Vec<Answer>) -> (Api, Rc<RefCell<Vec<Request>>>) {
     let asked = Rc::new(RefCell::new(Vec::new()));
     let (seen, left) = (Rc::clone(&asked), RefCell::new(answers.into_iter()));

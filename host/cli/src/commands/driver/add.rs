@@ -74,19 +74,19 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let said = inspections.iter().filter_map(|one| one.said.as_ref().and_then(|said| said.as_ref().ok()));
     let Some(name) = args.name.clone().or_else(|| said.clone().next().map(|manifest| manifest.name.clone()))
     else {
-        return Err(Failure::input(format!("`{}` does not say its name", args.source.display()))
-            .hint("`--name ORG/NAME` gives it one"));
+        return Err(Failure::input(format!("`{}` does not declare its name", args.source.display()))
+            .hint("`--name ORG/NAME` sets it"));
     };
     if let Some(other) = said.clone().find(|manifest| args.name.is_none() && manifest.name != name) {
         return Err(Failure::input(format!(
-            "`{}` holds different drivers: `{name}` and `{}`",
+            "`{}` contains different drivers: `{name}` and `{}`",
             args.source.display(),
             other.name
         ))
         .hint("add each by its file, or all versions of one under `--name ORG/NAME`"));
     }
     if workspace.drivers.keys().any(|known| **known == *name) {
-        return Err(Failure::input(format!("`{}` names a driver `{name}` already", text::path(&path)))
+        return Err(Failure::input(format!("`{}` already names a driver `{name}`", text::path(&path)))
             .hint("`--name ORG/NAME` adds this one under another name, or change the file"));
     }
     if let Some(wrong) = inspections.iter().find_map(|one| one.not_under(&name)) {
@@ -150,7 +150,7 @@ async fn look(source: &Path, workspace: &Workspace, app: &App) -> Result<Vec<Ins
         let inspection = looked.map_err(|error: Error| Failure::host(error, &Default::default()))?;
         let silent = inspection.said.as_ref().and_then(|said| said.as_ref().err());
         if let Some(trouble) = inspection.unfit.as_ref().or(silent) {
-            return Err(Failure::input(format!("`{}` is no driver: {trouble}", file.display())));
+            return Err(Failure::input(format!("`{}` is not a driver: {trouble}", file.display())));
         }
         inspections.push(inspection);
     }
@@ -167,8 +167,11 @@ fn components(source: &Path) -> Result<Vec<PathBuf>, Failure> {
     files.retain(|file| file.extension().is_some_and(|ending| ending == "wasm"));
     files.sort();
     if files.is_empty() {
-        return Err(Failure::input(format!("`{}` holds no component (a file *.wasm)", source.display()))
-            .hint("`purlin driver build` makes one of a project"));
+        return Err(Failure::input(format!(
+            "`{}` contains no component (a `*.wasm` file)",
+            source.display()
+        ))
+        .hint("`purlin driver build` builds one from a project"));
     }
     Ok(files)
 }
@@ -177,7 +180,7 @@ fn components(source: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// nothing else.
 fn edited(path: &Path, name: &str, source: &str) -> Result<String, Failure> {
     let by_hand = || {
-        Failure::input(format!("`{}` is written in a way that no line can be added to", text::path(path)))
+        Failure::input(format!("`{}` is written in a form to which no line can be added", text::path(path)))
             .hint(format!("add below `spec.drivers`: `{name}: {{source: {source}}}`"))
     };
     let before = match std::fs::read_to_string(path) {

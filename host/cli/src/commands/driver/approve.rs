@@ -66,7 +66,7 @@ struct Change {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let Some((workspace, sources)) = args.workspace.read(app)? else {
         return Err(Failure::input(
-            "there is no purlin.yaml here or in a folder above, so no driver to approve",
+            "there is no purlin.yaml in this folder or above it, so there is no driver to approve",
         )
         .hint("`--file FILE` names one"));
     };

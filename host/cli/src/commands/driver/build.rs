@@ -56,7 +56,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let (output, inspection) = build(args, app).await?;
     match problem(&inspection) {
         Some(problem) => {
-            app.ui.error(&format!("{} was built, and is no driver: {problem}", shown(&output)));
+            app.ui.error(&format!("{} was built, but is not a driver: {problem}", shown(&output)));
             Ok(Status::Failed)
         }
         None => {
@@ -79,7 +79,7 @@ async fn build(args: &Args, app: &App) -> Result<(PathBuf, Inspection), Failure>
     } else {
         let Some(output) = args.output.clone() else {
             return Err(Failure::input(format!(
-                "{} is a file; where is the component to go?",
+                "{} is a file, so the name of the component is needed",
                 shown(&args.source)
             ))
             .hint(format!("`purlin driver build {} --output NAME.wasm`", args.source.display())));

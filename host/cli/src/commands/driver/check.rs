@@ -86,7 +86,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         async move {
             if tokio::signal::ctrl_c().await.is_ok() {
                 stop.request();
-                app.ui.say("deleting what was made; a second Ctrl-C leaves it");
+                app.ui.say("deleting the created resources; press Ctrl-C again to leave them");
             }
             // A second Ctrl-C does not wait for the cleanup.
             if tokio::signal::ctrl_c().await.is_err() {

@@ -97,10 +97,10 @@ pub(super) fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         files::conflicts(&files).into_iter().map(|path| format!("`{}`", path.display())).collect();
     if let Some(first) = taken.first() {
         let others = match taken.len() {
-            1 => " is".to_owned(),
-            more => format!(" and {} more files are", more - 1),
+            1 => " already exists".to_owned(),
+            more => format!(" and {} more files already exist", more - 1),
         };
-        return Err(Failure::input(format!("{first}{others} there already; nothing was written"))
+        return Err(Failure::input(format!("{first}{others}; nothing was written"))
             .hint("`purlin driver new DIR` writes into another folder"));
     }
     for (path, content) in &files {
@@ -142,12 +142,12 @@ struct Name {
 impl Name {
     fn parse(text: &str) -> Result<Self, Failure> {
         let fault = |what: &str| {
-            Failure::input(format!("`{text}` is no name for a driver: {what}"))
-                .hint("a name is ORG/NAME of lower-case letters, digits and dashes, such as `acme/bucket`")
+            Failure::input(format!("`{text}` is not a valid driver name: {what}"))
+                .hint("a name is ORG/NAME with lower-case letters, digits and dashes, such as `acme/bucket`")
         };
         let Some((org, name)) = text.split_once('/') else { return Err(fault("it has no `/`")) };
         if matches!(org, "purlin" | "humanitec") {
-            return Err(fault("this organisation's drivers come with purlin"));
+            return Err(fault("this organisation is reserved for the drivers of Purlin"));
         }
         match [org, name].into_iter().find(|part| !is_word(part)) {
             None => Ok(Self { org: org.to_owned(), name: name.to_owned() }),

@@ -132,7 +132,7 @@ fn reject_options(args: &Args) -> Result<(), Failure> {
         Function::Delete | Function::Update | Function::UpdateImpact => {
             "it takes the resource from the request: pass what `create` or `read` returned"
         }
-        Function::Describe => "it takes nothing but the driver",
+        Function::Describe => "it takes only the driver",
         _ => "only `read` takes an id",
     };
     Err(Failure::input(format!("`{}` does not take {option}", args.function.name())).hint(hint))

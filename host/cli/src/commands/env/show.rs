@@ -105,6 +105,6 @@ fn unknown(environment: &Environment, recorded: &[Environment], place: &Place) -
         _ if recorded.iter().any(|known| known.env == environment.env) => {
             failure.hint("`--app` and `--org` name that of another application; `purlin env list` shows all")
         }
-        _ => failure.hint("`purlin env list` shows those there are"),
+        _ => failure.hint("`purlin env list` lists the environments"),
     }
 }

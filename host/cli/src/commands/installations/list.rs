@@ -72,10 +72,10 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let listed: Vec<Listed> = all.iter().map(Listed::new).collect();
     match args.format.format {
         Format::Json => app.ui.json(&List { format: FORMAT, installations: listed }),
-        Format::Text if listed.is_empty() && is_filtered => app.ui.say("No installation is like this."),
+        Format::Text if listed.is_empty() && is_filtered => app.ui.say("No installation matches."),
         Format::Text if listed.is_empty() => {
             app.ui.say("No installation is recorded.");
-            app.ui.hint("`purlin up --bundle REPOSITORY:TAG` makes one");
+            app.ui.hint("`purlin up --bundle REPOSITORY:TAG` creates one");
         }
         Format::Text => {
             let columns = app.ui.columns().filter(|_| app.ui.level < Level::Verbose);

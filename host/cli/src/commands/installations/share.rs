@@ -70,7 +70,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     });
     if !one.users.is_empty() && !args.as_written {
         let users = text::count(one.users.len(), "resource");
-        app.ui.note(&format!("{users} of other environments use it already, and go on with it"));
+        app.ui.note(&format!("{users} of other environments already use it and keep it"));
     }
     Ok(Status::Done)
 }
@@ -80,7 +80,7 @@ fn find<'a>(name: &str, all: &'a [InstallationState]) -> Result<&'a Installation
     let mut found = all.iter().filter(|one| id(one) == name || one.listed.urn.as_str() == name);
     let Some(one) = found.next() else {
         let failure = Failure::input(format!("there is no installation `{shown}`"));
-        return Err(failure.hint("`purlin installations list` shows those that are there"));
+        return Err(failure.hint("`purlin installations list` lists the installations"));
     };
     match found.next() {
         None => Ok(one),

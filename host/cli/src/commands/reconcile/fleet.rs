@@ -32,7 +32,7 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
     };
     if args.documents.is_about_one() {
         let message = "`--all` keeps each environment as it was deployed, with its own context and values";
-        return Err(Failure::input(message).hint("leave out the options about the context and about values"));
+        return Err(Failure::input(message).hint("remove the options for the context and for values"));
     }
     let (workspace, proposal) = match only_paths.named().is_empty() {
         true => (input::workspace_alone(app)?, None),
@@ -51,7 +51,7 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
     }
     if consent.asks() {
         let known = purlin.environments().await.map_err(fail)?.len();
-        let question = format!("Repair what others changed in {}?", text::count(known, "environment"));
+        let question = format!("Repair drift in {}?", text::count(known, "environment"));
         if !consent.agrees(&question, app) {
             return Ok(Status::Failed);
         }
@@ -269,8 +269,8 @@ impl Messages {
         }
         let Summary { environments, settled, unsettled, empty, busy, failed } = self.summary;
         let parts = [
-            (settled, "as the documents want them", GOOD),
-            (unsettled, "not as the documents want them", WARNING),
+            (settled, "matching the documents", GOOD),
+            (unsettled, "not matching the documents", WARNING),
             (empty, "empty", DIM),
             (busy, "in use by others", WARNING),
             (failed, "failed", DELETE),

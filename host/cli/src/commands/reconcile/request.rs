@@ -22,8 +22,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let environment = place.environment();
     let fail = |error| Failure::host(error, &Default::default());
     if place.workspace.database.is_none() {
-        return Err(Failure::input("`--request` is for a state in a database, which several hosts keep")
-            .hint("a process that keeps a state in a folder reads everything when it gets SIGUSR1"));
+        return Err(Failure::input("`--request` needs a state in a database, which several hosts share")
+            .hint("with a state in a folder, send SIGUSR1 to the process that reconciles: it then reads everything"));
     }
     if !place.purlin.is_recorded(&environment).await.map_err(fail)? {
         input::hint_at_others(&place, app).await?;
@@ -39,7 +39,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 requested: true,
             });
         }
-        Format::Text => app.ui.say(&format!("{environment} has the next turn.")),
+        Format::Text => app.ui.say(&format!("{environment} will be reconciled next.")),
     }
     Ok(Status::Done)
 }

@@ -80,7 +80,9 @@ struct Entry {
 
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     if app.global.state.is_some() {
-        return Err(Failure::input("`--state` does not go with `state copy`: FROM and TO name the states"));
+        return Err(Failure::input(
+            "`--state` cannot be used with `state copy`: FROM and TO name the states",
+        ));
     }
     let (from, to) = (at(&args.from, true, app)?, at(&args.to, false, app)?);
     if from.state_place() == to.state_place() {
@@ -171,10 +173,10 @@ fn entry(environment: &Environment, copied: Result<Copied, purlin_host::Error>) 
             let mut message = chain(error.to_string(), std::error::Error::source(&error));
             match error {
                 purlin_host::Error::State(state::Error::Exists { .. }) => {
-                    message.push_str(", and they are not the same; `--replace` replaces them");
+                    message.push_str(", with other content; `--replace` replaces them");
                 }
                 purlin_host::Error::State(state::Error::Moved { .. }) => {
-                    message.push_str("; `purlin state unlock` says that it is not");
+                    message.push_str("; `purlin state unlock` overrides this");
                 }
                 _ => {}
             }
@@ -187,7 +189,7 @@ fn show(environment: &Environment, entry: &Entry, app: &App) {
     let resources = text::count(entry.resources.unwrap_or_default(), "resource");
     match &entry.error {
         None if entry.outcome == "copied" => app.ui.say(&format!("Copied {environment}: {resources}.")),
-        None => app.ui.say(&format!("{environment} was there already: {resources}.")),
+        None => app.ui.say(&format!("{environment} existed already: {resources}.")),
         Some(error) => app.ui.error(&format!("{environment} was not copied: {}", text::line(error))),
     }
 }
@@ -204,7 +206,7 @@ fn at(path: &Path, is_from: bool, app: &App) -> Result<Purlin, Failure> {
             return Err(Failure::Documents { faults: loaded.diagnostics, sources: loaded.sources });
         }
         let Some(workspace) = loaded.workspace.clone() else {
-            return Err(Failure::input(format!("`{}` holds no Workspace", text::path(path)))
+            return Err(Failure::input(format!("`{}` does not contain a Workspace", text::path(path)))
                 .hint("name a folder with a purlin.yaml, or the folder of a state, such as `.purlin`"));
         };
         return input::orchestrator(&workspace, app);

@@ -43,8 +43,9 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let path = text::path(&args.exported);
     if args.exported.symlink_metadata().is_ok() {
-        return Err(Failure::input(format!("`{path}` is there already; nothing was written"))
-            .hint("name a file that is not there yet"));
+        return Err(
+            Failure::input(format!("`{path}` already exists; nothing was written")).hint("name a new file")
+        );
     }
     let place = input::place(&args.place.documents(), app).await?;
     let environment = place.environment();
@@ -57,7 +58,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let resources = written.map_err(|error| match error {
         purlin_host::Error::State(purlin_host::internal::state::Error::KeyInvalid { .. }) => {
             let given = args.recipient.as_deref().unwrap_or_default();
-            Failure::input(format!("`{}` is no public key of age", text::line(given)))
+            Failure::input(format!("`{}` is not an age public key", text::line(given)))
                 .hint("a public key begins with `age1`; `purlin state key show` prints one")
         }
         error => subject::failure(error),
@@ -68,7 +69,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Format::Text => {
             app.ui.say(&format!("Wrote {environment} to `{path}`: {}.", text::count(resources, "resource")));
             if args.recipient.is_none() {
-                app.ui.hint("reading it takes the key of this state: keep a copy of that as well");
+                app.ui.hint("it can be read only with the key of this state: back up the key as well");
             }
         }
     }

@@ -57,7 +57,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let name = text::line(&key(&urn)).into_owned();
     let left = Left::all(&urn, &snapshot);
     let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
-    if !args.yes && !app.ui.confirm(&format!("Forget `{name}` in {environment}? What is real stays.")) {
+    if !args.yes
+        && !app.ui.confirm(&format!("Forget `{name}` in {environment}? The resource itself is not deleted."))
+    {
         app.ui.say("Nothing was changed.");
         return Ok(Status::Failed);
     }
@@ -84,7 +86,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         app.ui.note(&match &one.provider_id {
             Some(id) => format!("`{}`, made by {driver}, was not deleted; it is yours now", text::line(id)),
             None => {
-                format!("{driver} was interrupted while it made this, so something may be there after all")
+                format!("{driver} was interrupted while creating it, so the object may exist")
             }
         });
     }

@@ -65,8 +65,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let export = state::Export::read(&args.exported).map_err(|error| failure(error.into()))?;
     if let Some(other) = args.other(export.environment()) {
-        return Err(Failure::input(format!("`{path}` is of {}, and not of {other}", export.environment()))
-            .hint("the file says which environment it is of; leave out `--env`, `--app` and `--org`"));
+        return Err(Failure::input(format!(
+            "`{path}` is an export of {}, not of {other}",
+            export.environment()
+        ))
+        .hint("the file names its environment; leave out `--env`, `--app` and `--org`"));
     }
     let workspace = input::workspace(&input::load(&args.place.documents(), app)?, app);
     let purlin = input::orchestrator(&workspace, app)?;
@@ -80,7 +83,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 "Recorded {environment} from `{path}`: {}.",
                 text::count(resources, "resource")
             ));
-            app.ui.hint("`purlin plan` shows how they differ from what is real and from the documents");
+            app.ui.hint("`purlin plan` shows how they differ from the real resources and from the documents");
         }
     }
     Ok(Status::Done)
@@ -89,7 +92,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 fn failure(error: purlin_host::Error) -> Failure {
     match error {
         purlin_host::Error::State(error @ state::Error::Exists { .. }) => Failure::input(error.to_string())
-            .hint("`--replace` puts what the file holds in their place; `purlin state export` keeps them"),
+            .hint("`--replace` replaces them with the content of the file; `purlin state export` saves them first"),
         purlin_host::Error::State(state::Error::WrongKey { expected, given, .. }) => Failure::input(format!(
             "the file is encrypted for `{expected}`, and the key of this state is `{given}`"
         ))

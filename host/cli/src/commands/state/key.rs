@@ -114,7 +114,7 @@ fn tell(format: Format, file: Option<String>, recipient: Option<String>, app: &A
         (Format::Json, recipient) => app.ui.json(&KeyReport { format: FORMAT, file, recipient }),
         (Format::Text, Some(recipient)) => app.ui.data(&format!("{recipient}\n")),
         (Format::Text, None) => {
-            app.ui.say("There is no key yet: one is made when the first secret is recorded.");
+            app.ui.say("There is no key yet: one is created when the first secret is recorded.");
         }
     }
 }
@@ -135,7 +135,7 @@ async fn show(args: &ShowArgs, app: &App) -> Result<Status, Failure> {
 fn new(args: &NewArgs, app: &App) -> Result<Status, Failure> {
     let path = text::path(&args.file);
     if args.file.symlink_metadata().is_ok() {
-        return Err(Failure::input(format!("`{path}` is there already; nothing was written")));
+        return Err(Failure::input(format!("`{path}` already exists; nothing was written")));
     }
     let recipient = KeyProvider::create(&args.file).map_err(|error| Failure::state(&error))?;
     tell(args.format.format, Some(args.file.display().to_string()), Some(recipient), app);
@@ -155,8 +155,8 @@ async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
         Some(KeySource::File(_)) | None => None,
     };
     if let (Some(from), None) = (&elsewhere, &args.to) {
-        return Err(Failure::input(format!("the key comes from {from}, so the new one has to be given"))
-            .hint("`purlin state key new FILE` makes one, `--to FILE` gives it"));
+        return Err(Failure::input(format!("the key comes from {from}, so the new key has to be given"))
+            .hint("`purlin state key new FILE` creates one, and `--to FILE` passes it"));
     }
     let new = args.to.as_deref().map(read).transpose()?;
     let purlin = input::orchestrator(&workspace, app)?;
@@ -180,7 +180,7 @@ async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
         app.ui.say("The state is encrypted with the new key.");
         app.ui.hint(&match elsewhere {
             Some(from) => format!(
-                "put the new key where the old one came from, {from}: nothing else opens the state now"
+                "store the new key in {from}, in place of the old one: only the new key opens the state now"
             ),
             None => "keep a copy of the new key in a safe place; the old key stays beside it, in a file named after its public half, for copies of the state that were made before".to_owned(),
         });

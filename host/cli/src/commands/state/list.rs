@@ -78,7 +78,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 }
             }
             if all.iter().any(|(_, resources, ..)| resources.iter().any(|one| one.pending.is_some())) {
-                app.ui.hint("`purlin up` and `purlin refresh` find out what became of what is pending");
+                app.ui.hint("`purlin up` and `purlin refresh` determine the outcome of pending calls");
             }
             if all.iter().all(|(_, resources, ..)| resources.is_empty()) {
                 app.ui.say("Nothing is recorded.");

@@ -49,13 +49,15 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     }
     let name = text::line(&key(&urn)).into_owned();
     app.ui.say(&match (changed, args.off) {
-        (true, false) => format!("`{name}` is protected: it is not deleted until `--off` lifts that."),
+        (true, false) => {
+            format!("`{name}` is protected: it is not deleted until `--off` removes the protection.")
+        }
         (true, true) => format!("Removed the manual protection from `{name}`."),
         (false, false) => format!("`{name}` is protected already; nothing was changed."),
         (false, true) => format!("`{name}` had no manual protection; nothing was changed."),
     });
     if args.off && snapshot.records.iter().any(|record| record.urn == urn && record.protect) {
-        app.ui.note("the documents protect it still: `lifecycle.protect`, as of the last deployment");
+        app.ui.note("the documents still protect it: `lifecycle.protect`, in the last deployment");
     }
     Ok(Status::Done)
 }

@@ -61,7 +61,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         .collect();
     dependents.dedup();
     match args.format.format {
-        Format::Text if changed == 0 => app.ui.say("It is called so already; nothing was changed."),
+        Format::Text if changed == 0 => app.ui.say("It already has this name; nothing was changed."),
         Format::Text => {
             let (old, new) = (key(&old), key(&new));
             let also = match dependents.len() {
@@ -70,7 +70,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
                 several => format!(", and in the {several} resources that depend on it"),
             };
             app.ui.say(&text::line(&format!("Renamed `{old}` to `{new}`{also}.")));
-            app.ui.hint("`purlin plan` shows whether the documents call it so too");
+            app.ui.hint("`purlin plan` shows whether the documents use the new name");
         }
         Format::Json => app.ui.json(&Edited {
             to: Some(Named::new(&new)),

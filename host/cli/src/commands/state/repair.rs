@@ -81,11 +81,11 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Format::Text => {
             app.ui.data(&render(&report, &place));
             if !report.whole && args.check {
-                app.ui.hint("`purlin state repair` puts right what can be");
+                app.ui.hint("`purlin state repair` repairs what can be repaired");
             }
             if !report.lost.is_empty() && !args.check {
                 app.ui.hint(
-                    "what was lost still exists: `purlin import` takes it in again, before `purlin up` makes it twice",
+                    "resources whose records were lost still exist: adopt them with `purlin import`, before `purlin up` creates them again",
                 );
             }
         }
@@ -148,13 +148,13 @@ fn render(report: &RepairReport, place: &str) -> String {
         return match format {
             1 => format!("The state in `{place}` has format 1, which is not checked before {then}.\n"),
             _ => format!(
-                "{} The state in `{place}` is whole: {records}. It has format {format}, and {then}.\n",
+                "{} The state in `{place}` is intact: {records}. It has format {format}, and {then}.\n",
                 paint(GOOD, "ok")
             ),
         };
     }
     if report.whole {
-        return format!("{} The state in `{place}` is whole: {records}.\n", paint(GOOD, "ok"));
+        return format!("{} The state in `{place}` is intact: {records}.\n", paint(GOOD, "ok"));
     }
     let mut out = String::new();
     for finding in &report.findings {
@@ -167,7 +167,7 @@ fn render(report: &RepairReport, place: &str) -> String {
         out.push_str(&format!("kept: a copy of the old file is in `{}`\n", text::line(moved)));
     }
     if report.repaired && !report.lost.is_empty() {
-        out.push_str(&format!("The state in `{place}` holds what could be saved: {records}.\n"));
+        out.push_str(&format!("The state in `{place}` contains what could be saved: {records}.\n"));
     } else if report.repaired {
         out.push_str(&format!("{} The state in `{place}` was repaired: {records}.\n", paint(GOOD, "ok")));
     }

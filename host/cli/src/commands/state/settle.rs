@@ -49,7 +49,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         subject::find(&args.resource, &args.place, app).await?;
     let exists_as = args.made.as_deref();
     if exists_as.is_some_and(str::is_empty) {
-        return Err(Failure::input("the id is empty").hint("write the id that the driver gives the resource"));
+        return Err(Failure::input("the id is empty").hint("write the driver's id of the resource"));
     }
     let name = text::line(&key(&urn)).into_owned();
     let current = RecordId::current(urn.clone());
@@ -57,7 +57,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let session = place.purlin.begin_held(&environment).await.map_err(subject::failure)?;
     session.settle(&urn, exists_as).await.map_err(|error| match &error {
         purlin_host::Error::Engine(engine::Error::NotPending(_)) => {
-            Failure::input(format!("no call on `{name}` is open, so there is nothing to settle"))
+            Failure::input(format!("no call on `{name}` has an unknown outcome, so there is nothing to settle"))
                 .hint("`purlin status` shows which resources were interrupted")
         }
         purlin_host::Error::Engine(engine::Error::Held { id, by, .. }) => {
@@ -67,7 +67,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             Failure::input(format!(
                 "`{name}` cannot be `{id}`: {copy}`{by}` is recorded with that id already"
             ))
-            .hint("write the id of what the interrupted call made, or `--not-made` where it made nothing")
+            .hint("write the id of the object that the interrupted call created, or `--not-made` if it created none")
         }
         _ => subject::failure(error),
     })?;

@@ -43,7 +43,7 @@ pub(super) fn failure(error: purlin_host::Error) -> Failure {
         }
         purlin_host::Error::Engine(engine::Error::Taken(urn)) => {
             Failure::input(format!("`{}` is recorded already", report::state::key(urn)))
-                .hint("`purlin state forget` makes room, and leaves what is real alone")
+                .hint("`purlin state forget` removes that record without deleting the resource")
         }
         purlin_host::Error::Engine(engine::Error::InUse { urn, dependents }) => {
             let names: Vec<String> =
@@ -92,8 +92,7 @@ pub(super) fn urn(name: &str, context: &Context) -> Result<Urn, Failure> {
         });
     }
     let key = Key::parse(name).map_err(|error| {
-        Failure::input(error.to_string())
-            .hint("a key is TYPE[.CLASS]#ID; `purlin state list` shows those there are")
+        Failure::input(error.to_string()).hint("a key is TYPE[.CLASS]#ID; `purlin state list` lists the keys")
     })?;
     Ok(Urn::new(context, &key))
 }

@@ -56,7 +56,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         (false, true) => format!("`{name}` was not marked; nothing was changed."),
     });
     if current.is_some_and(|record| record.protect || record.pinned) && !args.off {
-        app.ui.note("it is protected, so `up` will refuse to replace it until that is lifted");
+        app.ui.note("it is protected, so `up` does not replace it until the protection is removed");
     }
     Ok(Status::Done)
 }

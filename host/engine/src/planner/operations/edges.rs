@@ -44,7 +44,7 @@ impl Edges {
             operation.after = after;
         }
         if in_order(operations).is_none() {
-            return Err(Error::Integrity("what is recorded allows no order of deletion".into()));
+            return Err(Error::Integrity("the recorded dependencies allow no order of deletion".into()));
         }
         let mut given_way = Vec::new();
         for (before, after) in self.soft {

@@ -60,7 +60,11 @@ impl Building<'_> {
                     let left_out = own.map_or(in_scope.is_some(), |step| step.left_out);
                     match urn.key() {
                         Some(key) if left_out => {
-                            self.errors.push(has_dependents(&key, other, "deleted before a new one is made"));
+                            self.errors.push(has_dependents(
+                                &key,
+                                other,
+                                "deleted before a new one is created",
+                            ));
                         }
                         _ => self.blocked.push((urn.clone(), other.clone())),
                     }
@@ -111,7 +115,7 @@ impl Building<'_> {
             forced.iter().copied().filter(|index| wish(*index) == Some(false)).collect();
         forced_all_the_same.sort_unstable();
         for index in forced_all_the_same {
-            warn(index, "the old one is deleted before a new one is made, because its driver cannot do otherwise (`delete_before_replace: false` is no use)".into());
+            warn(index, "the old one is deleted before a new one is created, because its driver requires it (`delete_before_replace: false` has no effect)".into());
         }
         // A resource that demands to be created first requires the same of its dependencies.
         let mut made_first = BTreeSet::new();
@@ -134,7 +138,7 @@ impl Building<'_> {
             for other in self.past_what_goes(urn, &index_of, dependencies) {
                 if !forced.contains(&other) {
                     if wish(other) == Some(true) && !made_first.contains(&other) {
-                        warn(other, "a new one is made before the old one is deleted, because a dependent demands it (`delete_before_replace: false`)".into());
+                        warn(other, "a new one is created before the old one is deleted, because a dependent requires it (`delete_before_replace: false`)".into());
                     }
                     stack.push(other);
                 }
@@ -158,7 +162,7 @@ impl Building<'_> {
             };
             for other in self.past_what_goes(urn, &index_of, dependents) {
                 if made_first.contains(&other) && !first.contains(&other) {
-                    warn(other, "the old one is deleted before a new one is made, because the driver of something it depends on cannot do otherwise".into());
+                    warn(other, "the old one is deleted before a new one is created, because the driver of one of its dependencies requires it".into());
                 }
                 stack.push(other);
             }

@@ -111,12 +111,12 @@ fn settings_of_missing_resources_are_faults() {
     dns.default#shared.zone:6:1+0 lifecycle-twice: `dns.default#shared.zone` has two entries in `lifecycle`
       dns.default#shared.zone:6:1: the first one is here
       help: write all settings into one of them
-    postgres:3:1+0 unknown-resource: `postgres.default#shared.db` is to be replaced with `postgres.default#shared.dc`, which is not in the graph
+    postgres:3:1+0 unknown-resource: `postgres.default#shared.db` is replaced with `postgres.default#shared.dc`, which is not in the graph
       note: did you mean `postgres.default#shared.db`?
-      help: `replace_with` adds no resource: ask for it, or refer to it
-    dns:3:1+0 unknown-resource: `dns.default#shared.zone` is to be deleted with `redis.default#cache`, which is not in the graph
+      help: `replace_with` does not add resources: declare it, or refer to it
+    dns:3:1+0 unknown-resource: `dns.default#shared.zone` is deleted with `redis.default#cache`, which is not in the graph
       note: the resources are `base-env.default#base-env`, `dns.default#shared.zone`, `postgres.default#shared.db`
-      help: `deleted_with` adds no resource: ask for it, or refer to it
+      help: `deleted_with` does not add resources: declare it, or refer to it
     ");
 }
 
@@ -139,7 +139,7 @@ fn a_former_name_is_that_of_one_resource() {
     ];
     insta::assert_snapshot!(tell(&try_build(all(), deployment(&shared, &settings)).expect_err("faults")), @r"
     a.default#shared.x:8:1+0 alias-of-itself: `a.default#shared.x` is called that now
-      help: write what it was called before, or leave the alias out
+      help: write its previous name, or leave the alias out
     a.default#shared.x:9:1+0 alias-in-use: `a.default#shared.x` claims to have been `b.default#shared.y`, which is a resource of this graph
       a:2:1: `b.default#shared.y` is used here
       help: leave the alias out, or take the other resource away
@@ -148,10 +148,10 @@ fn a_former_name_is_that_of_one_resource() {
       help: leave the alias out, or take the other resource away
     a.default#shared.y:8:1+0 alias-twice: `a.default#shared.x` and `a.default#shared.y` both claim to have been `urn:purlin:dev/acme::shop::shared::a.default::old`
       a.default#shared.x:7:1: `a.default#shared.x` claims it here
-      help: keep the alias of the one that it was
+      help: keep only the alias of the renamed resource
     b.default#shared.x:7:1+0 alias-twice: `a.default#shared.y` and `b.default#shared.x` both claim to have been `a.default#other`
       a.default#shared.y:9:1: `a.default#shared.y` claims it here
-      help: keep the alias of the one that it was
+      help: keep only the alias of the renamed resource
     b.default#shared.x:8:1+0 alias-in-use: `b.default#shared.x` claims to have been `base-env.default#base-env`, which is a resource of this graph
       note: `base-env.default#base-env` is in the graph, although no document names it
       help: leave the alias out, or take the other resource away

@@ -64,7 +64,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let text = std::fs::read(path).map_err(|error| format!("cannot be read ({error})"))?;
     CertificateDer::pem_slice_iter(&text)
         .collect::<Result<_, _>>()
-        .map_err(|error| format!("is no PEM ({error})"))
+        .map_err(|error| format!("is not PEM ({error})"))
 }
 
 fn config(granted: Vec<CertificateDer<'static>>) -> Option<Arc<ClientConfig>> {

@@ -63,7 +63,7 @@ impl Fault {
             Self::Damaged { at, detail } => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let detail = format!(
-                    "{detail} at byte {at} of its journal (`journal/{name}`); `purlin state repair` saves what is whole"
+                    "{detail} at byte {at} of its journal (`journal/{name}`); `purlin state repair` saves the intact part"
                 );
                 Error::Corrupt { folder: folder.into(), detail }
             }
@@ -117,7 +117,7 @@ fn read_on(file: &File, end: &mut End, table: &mut Table) -> Result<Vec<u8>, Fau
     let size = file.metadata()?.len();
     let damaged = |at, detail| Err(Fault::Damaged { at, detail });
     if size < end.length {
-        return damaged(end.length, "what was there before is missing");
+        return damaged(end.length, "the frames before it are missing");
     }
     let mut reader = BufReader::with_capacity(256 << 10, file);
     reader.seek(SeekFrom::Start(end.length))?;
@@ -137,7 +137,7 @@ fn read_on(file: &File, end: &mut End, table: &mut Table) -> Result<Vec<u8>, Fau
         }
     }
     if end.base == 0 {
-        return damaged(end.length, "what the journal begins with is not whole");
+        return damaged(end.length, "the base of the journal is incomplete");
     }
     // Zeros were written ahead; anything else was cut off by a crash, or is damage. A sparse file
     // can be far longer than its size on the disk.
@@ -195,7 +195,7 @@ fn take(
     match kind {
         FrameKind::Changes if after_base => {
             for entry in frame::entries(payload) {
-                let (key, value) = frame::owned(entry.ok_or("a frame makes no sense")?);
+                let (key, value) = frame::owned(entry.ok_or("a frame is invalid")?);
                 table.apply(key, value);
             }
             Ok(())
@@ -205,29 +205,25 @@ fn take(
         FrameKind::Base if !after_base && table.shares_frames() => {
             let payload = Bytes::from(std::mem::take(payload));
             for entry in frame::entries(&payload) {
-                let (key, value) = entry.ok_or("a frame makes no sense")?;
+                let (key, value) = entry.ok_or("a frame is invalid")?;
                 table.apply_bytes(payload.slice_ref(key), value.map(|value| payload.slice_ref(value)));
             }
             Ok(())
         }
         FrameKind::Base if !after_base => {
             for entry in frame::entries(payload) {
-                let (key, value) = frame::owned(entry.ok_or("a frame makes no sense")?);
+                let (key, value) = frame::owned(entry.ok_or("a frame is invalid")?);
                 table.apply(key, value);
             }
             Ok(())
         }
         FrameKind::Packed if !after_base => {
-            let mut payload = packed::unpack(payload, LONGEST).ok_or("a frame makes no sense")?;
+            let mut payload = packed::unpack(payload, LONGEST).ok_or("a frame is invalid")?;
             take(FrameKind::Base, &mut payload, after_base, table)
         }
         FrameKind::End if !after_base => {
             let tally = frame::get_tally(payload);
-            if tally == Some(table.tally()) {
-                Ok(())
-            } else {
-                Err("what the journal begins with is not whole")
-            }
+            if tally == Some(table.tally()) { Ok(()) } else { Err("the base of the journal is incomplete") }
         }
         FrameKind::Closed if after_base => Ok(()),
         _ => Err("a frame is in the wrong place"),

@@ -40,7 +40,7 @@ pub(crate) fn read(folder: &Path, format: u32) -> Result<Table, Error> {
         None => Ok(journal.table),
         Some(Ok(Some((saved, _)))) => Ok(saved),
         Some(_) => Err(corrupt(
-            "the end of its journal is missing, and its index is not whole; `purlin state repair` saves what is",
+            "the end of its journal is missing, and its index is incomplete; `purlin state repair` saves the intact part",
         )),
     }
 }

@@ -56,8 +56,8 @@ impl Project {
             Some((_, tool)) => Ok(Self { folder: folder.to_owned(), tool: *tool }),
             None => {
                 let signs: Vec<&str> = SIGNS.iter().take(6).map(|(file, _)| *file).collect();
-                Err(Failure::input(format!("{} holds nothing that can be built", shown(folder)))
-                    .hint(format!("one of these files tells how: {}", signs.join(", ")))
+                Err(Failure::input(format!("{} contains no project that Purlin can build", shown(folder)))
+                    .hint(format!("a project has one of these files: {}", signs.join(", ")))
                     .hint("`purlin driver new DIR --lang LANG` writes a project"))
             }
         }
@@ -66,11 +66,11 @@ impl Project {
     /// A description of the project for people.
     pub(super) fn what(&self) -> &'static str {
         match self.tool {
-            BuildTool::Cargo => "a Rust crate by cargo",
-            BuildTool::Go => "a Go module by go",
-            BuildTool::Make => "what the Makefile says by make",
-            BuildTool::Npm => "a JavaScript package by npm",
-            BuildTool::Python => "a Python module by componentize-py",
+            BuildTool::Cargo => "a Rust crate with cargo",
+            BuildTool::Go => "a Go module with go",
+            BuildTool::Make => "a Makefile project with make",
+            BuildTool::Npm => "a JavaScript package with npm",
+            BuildTool::Python => "a Python module with componentize-py",
         }
     }
 
@@ -133,8 +133,11 @@ impl Project {
             Some(PathBuf::from(file))
         });
         let Some(module) = modules.next_back() else {
-            return Err(Failure::input(format!("{} makes no WebAssembly module", shown(&self.folder)))
-                .hint("its Cargo.toml needs `[lib]` with `crate-type = [\"cdylib\"]`"));
+            return Err(Failure::input(format!(
+                "{} does not produce a WebAssembly module",
+                shown(&self.folder)
+            ))
+            .hint("its Cargo.toml needs `[lib]` with `crate-type = [\"cdylib\"]`"));
         };
         let name = module.file_stem().map(|name| name.to_string_lossy().replace('_', "-"));
         self.place(&module, &name.unwrap_or_default(), output)
@@ -189,8 +192,8 @@ impl Project {
     fn built(&self, output: Option<&Path>) -> Result<PathBuf, Failure> {
         let module =
             self.named().filter(|file| file.is_file()).or_else(|| self.newest()).ok_or_else(|| {
-                Failure::input(format!("{} holds no .wasm file after the build", shown(&self.folder)))
-                    .hint("the component is to be put there, such as `note.wasm`")
+                Failure::input(format!("{} has no .wasm file after the build", shown(&self.folder)))
+                    .hint("the build has to put the component there, for example as `note.wasm`")
             })?;
         self.place(&module, "", Some(output.unwrap_or(&module)))
     }

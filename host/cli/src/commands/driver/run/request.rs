@@ -61,7 +61,7 @@ pub(super) fn entry<'a>(
 }
 
 fn no_object(what: &str) -> Failure {
-    Failure::input(format!("{what} is to be a JSON object"))
+    Failure::input(format!("{what} has to be a JSON object"))
 }
 
 impl Request {
@@ -74,14 +74,14 @@ impl Request {
         let text = |name: &str| match entries.get(name) {
             None | Some(Json::Null) => Ok(None),
             Some(Json::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(Failure::input(format!("`{name}` of the request is to be a text"))),
+            Some(_) => Err(Failure::input(format!("`{name}` of the request has to be a string"))),
         };
         let context = context(entries.get("context"))?;
         let kind = manifest.types.first().map_or("*", |one| one.type_name.as_str());
         let kind = if kind == "*" { "resource" } else { kind };
         let key = text("key")?.unwrap_or_else(|| format!("{kind}.default#shared.by-hand"));
         let key = Key::parse(&key).map_err(|error| {
-            Failure::input(format!("`{key}` is no key: {error}"))
+            Failure::input(format!("`{key}` is not a valid key: {error}"))
                 .hint("a key looks like `postgres.default#shared.db`")
         })?;
         let inputs_of = |name: &str| entries.get(name).map(|part| inputs(name, part)).transpose();
@@ -195,8 +195,8 @@ fn inputs(what: &str, said: &Json) -> Result<Inputs, Failure> {
     for pointer in said.get("unknown").and_then(Json::as_array).into_iter().flatten() {
         let pointer = pointer.as_str().unwrap_or_default();
         if !mark_unknown(&mut inputs, pointer) {
-            return Err(Failure::input(format!("`{pointer}` in `{what}.unknown` leads nowhere")).hint(
-                "an unknown place is a pointer to something that is there, such as `/values/host` with null",
+            return Err(Failure::input(format!("`{pointer}` in `{what}.unknown` does not exist")).hint(
+                "an entry of `unknown` points to an existing value, such as `/values/host` with null",
             ));
         }
     }
@@ -232,7 +232,7 @@ fn state(said: &Json) -> Result<ResourceState, Failure> {
     let id = said.get("id").and_then(Json::as_str).unwrap_or_default();
     if id.is_empty() {
         return Err(Failure::input("`state.id` of the request is missing")
-            .hint("a state is what `create` answers, with `id`, `outputs`, `secrets` and `cookie`"));
+            .hint("a state is the response of `create`, with `id`, `outputs`, `secrets` and `cookie`"));
     }
     let part = |name: &str| said.get(name).and_then(Json::as_object).cloned().unwrap_or_default();
     let outputs = part("outputs").into_iter().map(|(name, value)| (name.into(), Value::from(value)));
