@@ -93,7 +93,10 @@ fn attached(attached: Option<&Vec<String>>, place: &str, faults: &mut Faults) {
 fn user_tags(all: &Tags, place: &str, faults: &mut Faults) {
     tags::validate(all, place, faults);
     if all.contains_key(crate::keys::TAG) {
-        faults.add(format!("{place}/{}", crate::keys::TAG), "is set by Purlin, to tell its own access keys");
+        faults.add(
+            format!("{place}/{}", crate::keys::TAG),
+            "is set by Purlin, to recognise its own access keys",
+        );
     }
 }
 

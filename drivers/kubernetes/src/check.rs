@@ -69,7 +69,9 @@ fn credentials(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
 
 fn manifests(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
     match (inputs.is_given("/values/manifest"), inputs.is_given("/values/manifests")) {
-        (true, true) => faults.add("/values/manifests", "stands beside `values.manifest`: give one of them"),
+        (true, true) => {
+            faults.add("/values/manifests", "is given together with `values.manifest`: give one of them")
+        }
         (false, false) => faults.add("/values/manifest", "is missing, and so is `values.manifests`"),
         _ => {}
     }

@@ -64,10 +64,7 @@ fn secrets_belong_to_manifests() {
     };
     assert_eq!(check(json!({"manifests": {"ConfigMap/a": {"data": {"x": "y"}}}})), Ok(()));
     for (secrets, wanted) in [
-        (
-            json!({"manifests": {"ConfigMap/b": {}}}),
-            "/secrets/manifests/ConfigMap~1b: matches no manifest",
-        ),
+        (json!({"manifests": {"ConfigMap/b": {}}}), "/secrets/manifests/ConfigMap~1b: matches no manifest"),
         (json!({"manifest": {}}), "/secrets/manifest: belongs to `values.manifest`"),
     ] {
         let said = check(secrets).expect_err("refused");
@@ -81,7 +78,10 @@ fn a_connection_is_whole() {
         (json!({"server": "k8s:6443"}), "/connection/server: has to be"),
         (json!({"server": "https://k/"}), "/connection/server: has to be"),
         (json!({"server": "https://k", "token": "t\n"}), "/connection/token: has spaces"),
-        (json!({"server": "https://k", "token": "t", "username": "u", "password": "p"}), "given together with"),
+        (
+            json!({"server": "https://k", "token": "t", "username": "u", "password": "p"}),
+            "given together with",
+        ),
         (json!({"server": "https://k", "username": "u"}), "belong together"),
     ] {
         let given =

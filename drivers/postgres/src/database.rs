@@ -174,7 +174,7 @@ impl Operation<'_, Database> {
 
     /// The outcome of a statement whose answer was lost.
     fn find_out(&self, id: String, fault: &Fault, doing: &str) -> Result<State, Failure> {
-        let unknown = |id| fault.unknown(doing, "made", State { id, ..State::default() });
+        let unknown = |id| fault.unknown(doing, "created", State { id, ..State::default() });
         let Ok(mut seen) = self.look(None, "looking for") else { return Err(unknown(id)) };
         match (&seen.located, seen.row()) {
             (Located::There(_), Some(row)) if row.name == self.wanted.name() => {

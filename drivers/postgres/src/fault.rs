@@ -45,7 +45,7 @@ impl Fault {
     /// The failure, if it is unknown whether something was `done`, such as `made`. `state` is what there is
     /// then.
     pub(crate) fn unknown(&self, what: &str, done: &str, state: State) -> Failure {
-        let message = format!("{what}: {self}; whether it was {done} is not known");
+        let message = format!("{what}: {self}; it is unknown whether it was {done}");
         Failure::Partial { state: Box::new(state), message }
     }
 

@@ -229,7 +229,9 @@ mod tests {
         let there = [There(1, "a", None), There(3, "c", hers)];
         assert_eq!(found(&identity, &there, None), Ok(Located::Nowhere));
         assert_eq!(found(&identity, &there, Some(1)), Ok(Located::There(0)));
-        assert!(found(&identity, &there, Some(3)).is_err_and(|text| text.contains("belongs to another resource")));
+        assert!(
+            found(&identity, &there, Some(3)).is_err_and(|text| text.contains("belongs to another resource"))
+        );
         assert_eq!(found(&ours(Some("a")), &there, None), Ok(Located::There(0)));
         assert!(found(&ours(Some("c")), &there, None).is_err());
         // A copy has the same comment: the number identifies the original.

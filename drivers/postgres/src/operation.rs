@@ -6,7 +6,7 @@ use purlin_sdk_net::Deadline;
 use crate::fault::Fault;
 use crate::identity::{Candidate, Identity, taken};
 use crate::inputs::PgInputs;
-use crate::seen::Seen;
+use crate::search::Search;
 use crate::session::Session;
 
 /// A kind of thing that the driver provisions.
@@ -58,18 +58,18 @@ impl<'a, T: Kind> Operation<'a, T> {
 }
 
 impl<T: Named> Operation<'_, T> {
-    pub(crate) fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Seen<T::Row>, Failure> {
+    pub(crate) fn look(&self, recorded: Option<u32>, doing: &str) -> Result<Search<T::Row>, Failure> {
         let failure = |fault: Fault| fault.failure(&self.what(doing));
         let database = &self.inputs.connection.database;
         let session = Session::open(self.inputs, database, &self.identity, self.until);
         let mut session = session.map_err(failure)?;
         let rows = T::rows(self, &mut session, recorded).map_err(failure)?;
-        Seen::among(session, rows, &self.identity, recorded, &self.what(doing))
+        Search::among(session, rows, &self.identity, recorded, &self.what(doing))
     }
 
     /// The answer to a read that found nothing. By name, another owner's object is no answer, and neither
     /// is "there is none".
-    pub(crate) fn nothing<X>(&self, seen: &Seen<T::Row>, id: Option<&str>) -> Result<Option<X>, Failure> {
+    pub(crate) fn nothing<X>(&self, seen: &Search<T::Row>, id: Option<&str>) -> Result<Option<X>, Failure> {
         if id.is_none() {
             self.reject_other(seen)?;
         }
@@ -77,7 +77,7 @@ impl<T: Named> Operation<'_, T> {
     }
 
     /// Rejects a name that another object has.
-    pub(crate) fn reject_other(&self, seen: &Seen<T::Row>) -> Result<(), Failure> {
+    pub(crate) fn reject_other(&self, seen: &Search<T::Row>) -> Result<(), Failure> {
         match seen.other_called(self.wanted.name()) {
             Some(row) => Err(taken(&self.identity, row)),
             None => Ok(()),
@@ -86,6 +86,6 @@ impl<T: Named> Operation<'_, T> {
 
     /// The failure for an object that should exist.
     pub(crate) fn gone(&self, doing: &str) -> Failure {
-        Failure::NotFound(format!("{}: it is gone; `purlin refresh` takes note of that", self.what(doing)))
+        Failure::NotFound(format!("{}: it no longer exists; `purlin refresh` records that", self.what(doing)))
     }
 }

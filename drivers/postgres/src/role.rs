@@ -144,7 +144,7 @@ impl Operation<'_, Role> {
                         }
                         None => Err(fault.failure(doing)),
                     },
-                    Err(_) => Err(fault.unknown(doing, "made", State { id, ..State::default() })),
+                    Err(_) => Err(fault.unknown(doing, "created", State { id, ..State::default() })),
                 }
             }
             Err(fault) => Err(fault.failure(doing)),

@@ -345,7 +345,7 @@ mod tests {
     use purlin_host::internal::engine::{Cause, Tally};
 
     fn told(summary: &Summary) -> String {
-        let look = Look { sources: &SourceMap::default(), columns: 80 };
+        let look = RunContext { sources: &SourceMap::default(), columns: 80 };
         anstream::adapter::strip_str(&report(summary, &look)).to_string()
     }
 

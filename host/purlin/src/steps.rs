@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures::Stream;
 use purlin_engine::{CancelToken, Event, Plan, Summary};
-use purlin_state::Doubt;
+use purlin_state::Staleness;
 
 use crate::{Collected, Documents, Error, Purlin, Session, UpOptions};
 
@@ -25,7 +25,7 @@ pub enum Stage {
 #[allow(async_fn_in_trait, reason = "each caller has its own type, and decides whether it is Send")]
 pub trait Follower {
     /// The records may be out of date, so all resources are read.
-    fn doubts(&mut self, _doubt: Doubt) {}
+    fn stale(&mut self, _staleness: Staleness) {}
 
     /// A part of the deployment that is not a run took this long.
     fn took(&mut self, _part: &'static str, _time: Duration) {}
@@ -95,8 +95,8 @@ impl Purlin {
         }
         let begun = self.begin_within(&environment, self.lock_timeout, &cancel);
         let session = timed("open state", follower, begun).await?;
-        let doubt = session.doubt().await?;
-        if refresh || doubt.is_some() || !session.open_calls().await?.is_empty() {
+        let staleness = session.staleness().await?;
+        if refresh || staleness.is_some() || !session.open_calls().await?.is_empty() {
             session.know(documents, context).await;
         }
         if let Some(plan) = session.plan_recovery(context).await? {
@@ -108,10 +108,10 @@ impl Purlin {
                 return Ok(UpEnd::Stopped(Stage::Recovery, summary));
             }
         }
-        if let Some(doubt) = doubt {
-            follower.doubts(doubt);
+        if let Some(staleness) = staleness {
+            follower.stale(staleness);
         }
-        if refresh || doubt.is_some() {
+        if refresh || staleness.is_some() {
             let plan = session.plan_refresh_of(documents, &planned.scope).await?;
             follower.begins(Stage::Reading, &plan);
             let run = session.apply(plan, cancel.clone()).await?;
@@ -151,7 +151,7 @@ impl Session<'_> {
             true => Vec::new(),
             false => self.collect(&id, cancel).await?,
         };
-        if summary.ends_doubt {
+        if summary.ends_staleness {
             self.trust().await?;
         }
         Ok(collected)

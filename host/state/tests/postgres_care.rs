@@ -10,7 +10,7 @@ use common::scene::{all, deployed, fill, runtime};
 use common::*;
 use purlin_model::Stand;
 use purlin_state::{
-    Doubt, Environment, Error, Export, ImportOptions, KeyProvider, PostgresOptions, PostgresStore, Store,
+    Environment, Error, Export, ImportOptions, KeyProvider, PostgresOptions, PostgresStore, Staleness, Store,
 };
 
 #[test]
@@ -94,7 +94,7 @@ fn an_environment_moves_between_stores_and_files() {
     let options = ImportOptions { replace: true, is_old: true };
     scene.run(database.import(export(), holder(), options)).expect("imports");
     assert_eq!(all(&scene, &database), expected);
-    assert_eq!(scene.run(database.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
+    assert_eq!(scene.run(database.load(&environment())).expect("loads").staleness, Some(Staleness::Copied));
     assert_eq!(scene.sql("SELECT count(*) FROM purlin.entries WHERE get_byte(key, 0) = ascii('d')"), "2");
     let known = scene.run(database.environments(None, 10)).expect("lists");
     assert_eq!(known[0].unready, [(Stand::Interrupted, 1)].into());
@@ -256,7 +256,7 @@ fn a_repair_saves_what_can_be_read() {
     assert!(scene.run(store.verify()).expect("looks").is_whole());
     let report = scene.run(store.repair(holder())).expect("repairs");
     assert!(report.is_whole() && report.records == 20, "{report:?}");
-    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, None, "nothing was touched");
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, None, "nothing was touched");
     let records = "(SELECT key FROM purlin.entries WHERE get_byte(key, 0) = ascii('r') ORDER BY key";
     // One entry is damaged, and one is gone.
     scene.sql(&format!(
@@ -269,7 +269,7 @@ fn a_repair_saves_what_can_be_read() {
     let report = scene.run(store.repair(holder())).expect("repairs");
     assert_eq!((report.findings.len(), report.lost.len(), report.records), (2, 1, 18), "{report:?}");
     let snapshot = scene.run(store.load(&environment())).expect("loads");
-    assert_eq!((snapshot.records.len(), snapshot.doubt), (18, Some(Doubt::Lost)));
+    assert_eq!((snapshot.records.len(), snapshot.staleness), (18, Some(Staleness::Lost)));
     assert_eq!(scene.sql("SELECT count(*) FROM purlin.stale"), "1");
     assert_eq!(scene.run(store.history(&environment())).expect("reads").len(), 2);
     assert!(scene.run(store.verify()).expect("looks").is_whole());

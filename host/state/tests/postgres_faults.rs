@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::scene::{Scene, deploy};
 use common::*;
-use purlin_state::{Change, Doubt, Error, PostgresStore, Store as _};
+use purlin_state::{Change, Error, PostgresStore, Staleness, Store as _};
 use purlin_systems::cut::{Fault, Wire};
 use purlin_systems::interrupt::When;
 
@@ -51,21 +51,21 @@ fn another_server_is_doubted() {
     let lock = scene.lock(&store);
     scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
     scene.run(lock.release()).expect("releases");
-    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, None);
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, None);
     let server = scene.sql("SELECT server FROM purlin.environments");
     assert!(server.contains('/') && server.len() > 20, "{server}");
     scene.sql("UPDATE purlin.environments SET server = '7000000000000000000/00000001'");
-    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, Some(Staleness::Copied));
     let lock = scene.lock(&store);
     scene.run(lock.writer().commit(vec![put(record(2))])).expect("commits");
     scene.run(lock.release()).expect("releases");
     // It stays in doubt, although this server took the last commit.
     assert_eq!(scene.sql("SELECT server FROM purlin.environments"), server);
-    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, Some(Staleness::Copied));
     let lock = scene.lock(&store);
     scene.run(lock.writer().commit(vec![Change::Trust])).expect("commits");
     scene.run(lock.release()).expect("releases");
-    assert_eq!(scene.run(store.load(&environment())).expect("loads").doubt, None);
+    assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, None);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_deployment_survives_a_fault_at_each_message() {
             scene.run(store.close()).expect("closed");
             let snapshot = scene.run(scene.open().load(&environment())).expect("loads");
             assert_eq!(plain(&snapshot.records), [secret_record(2)], "{at} {fault:?}");
-            assert!(snapshot.pending.is_empty() && snapshot.doubt.is_none(), "{at} {fault:?}");
+            assert!(snapshot.pending.is_empty() && snapshot.staleness.is_none(), "{at} {fault:?}");
             assert_eq!(scene.run(scene.open().history(&environment())).expect("reads").len(), 1);
             assert_eq!(scene.sql("SELECT count(holder) FROM purlin.environments"), "0", "{at} {fault:?}");
             if !has_failed {
@@ -199,7 +199,7 @@ fn a_failover_that_lost_commits_is_noticed() {
     // The lease that the standby knows of ends, and the next one doubts what it finds.
     let next = runtime.block_on(PostgresStore::open(options)).expect("opens");
     let snapshot = runtime.block_on(next.load(&environment())).expect("loads");
-    assert_eq!((plain(&snapshot.records), snapshot.doubt), (vec![record(1)], Some(Doubt::Copied)));
+    assert_eq!((plain(&snapshot.records), snapshot.staleness), (vec![record(1)], Some(Staleness::Copied)));
     let begun = Instant::now();
     let lock = loop {
         match runtime.block_on(next.lock(&environment(), holder())) {
@@ -211,5 +211,8 @@ fn a_failover_that_lost_commits_is_noticed() {
     };
     runtime.block_on(lock.writer().commit(vec![put(record(4))])).expect("commits");
     runtime.block_on(lock.release()).expect("released");
-    assert_eq!(runtime.block_on(next.load(&environment())).expect("loads").doubt, Some(Doubt::Copied));
+    assert_eq!(
+        runtime.block_on(next.load(&environment())).expect("loads").staleness,
+        Some(Staleness::Copied)
+    );
 }

@@ -309,7 +309,11 @@ mod tests {
                 PolicyKind::Resource,
                 "/values/policy/Statement/0/Principal: is missing",
             ),
-            (statement(good.clone()), PolicyKind::Trust, "/values/policy/Statement/0/Resource: is not allowed"),
+            (
+                statement(good.clone()),
+                PolicyKind::Trust,
+                "/values/policy/Statement/0/Resource: is not allowed",
+            ),
             (
                 statement(json!({"Effect": "allow", "Action": "a", "Resource": "b"})),
                 PolicyKind::Identity,

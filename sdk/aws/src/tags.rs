@@ -31,7 +31,7 @@ pub fn validate(tags: &Tags, pointer: &str, faults: &mut Faults) {
         faults.add(place, fault);
     }
     if given.count() > 49 {
-        faults.add(pointer, "are more than 49; AWS allows 50, and one is Purlin's own");
+        faults.add(pointer, "are more than 49; AWS allows 50, and Purlin needs one");
     }
 }
 

@@ -327,7 +327,10 @@ fn what_is_anothers_is_left_alone() {
     ours.purlin(&["up", "--yes"]);
     let theirs = workspace("prod", &at, PASSWORD);
     wanted(&theirs, &only);
-    theirs.run(&["up", "--yes"]).expect(1).says("the database `shop` exists already, and belongs to another resource");
+    theirs
+        .run(&["up", "--yes"])
+        .expect(1)
+        .says("the database `shop` exists already, and belongs to another resource");
     theirs.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(postgres.databases(), ["shop"]);
     // Replacing our mark by another one does not make that object ours.

@@ -42,7 +42,7 @@ pub(crate) struct Args {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let path = text::path(&args.plan);
     if input::is_document(&args.plan) {
-        return Err(Failure::input(format!("`{path}` is no plan, but documents"))
+        return Err(Failure::input(format!("`{path}` contains documents, not a plan"))
             .hint(format!("`purlin up {path}` plans and applies in one step"))
             .hint("`purlin plan --out FILE` writes a plan"));
     }

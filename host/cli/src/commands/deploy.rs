@@ -11,7 +11,7 @@ use purlin_host::internal::documents::SourceMap;
 use purlin_host::internal::engine::{CancelToken, Event, Phase, Plan, Summary};
 use purlin_host::internal::graph::Graph;
 use purlin_host::internal::model::{Context, Key};
-use purlin_host::internal::state::{Doubt, Environment};
+use purlin_host::internal::state::{Environment, Staleness};
 use purlin_host::{Collected, Documents, Follower, Purlin, Session, Stage, UpEnd, UpOptions};
 
 use self::interrupts::Interrupts;
@@ -21,7 +21,7 @@ use crate::failure::{Failure, Status};
 use crate::input::{self, Place};
 use crate::progress::{self, Progress};
 use crate::render;
-use crate::render::plan::Look;
+use crate::render::plan::PlanView;
 use crate::report::missing_grants::MissingGrants;
 use crate::surroundings;
 use crate::text;
@@ -47,7 +47,7 @@ impl<'a> Shown<'a> {
     pub(super) fn plan(&self, plan: &Plan, asked: bool) {
         let ui = &self.app.ui;
         if !self.json && (asked || ui.level > Level::Quiet) {
-            let look = Look { columns: ui.error_columns(), everything: ui.level >= Level::Verbose };
+            let look = PlanView { columns: ui.error_columns(), everything: ui.level >= Level::Verbose };
             ui.raw(&render::plan::render(&plan.into(), look));
         }
         if plan.steps.iter().all(|step| step.left_out) {
@@ -88,8 +88,8 @@ struct Steps<'a> {
 }
 
 impl Follower for Steps<'_> {
-    fn doubts(&mut self, doubt: Doubt) {
-        say_doubt(doubt, &self.environment, self.watch.app);
+    fn stale(&mut self, staleness: Staleness) {
+        warn_of_staleness(staleness, &self.environment, self.watch.app);
     }
 
     fn took(&mut self, part: &'static str, time: Duration) {
@@ -278,7 +278,7 @@ impl<'a> Watch<'a> {
     fn begins(&mut self, stage: Stage, plan: &Plan) {
         if stage == Stage::Recovery && !self.shown.json {
             let calls = text::count(plan.steps.len(), "call");
-            self.app.ui.say(&format!("An earlier run was interrupted; finding out what became of {calls}."));
+            self.app.ui.say(&format!("An earlier run was interrupted; determining the outcome of {calls}."));
         }
         self.total = plan.announced();
         if self.app.global.timings {

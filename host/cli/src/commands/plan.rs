@@ -11,7 +11,7 @@ use crate::failure::{Failure, Status};
 use crate::files;
 use crate::input;
 use crate::progress;
-use crate::render::plan::{Look, render};
+use crate::render::plan::{PlanView, render};
 use crate::report::plan::{Document, Observed};
 use crate::text;
 use crate::ui::Level;
@@ -135,7 +135,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             app.ui.json(&Document { plan: &plan, observed, offers: &given.documents.resolution().offers });
         }
         Format::Text => {
-            let look = Look { columns: app.ui.columns(), everything: app.ui.level >= Level::Verbose };
+            let look = PlanView { columns: app.ui.columns(), everything: app.ui.level >= Level::Verbose };
             app.ui.data(&render(&(&plan).into(), look));
         }
     }

@@ -310,7 +310,7 @@ impl Watch<'_> {
             loop {
                 tokio::select! {
                     biased;
-                    Some(event) = receiver.recv() => told.event(&event, app),
+                    Some(event) = receiver.recv() => messages.event(&event, app),
                     () = self.interrupts.next() => {
                         pressed += 1;
                         self.interrupted = true;
@@ -322,7 +322,7 @@ impl Watch<'_> {
         };
         drop(send);
         while let Ok(event) = receiver.try_recv() {
-            told.event(&event, app);
+            messages.event(&event, app);
         }
         match result {
             Ok(pass) => Ok(Passed { pass, purlin, interrupted: self.interrupted }),
@@ -370,7 +370,7 @@ struct Messages {
     happened: bool,
 }
 
-impl Told {
+impl Messages {
     fn event(&mut self, event: &Event, app: &App) {
         let (key, phase) = match event {
             Event::Resource { key, phase, .. } => (key, phase),

@@ -60,7 +60,7 @@ const SECTIONS: [(Action, &str); 6] = [
 ];
 
 /// The plan as lines of text, each ending in a newline.
-pub(crate) fn render(plan: &Plan<'_>, look: Look) -> String {
+pub(crate) fn render(plan: &Plan<'_>, look: PlanView) -> String {
     let mut out = String::new();
     let brief = plan.summary.changes() > MANY && !look.everything;
     for (action, title) in SECTIONS {
@@ -85,8 +85,9 @@ pub(crate) fn render(plan: &Plan<'_>, look: Look) -> String {
     }
     for suggestion in plan.suggestions {
         let (from, to) = (text::line(suggestion.from.as_str()), text::line(suggestion.to.as_str()));
-        let text =
-            format!("`{to}` is just like `{from}`, which would be deleted. If it only got another name:");
+        let text = format!(
+            "`{to}` is identical to `{from}`, which would be deleted. If the resource was only renamed:"
+        );
         remark(&mut out, HINT, "hint:", &text, look);
         // Keep the command on one line, so that it can be copied.
         out.push_str(&format!("  purlin state rename '{from}' '{to}'\n"));
@@ -112,7 +113,7 @@ fn remark(out: &mut String, style: anstyle::Style, word: &str, text: &str, look:
 }
 
 /// The resources that wait for others that no document declares.
-fn waiting(out: &mut String, plan: &Plan<'_>, look: Look) {
+fn waiting(out: &mut String, plan: &Plan<'_>, look: PlanView) {
     let waiting: Vec<&Step> = plan.steps.iter().copied().filter(|step| step.waits).collect();
     if waiting.is_empty() {
         return;
@@ -190,7 +191,7 @@ fn summary(plan: &Plan<'_>) -> String {
 /// The message about lost data.
 fn loss(loss: &Loss) -> String {
     let said = match loss.what() {
-        Lost::Unknown => "may lose data: there is no driver to ask".to_owned(),
+        Lost::Unknown => "may lose data: its driver is missing".to_owned(),
         Lost::Named(what) => format!("loses data: {}", text::line(what)),
         Lost::Data => "loses data".to_owned(),
     };
@@ -225,7 +226,7 @@ fn why(step: &Step, everything: bool) -> String {
     reasons.collect::<Vec<_>>().join("; ")
 }
 
-fn one_line(out: &mut String, step: &Step, look: Look) {
+fn one_line(out: &mut String, step: &Step, look: PlanView) {
     let key = text::line(step.key.as_str());
     let mut remark = why(step, false);
     if step.action == Action::Update && !step.changes.is_empty() {
@@ -252,7 +253,7 @@ fn one_line(out: &mut String, step: &Step, look: Look) {
     out.push('\n');
 }
 
-fn in_full(out: &mut String, step: &Step, look: Look) {
+fn in_full(out: &mut String, step: &Step, look: PlanView) {
     let key = text::line(step.key.as_str());
     let mut reason = why(step, look.everything);
     if step.delete_before_replace {
@@ -402,7 +403,7 @@ mod tests {
     }
 
     fn plain(plan: &Shown, columns: Option<usize>) -> String {
-        let styled = render(&plan.plan(), Look { columns, everything: false });
+        let styled = render(&plan.plan(), PlanView { columns, everything: false });
         anstream::adapter::strip_str(&styled).to_string()
     }
 
@@ -505,7 +506,7 @@ mod tests {
         });
         plan.warnings.push(Warning {
             key: key("s3.default#modules.web.externals.queue"),
-            message: "it is not known whether an interrupted call made it, and nothing is done about it"
+            message: "it is unknown whether an interrupted call created it, and nothing is done about it"
                 .into(),
         });
         let text = plain(&plan, Some(80));
@@ -564,7 +565,7 @@ mod tests {
 
     #[test]
     fn secrets_are_masked_in_every_look() {
-        let text = render(&some().plan(), Look { columns: None, everything: true });
+        let text = render(&some().plan(), PlanView { columns: None, everything: true });
         assert!(!text.contains("hunter"));
         assert!(!text.contains("\u{1b}[31m\n"), "the driver's escape is spelt out");
     }

@@ -12,7 +12,7 @@ pub(crate) struct Explained {
     pub(crate) format: u8,
     /// In an order in which they can be created; the bundle itself is last.
     pub(crate) installations: Vec<One>,
-    pub(crate) unmapped: Vec<Asked>,
+    pub(crate) unmapped: Vec<UnsetValue>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 

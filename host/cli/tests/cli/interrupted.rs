@@ -120,7 +120,11 @@ fn somebody_who_looked_settles_what_nobody_can_find_out() {
     // An undecided call affects only its resource, even when everything is deleted.
     world.run(&["up", "--yes"]).status(1);
     let refused = world.run(&["state", "settle", "thing#shared.a", "--not-made"]).status(2);
-    assert!(refused.err.contains("no call on `thing.default#shared.a` has an unknown outcome"), "{}", refused.err);
+    assert!(
+        refused.err.contains("no call on `thing.default#shared.a` has an unknown outcome"),
+        "{}",
+        refused.err
+    );
     world.run(&["state", "settle", NOTE]).status(2);
     let copy = world.copy();
     let gone = copy.run(&["destroy", "--yes"]).status(1);

@@ -400,7 +400,11 @@ fn what_a_kill_left_open_is_listed_shown_and_can_be_forgotten() {
     let key = pending["key"].as_str().expect("a key");
     assert_eq!(pending["pending"]["operation"], "create");
     let list = project.run(&["state", "list"]).status(0);
-    assert!(list.out.contains("create pending") && list.err.contains("determine the outcome"), "{}", list.err);
+    assert!(
+        list.out.contains("create pending") && list.err.contains("determine the outcome"),
+        "{}",
+        list.err
+    );
     let shown = project.run(&["state", "show", key, "--format", "json"]).status(0).json();
     assert_eq!(shown["resource"]["status"], "pending");
     let history = project.run(&["history"]).status(0).out;

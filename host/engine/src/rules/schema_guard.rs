@@ -67,7 +67,7 @@ impl SchemaGuard {
 }
 
 #[async_trait]
-impl Driver for Held {
+impl Driver for SchemaGuard {
     fn about(&self) -> About<'_> {
         About { manifest: &self.manifest, ..self.driver.about() }
     }

@@ -72,7 +72,8 @@ impl Place {
                 }
                 Some(_) => continue,
             };
-            let changes = changes.map_err(|error| format!("the record of {} cannot be corrected: {error}", record.urn))?;
+            let changes = changes
+                .map_err(|error| format!("the record of {} cannot be corrected: {error}", record.urn))?;
             self.sim.say(format!("a person corrects the record of {}", record.urn));
             any = true;
             self.world().submitted(&changes);

@@ -126,7 +126,8 @@ impl World {
             match change {
                 Change::Put(record) => {
                     // The settings of the run that created the new one apply to the old one.
-                    let wished = record.superseded.is_some() && self.may_be_released(record.state.id.expose());
+                    let wished =
+                        record.superseded.is_some() && self.may_be_released(record.state.id.expose());
                     let known = (record.retain || wished, record.urn.as_str().to_owned());
                     // If a person records a manually created object for a resource, an object that
                     // may have been created for it is released.

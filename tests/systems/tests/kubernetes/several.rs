@@ -112,7 +112,8 @@ fn what_holds_data_is_not_pruned_unasked() {
     up(&workspace);
     let mut fewer = several(&k8s.url(), &all[..1]);
     give(&workspace, &fewer);
-    refused(&workspace).says("Namespace shop is no longer in `manifests`, and would be deleted with all data");
+    refused(&workspace)
+        .says("Namespace shop is no longer in `manifests`, and would be deleted with all data");
     assert!(k8s.get("namespaces", "", "shop").is_some());
     fewer["values"]["force_destroy"] = true.into();
     give(&workspace, &fewer);

@@ -152,7 +152,7 @@ async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, F
                 let all = catalog.repositories();
                 purlin_host::internal::graph::nearest(&asked.repository, all.iter().map(|name| &**name))
                     .map_or_else(
-                        || "name the folder that it lies in with `--catalog DIR`".to_owned(),
+                        || "name its folder with `--catalog DIR`".to_owned(),
                         |near| format!("did you mean `{near}`?"),
                     )
             }

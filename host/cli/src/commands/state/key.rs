@@ -170,7 +170,7 @@ async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
     let rotated = purlin.rotate_key(new.map(Into::into)).await;
     let recipient = rotated.map_err(|error| match error {
         purlin_host::Error::State(error @ purlin_host::internal::state::Error::KeyInvalid { .. }) => {
-            Failure::input(error.to_string()).hint("`purlin state key new FILE` makes one")
+            Failure::input(error.to_string()).hint("`purlin state key new FILE` creates one")
         }
         error => subject::failure(error),
     })?;
