@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn every_crate_that_is_packaged_is_there() {
+    fn every_packaged_crate_exists() {
         let sdk = std::fs::read_dir(root().join("sdk")).expect("a folder").flatten();
         let manifests = sdk.filter_map(|entry| std::fs::read_to_string(entry.path().join("Cargo.toml")).ok());
         let manifests: Vec<String> = manifests.collect();

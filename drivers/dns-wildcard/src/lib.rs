@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn invalid_names_are_rejected() {
         let cases = [
             (json!({"domain": "x.io", "template": "a_b"}), "/values/template: `a_b.x.io` is not a host name"),
             (json!({"domain": "-x.io"}), "/values/domain: `-x.io` is not a host name"),

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mark_tells_whose_it_is() {
+    fn the_mark_identifies_the_owner() {
         let (ours, anothers) = ("a".repeat(40), "0".repeat(40));
         let all = |accounts: &[&str]| whose(accounts.iter().copied(), &ours);
         assert_eq!(all(&[]), Whose::Nobodys);

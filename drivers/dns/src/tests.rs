@@ -40,7 +40,7 @@ fn inputs_get_one_spelling() {
 }
 
 #[test]
-fn every_fault_is_told_at_once() {
+fn all_faults_are_reported_at_once() {
     let fault = |document: Json| match testing::check::<Dns>(inputs(&document), None) {
         Err(Failure::InvalidInputs(faults)) => {
             faults.iter().map(|fault| fault.pointer.clone()).collect::<Vec<_>>()
@@ -110,7 +110,7 @@ fn the_readme_has_the_tables_of_the_schema() {
 }
 
 #[test]
-fn nobody_there_is_no_failure_for_good() {
+fn an_unreachable_server_is_retried() {
     let document =
         records(json!({"zone": "example.org.", "name": "www", "type": "A", "content": ["192.0.2.1"]}));
     assert!(matches!(testing::create::<Dns>(inputs(&document)), Err(Failure::RetryAfter { .. })));

@@ -81,7 +81,7 @@ mod tests {
     use purlin_sdk::testing;
 
     #[test]
-    fn what_goes_in_comes_out() {
+    fn inputs_become_outputs() {
         let inputs = testing::inputs(&json!({
             "values": {"host": "db", "ports": [1, 2]}, "secrets": {"password": "p"}, "params": {"x": 1},
         }));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn it_updates_in_place_and_may_be_asked_again() {
+    fn it_updates_in_place_and_calls_can_be_repeated() {
         use purlin_sdk::glue::raw::Implements;
         assert_eq!(
             testing::describe::<Echo>().implements.bits(),

@@ -67,7 +67,7 @@ fn another_path_is_another_file() {
 }
 
 #[test]
-fn what_nobody_touched_reads_as_it_was_checked() {
+fn an_unchanged_file_reads_as_checked() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = format!("{}/.//a", folder.path().display());
     let given = inputs(&json!({"values": {"path": path, "content": "x", "mode": null}}));
@@ -97,7 +97,7 @@ fn a_secret_content_is_not_shown_but_its_change_is() {
 }
 
 #[test]
-fn whatever_became_of_it_can_be_told() {
+fn the_outcome_of_a_call_can_be_determined() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = format!("{}/a", folder.path().display());
     let given = given(&path, "mine");
@@ -157,7 +157,7 @@ fn links_lead_nowhere() {
 }
 
 #[test]
-fn inputs_that_lead_astray_are_refused() {
+fn unsafe_paths_are_rejected() {
     let cases: [(Json, &str); 7] = [
         (json!({"path": "/data/../etc/passwd", "content": ""}), "/values/path: may not have `..`"),
         (json!({"path": "", "content": ""}), "/values/path: names no file"),

@@ -72,7 +72,7 @@ fn a_declaration_is_judged_before_anything_is_sent() {
 }
 
 #[test]
-fn what_is_not_known_yet_is_no_fault() {
+fn unknown_values_are_no_fault() {
     let given = testing::unknown(inputs(&with("/values/name", Json::Null)), &["/values/name"]);
     assert!(testing::check::<Http>(given, None).is_ok());
     let wrong = with("/connection/base_url", json!("nowhere"));
@@ -81,7 +81,7 @@ fn what_is_not_known_yet_is_no_fault() {
 }
 
 #[test]
-fn a_change_replaces_where_it_leads_elsewhere_or_is_said_to() {
+fn a_change_replaces_if_it_moves_the_resource_or_is_declared_to() {
     let state =
         State::new("http://127.0.0.1:1/v1/things/7").cookie(json!({"id": "7", "name": "n"})).expect("JSON");
     let impact = |after: Json| {
@@ -100,7 +100,7 @@ fn a_change_replaces_where_it_leads_elsewhere_or_is_said_to() {
 }
 
 #[test]
-fn nobody_there_is_no_failure_for_good() {
+fn an_unreachable_server_is_retried() {
     assert!(matches!(testing::create::<Http>(inputs(&declaration())), Err(Failure::RetryAfter { .. })));
     assert!(
         testing::said().iter().all(|said| !matches!(said, testing::HostMessage::Checkpoint(_))),

@@ -56,7 +56,7 @@ fn what_is_not_known_yet_is_left_for_later_and_the_rest_is_judged() {
 }
 
 #[test]
-fn wrong_inputs_are_told_with_their_places() {
+fn wrong_inputs_are_reported_with_pointers() {
     let role = |more: Json| {
         let mut role = json!({"assume_role_policy": trust()});
         let more = more.as_object().cloned().unwrap_or_default();
@@ -101,7 +101,7 @@ fn wrong_inputs_are_told_with_their_places() {
 }
 
 #[test]
-fn ids_say_what_they_are_of() {
+fn ids_identify_the_kind_of_object() {
     let read = |id: &str| testing::find::<Driven>(given(&json!({"user": {}})), Some(id)).map(|_| ());
     let said = read("whatever").expect_err("no id").to_string();
     assert!(said.contains("is not an id of this driver"), "{said}");

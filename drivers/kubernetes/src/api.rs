@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_no_api_server_says_nothing_about_objects() {
+    fn only_an_api_server_can_report_missing_objects() {
         let trouble = refused(&Response::new(404, Vec::new(), "<html>no such page</html>"));
         assert!(matches!(
             trouble,

@@ -177,7 +177,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn objects_lie_where_discovery_says() {
+    fn object_paths_follow_discovery() {
         let kinds = read(&json!({"resources": [
             {"name": "deployments", "kind": "Deployment", "namespaced": true},
             {"name": "deployments/scale", "kind": "Scale", "namespaced": true},

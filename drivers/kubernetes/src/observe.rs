@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_touched_is_what_was_wanted() {
+    fn unchanged_objects_match_the_inputs() {
         let wanted = json!({"spec": {"cpu": 0.5, "containers": [{"name": "a", "image": "x"}]}});
         let live = json!({"spec": {"cpu": "500m", "containers": [{"name": "a", "image": "x", "more": 1}]}});
         assert_eq!(seen(&wanted, &live, Some(&live)), wanted);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_shows_and_what_others_added_does_not() {
+    fn changes_are_shown_and_additions_are_not() {
         let wanted = json!({
             "metadata": {"labels": {"a": "1", "b": "2"}},
             "spec": {"replicas": 2, "containers": [{"name": "a", "image": "x"}, {"name": "b", "image": "y"}]},
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_does_not_keep_is_no_change() {
+    fn dropped_fields_are_no_change() {
         let wanted = json!({"data": {}, "spec": {"hostNetwork": false, "env": [], "automount": false}});
         let live = json!({"spec": {"dnsPolicy": "ClusterFirst"}});
         let mut applied = live.clone();

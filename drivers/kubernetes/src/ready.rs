@@ -244,7 +244,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_deployment_is_ready_when_all_that_is_wanted_is_there() {
+    fn a_deployment_is_ready_with_all_replicas() {
         let at = |generation: i64, status: &Json| {
             judge(&json!({
                 "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"generation": generation},
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_tells_what_stands_in_its_way() {
+    fn a_pod_shows_why_it_is_blocked() {
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Pending", "containerStatuses": [
             {"name": "web", "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}},
         ]}});

@@ -20,7 +20,7 @@ fn checked(values: Json) -> Result<Json, String> {
 }
 
 #[test]
-fn what_is_not_used_goes_and_manifests_stay_as_they_are() {
+fn unused_inputs_are_removed_and_manifests_are_unchanged() {
     let manifest = config_map("a", &json!({"k": null}));
     let once = checked(json!({"manifest": manifest, "manifests": null})).expect("valid");
     assert_eq!(once, json!({"manifest": manifest}));
@@ -73,7 +73,7 @@ fn secrets_belong_to_manifests() {
 }
 
 #[test]
-fn a_connection_is_whole() {
+fn a_connection_has_complete_credentials() {
     for (connection, wanted) in [
         (json!({"server": "k8s:6443"}), "/connection/server: has to be"),
         (json!({"server": "https://k/"}), "/connection/server: has to be"),
@@ -98,7 +98,7 @@ fn the_readme_has_the_tables_of_the_schema() {
 }
 
 #[test]
-fn what_is_not_known_yet_is_no_fault() {
+fn unknown_values_are_no_fault() {
     let values = json!({"manifest": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": null}}});
     let unknown = &["/connection/server", "/values/manifest/metadata/name"];
     let given = json!({"connection": {"server": null}, "values": values});
@@ -143,7 +143,7 @@ fn what_makes_another_object_replaces() {
 }
 
 #[test]
-fn a_cluster_that_is_not_there_is_waited_for() {
+fn an_unreachable_cluster_is_retried() {
     let result = testing::create::<Kubernetes>(given(config_map("a", &json!({}))));
     assert!(matches!(result, Err(Failure::RetryAfter { .. })), "{:?}", result.err());
     let read = testing::find::<Kubernetes>(given(config_map("a", &json!({}))), None);

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_one_of_ours_or_a_name_that_a_person_said() {
+    fn an_id_is_the_drivers_or_a_name_from_a_user() {
         let made = ours(None).id(Some("7"));
         assert_eq!(made, "database/0123456789abcdef0123456789abcdef01234567@7");
         let read = ours(Some(&made));

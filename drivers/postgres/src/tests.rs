@@ -41,7 +41,7 @@ fn without_a_word_on_tls_the_server_has_to_prove_who_it_is() {
 }
 
 #[test]
-fn what_is_not_known_yet_is_no_fault_and_stays_open() {
+fn unknown_values_are_no_fault_and_stay_unknown() {
     let document = given(&json!({"database": {"name": null, "owner": null}}));
     let given = unknown(inputs(&document), &["/values/database/name", "/values/database/owner"]);
     let values = testing::check::<Postgres>(given, None).expect("values").values;
@@ -56,7 +56,7 @@ fn checked(document: &Json) -> Json {
 }
 
 #[test]
-fn another_kind_replaces_and_another_spelling_is_no_change() {
+fn another_kind_replaces_and_another_spelling_does_not() {
     let of = |values: Json| checked(&given(&values));
     let state = purlin_sdk::State::new("x").outputs(json!({"name": "a"})).expect("a state");
     let before = || of(json!({"database": {"name": "a", "encoding": "UTF8"}}));

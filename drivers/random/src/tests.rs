@@ -13,7 +13,7 @@ fn value(state: &State) -> &Json {
 }
 
 #[test]
-fn a_password_is_secret_and_has_what_is_asked_for() {
+fn a_password_is_secret_and_has_the_requested_characters() {
     for _ in 0..200 {
         let state = made(
             &json!({"length": 8, "min_upper": 2, "min_digits": 3, "min_special": 1, "special_characters": "!!?"}),
@@ -99,7 +99,7 @@ fn a_value_stays_until_its_keepers_or_shape_change() {
 }
 
 #[test]
-fn shapes_that_nothing_has_are_refused_with_every_fault() {
+fn impossible_shapes_are_rejected_with_all_faults() {
     let cases = [
         (
             json!({"length": 1, "lower": false, "min_lower": 2}),

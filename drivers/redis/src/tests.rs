@@ -43,7 +43,7 @@ fn a_rule_for_commands_is_nothing_else() {
 }
 
 #[test]
-fn a_mark_is_a_digest_and_tells_whose() {
+fn a_mark_is_a_digest_that_identifies_the_owner() {
     let identity = Identity::of(&resource(), None);
     assert!(is_mark(&identity.mark()) && identity.mark().ends_with(&resource().guresid));
     let read = Identity::of(&resource(), Some(&identity.id("a/b")));

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_says_more_is_told_apart() {
+    fn rules_with_unsupported_parts_are_recognised() {
         let more = "<Rule><ID>a</ID><Filter><And><Prefix>x</Prefix><Tag/></And></Filter><Status>Enabled</Status>\
                     <Expiration><Days>1</Days></Expiration></Rule>";
         assert!(rule_of(&Element::parse(more).expect("reads")).other);

@@ -58,7 +58,7 @@ fn what_is_not_known_yet_is_left_for_later_and_the_rest_is_judged() {
 }
 
 #[test]
-fn wrong_inputs_are_told_with_their_places() {
+fn wrong_inputs_are_reported_with_pointers() {
     for (values, said) in [
         (json!({}), "/values: has to contain exactly one of"),
         (

@@ -13,7 +13,7 @@ fn refused(document: &Json) -> String {
 }
 
 #[test]
-fn texts_are_read_as_yaml_and_see_what_came_before() {
+fn texts_are_read_as_yaml_and_see_earlier_results() {
     let state = made(&json!({
         "values": {"size": 3, "templates": {
             "init": "name: n{{ .id | trunc 4 }}\nport: {{ .resource.port | default 80 }}",
@@ -63,7 +63,7 @@ fn what_was_drawn_is_kept_by_a_cookie() {
 }
 
 #[test]
-fn outputs_that_a_change_leaves_alone_are_known_beforehand() {
+fn unaffected_outputs_are_known_in_advance() {
     let document = |values: &Json, templates: &Json| {
         let mut document = json!({"values": values, "secrets": {"pw": "p"}});
         document["values"]["templates"] = templates.clone();
@@ -116,7 +116,7 @@ fn secrets_in_values_make_secret_outputs() {
 }
 
 #[test]
-fn every_fault_of_every_template_is_told_by_check() {
+fn check_reports_every_fault_of_every_template() {
     let document = json!({"values": {"templates": {
         "init": "a: {{ nothere }}",
         "outputs": {"deep": {"x/y": "{{ if }}"}},
@@ -202,7 +202,7 @@ fn a_secret_stays_one_wherever_a_template_puts_it() {
 }
 
 #[test]
-fn a_cookie_keeps_what_is_secret() {
+fn a_cookie_keeps_secrets_secret() {
     let document = json!({
         "values": {"templates": {
             "init": "{{ if .cookie }}pw: {{ .cookie.pw }}\nn: {{ .cookie.n }}{{ else }}pw: {{ .driver.secrets.pw }}\nn: 1{{ end }}",
@@ -222,7 +222,7 @@ fn a_cookie_keeps_what_is_secret() {
 }
 
 #[test]
-fn the_name_and_place_of_a_manifest_are_no_secrets() {
+fn the_name_and_location_of_a_manifest_are_not_secret() {
     for manifests in [
         json!("{{ .driver.secrets.pw }}.yaml: {location: namespace, data: {a: 1}}"),
         json!("a.yaml: {location: '{{ .driver.secrets.pw }}', data: {a: 1}}"),

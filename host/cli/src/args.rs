@@ -438,7 +438,7 @@ mod tests {
     use super::Assigned;
 
     #[test]
-    fn values_are_text_unless_told_otherwise() {
+    fn values_are_text_by_default() {
         let set = |text: &str| match super::assignment(text).map(|set| (set.name, set.value)) {
             Ok((name, Assigned::Text(text))) => format!("{name} text {text}"),
             Ok((name, Assigned::Value(value))) => format!("{name} value {value}"),

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_ours_is_replaced() {
+    fn only_own_files_are_replaced() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a");
         let may = || may_replace(&path, |bytes| bytes.starts_with(b"ours")).is_ok();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_file_is_whole_and_a_new_one_overwrites_nothing() {
+    fn files_are_written_atomically_and_new_ones_overwrite_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a/b.yaml");
         write(&path, "one").expect("written");

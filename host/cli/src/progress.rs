@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_comes_first_and_then_what_it_blocked() {
+    fn causes_come_before_blocked_resources() {
         let key = |text: &str| Key::parse(text).expect("a key");
         let summary = Summary {
             done: Tally { create: 2, ..Tally::default() },

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_project_is_told() {
+    fn folders_that_are_no_projects_are_recognised() {
         assert_eq!(project(Path::new("/")), Project::System);
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(project(folder.path()), Project::Possible);

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_at_blanks() {
+    fn lines_break_at_spaces() {
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
         assert_eq!(wrap("incomprehensible a", 4), ["incomprehensible", "a"]);
         assert_eq!(wrap("", 4), [""]);

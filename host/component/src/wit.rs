@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_contract_is_there() {
+    fn every_file_of_the_contract_exists() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../wit");
         let mut there: Vec<String> = std::fs::read_dir(folder)
             .expect("the contract")
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn wasi_is_known_in_the_version_that_errors_tell() {
+    fn the_wasi_version_matches_the_error_messages() {
         let version = WASI.strip_prefix("WASI ").expect("a version");
         let wanted: BTreeSet<String> = ["http/outgoing-handler", "filesystem/types", "sockets/tcp"]
             .map(|name| format!("wasi:{name}@{version}"))

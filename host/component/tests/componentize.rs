@@ -114,7 +114,7 @@ fn a_module_that_describes_itself_is_taken_at_its_word() {
 }
 
 #[test]
-fn what_is_no_module_is_named() {
+fn files_that_are_no_modules_are_reported() {
     assert!(matches!(componentize(b"int main() {}"), Err(Error::NotWasm)));
     assert!(matches!(componentize(b""), Err(Error::NotWasm)));
     assert!(matches!(componentize(b"\0asm\x01\0\0\0\x07\xff"), Err(Error::Invalid { .. })));
@@ -143,7 +143,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn what_nobody_gives_is_named() {
+fn unavailable_imports_are_reported() {
     let error = refused(&text(
         r#"(import "env" "system" (func (param i32) (result i32)))
         (import "wasi_snapshot_preview1" "sock_listen" (func))
@@ -156,13 +156,13 @@ fn what_nobody_gives_is_named() {
 }
 
 #[test]
-fn a_program_is_told_how_to_become_a_library() {
+fn a_program_is_reported_with_the_options_for_a_library() {
     let error = refused(r#"(module (memory (export "memory") 1) (func (export "_start")))"#);
     assert!(error.to_string().contains("-buildmode=c-shared"), "{error}");
 }
 
 #[test]
-fn a_wrong_signature_is_told() {
+fn a_wrong_signature_is_reported() {
     let wrong = text("", &[], "0.2.0").replacen("(param i32) (result i32)", "(result i32)", 1);
     let error = refused(&wrong);
     assert!(

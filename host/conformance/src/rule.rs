@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_has_an_id_of_its_own_and_fits_a_line() {
+    fn every_rule_has_a_unique_id_and_fits_a_line() {
         let mut seen = std::collections::HashSet::new();
         for rule in RULES {
             assert!(seen.insert(rule.id), "{}", rule.id);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_book_says_what_the_table_says() {
+    fn the_page_matches_the_table() {
         let path =
             std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/reference/conformance.md");
         if std::env::var_os("PURLIN_BLESS").is_some() {

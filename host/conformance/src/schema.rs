@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_that_asks_for_too_much_gets_nothing() {
+    fn a_schema_with_huge_requirements_gets_no_inputs() {
         let mut lists = json!({"type": "string", "minLength": 10});
         for _ in 0..12 {
             lists = json!({"type": "array", "minItems": 8, "items": lists});
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_are_made_of_what_is_needed() {
+    fn inputs_contain_the_required_values() {
         let made = inputs(&schema()).expect("made");
         assert_eq!(made.values.redact(), json!({"size": 3, "name": "a name that is long"}));
         let hard = json!({"required": ["values"], "properties": {"values": {"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "pattern": "^x{3}$"}}}}});
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_refused_by_the_schema() {
+    fn rejected_inputs_are_rejected_by_the_schema() {
         let validator = compile(&schema()).expect("a schema");
         let good = merge::inputs(&inputs(&schema()).expect("made"));
         let wrong = refused(&schema(), &validator, &good);

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told() {
+    fn every_fault_is_reported() {
         let text = "cases:\n- {name: a b, inputs: {}}\n- {inputs: {value: {}}}\n- {name: c, inputs: {values: 1}, invalid: [{at: [values]}, {at: []}]}\nskips: []\n";
         let faults = read(text).expect_err("faults");
         for wanted in [

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_holds_nothing() {
+    fn texts_without_documents_yield_nothing() {
         for text in [
             "",
             "# a comment\n",

@@ -256,7 +256,7 @@ resources:
     }
 
     #[test]
-    fn texts_that_are_not_there_have_no_places() {
+    fn missing_texts_have_no_places() {
         let anchor = Location::new("b.yaml", 1, 1);
         assert_eq!(SourceMap::default().find(Within::Params(&anchor), "/a", false), None);
         let mut sources = SourceMap::default();

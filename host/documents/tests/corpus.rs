@@ -40,7 +40,7 @@ fn codes(loaded: &Loaded) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_definition_and_score_file_loads_or_is_refused_rightly() {
+fn every_definition_and_score_file_loads_or_is_rejected_correctly() {
     let Some(corpus) = corpus() else { return };
     let mut found = Vec::new();
     files(&corpus.join("definitions"), &mut found);

@@ -12,7 +12,7 @@ fn shown(text: &str) -> String {
 }
 
 #[test]
-fn a_definition_with_many_faults_tells_them_all() {
+fn all_faults_of_a_definition_are_reported() {
     insta::assert_snapshot!(shown(
         r#"apiVersion: purlin.dev/v1
 kind: Definition
@@ -179,7 +179,7 @@ resources: {db: {type: postgres, prevent_destroy: true}}
 }
 
 #[test]
-fn context_is_said_once_or_alike() {
+fn context_is_given_once_or_identically() {
     let head = "apiVersion: purlin.dev/v1\nkind: Deployment\n";
     insta::assert_snapshot!(shown(&format!(
         "{head}spec: {{app: shop, env: dev, values: {{a: 1, b: 1}}}}\n---\n\

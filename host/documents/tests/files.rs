@@ -29,7 +29,7 @@ fn workloads(loaded: &Loaded) -> Vec<&str> {
 }
 
 #[test]
-fn folders_are_walked_in_order_without_what_is_not_ours() {
+fn folders_are_walked_in_order_without_foreign_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     for name in
@@ -162,7 +162,7 @@ fn the_same_document_twice_names_both_places() {
 }
 
 #[test]
-fn texts_that_are_no_utf8_say_where() {
+fn invalid_utf8_is_reported_with_its_position() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.yaml");
     fs::write(&path, b"a: b\nc\xc3\xa9: \xff\n").expect("written");

@@ -50,7 +50,7 @@ fn broken(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn it_is_read_where_it_lies_beside_the_workspace() {
+fn it_is_read_next_to_the_workspace() {
     assert_eq!(read(&with(None).0), None);
     let (loaded, folder) = with(Some(&lock(&pin("1.2.3"))));
     assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
@@ -74,7 +74,7 @@ fn it_is_read_where_it_lies_beside_the_workspace() {
 }
 
 #[test]
-fn whatever_is_wrong_with_it_nothing_is_approved() {
+fn an_invalid_lock_approves_nothing() {
     assert_eq!(broken(""), ["the lock is empty"]);
     assert_eq!(broken("# removed\n"), ["the lock is empty"]);
     assert_eq!(broken(WORKSPACE), ["this file holds a `kind: Lock` and nothing else"]);

@@ -140,7 +140,7 @@ fn the_data_of_a_secret_is_secret() {
 }
 
 #[test]
-fn a_reference_fills_the_field_beside_it() {
+fn a_reference_fills_the_corresponding_field() {
     assert_eq!(params("{vpcIdRef: {name: net}}"), "{vpcId: <manifest `n/net` id>}");
     assert_eq!(params("{vpcIdRef: {name: net, namespace: m}}"), "{vpcId: <manifest `m/net` id>}");
     assert_eq!(params("{a: [{b: {vpcIdRef: {name: net}}}]}"), "{a: [{b: {vpcId: <manifest `n/net` id>}}]}");
@@ -273,7 +273,7 @@ fn only_values_of_that_shape_are_references() {
 }
 
 #[test]
-fn a_resource_type_says_what_fields_refer_to() {
+fn a_resource_type_describes_reference_fields() {
     assert_eq!(params_with("{vpcIdRef: {name: x}}", SUBNETS), "{vpcId: <ec2/vpc `n/x` network.id>}");
     assert_eq!(
         params_with("{networkRef: {name: x}}", SUBNETS),
@@ -571,7 +571,7 @@ items:
 }
 
 #[test]
-fn a_score_file_is_no_manifest() {
+fn a_score_file_is_not_a_manifest() {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
     write(

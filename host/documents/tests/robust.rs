@@ -249,7 +249,7 @@ fn bombs_are_defused() {
 }
 
 #[test]
-fn a_file_of_50_megabytes_is_refused_unread() {
+fn a_file_of_50_megabytes_is_rejected_unread() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("big.yaml");
     std::fs::File::create(&path).and_then(|file| file.set_len(50 << 20)).expect("a file");

@@ -41,7 +41,7 @@ const HEAD: &str = "apiVersion: purlin.dev/v1\nkind: Deployment\n";
 const WORKSPACE: &str = "apiVersion: purlin.dev/v1\nkind: Workspace\n";
 
 #[test]
-fn every_example_says_the_same_again() {
+fn every_example_loads_identically_from_stored_texts() {
     let below = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
         entries.filter(|path| path.is_dir()).collect::<Vec<_>>()
@@ -60,7 +60,7 @@ fn every_example_says_the_same_again() {
 }
 
 #[test]
-fn what_is_wrong_comes_again_and_what_was_skipped_does_not() {
+fn errors_recur_and_skipped_files_do_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     write(at, "chart.yaml", "a: {{ .Values.x }}: {{\n");
@@ -163,7 +163,7 @@ fn files_that_content_is_taken_from_are_kept() {
 }
 
 #[test]
-fn files_have_to_lie_beside_the_score_file() {
+fn files_must_be_next_to_the_score_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     write(at, "secret.txt", "x");

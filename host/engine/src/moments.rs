@@ -42,7 +42,7 @@ mod tests {
     use crate::Scratch;
 
     #[test]
-    fn what_is_made_is_younger_than_what_is_recorded_whatever_the_clock_shows() {
+    fn new_resources_are_younger_than_recorded_ones_whatever_the_clock_shows() {
         let writer: Arc<dyn Writer> = Arc::new(Scratch::default());
         let moments = Moments::new(&writer, Arc::new(|| 5), 1_000);
         assert_eq!((moments.now(), moments.next(), moments.next()), (5, 1_001, 1_002));

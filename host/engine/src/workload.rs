@@ -269,7 +269,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_secret_stays_secret_wherever_a_patch_moves_it() {
+    fn a_patch_keeps_secrets_secret() {
         let secret = Value::from("hunter2").into_secret();
         let variables =
             Value::Map(Map::from_iter([("PASS".into(), secret.clone()), ("A".into(), "a".into())]));

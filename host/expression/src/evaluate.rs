@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_and_unknowns_colour_the_whole_text() {
+    fn secrets_and_unknowns_affect_the_entire_text() {
         assert_eq!(eval("user:${params.p}"), Value::from("user:hidden").into_secret());
         assert_eq!(eval("${params.lp} "), Value::from("[\"hidden\"] ").into_secret());
         assert_eq!(eval("a${params.u}"), Value::unknown());
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told() {
+    fn every_fault_is_reported() {
         let list = Template::List(vec![template("${params.no}"), template("x${params.nope}")]);
         let faults = evaluate(&list, &scope()).expect_err("two are missing");
         assert_eq!(faults.len(), 2);

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn help_names_what_there_is() {
+    fn help_lists_the_valid_names() {
         assert_eq!(did_you_mean("hots", "outputs", ["port", "host"]), "did you mean `host`?");
         assert_eq!(did_you_mean("zzz", "outputs", ["port", "host"]), "the outputs are `host`, `port`");
         assert_eq!(did_you_mean("zzz", "outputs", []), "there are no outputs");

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_closed_and_what_a_link_leads_to_is_not() {
+    fn a_folder_is_made_private_and_link_targets_are_not() {
         let parent = tempfile::tempdir().expect("a folder");
         let mode =
             |name: &str| fs::metadata(parent.path().join(name)).expect("there").permissions().mode() & 0o777;
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_to_be_ours_is_no_link_and_nobody_else_can_write_it() {
+    fn own_files_are_no_links_and_only_the_owner_can_write_them() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         fs::write(at("file"), "text").expect("written");

@@ -79,7 +79,7 @@ pub enum Stand {
     Incomplete,
     /// It waits for other resources.
     Waiting,
-    /// It takes consent to go on.
+    /// Consent is required.
     NeedsConsent,
     /// Others changed it.
     Drifted,

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_concerns_what_lies_on_its_way() {
+    fn a_change_affects_paths_above_and_below() {
         for (own, concerned, others) in [
             ("/values/a", vec!["/values/a", "/values/a/b", "/values", ""], vec!["/values/ab", "/secrets/a"]),
             ("/values/a/b", vec!["/values/a", "/values/a/b/0"], vec!["/values/a/c", "/values/b/a"]),

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_label_is_shown_to_nobody_who_does_not_ask() {
+    fn a_secret_label_is_shown_only_on_request() {
         let (plain, secret) = (Label::from("db-1"), Label::new("db-hunter2", true));
         assert_eq!(format!("{plain} {plain:?}"), "db-1 \"db-1\"");
         assert_eq!(format!("{secret} {secret:?}"), "[secret] \"[secret]\"");

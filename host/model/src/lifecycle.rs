@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_wins_and_lists_are_joined() {
+    fn explicit_settings_win_and_lists_are_joined() {
         let base = Lifecycle {
             protect: true,
             retain: true,

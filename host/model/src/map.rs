@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_changes_a_shared_map_gets_one_of_its_own() {
+    fn changing_a_shared_map_copies_it() {
         let mut one: Map = [("a".into(), Value::from("1"))].into();
         let other = one.clone();
         assert!(one.alone().is_none());

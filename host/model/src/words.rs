@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_waited_for_is_told_to_the_end() {
+    fn the_whole_chain_of_waits_is_reported() {
         let words = reasons().last().map(ToString::to_string);
         assert_eq!(
             words.as_deref(),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_way_is_cut_and_says_so() {
+    fn a_long_path_is_shortened() {
         let key = |index: usize| Key::parse(&format!("t.default#k{index}")).expect("a key");
         let mut wait = Wait::directly(Awaited::Paused { key: key(0) });
         (1..=100).for_each(|index| wait = wait.via(&key(index)));

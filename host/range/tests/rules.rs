@@ -59,7 +59,7 @@ fn comparisons_are_joined_by_spaces_commas_and_bars() {
 }
 
 #[test]
-fn prereleases_are_admitted_by_name_only() {
+fn prereleases_match_only_if_named() {
     check(">=1.2.0", &["1.2.0"], &["1.3.0-a", "1.2.0-a"]);
     check(">=1.2.0-0", &["1.2.0-a", "1.2.0", "1.3.0-a"], &["1.1.0-a"]);
     check("*-0", &["0.1.0-a", "1.0.0"], &[]);

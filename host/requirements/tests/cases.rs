@@ -70,7 +70,7 @@ fn what_gives_a_value_comes_first() {
 
 /// GRAPH-07: the whole loop is reported.
 #[test]
-fn bundles_that_require_each_other_are_told_with_the_way() {
+fn loops_of_bundles_are_reported_with_their_path() {
     let other = bundle("other", "1.0.0", "requires: [{name: back, bundle: 'acme/app:v1.0.0'}]");
     let resolution = of(&[other, app("- {name: other, bundle: 'acme/other:v1.0.0'}")]);
     assert_eq!(errors(&resolution), ["requirement-loop"]);
@@ -80,7 +80,7 @@ fn bundles_that_require_each_other_are_told_with_the_way() {
 
 /// GRAPH-09: a diamond has one installation at the bottom.
 #[test]
-fn a_diamond_is_no_loop() {
+fn a_diamond_is_not_a_loop() {
     let middle = |name| bundle(name, "1.0.0", "requires: [{name: db, bundle: 'acme/db:v1.0.0'}]");
     let app = app("- {name: a, bundle: 'acme/a:v1.0.0'}\n- {name: b, bundle: 'acme/b:v1.0.0'}");
     let resolution = of(&[db(), middle("a"), middle("b"), app]);
@@ -90,7 +90,7 @@ fn a_diamond_is_no_loop() {
 /// GRAPH-11, GRAPH-12, LINT-107, LINT-109: everything that is read must exist, before anything
 /// runs.
 #[test]
-fn a_wrong_wire_is_told_before_anything_runs() {
+fn wrong_wires_are_reported_before_anything_runs() {
     let wire = |value: &str| {
         let requires = format!("- {{name: db, bundle: 'acme/db:v1.0.0', parameters: {{size: '{value}'}}}}");
         errors(&of(&[db(), app(&requires)]))
@@ -132,7 +132,7 @@ fn the_same_bundles_give_the_same_resolution() {
 
 /// GRAPH-15, INST-12, SHARE-02.
 #[test]
-fn what_contradicts_itself_is_told_when_it_is_read() {
+fn contradictions_are_reported_on_reading() {
     let twice = "- {name: db, bundle: 'acme/db:v1.0.0'}\n- {name: db, bundle: 'acme/db:v1.0.0'}";
     assert_eq!(faults_of(app(twice)), ["required-twice"]);
     let both = "- name: db\n  bundle: {interface: {reference: 'acme/db:v1.0.0', document: {outputs: [{name: port}]}}}";
@@ -156,7 +156,7 @@ fn a_parameter_that_the_bundle_lacks_is_left_out_with_a_note() {
 
 /// `source` of a parameter: the output of a requirement, unless a person gives a value.
 #[test]
-fn a_parameter_takes_an_output_where_nobody_sets_it() {
+fn an_unset_parameter_takes_an_output() {
     let web = |source: &str| {
         bundle(
             "app",
@@ -191,7 +191,7 @@ fn a_parameter_takes_an_output_where_nobody_sets_it() {
 
 /// LINT-110: missing values are requested for the whole graph at once.
 #[test]
-fn what_nobody_says_is_gathered_over_the_whole_graph() {
+fn missing_values_are_collected_from_the_entire_graph() {
     let deep = bundle("deep", "1.0.0", "credentials: [{name: token, description: to be let in}]");
     let middle = bundle(
         "middle",
@@ -226,7 +226,7 @@ fn said(answers: &[(&str, &str, bool)]) -> RequirementContext {
 
 /// A current choice overrides the written value, and the written value overrides an earlier choice.
 #[test]
-fn what_is_said_now_goes_before_what_is_written() {
+fn options_override_documents() {
     let db = "parameters: [{name: size, type: integer, default: 1}, {name: kind, type: string}]";
     let app = app("- name: db\n  bundle: 'acme/db:v1.0.0'\n  parameters: {kind: small}");
     let catalog = catalog(&[bundle("db", "1.0.0", db), app]);
@@ -284,7 +284,7 @@ fn a_named_bundle_is_remembered() {
 
 /// IFACE-*, INST-08, INST-10, INST-11, INST-13, and `$id` before the name.
 #[test]
-fn a_bundle_has_to_offer_what_is_used_of_it_and_what_is_asked_for() {
+fn a_bundle_must_have_the_used_and_requested_outputs() {
     let wants = |interface: &str, outputs: &str| {
         let requires =
             format!("- name: db\n  bundle: {{reference: 'acme/db:v1.0.0', interface: {{{interface}}}}}\n");
@@ -447,7 +447,7 @@ fn what_a_deployment_requires_has_an_installation_of_its_name() {
 /// Those who share an installation keep it when the requirement that it was created for disappears,
 /// whatever its name and place; a child keeps its name with it.
 #[test]
-fn what_is_shared_keeps_its_name_when_its_first_user_goes() {
+fn a_shared_installation_keeps_its_name_without_its_first_user() {
     let net = bundle("net", "1.0.0", "outputs: [{name: id, default: n}]");
     let db = bundle(
         "db",
@@ -501,7 +501,7 @@ fn what_is_shared_below_something_shared_keeps_its_name_too() {
 /// A requirement that changes gets a new installation, and an unchanged one keeps the existing one,
 /// whatever its name.
 #[test]
-fn what_is_there_stays_with_whoever_wants_the_same() {
+fn existing_installations_stay_with_equal_requirements() {
     let db = bundle("db", "1.0.0", DB);
     let one = |name: &str, size: &str| {
         bundle(
@@ -628,7 +628,7 @@ fn what_definitions_require_is_shared_by_resources_where_it_is_the_same() {
 /// A definition may refer only to its own requirements, and each requirement must have the outputs
 /// that the definition reads.
 #[test]
-fn what_a_definition_reads_of_its_requirements_is_there() {
+fn outputs_of_requirements_exist_for_definitions() {
     let catalog = catalog(&[db()]);
     for (reads, expected) in [
         ("db.outputs.connstr", vec![]),

@@ -190,7 +190,7 @@ fn an_interface_that_was_changed_on_the_disk_is_not_relied_on() {
 }
 
 #[test]
-fn who_uses_something_goes_on_with_it_and_who_has_one_keeps_it() {
+fn users_keep_their_installation_and_owners_keep_theirs() {
     let requirement = "{name: db, bundle: {reference: acme/db:v1.0.0, version: '>=1'}}";
     let first = there("dev/a", "acme/db:v1.0.0", Some(""), &["connstr"]);
     let better = there("dev/b", "acme/db:v1.2.0", Some(""), &["connstr"]);
@@ -262,7 +262,7 @@ fn a_person_may_name_an_installation() {
 }
 
 #[test]
-fn what_is_asked_for_by_bundle_is_made_whatever_is_there() {
+fn requested_bundles_are_always_installed() {
     let all = catalog(&bundles());
     let one = there("dev/db", "acme/db:v1.0.0", Some(""), &["connstr"]);
     let requirement = "{name: mine, bundle: acme/db:v1.0.0}";
@@ -275,7 +275,7 @@ fn what_is_asked_for_by_bundle_is_made_whatever_is_there() {
 }
 
 #[test]
-fn who_uses_it_decides_what_its_owner_may_take() {
+fn users_limit_the_versions_that_the_owner_may_take() {
     let all = catalog(&bundles());
     let requirement = |reference: &str, version: &str| {
         format!("{{name: db, bundle: {{reference: {reference}, version: '{version}'}}}}")

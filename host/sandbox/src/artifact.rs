@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comes_back_whole_or_not_at_all() {
+    fn is_loaded_intact_or_not_at_all() {
         let manifest = Manifest {
             name: "acme/x".into(),
             version: semver::Version::new(1, 2, 3),

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_tell_what_a_file_is() {
+    fn headers_identify_a_file() {
         assert!(matches!(check_header(b"apiVersion: v1"), Err(LoadError::NotWasm)));
         assert!(matches!(check_header(b"\0asm"), Err(LoadError::Invalid { .. })));
         assert!(matches!(check_header(b"\0asm\x01\0\0\0"), Err(LoadError::CoreModule)));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_linked_is_offered() {
+    fn only_linked_interfaces_are_offered() {
         for yes in [
             "wasi:io/streams@0.2.6",
             "wasi:http/outgoing-handler@0.2.4",

@@ -120,7 +120,7 @@ mod tests {
     use wasmtime::CacheStore as _;
 
     #[test]
-    fn functions_come_back_whole_or_not_at_all() {
+    fn functions_are_loaded_intact_or_not_at_all() {
         let first = Functions::read(Vec::new());
         assert!(first.to_bytes().is_none(), "nothing was compiled");
         assert!(first.insert(&[1; 32], b"one".to_vec()) && first.insert(&[2; 32], Vec::new()));

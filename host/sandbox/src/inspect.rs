@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_torn_is_told() {
+    fn truncated_components_are_reported() {
         let torn = InProcess.names(b"\0asm\x0d\0\x01\0\x0a\xff");
         assert!(matches!(torn, Err(LoadError::Invalid { .. })));
         let wasm = b"\0asm\x0d\0\x01\0";

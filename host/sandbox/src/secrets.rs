@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_that_overlap_are_masked_whole() {
+    fn overlapping_secrets_are_masked_completely() {
         let needles = needles(json!(["abcdef", "defghi", "cdef"]));
         assert_eq!(needles.mask("-abcdefghi-"), "-[secret]-");
         assert_eq!(needles.mask("abcdefabcdef"), "[secret][secret]");
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_documents_show_tells_nothing() {
+    fn a_name_in_the_documents_reveals_nothing() {
         let mut needles = needles(json!({"username": "user", "key": "data"}));
         needles.excuse(&Value::from(json!({"username": 1, "template": "database: {{ .x }}"})), false);
         let taint = |value| needles.taint(Value::from(value)).redact();
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_as_it_was_given_is_no_more_secret() {
+    fn returned_inputs_are_as_secret_as_given() {
         let mut needles = needles(json!(["user", 5432]));
         let given = json!({"text": "username: x", "port": 5432, "list": ["user"], "moved": "x"});
         needles.excuse(&Value::from(given.clone()), false);
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_setting_counts_where_it_stands_alone() {
+    fn a_short_setting_matches_only_the_whole_text() {
         let mut needles = Needles::default();
         ["require", "a-long-token", ""].iter().for_each(|setting| needles.collect_setting(setting));
         needles.finish();
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_driver_calls_something_is_secret_where_a_secret_is_told_by_it() {
+    fn names_from_a_driver_are_secret_if_they_contain_a_secret() {
         let mut needles = needles(json!({"username": "user", "password": "hunter2"}));
         needles.excuse(&Value::from(json!({"name": "user-db"})), false);
         let label = |text: &str| needles.label(text.to_owned());

@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_comes_whole_or_not_at_all() {
+    fn a_response_is_complete_or_missing() {
         let mut bytes = Vec::new();
         serve::reply(&mut bytes, DONE, b"names").expect("written");
         assert_eq!(answer(&bytes[..], 5).expect("whole"), (DONE, b"names".to_vec()));
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_no_worker_is_told() {
+    fn a_program_that_is_not_a_worker_is_reported() {
         for program in ["/nonexistent/worker", "/bin/true", "/bin/cat"] {
             let error = Worker::new(program, []).names(b"\0asm\x0d\0\x01\0").expect_err("no worker");
             assert!(error.to_string().contains("the process that reads and compiles drivers"), "{error}");

@@ -139,7 +139,7 @@ async fn what_a_secret_touched_comes_back_secret() {
 }
 
 #[tokio::test]
-async fn reality_is_read_by_id_else_by_name_and_believed_in_nothing() {
+async fn reads_use_the_id_or_the_name_and_are_validated() {
     let driver = guest(Limits::default()).await;
     assert!(driver.manifest().implements.repeat_create);
     let subject = subject();
@@ -230,7 +230,7 @@ async fn every_call_with_effects_knows_its_key_and_its_deadline() {
 }
 
 #[tokio::test]
-async fn every_call_with_effects_can_be_asked_to_end_and_be_cut_off() {
+async fn every_call_with_effects_can_be_cancelled_and_cut_off() {
     let driver = guest(Limits::default()).await;
     let subject = subject();
     let state = ResourceState { id: "do".into(), ..ResourceState::default() };
@@ -329,7 +329,7 @@ impl CheckpointSink for LastCheckpoint {
 }
 
 #[tokio::test]
-async fn checkpoints_are_kept_before_the_driver_goes_on() {
+async fn checkpoints_are_stored_before_the_driver_continues() {
     let driver = guest(Limits { time: Some(seconds(1)), ..Limits::default() }).await;
     let subject = subject();
     let kept = Arc::new(LastCheckpoint(Mutex::default()));

@@ -61,7 +61,7 @@ fn file(content: &str) -> Inputs {
 }
 
 #[tokio::test]
-async fn what_somebody_did_by_hand_is_told_and_repaired() {
+async fn manual_changes_are_reported_and_repaired() {
     let files = Files::new().await;
     let driver = &files.driver;
     let implements = driver.manifest().implements;
@@ -125,7 +125,7 @@ async fn what_somebody_did_by_hand_is_told_and_repaired() {
 }
 
 #[tokio::test]
-async fn a_secret_content_is_not_told_but_that_it_changed_is() {
+async fn a_change_of_secret_content_is_reported_without_the_content() {
     let files = Files::new().await;
     let subject = subject();
     let context = CallContext::new(&subject, "k");
@@ -206,7 +206,7 @@ async fn killed_at_its_checkpoint_it_has_made_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_at_any_moment_it_leaves_all_or_nothing_and_may_be_asked_again() {
+async fn killed_at_any_moment_it_leaves_all_or_nothing_and_can_be_repeated() {
     let files = Files::new().await;
     let (driver, subject) = (&files.driver, subject());
     let content = "0123456789abcdef".repeat(64 << 10);
@@ -245,7 +245,7 @@ async fn killed_at_any_moment_it_leaves_all_or_nothing_and_may_be_asked_again() 
 }
 
 #[tokio::test]
-async fn a_strangers_file_is_no_remains_of_ours() {
+async fn a_foreign_file_is_not_an_earlier_attempt() {
     let files = Files::new().await;
     let (driver, subject, given) = (&files.driver, subject(), file("mine"));
     let context = CallContext::new(&subject, "k");
@@ -274,7 +274,7 @@ async fn a_strangers_file_is_no_remains_of_ours() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_and_what_was_not_granted_is_not_gone() {
+async fn non_files_and_missing_grants_do_not_mean_gone() {
     let files = Files::new().await;
     let (driver, subject, given) = (&files.driver, subject(), file("mine"));
     let context = CallContext::new(&subject, "k");

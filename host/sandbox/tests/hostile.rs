@@ -28,7 +28,7 @@ async fn a_loop_ends_at_its_time_limit() {
 }
 
 #[tokio::test]
-async fn a_good_driver_beside_hostile_ones_is_unharmed() {
+async fn a_good_driver_next_to_hostile_ones_is_unharmed() {
     // All share one thread: a driver that holds it harms the others.
     let sandbox = sandbox();
     let bad = load(&sandbox, &setup(Limits { time: Some(seconds(2)), ..Limits::default() })).await;
@@ -67,7 +67,7 @@ async fn memory_ends_at_its_limit() {
 }
 
 #[tokio::test]
-async fn crashes_say_what_is_known() {
+async fn crashes_report_the_known_cause() {
     let driver = guest(Limits::default()).await;
     let message = async |name: &str| match deed(&driver, json!({"do": name})).await {
         Err(CallError::Trap { message, .. }) => message,
@@ -80,7 +80,7 @@ async fn crashes_say_what_is_known() {
 }
 
 #[tokio::test]
-async fn junk_is_refused_by_name() {
+async fn junk_is_rejected() {
     let driver = guest(Limits::default()).await;
     for (name, expected) in [
         ("junk", "outputs is not JSON"),
@@ -136,7 +136,7 @@ async fn more_calls_than_places_wait_for_their_turn() {
 }
 
 #[tokio::test]
-async fn a_call_can_be_asked_to_end_and_cut_off() {
+async fn a_call_can_be_cancelled_and_cut_off() {
     let driver = guest(Limits::default()).await;
     let subject = subject();
     let cancel = CancelToken::default();
@@ -162,7 +162,7 @@ async fn a_call_can_be_asked_to_end_and_cut_off() {
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_takes_the_call_along() {
+async fn a_dropped_caller_ends_the_call() {
     let sandbox = sandbox();
     let one = load(&sandbox, &setup(Limits { concurrency: Some(1), ..Limits::default() })).await;
     for _ in 0..20 {

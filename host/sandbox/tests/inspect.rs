@@ -9,7 +9,7 @@ use purlin_model::Limits;
 use purlin_sandbox::LoadError;
 
 #[tokio::test]
-async fn what_it_says_is_what_it_says_when_it_is_loaded() {
+async fn the_manifest_is_the_same_as_when_loaded() {
     let sandbox = sandbox();
     for name in ["guests", "ledger", "file", "echo", "random"] {
         let asked =
@@ -22,7 +22,7 @@ async fn what_it_says_is_what_it_says_when_it_is_loaded() {
 }
 
 #[tokio::test]
-async fn its_bytes_say_what_it_could_use() {
+async fn its_imports_show_the_possible_capabilities() {
     let (sandbox, bytes) = (sandbox(), component("guests"));
     let read = sandbox.interfaces(bytes.clone().into()).await.expect("a component");
     assert_eq!((read.size, read.contract.as_deref()), (bytes.len() as u64, Some("0.2.0")));
@@ -53,7 +53,7 @@ async fn its_bytes_say_what_it_could_use() {
 }
 
 #[tokio::test]
-async fn one_that_cannot_speak_is_told() {
+async fn a_driver_without_a_manifest_is_reported() {
     let limits = Limits { memory: Some(64 << 10), ..Limits::default() };
     match sandbox().ask(component("guests").into(), None, "guests", &limits).await {
         Err(LoadError::Describe(source)) => {
@@ -66,7 +66,7 @@ async fn one_that_cannot_speak_is_told() {
 
 /// While it describes itself, it reaches nothing.
 #[tokio::test]
-async fn whatever_it_does_while_it_speaks_ends_there() {
+async fn effects_during_describe_end_it() {
     let sandbox = sandbox();
     for (name, words) in [
         ("import-in-describe", "it called `purlin:driver/log@0.2.0#write` during `describe`"),

@@ -36,7 +36,7 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_is_no_driver_is_told_apart() {
+async fn files_that_are_no_drivers_are_recognised() {
     let good = component("guests");
     assert!(refused(b"apiVersion: v1\n").await.starts_with("not a WebAssembly file"));
     assert!(refused(b"").await.starts_with("not a WebAssembly file"));
@@ -63,7 +63,7 @@ async fn what_is_no_driver_is_told_apart() {
 }
 
 #[tokio::test]
-async fn a_driver_without_room_to_describe_itself_says_so() {
+async fn a_driver_without_memory_for_describe_is_reported() {
     let limits = Limits { memory: Some(64 << 10), ..Limits::default() };
     let sandbox = Sandbox::new(SandboxConfig::default()).expect("a sandbox");
     let error = sandbox.load(Source::Bytes(component("guests").into()), &setup(limits)).await;
@@ -76,7 +76,7 @@ async fn a_driver_without_room_to_describe_itself_says_so() {
 }
 
 #[tokio::test]
-async fn grants_that_cannot_be_kept_are_refused() {
+async fn impossible_grants_are_rejected() {
     let folder = tempfile::tempdir().expect("folder");
     std::fs::write(folder.path().join("file"), "x").expect("written");
     let refused = async |dirs: Vec<DirGrant>| {
@@ -223,7 +223,7 @@ async fn many_compile_at_once_into_one_cache() {
 
 #[tokio::test]
 #[allow(unsafe_code)]
-async fn code_compiled_ahead_of_time_runs_or_is_made_anew() {
+async fn precompiled_code_runs_or_is_compiled_again() {
     let wasm: &'static [u8] = component("guests").leak();
     for target in [Target::Portable, Target::Host] {
         let code = precompile(wasm, target).await.expect("compiled");
@@ -249,7 +249,7 @@ async fn code_compiled_ahead_of_time_runs_or_is_made_anew() {
 /// The accepted features of components are few: each one is a way into the host if it has a bug
 /// there. The first three once ended the whole process.
 #[tokio::test]
-async fn what_no_driver_needs_is_refused() {
+async fn unneeded_features_are_rejected() {
     let casts = "(type $f (sub (func))) (elem declare func $t) (func $t (type $f)) (type $g (sub $f (func)))";
     for (name, inside) in [
         (

@@ -13,7 +13,7 @@ use serde_json::json;
 use tracing_subscriber::layer::SubscriberExt;
 
 #[tokio::test]
-async fn nothing_is_there_by_default() {
+async fn nothing_is_granted_by_default() {
     let driver = guest(Limits::default()).await;
     let state = deed(&driver, json!({"do": "look-around"})).await.expect("it looks");
     assert_eq!(
@@ -24,7 +24,7 @@ async fn nothing_is_there_by_default() {
 }
 
 #[tokio::test]
-async fn grants_open_what_they_name() {
+async fn grants_allow_their_targets() {
     let folder = tempfile::tempdir().expect("folder");
     std::fs::create_dir(folder.path().join("ro")).expect("made");
     let dir = |host: &str, writable| DirGrant {
@@ -147,7 +147,7 @@ async fn a_flood_of_lines_is_cut() {
 }
 
 #[tokio::test]
-async fn a_secret_in_an_id_is_shown_to_nobody() {
+async fn a_secret_in_an_id_is_never_shown() {
     let heard = Heard::default();
     let _guard = heard.listen();
     let driver = guest(Limits::default()).await;

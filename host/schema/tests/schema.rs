@@ -59,7 +59,7 @@ fn what_is_not_known_is_neither_right_nor_wrong() {
 }
 
 #[test]
-fn what_a_schema_says_is_secret_becomes_so() {
+fn values_marked_in_a_schema_become_secret() {
     let rules = schema(json!({
         "properties": {
             "password": {"writeOnly": true},
@@ -118,7 +118,7 @@ fn refused(json: Json) -> String {
 }
 
 #[test]
-fn hostile_schemas_are_refused() {
+fn hostile_schemas_are_rejected() {
     assert!(refused(json!({"$ref": "https://example.com/schema.json"})).contains("nothing else is fetched"));
     assert!(refused(json!({"$ref": "file:///etc/passwd"})).contains("nothing else is fetched"));
     assert!(refused(json!({"$ref": "#/nowhere"})).contains("nothing else is fetched"));

@@ -341,7 +341,7 @@ fn opens(folder: &Path, version: u32) {
 }
 
 #[test]
-fn the_state_of_a_newer_version_is_rejected_by_name() {
+fn the_state_of_a_newer_version_is_rejected() {
     for version in ["v1", "v2", "v3", "v4", "v5"] {
         let (_temporary, folder) = fixture(version);
         fs::write(folder.join("format"), "6\n").expect("written");

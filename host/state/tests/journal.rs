@@ -472,7 +472,7 @@ fn obsolete_entries_do_not_pile_up() {
 }
 
 #[test]
-fn a_newer_journal_is_rejected_by_name() {
+fn a_newer_journal_is_rejected() {
     let folder = temporary();
     history(folder.path());
     let path = journal(folder.path());

@@ -269,7 +269,7 @@ fn other_users_cannot_read_the_files() {
 }
 
 #[test]
-fn a_wrong_or_lost_key_is_rejected_by_name() {
+fn a_wrong_or_lost_key_is_rejected() {
     let (folder, other) = (temporary(), temporary());
     for folder in [&folder, &other] {
         run(open(folder.path()).expect("opens").commit(vec![put(secret_record(1))])).expect("commits");
@@ -291,7 +291,7 @@ fn a_wrong_or_lost_key_is_rejected_by_name() {
 }
 
 #[test]
-fn a_newer_format_is_rejected_by_name() {
+fn a_newer_format_is_rejected() {
     let folder = temporary();
     run(open(folder.path()).expect("opens").commit(vec![put(record(1))])).expect("commits");
     fs::write(folder.path().join("format"), "6\n").expect("written");

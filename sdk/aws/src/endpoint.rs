@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_stands_in_the_path_where_it_has_to() {
+    fn a_bucket_is_in_the_path_if_required() {
         let local = endpoint(None, Some("http://127.0.0.1:9000/"));
         assert_eq!(local.s3("pics"), ("http://127.0.0.1:9000".to_owned(), "/pics".to_owned()));
         assert_eq!(local.s3(""), ("http://127.0.0.1:9000".to_owned(), String::new()));

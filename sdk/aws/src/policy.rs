@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_something_else_is_told_apart() {
+    fn different_meanings_are_distinguished() {
         let of = |action: &str, resource: &str, effect: &str| {
             statement(json!({"Effect": effect, "Action": action, "Resource": resource}))
         };
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_with_their_places() {
+    fn faults_are_reported_with_pointers() {
         let faults = |document: Json, kind| {
             let mut faults = Faults::default();
             validate(&canonical(&document), kind, "/values/policy", &mut faults);

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_that_aws_refuses_are_refused_before() {
+    fn tags_that_aws_rejects_are_rejected_before() {
         let mut faults = Faults::default();
         let long = "x".repeat(129);
         let tags = [("aws:x", "1"), ("", "1"), (long.as_str(), "1"), ("a{b}", "1"), ("grün", "ja, +-=._:/@")];

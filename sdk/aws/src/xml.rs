@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_xml_is_an_error_and_no_panic() {
+    fn invalid_xml_is_an_error_and_no_panic() {
         let deep = format!("{}{}", "<a>".repeat(100_000), "</a>".repeat(100_000));
         let bomb = "<!DOCTYPE x [<!ENTITY a \"aaaa\">]><x>&a;&a;</x>";
         for text in

@@ -209,7 +209,7 @@ fn control_flow_carries_it_too() {
 }
 
 #[test]
-fn of_a_document_the_leaves_that_a_secret_touched_are_told() {
+fn leaves_with_secrets_are_reported() {
     for (template, wanted) in [
         ("host: {{ .open }}\npw: {{ .s.pw }}", &["/pw"][..]),
         ("host: {{ .open }}\nurl: http://u:{{ .s.pw | urlquery }}@{{ .open }}", &["/url"]),
@@ -240,7 +240,7 @@ fn of_a_document_the_leaves_that_a_secret_touched_are_told() {
 }
 
 #[test]
-fn a_fault_never_tells_the_secret() {
+fn a_fault_never_reveals_the_secret() {
     let engine = Engine::new(Arc::new(Still));
     let (data, mask) = data();
     for template in [

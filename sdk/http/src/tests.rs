@@ -124,7 +124,7 @@ fn the_deadline_of_the_call_holds() {
 }
 
 #[test]
-fn patience_repeats_what_may_be_repeated() {
+fn patience_repeats_repeatable_requests() {
     const BUSY: &str = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n";
     const DOWN: &str = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n";
     const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -136,7 +136,7 @@ fn patience_repeats_what_may_be_repeated() {
 }
 
 #[test]
-fn a_status_says_which_failure_it_is() {
+fn a_status_determines_the_failure() {
     let failure = |status: u16, method: &str, headers: &[(&str, &str)], body: &'static str| {
         let headers: Vec<_> = headers.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         let transport = move |_: &Request, _: &Limits| Ok(Response::new(status, headers.clone(), body));
@@ -173,7 +173,7 @@ fn an_answer_that_cannot_be_read_does_not_undo_an_effect() {
 }
 
 #[test]
-fn what_is_denied_is_told_with_its_reason_and_without_a_query() {
+fn denials_are_reported_with_a_reason_and_without_the_query() {
     let refuse = |request: &Request, _: &Limits| -> Result<Response, Error> {
         Err(Error::Denied { target: request.target(), message: String::new() })
     };

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_are_told_as_they_are_described() {
+    fn outputs_match_their_description() {
         let expected = json!({
             "type": "object",
             "required": ["host", "password"],

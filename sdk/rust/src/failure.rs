@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_all_at_once() {
+    fn all_faults_are_returned_at_once() {
         let mut faults = Faults::default();
         faults.add("/values/a", "is wrong");
         assert!(matches!(faults.take::<()>(Err(Failure::input("/values/b", "too"))), Ok(None)));

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_at_once() {
+    fn all_faults_are_reported_at_once() {
         #[derive(Debug, Deserialize)]
         #[serde(rename_all = "lowercase")]
         enum Kind {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_no_fault_and_no_value() {
+    fn unknowns_are_neither_faults_nor_values() {
         let mut raw = Raw::<Wanted>::new(json!({"values": {"sizes": [1, null], "name": null}}));
         raw.unknown = vec!["/values/sizes/1".to_owned()];
         assert!(matches!(raw.known(), Ok(None)));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_null_goes_and_what_is_unknown_stays() {
+    fn nulls_are_removed_and_unknowns_stay() {
         let document = json!({"values": {"a": null, "b": {"c": null, "d/e": null}, "f": [{"g": null}]}});
         let mut raw = Raw::<Wanted>::new(document);
         raw.unknown = vec!["/values/b/d~1e".to_owned()];

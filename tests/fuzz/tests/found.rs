@@ -14,7 +14,7 @@ fn inputs(folder: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_was_found_once_is_mended() {
+fn earlier_findings_stay_fixed() {
     for (name, target) in TARGETS {
         for file in inputs(&format!("found/{name}")) {
             eprintln!("{}", file.display());

@@ -265,7 +265,7 @@ fn a_zone_with_records_of_others_is_not_deleted() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_are_reported() {
     let Some(dns) = PowerDns::start() else { return };
     let wrong_key = workspace(dns.port(), "dev", "wrong-key-0815");
     wanted(&wrong_key, &zone("a.example"), &[]);

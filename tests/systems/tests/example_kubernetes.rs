@@ -136,7 +136,7 @@ fn a_score_file_becomes_a_workload() {
 /// A workload with everything that the example lacks: files and volumes as lists, a container that
 /// runs before another one, no ports; and one with nothing at all.
 #[test]
-fn other_workloads_become_what_they_ask_for() {
+fn other_workloads_get_their_resources() {
     let Some(platform) = Platform::start() else { return };
     let workspace = Workspace::new();
     platform.put_into(workspace.folder());

@@ -178,7 +178,7 @@ fn a_policy_and_a_role_live_and_drift_is_repaired() {
 }
 
 #[test]
-fn what_cannot_change_replaces_and_what_others_gave_stays() {
+fn immutable_changes_replace_and_foreign_additions_stay() {
     let Some(moto) = Moto::start() else { return };
     let named =
         |more: &str| documents("s3:Get", "x").replace("policy: {path", &format!("policy: {{{more}path"));
@@ -224,7 +224,7 @@ fn what_cannot_change_replaces_and_what_others_gave_stays() {
 }
 
 #[test]
-fn another_s_is_left_alone_until_somebody_takes_it_over() {
+fn foreign_objects_are_unchanged_until_adopted() {
     let Some(moto) = Moto::start() else { return };
     let document = json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "x:y", "Resource": "*"}]});
     let made = moto.ask(
@@ -389,7 +389,7 @@ fn killed_at_any_message_a_user_has_one_key_that_is_known() {
 }
 
 #[test]
-fn whatever_request_goes_wrong_a_user_has_one_key_that_is_known() {
+fn after_any_failed_request_a_user_has_one_known_key() {
     let Some(moto) = Moto::start() else { return };
     let wire = Wire::to(moto.port());
     let scene = |number: usize| moto.workspace(&["iam"], wire.port(), &format!("dev{number}"), USER);
@@ -491,7 +491,7 @@ fn parts_of_a_role_come_and_go() {
 }
 
 #[test]
-fn what_is_missing_or_wrong_is_told() {
+fn missing_and_wrong_inputs_are_reported() {
     let Some(moto) = Moto::start() else { return };
     let fresh = || moto.workspace(&["iam"], moto.port(), "dev", &documents("s3:Get", "x"));
     let workspace = fresh();

@@ -222,7 +222,7 @@ fn what_others_change_is_found_and_repaired() {
 }
 
 #[test]
-fn over_tls_it_proves_who_it_is_and_asks_the_same_of_the_server() {
+fn over_tls_both_sides_authenticate() {
     for key in [Key::Rsa, Key::P256] {
         let (Some(authority), Some(other)) = (Authority::new(key), Authority::new(key)) else { return };
         let Some(postgres) = Postgres::with_tls(&authority) else { return };
@@ -282,7 +282,7 @@ fn the_contract_is_held() {
 }
 
 #[test]
-fn without_a_grant_the_missing_one_is_told() {
+fn a_missing_grant_is_reported() {
     let Some(postgres) = Postgres::start() else { return };
     let workspace = workspace("dev", &server(postgres.port), PASSWORD);
     let path = workspace.path("purlin.yaml");
@@ -574,7 +574,7 @@ fn any_name_is_a_name_and_nothing_else() {
 }
 
 #[test]
-fn who_may_little_is_told_what_is_missing_and_who_may_enough_needs_no_superuser() {
+fn missing_rights_are_reported_and_no_superuser_is_needed() {
     let Some(postgres) = Postgres::start() else { return };
     postgres.ask(
         "CREATE ROLE weak LOGIN PASSWORD 'w'; CREATE ROLE strong LOGIN CREATEDB CREATEROLE PASSWORD 's'",
@@ -660,7 +660,7 @@ fn a_database_that_is_not_empty_is_not_dropped() {
 }
 
 #[test]
-fn who_is_connected_stands_in_the_way_of_a_deletion_unless_it_is_forced() {
+fn open_sessions_block_a_deletion_unless_forced() {
     let Some(postgres) = Postgres::start() else { return };
     let workspace = workspace("dev", &server(postgres.port), PASSWORD);
     wanted(&workspace, &json!({"db": database("shop", json!({}))}));
@@ -691,7 +691,7 @@ fn who_is_connected_stands_in_the_way_of_a_deletion_unless_it_is_forced() {
 }
 
 #[test]
-fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
+fn broken_and_silent_servers_are_reported_in_time() {
     use std::io::{Read as _, Write as _};
     let answers: [(&str, &[u8]); 6] = [
         (

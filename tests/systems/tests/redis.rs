@@ -215,7 +215,7 @@ fn the_contract_is_held() {
 }
 
 #[test]
-fn without_a_grant_or_a_right_the_missing_one_is_told() {
+fn a_missing_grant_or_right_is_reported() {
     let Some(redis) = Redis::start(true, None) else { return };
     let open = workspace("dev", &server(redis.port), PASSWORD);
     let text = std::fs::read_to_string(open.path("purlin.yaml")).expect("a file");
@@ -349,7 +349,7 @@ fn any_name_is_a_name_and_nothing_else() {
 }
 
 #[test]
-fn whoever_talks_nonsense_or_says_nothing_is_told_apart_in_time() {
+fn broken_and_silent_servers_are_reported_in_time() {
     use std::io::{Read as _, Write as _};
     let answers: [(&str, &[u8]); 6] = [
         ("does not answer like a Redis server", b"HTTP/1.1 400 Bad Request\r\n\r\n"),

@@ -149,7 +149,7 @@ fn a_bucket_lives_and_drift_is_repaired() {
 }
 
 #[test]
-fn a_bucket_that_is_not_empty_goes_only_when_that_is_said() {
+fn a_bucket_with_objects_is_deleted_only_if_forced() {
     let Some(moto) = Moto::start() else { return };
     let workspace = workspace(&moto, moto.port(), "dev", "{name: full, versioning: true}");
     workspace.purlin(&["up", "--yes"]);
@@ -183,7 +183,7 @@ fn a_bucket_that_is_not_empty_goes_only_when_that_is_said() {
 }
 
 #[test]
-fn another_s_bucket_is_left_alone_until_somebody_takes_it_over() {
+fn a_foreign_bucket_is_unchanged_until_adopted() {
     let Some(moto) = Moto::start() else { return };
     let make = |name: &str| {
         let place = json!({"LocationConstraint": "eu-west-1"});
@@ -268,7 +268,7 @@ fn killed_at_any_message_of_a_change_it_is_made_in_the_end() {
 }
 
 #[test]
-fn whatever_request_goes_wrong_there_is_one_bucket_in_the_end() {
+fn after_any_failed_request_there_is_one_bucket() {
     let Some(moto) = Moto::start() else { return };
     let wire = Wire::to(moto.port());
     for (trouble, times) in TROUBLES {
@@ -298,7 +298,7 @@ fn whatever_request_goes_wrong_there_is_one_bucket_in_the_end() {
 }
 
 #[test]
-fn killed_at_any_message_of_a_deletion_everything_goes() {
+fn killed_at_any_message_a_deletion_can_be_completed() {
     let Some(moto) = Moto::start() else { return };
     let proxy = Proxy::to(moto.port());
     let scene = |number: usize| {
@@ -357,7 +357,7 @@ spec:
 "#;
 
 #[test]
-fn a_bucket_s_policy_is_compared_by_what_it_means() {
+fn a_bucket_policy_is_compared_by_meaning() {
     let Some(moto) = Moto::start() else { return };
     let documents = |actions: &str| POLICY.replace("ACTIONS", actions);
     let workspace = moto.workspace(&["s3"], moto.port(), "dev", &documents("s3:GetObject, s3:ListBucket"));
@@ -541,7 +541,7 @@ fn temporary_credentials_come_with_their_token() {
 }
 
 #[test]
-fn what_is_missing_or_wrong_is_told() {
+fn missing_and_wrong_inputs_are_reported() {
     let Some(moto) = Moto::start() else { return };
     let fresh = || workspace(&moto, moto.port(), "dev", "{name: nothing-comes-of-it}");
     // No grant.

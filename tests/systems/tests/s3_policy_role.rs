@@ -47,7 +47,7 @@ fn read(path: &Path) -> String {
 }
 
 #[test]
-fn each_role_has_the_rights_that_its_workload_asked_for() {
+fn each_role_has_the_rights_of_its_workload() {
     let Some(moto) = Moto::start() else { return };
     let workspace = example(&moto);
     workspace.purlin(&["up", "--yes"]);

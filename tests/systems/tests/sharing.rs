@@ -37,7 +37,7 @@ fn put(from: &Path, to: &Path, change: &dyn Fn(String) -> String) {
 }
 
 #[test]
-fn two_applications_share_an_account_and_it_goes_with_the_last() {
+fn two_applications_share_an_account_until_the_last_is_gone() {
     let Some(server) = Postgres::start() else { return };
     let there = || (server.roles(), server.databases());
     let all = |roles: &[&str], databases: &[&str]| -> (Vec<String>, Vec<String>) {

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_what_the_process_said() {
+    fn a_failure_shows_the_output_of_the_process() {
         let folder = tempfile::tempdir().expect("a folder");
         let error = run(&mut shell("echo oh no >&2; exit 3"), folder.path()).expect_err("fails");
         assert!(error.to_string().contains("oh no") && error.to_string().contains('3'));

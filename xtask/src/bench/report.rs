@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_says_what_was_reached() {
+    fn a_table_shows_the_results() {
         let measured = |target| {
             let purlin = Side::of("Purlin".into(), &[sample(0.1, 4e4), sample(0.3, 4e4), sample(0.2, 4e4)]);
             let purlin = purlin.expect("measured");

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_is_called_what_it_says() {
+    fn a_shape_is_parsed_from_its_name() {
         for shape in [Shape::Independent, Shape::Layers, Shape::Chain] {
             assert_eq!(shape.to_string().parse(), Ok(shape));
         }

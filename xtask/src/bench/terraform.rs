@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_is_json_and_names_what_is_behind() {
+    fn a_state_is_json_and_names_dependencies() {
         let folder = tempfile::tempdir().expect("a folder");
         write_state("1.11.4", Shape::Chain, 3, folder.path()).expect("writes");
         let text = std::fs::read_to_string(folder.path().join(STATE)).expect("there");

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_found_wherever_it_is_named() {
+    fn a_folder_name_is_found_anywhere() {
         assert!(contains(b"a/home/b", b"/home"));
         assert!(!contains(b"a/hom", b"/home"));
         assert!(!contains(b"a", b""));

@@ -43,7 +43,7 @@ fn the_workspace_keeps_its_invariants() {
 }
 
 #[test]
-fn the_table_says_what_the_manifests_say() {
+fn the_table_matches_the_manifests() {
     let table = workspace::table(&page());
     let workspace = Workspace::read();
     let lines = table_faults(&table, &workspace);
@@ -115,7 +115,7 @@ fn every_check_can_fail() {
 }
 
 #[test]
-fn what_is_quoted_or_only_for_tests_is_no_code() {
+fn quotes_and_test_code_are_ignored() {
     let code = workspace::code(
         "//! println!(\"a\")\nlet a = 1; // panic!()\n/* todo!() */\n#[cfg(test)]\nmod tests {\n    fn t() { x.unwrap(); }\n}\nfn b() {}\n",
     );

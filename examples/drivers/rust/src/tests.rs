@@ -56,7 +56,7 @@ fn a_note_lives() {
 }
 
 #[test]
-fn every_fault_is_told() {
+fn every_fault_is_reported() {
     let wrong = inputs(&json!({"values": {"title": 7, "color": "red"}}));
     let Err(Failure::InvalidInputs(faults)) = testing::check::<Note>(wrong, None) else {
         panic!("this is not valid");

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_may_be_copied_with_what_is_around_it() {
+    fn a_code_may_be_copied_with_surrounding_characters() {
         for written in ["no-match", "error[no-match]", "error[no-match]:", "[no-match]"] {
             assert_eq!(code_in(written), "no-match");
         }

@@ -134,7 +134,7 @@ mod tests {
     use crate::report::graph::fixture;
 
     #[test]
-    fn workloads_come_before_what_they_share() {
+    fn workloads_come_before_shared_resources() {
         let clusters = Clusters::new(&fixture::shop());
         let names: Vec<_> = clusters.groups.iter().map(|group| group.workload.as_deref()).collect();
         assert_eq!(names, [Some("web"), Some("worker"), None]);

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_foreign_gets_through_and_no_line_ends_in_blanks() {
+    fn control_characters_are_escaped_and_lines_have_no_trailing_spaces() {
         let text = table().render(None);
         assert!(text.contains("漢\\u{1b}"));
         assert!(text.lines().all(|line| line.trim_end() == line), "{text:?}");

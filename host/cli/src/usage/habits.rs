@@ -338,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_habit_is_written_once_and_none_is_a_command_of_ours() {
+    fn each_habit_occurs_once_and_is_not_a_command_of_purlin() {
         let line = Line::read(&[] as &[OsString]);
         let mut seen = std::collections::HashSet::new();
         for word in COMMANDS.iter().flat_map(|(words, _)| *words) {
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_run_can_be_run() {
+    fn suggested_commands_can_be_run() {
         let texts = COMMANDS.iter().map(|(_, hint)| *hint);
         let texts = texts.chain(OPTIONS.iter().flat_map(|habit| [habit.hint, habit.otherwise]));
         for text in texts {

@@ -56,7 +56,7 @@ fn every_format_of_a_graph_is_the_same_each_time() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_fault() {
+fn a_closed_pipe_is_not_an_error() {
     let project = Project::new();
     for arguments in
         [&["graph"][..], &["up", "--yes", "--format", "json"], &["--help"], &["completions", "bash"]]
@@ -163,7 +163,7 @@ fn the_doctor_looks_at_everything() {
 }
 
 #[test]
-fn completions_and_schemas_are_there() {
+fn completions_and_schemas_exist() {
     let project = Project::empty();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         assert!(project.run(&["completions", shell]).status(0).out.contains("purlin"), "{shell}");

@@ -41,7 +41,7 @@ fn a_project_begins_with_the_name_it_is_given() {
     // If a file exists, nothing is overwritten, and no other file is written either.
     std::fs::remove_file(project.path().join("kit/app.yaml")).expect("removed");
     let again = project.run(&["driver", "new", "kit", "--lang", "rust"]).status(2);
-    says(&again, &["exists; nothing was written"]);
+    says(&again, &["already exist; nothing was written"]);
     assert!(!project.path().join("kit/app.yaml").exists());
 
     for wrong in ["bucket", "Shop/bucket", "purlin/bucket", "shop/../bucket"] {
@@ -84,7 +84,7 @@ fn an_upgrade_replaces_the_sdk_and_nothing_else() {
 }
 
 #[test]
-fn what_cannot_be_built_is_told() {
+fn build_errors_are_reported() {
     let project = Project::empty();
     let ran = project.run(&["driver", "build"]).status(2);
     says(&ran, &["contains no project that Purlin can build", "Cargo.toml, go.mod, package.json"]);
@@ -108,7 +108,7 @@ fn a_missing_tool_is_named() {
 }
 
 #[test]
-fn a_driver_is_called_by_hand() {
+fn a_driver_can_be_called_manually() {
     let project = Project::with(&[(
         "purlin.yaml",
         "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    acme/file:\n      source: ./file.wasm\n      grants: {dirs: [{host: ./out, guest: /out, mode: rw}]}\n",
@@ -156,7 +156,7 @@ fn a_driver_is_called_by_hand() {
 }
 
 #[test]
-fn what_is_secret_is_hidden_when_a_driver_is_called_by_hand() {
+fn secrets_are_hidden_in_manual_calls() {
     let project = Project::with(&[(
         "purlin.yaml",
         "apiVersion: purlin.dev/v1\nkind: Workspace\nspec:\n  drivers:\n    acme/guests:\n      source: ./guests.wasm\n      grants: {env: [TOKEN, MODE]}\n",
@@ -217,7 +217,7 @@ fn what_is_secret_is_hidden_when_a_driver_is_called_by_hand() {
 }
 
 #[test]
-fn a_request_that_is_wrong_is_told() {
+fn invalid_requests_are_reported() {
     let project = Project::empty();
     project.write("echo.wasm", component("echo"));
     for (request, words) in [
@@ -297,7 +297,7 @@ fn a_driver_is_added_to_the_workspace() {
 }
 
 #[test]
-fn what_is_added_is_approved_where_there_is_a_lock() {
+fn added_drivers_are_approved_if_there_is_a_lock() {
     let project = Project::empty();
     project.write("file.wasm", component("file"));
     project.write("random.wasm", component("random"));

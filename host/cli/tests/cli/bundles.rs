@@ -67,7 +67,7 @@ fn programs_get_the_same_in_the_order_in_which_it_would_be_made() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
+fn errors_have_a_place_and_a_correction() {
     let project = project();
     project.write(
         "loop.yaml",
@@ -234,7 +234,7 @@ fn an_installation_is_explained_and_shown_in_the_graph() {
 }
 
 #[test]
-fn whatever_is_wrong_with_requirements_is_told_before_anything_runs() {
+fn errors_in_requirements_are_reported_before_anything_runs() {
     let mut told = String::new();
     for (from, to) in [
         ("      credentials: {root: correct-horse}\n", ""),
@@ -327,7 +327,7 @@ fn outputs(project: &Project) -> serde_json::Value {
 }
 
 #[test]
-fn what_is_said_of_a_bundle_is_remembered_and_kept_secret() {
+fn settings_of_a_bundle_are_recorded_and_kept_secret() {
     let project = catalog();
     let first = project.run(&and(&BLOG, &["--param", "title=News"])).status(2);
     assert!(first.err.contains("--credential-env blog/db.root=VARIABLE"), "{}", first.err);
@@ -419,7 +419,7 @@ fn what_is_installed_stays_as_it_is_and_newer_versions_are_offered() {
 }
 
 #[test]
-fn whoever_shares_an_installation_keeps_it_when_its_first_user_goes() {
+fn a_shared_installation_outlives_its_first_user() {
     let deployment = |names: &[&str]| {
         let one =
             |name: &&str| format!("    - {{name: {name}, bundle: acme/blog, parameters: {{title: x}}}}\n");
@@ -445,7 +445,7 @@ fn whoever_shares_an_installation_keeps_it_when_its_first_user_goes() {
 }
 
 #[test]
-fn each_bundle_that_is_installed_has_an_environment_of_its_own() {
+fn each_installed_bundle_has_its_own_environment() {
     let project = catalog();
     let two = ["up", "--yes", "--bundle", "acme/mysql:v2.0.0", "--name"];
     for name in ["one", "two"] {
@@ -460,7 +460,7 @@ fn each_bundle_that_is_installed_has_an_environment_of_its_own() {
 }
 
 #[test]
-fn whoever_sits_at_a_terminal_is_asked_for_what_nobody_has_said() {
+fn missing_values_are_requested_on_a_terminal() {
     let project = catalog();
     let typed =
         crate::terminal::typed(&project, &["up", "--bundle", "acme/blog"], "20\ncorrect-horse\nNews\ny\n");
@@ -480,7 +480,7 @@ fn whoever_sits_at_a_terminal_is_asked_for_what_nobody_has_said() {
 }
 
 #[test]
-fn what_is_said_wrongly_of_bundles_is_told() {
+fn invalid_options_for_bundles_are_reported() {
     let project = catalog();
     project.write("list.yaml", "[1]\n");
     project.write("torn.txt", "a: [secret\n");
@@ -588,7 +588,7 @@ fn what_definitions_require_is_installed_for_their_resources() {
 }
 
 #[test]
-fn what_is_wrong_with_requirements_of_definitions_is_told_before_anything_runs() {
+fn errors_in_requirements_of_definitions_are_reported_before_anything_runs() {
     let mut told = String::new();
     for (from, to) in [
         ("dependencies.server.outputs.host", "dependencies.servre.outputs.host"),
@@ -616,7 +616,7 @@ fn what_is_wrong_with_requirements_of_definitions_is_told_before_anything_runs()
 /// A resource requires the router, but only the server's requirement brings this resource into the
 /// graph.
 #[test]
-fn a_person_can_say_what_definitions_leave_open() {
+fn users_can_set_values_that_definitions_leave_open() {
     let documents = REQUIRING
         .replace("size: \"${params.size ?? 'small'}\", ", "")
         .replace(", parameters: {zone: '${values.zone}'}}]", "}]");
@@ -683,7 +683,7 @@ resources: {db: {type: database}}
 /// `purlin outputs`, other applications can use it, and it is never older than the outputs of the
 /// requirement that it reads.
 #[test]
-fn outputs_of_requirements_are_promoted_beside_those_of_a_driver() {
+fn outputs_of_requirements_are_promoted_next_to_those_of_a_driver() {
     let documents = |host: &str| {
         format!(
             "apiVersion: purlin.dev/v1

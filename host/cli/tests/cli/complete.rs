@@ -40,7 +40,7 @@ fn keys_environments_files_and_more_are_completed() {
 }
 
 #[test]
-fn what_is_wrong_is_no_news_to_somebody_who_presses_tab() {
+fn completion_ignores_errors() {
     let project = Project::with(&[
         ("broken.yaml", "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {\n"),
         (

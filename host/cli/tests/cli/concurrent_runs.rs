@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use crate::project::adversarial;
 
 #[test]
-fn a_second_deployment_is_told_who_is_at_work() {
+fn a_second_deployment_reports_the_holder_of_the_lock() {
     let project = adversarial("{do: sleep, ms: 2500}", "{time: 20s}");
     let mut first = project.start(&["up", "--yes", "--format", "json"]);
     let mut lines = BufReader::new(first.stdout.take().expect("stdout")).lines();

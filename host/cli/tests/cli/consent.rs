@@ -22,7 +22,7 @@ fn deployed() -> Project {
 }
 
 #[test]
-fn where_nobody_can_be_asked_every_command_with_effects_wants_a_yes() {
+fn without_a_terminal_every_command_with_effects_requires_yes() {
     let project = deployed();
     let before = project.run(&["state", "list", "--format", "json"]).status(0).out;
     let history = project.run(&["history", "--format", "json"]).status(0).out;
@@ -50,7 +50,7 @@ fn where_nobody_can_be_asked_every_command_with_effects_wants_a_yes() {
 }
 
 #[test]
-fn a_yes_that_is_piped_in_is_no_consent() {
+fn piped_input_is_not_consent() {
     let project = Project::new();
     let mut command = project.command(&["up"]);
     command.stdin(std::fs::File::open("/dev/zero").expect("there"));

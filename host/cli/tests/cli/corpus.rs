@@ -197,7 +197,7 @@ fn in_order(events: &[Value], pairs: impl Iterator<Item = (String, String)>) -> 
 }
 
 #[test]
-fn the_whole_is_applied_as_far_as_it_can_be_and_deleted_in_order() {
+fn the_corpus_is_applied_where_possible_and_deleted_in_order() {
     let Some(texts) = clear() else { return };
     let manifests = scan::manifests(&texts);
     let Outcomes { edges, missing, .. } = scan::outcomes(&manifests);

@@ -41,7 +41,7 @@ fn killed_at_any_time_the_state_opens_again() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_finishes_what_has_begun_and_a_second_one_cuts_off() {
+fn ctrl_c_finishes_calls_in_flight_and_a_second_one_cuts_them_off() {
     let project = slow();
     let mut child = project.start(&["up", "--yes", "--parallelism", "2", "--format", "json"]);
     let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
@@ -84,7 +84,7 @@ fn ctrl_c_finishes_what_has_begun_and_a_second_one_cuts_off() {
 
 #[cfg(unix)]
 #[test]
-fn a_terminal_that_is_closed_finishes_what_has_begun() {
+fn a_closed_terminal_finishes_calls_in_flight() {
     for (nohup, status) in [(false, Some(1)), (true, Some(0))] {
         let project = adversarial("{do: sleep, ms: 400}", "{time: 20s}");
         let two = (0..2).map(|n| format!("    s{n}: {{type: thing}}\n")).collect::<String>();

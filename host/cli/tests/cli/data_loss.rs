@@ -55,7 +55,7 @@ fn refuses(world: &World, arguments: &[&str]) {
 }
 
 #[test]
-fn what_changed_definitions_would_lose_is_told() {
+fn losses_by_changed_definitions_are_reported() {
     let world = world();
     world.project().edit("store.yaml", "fixed: '${params.fixed}'", "fixed: other");
     let arguments = ["impact", "store.yaml", "--check", "--fail-on", "loses-data"];
@@ -89,7 +89,7 @@ fn a_yes_alone_deletes_and_replaces_nothing_that_holds_data() {
 }
 
 #[test]
-fn with_consent_of_its_own_it_goes() {
+fn with_separate_consent_it_is_deleted() {
     let world = world();
     world.write(&with("two", "b"), "");
     world.run(&["plan", "--out", "kept.plan"]).status(0);
@@ -112,7 +112,7 @@ fn with_consent_of_its_own_it_goes() {
 }
 
 #[test]
-fn a_plan_tells_losses_apart() {
+fn a_plan_distinguishes_losses() {
     let world = world();
     world.write(&with("two", "a"), "");
     let plan = world.plan(&[]);
@@ -193,7 +193,7 @@ fn on_a_terminal_the_name_of_the_environment_is_typed_in() {
 }
 
 #[test]
-fn another_driver_under_the_same_name_makes_nobody_forget_what_is_held() {
+fn another_driver_with_the_same_name_does_not_hide_held_data() {
     let world = world();
     let right = std::fs::read_to_string(world.path().join("purlin.yaml")).expect("it");
     let swapped = right.replace("ledger.wasm", "blind.wasm");

@@ -129,7 +129,7 @@ fn one_edit_does_not_both_end_a_protection_and_use_that() {
 }
 
 #[test]
-fn a_thing_that_another_type_asks_for_in_the_same_words_stays() {
+fn an_object_that_another_type_declares_identically_is_kept() {
     let project = deployed();
     // Removing the accidental copy does not delete the original.
     project.write(
@@ -270,7 +270,7 @@ fn a_plan_makes_no_folders() {
 }
 
 #[test]
-fn a_fault_of_a_template_stands_at_its_line() {
+fn a_template_fault_is_reported_at_its_line() {
     let project = Project::empty();
     project.write("purlin.yaml", WORKSPACE);
     for (line, place, says) in [
@@ -366,7 +366,7 @@ fn a_plan_is_kept_in_the_place_of_no_other_file() {
 }
 
 #[test]
-fn an_export_overwrites_only_what_an_export_wrote() {
+fn an_export_overwrites_only_files_of_an_export() {
     let project = deployed();
     let score = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: i}}\n";
     std::fs::create_dir(project.path().join("workloads")).expect("a folder");
@@ -384,7 +384,7 @@ fn an_export_overwrites_only_what_an_export_wrote() {
 }
 
 #[test]
-fn that_another_definition_makes_it_now_is_told() {
+fn a_change_of_the_definition_is_reported() {
     let project = deployed();
     let other = SETTINGS.replace("id: settings", "id: other").replace("${params.content}", "other");
     project.write("other.yaml", other.replace("[{}]", "[{res_id: shared.a}]"));
@@ -429,7 +429,7 @@ fn a_component_that_breaks_the_compiler_is_rejected() {
 }
 
 #[test]
-fn no_driver_may_write_to_what_is_the_operators() {
+fn drivers_cannot_write_to_the_operators_files() {
     let project = deployed();
     for (folder, kept) in [
         (".", "purlin.yaml"),

@@ -65,7 +65,7 @@ fn what_is_gone_comes_back() {
 
 /// A state restored from a copy may be older than reality.
 #[test]
-fn a_restored_state_is_compared_with_what_is_real() {
+fn a_restored_state_is_compared_with_the_real_resources() {
     let world =
         World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
     let (state, copy) = (world.path().join(".purlin"), world.path().join("copy"));
@@ -147,7 +147,7 @@ fn an_import_stays_recorded_though_the_change_after_it_fails() {
 }
 
 #[test]
-fn what_others_manage_is_only_looked_at() {
+fn resources_that_others_manage_are_only_read() {
     let world = World::deployed("a: {type: thing, params: {value: v}}", "");
     let id = world.id("a");
     world.write("a: {type: thing, params: {value: other}}", &format!("thing#shared.a: {{observe: {id}}}"));

@@ -78,7 +78,7 @@ fn refused(project: &Project, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_forgotten_type_is_no_way_to_replace_production() {
+fn a_forgotten_type_cannot_replace_production() {
     let project = shop();
     up(&project, &["--env", "prod", "--env-type", "production"]);
     insta::assert_snapshot!(refused(&project, &["up", "--yes", "--env", "prod"]));
@@ -90,7 +90,7 @@ fn a_forgotten_type_is_no_way_to_replace_production() {
 }
 
 #[test]
-fn a_type_that_matches_no_definition_is_the_fault_to_tell() {
+fn a_type_without_a_definition_is_reported() {
     let project = shop();
     up(&project, &["--env", "prod", "--env-type", "production"]);
     let text = refused(&project, &["up", "--yes", "--env", "prod", "--env-type", "prdouction"]);
@@ -184,7 +184,7 @@ fn an_environment_that_is_not_declared_is_an_error() {
 }
 
 #[test]
-fn nothing_goes_in_a_protected_environment() {
+fn nothing_is_deleted_in_a_protected_environment() {
     let project = declared("    prod: {type: production, protect: true}\n    dev: {}\n");
     up(&project, &["--env", "prod"]);
     up(&project, &[]);
@@ -231,7 +231,7 @@ fn a_saved_plan_keeps_its_values() {
 }
 
 #[test]
-fn values_that_cannot_be_are_told() {
+fn impossible_values_are_reported() {
     let project = shop();
     insta::assert_snapshot!("a_slip", refused(&project, &["plan", "--set", "domian=correct-horse"]));
     insta::assert_snapshot!("another_type", refused(&project, &["plan", "--set", "size=correct-horse"]));
@@ -257,7 +257,7 @@ fn values_that_cannot_be_are_told() {
 }
 
 #[test]
-fn a_value_that_is_not_given_says_where_to_put_one() {
+fn a_missing_value_is_reported_with_a_correction() {
     let project = shop();
     project.edit("shop.yaml", "  values: {domain: example.com, size: 1}\n", "");
     let text = refused(&project, &["plan"]);

@@ -143,7 +143,7 @@ fn a_server_that_is_down() {
 }
 
 #[test]
-fn a_host_that_nobody_knows() {
+fn an_unknown_host() {
     let project = granted("http://nowhere.invalid:81");
     insta::assert_snapshot!(end(&project.run(&["up", "--yes"]).status(1), 81));
     let error = error(&project.run(&["up", "--yes", "--format", "json"]).status(1).events(), FILES);

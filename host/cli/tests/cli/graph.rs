@@ -16,7 +16,7 @@ fn data(page: &str) -> Value {
 }
 
 #[test]
-fn a_target_shows_what_it_is_connected_to() {
+fn a_target_shows_its_connections() {
     let project = Project::new();
     let password = "password.default#modules.web.externals.db";
     let postgres = "postgres.default#modules.web.externals.db";
@@ -53,7 +53,7 @@ fn a_target_shows_what_it_is_connected_to() {
 }
 
 #[test]
-fn every_format_counts_what_it_cuts_off() {
+fn every_format_counts_omitted_resources() {
     let project = Project::new();
     for format in ["tree", "dot", "mermaid", "svg", "html"] {
         let out = project.run(&["graph", "--depth", "1", "--format", format]).status(0).out;

@@ -215,7 +215,7 @@ fn names_of_resources() {
 }
 
 #[test]
-fn short_names_work_wherever_a_key_does() {
+fn short_names_work_in_place_of_keys() {
     let project = shop();
     for (name, key) in [
         ("web", "workload.default#modules.web"),
@@ -249,7 +249,7 @@ fn short_names_work_wherever_a_key_does() {
 }
 
 #[test]
-fn programs_are_told_in_json() {
+fn json_output_reports_errors_as_json() {
     let project = shop();
     for words in [
         &["plan", "--auto-approve", "--format", "json"][..],
@@ -333,7 +333,7 @@ fn private(path: &std::path::Path) {
 }
 
 #[test]
-fn folders_that_are_no_projects_are_not_read() {
+fn folders_without_a_project_are_not_read() {
     let project = Project::empty();
     for folder in ["/", "/proc", "/usr"] {
         let mut command = project.command(&["plan"]);

@@ -16,7 +16,7 @@ fn thrice() -> Project {
 }
 
 #[test]
-fn a_history_tells_what_was_done_the_newest_first() {
+fn a_history_lists_deployments_newest_first() {
     let project = thrice();
     // Nothing changes, so nothing is recorded.
     project.run(&["up", "--yes"]).status(0);
@@ -63,7 +63,7 @@ fn a_history_tells_what_was_done_the_newest_first() {
 }
 
 #[test]
-fn deployments_are_compared_by_what_their_documents_ask_for() {
+fn deployments_are_compared_by_their_resources() {
     let project = thrice();
     assert_eq!(
         project.run(&["diff"]).status(0).out,
@@ -129,7 +129,7 @@ fn a_rollback_deploys_the_documents_of_then() {
 }
 
 #[test]
-fn there_is_no_way_back_from_the_first() {
+fn the_first_deployment_cannot_be_rolled_back() {
     let project = Project::new();
     let refused = project.run(&["rollback", "--yes"]).status(2);
     assert!(refused.err.contains("nothing was deployed in dev"), "{}", refused.err);

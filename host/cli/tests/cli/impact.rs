@@ -93,7 +93,7 @@ fn alone(project: &Project) -> BTreeMap<String, BTreeMap<String, String>> {
 }
 
 #[test]
-fn it_says_what_planning_each_environment_alone_says() {
+fn it_matches_the_plans_of_single_environments() {
     let project = fleet(&before());
     let cases = [
         before(),

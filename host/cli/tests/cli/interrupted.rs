@@ -71,7 +71,7 @@ fn a_plan_after_a_kill_looks_and_writes_nothing() {
 }
 
 #[test]
-fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
+fn undecidable_calls_are_reported_and_their_dependents_wait() {
     let world = undecided();
     let plan = world.plan(&[]);
     assert_eq!(plan["warnings"][0]["key"], NOTE, "{plan}");
@@ -115,7 +115,7 @@ fn what_nobody_can_find_out_is_named_and_its_dependents_wait() {
 }
 
 #[test]
-fn somebody_who_looked_settles_what_nobody_can_find_out() {
+fn a_user_settles_undecidable_calls() {
     let world = undecided();
     // An undecided call affects only its resource, even when everything is deleted.
     world.run(&["up", "--yes"]).status(1);
@@ -163,7 +163,7 @@ fn the_id_of_the_one_that_is_replaced_settles_nothing() {
 }
 
 #[test]
-fn forgetting_by_force_loosens_what_depends_on_it() {
+fn a_forced_forget_removes_the_dependencies_on_it() {
     let world = World::deployed(&pair(), "");
     let refused = world.run(&["state", "forget", "thing#shared.a", "--yes"]).status(2);
     assert!(refused.err.contains("or add `--force`"), "{}", refused.err);
@@ -195,7 +195,7 @@ fn pair() -> String {
 }
 
 #[test]
-fn a_refresh_settles_what_can_be_settled() {
+fn a_refresh_settles_calls_where_possible() {
     let world = World::new(&pair(), "");
     let world = world.interrupted(&["up", "--yes", "--parallelism", "1"], "after create", |world| {
         !world.real().is_empty() && world.is_pending(&thing("a"))
@@ -237,7 +237,7 @@ fn latest(world: &World) -> serde_json::Value {
 }
 
 #[test]
-fn a_rollback_goes_on_to_where_it_went() {
+fn an_interrupted_rollback_continues_to_its_target() {
     let world = World::deployed(&one("one"), "");
     for value in ["two", "three"] {
         world.write(&one(value), "");

@@ -39,7 +39,7 @@ fn with_score(more: &str, definitions: &[String]) -> String {
 }
 
 #[test]
-fn a_type_that_nobody_defines() {
+fn an_undefined_type() {
     insta::assert_snapshot!(with_score(
         "resources: {db: {type: postgress}}\n",
         &[definition("db", "postgres", "  criteria: [{}]\n")]
@@ -92,7 +92,7 @@ fn a_selector_that_starts_nowhere() {
 }
 
 #[test]
-fn an_output_that_there_is_not() {
+fn an_unknown_output() {
     insta::assert_snapshot!(with_score(
         "resources: {one: {type: a}}\n",
         &[
@@ -107,7 +107,7 @@ fn an_output_that_there_is_not() {
 }
 
 #[test]
-fn a_context_key_that_there_is_not() {
+fn an_unknown_context_key() {
     insta::assert_snapshot!(with_score(
         "resources: {one: {type: a}}\n",
         &[definition(
@@ -119,7 +119,7 @@ fn a_context_key_that_there_is_not() {
 }
 
 #[test]
-fn placeholders_that_are_no_placeholders() {
+fn invalid_placeholders() {
     insta::assert_snapshot!(with_score(
         "resources: {one: {type: a}}\n",
         &[definition(
@@ -199,13 +199,13 @@ fn a_driver_of_another_contract() {
 }
 
 #[test]
-fn a_driver_that_nobody_has() {
+fn an_unknown_driver() {
     let definition = definition("db", "postgres", "  criteria: [{}]\n").replace("purlin/echo", "purlin/ecko");
     insta::assert_snapshot!(with_score("resources: {db: {type: postgres}}\n", &[definition]));
 }
 
 #[test]
-fn inputs_that_a_driver_refuses() {
+fn inputs_that_a_driver_rejects() {
     let definition =
         definition("db", "postgres", "  inputs: {values: {kind: pasword, length: many}}\n  criteria: [{}]\n")
             .replace("purlin/echo", "purlin/random");

@@ -40,7 +40,7 @@ fn what_is_updated_follows_between_the_new_and_the_old() {
 }
 
 #[test]
-fn where_the_old_one_goes_first_only_those_who_must_go_with_it() {
+fn delete_before_create_affects_only_the_dependents_that_must_be_replaced() {
     // `mid` cannot be updated, and `leaf` depends on it; `soft` can be updated, and `later` only
     // waits.
     let with = |fixed: &str| {
@@ -223,7 +223,7 @@ fn half_a_resource_is_recorded_and_finished_by_the_next_run() {
 }
 
 #[test]
-fn a_failure_stops_what_depends_on_it_and_nothing_else() {
+fn a_failure_stops_only_its_dependents() {
     let world = World::new(
         "bad: {type: odd, params: {do: nope}}\n\
          child: {type: thing, params: {value: c}}\n\
@@ -256,7 +256,7 @@ fn a_failure_stops_what_depends_on_it_and_nothing_else() {
 }
 
 #[test]
-fn what_cannot_be_deleted_keeps_what_it_depends_on_and_nothing_else() {
+fn a_failed_deletion_keeps_only_its_dependencies() {
     let world = World::deployed(
         "dep: {type: thing, params: {value: d}}\n\
          stuck: {type: thing, params: {value: s}}\n\
@@ -290,7 +290,7 @@ fn what_is_tainted_is_replaced_and_every_other_left_alone() {
 }
 
 #[test]
-fn everything_is_provisioned_anew_only_when_asked() {
+fn everything_is_provisioned_again_only_on_request() {
     let world =
         World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
     assert_eq!(world.done(&["up", "--yes"], 0), [""; 0]);
@@ -301,7 +301,7 @@ fn everything_is_provisioned_anew_only_when_asked() {
 }
 
 #[test]
-fn what_left_the_documents_stays_when_asked() {
+fn removed_resources_are_kept_on_request() {
     let world =
         World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
     world.write("a: {type: thing, params: {value: v}}", "");
@@ -313,7 +313,7 @@ fn what_left_the_documents_stays_when_asked() {
 }
 
 #[test]
-fn two_that_claim_one_past_are_refused() {
+fn two_resources_with_the_same_alias_are_rejected() {
     let world = World::deployed("old: {type: thing, params: {value: v}}", "");
     let two = "a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: v}}";
     let claim = "aliases: [thing#shared.old]";

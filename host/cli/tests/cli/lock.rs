@@ -75,7 +75,7 @@ fn approve(project: &Project) -> Ran {
 }
 
 #[test]
-fn a_driver_is_looked_at_before_it_is_used() {
+fn a_driver_is_inspected_before_it_is_used() {
     let project = project();
     let text = project.run(&["driver", "inspect", NAME]).status(0).out;
     for words in [
@@ -127,7 +127,7 @@ fn a_driver_is_looked_at_before_it_is_used() {
 }
 
 #[test]
-fn what_is_no_driver_is_told_apart() {
+fn files_that_are_no_drivers_are_recognised() {
     let project = Project::empty();
     project.write("script.wasm", b"#!/bin/sh\n");
     project.write("core.wasm", b"\0asm\x01\0\0\0");
@@ -159,7 +159,7 @@ fn what_is_no_driver_is_told_apart() {
 }
 
 #[test]
-fn a_driver_says_nothing_to_the_terminal() {
+fn a_driver_cannot_write_to_the_terminal() {
     let project = Project::empty();
     let words = b"Does whatever its inputs ask for.";
     let mut escape = *b"\x1b[2J\x1b[31m\xe2\x80\xae\x9b reads well, no fear";
@@ -216,7 +216,7 @@ fn what_was_approved_runs() {
 }
 
 #[test]
-fn another_build_is_refused_before_it_is_asked_anything() {
+fn another_build_is_rejected_before_any_call() {
     let project = project();
     approve(&project);
     project.run(&["up", "--yes"]).status(0);
@@ -262,7 +262,7 @@ fn another_build_is_refused_before_it_is_asked_anything() {
 }
 
 #[test]
-fn more_than_was_approved_is_refused_and_less_is_not() {
+fn more_than_approved_is_rejected_and_less_is_not() {
     let project = project();
     approve(&project);
     project.run(&["up", "--yes"]).status(0);
@@ -374,7 +374,7 @@ fn a_new_version_in_a_folder_waits_for_approval() {
 }
 
 #[test]
-fn approving_what_is_not_there_is_wrong() {
+fn approving_a_missing_driver_is_an_error() {
     let nowhere = Project::empty();
     let ran = nowhere.run(&["driver", "approve"]).status(2);
     assert!(ran.err.contains("there is no purlin.yaml"), "{}", ran.err);

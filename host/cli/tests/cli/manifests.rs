@@ -110,7 +110,7 @@ fn parts_may_come_in_any_order() {
 }
 
 #[test]
-fn what_waits_says_for_what_to_the_end() {
+fn waiting_resources_report_the_whole_chain() {
     let project = project(&[("a.yaml", INSTANCE), ("b.yaml", &SUBNET.replace("name: net", "name: nett"))]);
     project.write("c.yaml", VPC);
     let waits = "it waits for `ec2/subnet#web`, which waits for ec2/vpc `nett`, which no document declares";
@@ -134,7 +134,7 @@ fn what_waits_says_for_what_to_the_end() {
 }
 
 #[test]
-fn a_definition_reads_whole_manifests() {
+fn a_definition_reads_entire_manifests() {
     let any = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: any}\nspec:\n  type: '*'\n  driver: purlin/echo\n  inputs: {values: {id: '${context.res.id}', object: '${manifest}', kind: '${manifest.kind}', owner: \"${manifest.metadata.labels['owner']?}\"}}\n  criteria: [{}]\n";
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: n, annotations: {a: b, purlin.dev/protect: 'false'}}\ndata: {k: v}\n";
     let service = "apiVersion: v1\nkind: Service\nmetadata: {name: s, labels: {owner: web}}\nspec: {ports: [{port: 1}], mapRef: {name: c, namespace: n}}\n";

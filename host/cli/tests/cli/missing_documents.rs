@@ -116,7 +116,7 @@ const TEXTS: [(&str, &[u8]); 9] = [
 ];
 
 #[test]
-fn a_file_that_holds_no_document_any_more() {
+fn a_file_that_no_longer_contains_a_document() {
     let project = deployed();
     for (file, text, kind) in FILES {
         for (what, emptied) in TEXTS {
@@ -148,7 +148,7 @@ fn an_emptied_file_reads_well() {
 }
 
 #[test]
-fn what_is_accepted_goes_and_is_not_asked_again() {
+fn accepted_deletions_are_made_and_not_reported_again() {
     let project = deployed();
     project.write("apps/web.yaml", "");
     refused(&project, &[], &["apps/web.yaml"]);
@@ -230,7 +230,7 @@ fn a_folder_in_whose_place_something_else_is() {
 }
 
 #[test]
-fn a_file_that_was_removed_says_what_it_takes_along() {
+fn a_removed_file_is_reported_with_its_resources() {
     for away in [None, Some("apps/web.yaml.bak"), Some("apps/web.yaml.orig"), Some("apps/.old/web.yaml")] {
         let project = deployed();
         let file = project.path().join("apps/web.yaml");
@@ -296,7 +296,7 @@ fn a_document_that_left_a_file_with_others() {
 }
 
 #[test]
-fn what_is_no_longer_declared_says_where_it_was() {
+fn removed_resources_are_reported_with_their_former_place() {
     let project = deployed();
     project.write("apps/shop.yaml", DEPLOYMENT.replace("zone", "www"));
     let why = "`apps/shop.yaml` declared it in deployment 1, and no longer does";
@@ -308,7 +308,7 @@ fn what_is_no_longer_declared_says_where_it_was() {
 }
 
 #[test]
-fn what_a_definition_brought_along_says_so() {
+fn resources_added_by_a_definition_are_reported_as_such() {
     let with = DEFINITION.replace("  criteria", "  provision: {note: {is_dependent: false}}\n  criteria");
     let note = DEFINITION.replace("{id: dns}", "{id: note}").replace("type: dns", "type: note");
     let project = Project::with(&[

@@ -72,7 +72,7 @@ fn a_plan_keeps_its_secrets_to_itself() {
 }
 
 #[test]
-fn documents_may_ask_for_nothing_but_what_the_plan_says() {
+fn documents_must_match_the_plan() {
     let world = World::deployed("a: {type: thing, params: {value: one}}", "");
     world.write("a: {type: thing, params: {value: two}}", "");
     world.run(&["plan", "--out", "change.plan"]).status(0);
@@ -96,7 +96,7 @@ fn documents_may_ask_for_nothing_but_what_the_plan_says() {
 }
 
 #[test]
-fn what_is_not_known_yet_is_marked_and_is_no_null() {
+fn unknown_values_are_marked_and_are_not_null() {
     let world = World::new(
         &format!(
             "a: {{type: thing, params: {{value: v}}}}\nb: {{type: thing, params: {{value: {}}}}}",
@@ -143,7 +143,7 @@ fn what_is_not_known_yet_is_marked_and_is_no_null() {
 }
 
 #[test]
-fn secrets_are_masked_wherever_they_went() {
+fn secrets_are_masked_everywhere() {
     let world = World::new(DRAWN, "");
     let mut all = String::new();
     let mut say = |arguments: &[&str]| {
@@ -255,7 +255,7 @@ fn kinds(world: &World) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_plan_that_was_killed_anywhere_goes_on_to_its_end() {
+fn a_plan_killed_anywhere_can_be_completed() {
     let world = all_kinds();
     let whole = world.copy();
     whole.run(&["apply", "--yes", "up.plan"]).status(0);
@@ -294,7 +294,7 @@ fn a_plan_that_was_killed_anywhere_goes_on_to_its_end() {
 }
 
 #[test]
-fn a_plan_goes_on_only_from_where_its_own_run_left() {
+fn a_plan_continues_only_its_own_run() {
     let world = all_kinds();
     let killed =
         world.interrupted(&["apply", "--yes", "up.plan", "--parallelism", "1"], "after create", |world| {
@@ -331,7 +331,7 @@ fn a_plan_goes_on_only_from_where_its_own_run_left() {
 }
 
 #[test]
-fn a_plan_that_failed_goes_on_and_repeats_nothing() {
+fn a_failed_plan_continues_and_repeats_nothing() {
     let world =
         World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: v}}", "");
     let replace = "--replace=thing#shared.a";

@@ -21,7 +21,7 @@ fn settings(world: &World, lines: &str) {
 }
 
 #[test]
-fn drift_is_repaired_or_reported_as_the_workspace_says() {
+fn drift_is_repaired_or_reported_as_configured() {
     let world =
         World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
     world.run(&["reconcile", "--yes"]).status(0);
@@ -81,7 +81,7 @@ fn a_new_resource_that_is_not_visible_yet_is_not_made_again() {
 
 /// A driver that returns all inputs leaves no other trace of drift than these.
 #[test]
-fn drift_that_a_driver_tells_whole_is_reported_too() {
+fn complete_drift_of_a_driver_is_reported() {
     let project = crate::project::Project::with(&[
         (
             "purlin.yaml",
@@ -141,7 +141,7 @@ fn nothing_is_deleted_or_replaced_without_consent() {
 }
 
 #[test]
-fn data_is_not_lost_without_a_word_of_its_own() {
+fn data_loss_requires_separate_consent() {
     let world =
         World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
     world.project().edit(
@@ -313,7 +313,7 @@ fn no_change_of_a_document_is_lost() {
 }
 
 #[test]
-fn what_the_documents_pause_counts_and_not_what_they_paused_before() {
+fn only_the_current_pauses_count() {
     let world = World::deployed("a: {type: thing, params: {value: v}}", "");
     let paused = "thing#shared.a: {paused: true}";
     world.write("a: {type: thing, params: {value: v}}", paused);
@@ -393,7 +393,7 @@ fn standard_input_cannot_be_watched() {
 
 /// The previous deployment failed, but it was not part of this command.
 #[test]
-fn what_a_person_said_no_to_is_not_tried_again() {
+fn declined_changes_are_not_tried_again() {
     let world = World::new("a: {type: thing, params: {value: v}}\nb: {type: odd, params: {do: explode}}", "");
     world.run(&["up", "--yes"]).status(1);
     let Some(ran) = typed(world.project(), &["destroy", "--retry-for", "10s"], "n\n") else { return };
@@ -403,7 +403,7 @@ fn what_a_person_said_no_to_is_not_tried_again() {
 }
 
 #[test]
-fn what_a_provider_refuses_is_tried_again_for_a_while() {
+fn rejected_deletions_are_retried_for_a_while() {
     let world = World::deployed("a: {type: thing, params: {value: v}}", "");
     // The driver cannot delete the file, since a folder with contents is in its place.
     let file = world.file("a");

@@ -89,7 +89,7 @@ fn params_are_held_by_their_type() {
 }
 
 #[test]
-fn params_of_what_is_provisioned_are_held() {
+fn params_of_provisioned_resources_are_checked() {
     let definition = "\
 apiVersion: purlin.dev/v1
 kind: Definition
@@ -157,7 +157,7 @@ fn what_a_type_calls_secret_is_secret() {
 }
 
 #[test]
-fn outputs_are_what_the_type_promises() {
+fn outputs_match_the_type() {
     let project = project("");
     project.edit("platform/dns.yaml", "port: 80", "port: \"80\"");
     let ran = project.run(&["up", "--yes"]).status(1);
@@ -171,7 +171,7 @@ fn outputs_are_what_the_type_promises() {
 }
 
 #[test]
-fn an_output_that_a_type_does_not_have_is_refused() {
+fn outputs_that_a_type_does_not_have_are_rejected() {
     let project = project("");
     project.edit(
         "platform/types.yaml",
@@ -208,7 +208,7 @@ fn inputs_are_held_by_their_driver() {
 }
 
 #[test]
-fn what_a_schema_cannot_say_the_driver_says() {
+fn drivers_check_what_schemas_cannot_express() {
     insta::assert_snapshot!(refused(&definition(
         "purlin/template",
         "    values:\n      templates:\n        outputs: |\n          host: {{ nofunction }}\n"
@@ -216,7 +216,7 @@ fn what_a_schema_cannot_say_the_driver_says() {
 }
 
 #[test]
-fn definitions_that_nobody_uses_are_checked_by_themselves() {
+fn unused_definitions_are_checked_too() {
     let project = definition("purlin/echo", "    values: {host: a}\n");
     project.write(
         "unused.yaml",

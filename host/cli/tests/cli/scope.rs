@@ -10,7 +10,7 @@ fn pair() -> String {
 }
 
 #[test]
-fn what_depends_on_what_is_not_there_is_refused_before_any_call() {
+fn missing_dependencies_are_rejected_before_any_call() {
     let world = World::new(&pair(), "");
     let refused = world.run(&["up", "--yes", "--target", "thing#shared.b"]).status(2);
     assert!(refused.err.contains(&thing("a")) && refused.err.contains("= help: "), "{}", refused.err);
@@ -52,7 +52,7 @@ fn what_others_need_is_not_destroyed_alone() {
 }
 
 #[test]
-fn a_driver_that_is_not_there_matters_only_to_what_it_provisions() {
+fn a_missing_driver_affects_only_its_own_resources() {
     let world = World::new(&format!("{}\nd: {{type: odd, params: {{do: echo}}}}", pair()), "");
     let workspace = std::fs::read_to_string(world.path().join("purlin.yaml")).expect("read");
     let guests = crate::reality::driver("guests").display().to_string();

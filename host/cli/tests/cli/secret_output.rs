@@ -125,7 +125,7 @@ fn project() -> Project {
 }
 
 #[test]
-fn nothing_that_is_said_or_stored_holds_a_secret() {
+fn no_output_or_file_contains_a_secret() {
     let (project, needles) = (project(), needles());
     // Error messages do not contain the secret either.
     let clean = |what: &str, ran: Ran| {
@@ -222,7 +222,7 @@ fn nothing_that_is_said_or_stored_holds_a_secret() {
 }
 
 #[test]
-fn what_fails_tells_no_secret() {
+fn failures_reveal_no_secret() {
     let needles = needles();
     let shape = "alpha-correct-horse";
     for (driver, inputs) in [
@@ -305,7 +305,7 @@ fn named_by_a_secret() -> Project {
 }
 
 #[test]
-fn what_a_driver_calls_things_tells_no_secret() {
+fn names_from_drivers_reveal_no_secret() {
     const FILE: &str = "file.default#shared.two";
     const NAMED: &str = "named.default#shared.three";
     let (project, needles) = (named_by_a_secret(), needles());

@@ -236,7 +236,7 @@ fn refused(project: &Project, refs: &str) -> (String, Option<String>) {
 }
 
 #[test]
-fn what_cannot_be_read_says_which_store_why_and_what_would_be_right() {
+fn unreadable_secrets_are_reported_with_store_reason_and_correction() {
     let project = project("{}");
     let told: Vec<String> = [
         "{store: fodler, ref: x}",
@@ -322,7 +322,7 @@ fn a_command_gets_the_environment_and_nothing_else() {
 }
 
 #[test]
-fn who_may_have_secrets_is_told_without_reading_any() {
+fn missing_grants_of_secrets_are_reported_without_reading_any() {
     let project = project("{p: {store: folder, ref: no-such-secret}}");
     // `validate` does not report a missing secret, since it does not read it.
     run(&project, &["validate"]).status(0);
@@ -367,7 +367,7 @@ fn a_kept_plan_reads_again_and_notices_a_change() {
 }
 
 #[test]
-fn what_only_provisioning_tells_is_read_then() {
+fn secrets_with_unknown_names_are_read_after_provisioning() {
     let project = project("{p: {store: folder, ref: 'db/${resources.place.outputs.value}'}}");
     project.write(
         "place.yaml",

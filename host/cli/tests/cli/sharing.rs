@@ -61,7 +61,7 @@ fn one(id: &str, users: usize, handed_over: bool) -> (String, usize, bool) {
 }
 
 #[test]
-fn two_applications_share_what_was_made_first_and_it_goes_with_the_last() {
+fn two_applications_share_an_installation_until_the_last_is_gone() {
     let project = with_workspace(project());
     blog(&project, "one", "dev", &[]).status(0);
     let second = blog(&project, "two", "dev", &[]).status(0);
@@ -115,7 +115,7 @@ fn two_applications_share_what_was_made_first_and_it_goes_with_the_last() {
 /// ACT-02, ACT-04 and ACT-05 of the test cases: the effect of a change of one application on what
 /// it shares.
 #[test]
-fn only_who_made_it_changes_what_is_shared() {
+fn only_the_owner_changes_a_shared_installation() {
     let project = with_workspace(project());
     blog(&project, "one", "dev", &[]).status(0);
     blog(&project, "two", "dev", &[]).status(0);
@@ -136,7 +136,7 @@ fn only_who_made_it_changes_what_is_shared() {
 }
 
 #[test]
-fn whoever_gets_its_documents_back_owns_it_again() {
+fn restored_documents_own_the_installation_again() {
     let project = with_workspace(project());
     blog(&project, "one", "dev", &[]).status(0);
     blog(&project, "two", "dev", &[]).status(0);
@@ -202,7 +202,7 @@ fn who_may_share_can_be_changed() {
 }
 
 #[test]
-fn what_changes_there_is_seen_here_and_what_breaks_here_is_refused_there() {
+fn changes_reach_the_users_and_breaking_ones_are_rejected() {
     let project = with_workspace(project());
     blog(&project, "one", "dev", &[]).status(0);
     blog(&project, "two", "dev", &[]).status(0);
@@ -229,7 +229,7 @@ fn what_changes_there_is_seen_here_and_what_breaks_here_is_refused_there() {
 }
 
 #[test]
-fn a_plan_that_was_saved_uses_only_what_is_still_there() {
+fn a_saved_plan_uses_only_existing_installations() {
     let project = with_workspace(project());
     blog(&project, "one", "dev", &[]).status(0);
     let plan = ["plan", "--bundle", "acme/blog", "--name", "two", "--namespace", "dev", "--out", "two.plan"];
@@ -298,7 +298,7 @@ fn first_deployments_at_the_same_moment_share_one_installation() {
 /// addition to that of the other one, as if it had been deployed later. Two deployments that are
 /// not killed never create two.
 #[test]
-fn whoever_is_killed_first_holds_nobody_up() {
+fn a_killed_run_does_not_block_others() {
     for round in 0..6u64 {
         let project = with_workspace(project());
         let (mut first, second) = (start(&project, "one", "dev"), start(&project, "two", "dev"));
@@ -322,7 +322,7 @@ fn whoever_is_killed_first_holds_nobody_up() {
 
 /// The global namespace does not search other namespaces, but others use its installations.
 #[test]
-fn one_of_the_global_namespace_waits_for_nobody_and_is_found_once_it_is_made() {
+fn global_installations_do_not_wait_and_are_found_once_created() {
     for round in 0..4 {
         let project = with_workspace(project());
         let all = [("everywhere", ""), ("one", "dev"), ("two", "dev")];

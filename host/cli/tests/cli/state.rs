@@ -100,7 +100,7 @@ fn what_is_forgotten_stays_and_is_named() {
 }
 
 #[test]
-fn what_is_protected_by_hand_is_kept_until_that_is_lifted() {
+fn manual_protection_lasts_until_it_is_removed() {
     let project = deployed();
     project.run(&["state", "protect", PASSWORD]).status(0);
     assert_eq!(listed(&project, "password.default#modules.web.externals.db")["marks"][0], "protected");
@@ -139,7 +139,7 @@ fn what_is_tainted_is_replaced_once() {
 }
 
 #[test]
-fn a_closed_environment_can_be_looked_at_and_not_deployed() {
+fn a_closed_environment_can_be_read_but_not_deployed() {
     let project = deployed();
     let closed = project.run(&["state", "lock", "--reason", "moving\u{1b}[31m", "--format", "json"]);
     let closed = closed.status(0).json();
@@ -168,7 +168,7 @@ fn a_closed_environment_can_be_looked_at_and_not_deployed() {
 }
 
 #[test]
-fn keys_are_made_shown_and_rotated_and_never_told() {
+fn keys_are_created_and_rotated_but_never_printed() {
     let project = Project::new();
     assert!(project.run(&["state", "key", "show"]).status(0).err.contains("There is no key yet"));
     project.run(&["state", "key", "rotate"]).status(2);
@@ -299,7 +299,7 @@ fn a_check_converts_nothing() {
 }
 
 #[test]
-fn a_state_that_is_whole_is_left_alone_and_a_damaged_one_is_made_whole() {
+fn an_intact_state_is_unchanged_and_a_damaged_one_is_repaired() {
     let project = Project::new();
     project.run(&["state", "repair"]).status(2);
     assert!(!project.has_state());
@@ -350,7 +350,7 @@ fn a_state_that_is_whole_is_left_alone_and_a_damaged_one_is_made_whole() {
 }
 
 #[test]
-fn records_that_contradict_each_other_are_mended() {
+fn contradicting_records_are_repaired() {
     let project = deployed();
     let folder = project.path().join(".purlin");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

@@ -30,7 +30,7 @@ fn conditions(resource: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_failure_is_told_with_what_it_blocks_and_ends_with_it() {
+fn a_failure_is_reported_with_the_resources_that_it_blocks() {
     let world = World::new(
         &format!(
             "a: {{type: thing, params: {{value: v}}}}\nb: {{type: odd, params: {{do: explode}}}}\n\

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, component, rules};
 
 #[test]
-fn what_there_is_nothing_to_try_with_says_what_to_write() {
+fn without_cases_the_error_shows_an_example() {
     let bench = Bench::new("{}");
     let ran = bench.run(&["purlin/echo"]);
     assert_eq!(ran.status, 0, "{}\n{}", ran.out, ran.err);
@@ -102,7 +102,7 @@ fn the_adversary_is_found_out() {
 
 #[cfg(unix)]
 #[test]
-fn it_watches_until_somebody_ends_it() {
+fn it_watches_until_it_is_interrupted() {
     use std::io::{BufRead as _, BufReader};
     use std::process::Stdio;
     let bench = Bench::new("{}");

@@ -80,7 +80,7 @@ fn an_honest_driver_keeps_every_rule() {
 }
 
 #[test]
-fn for_each_rule_there_is_a_driver_that_breaks_it_and_no_other() {
+fn each_rule_has_a_driver_that_breaks_only_it() {
     let mut wrong = Vec::new();
     for rule in every_rule() {
         let (status, report) = examined(&rule, &[]);

@@ -161,7 +161,7 @@ fn fault(project: &Project, file: &str, text: &str) -> Option<String> {
 }
 
 #[test]
-fn a_resource_goes_only_where_no_document_asks_for_it() {
+fn a_resource_is_deleted_only_if_no_document_declares_it() {
     let mut random = Random(number("PURLIN_SEED", 0x9E37_79B9_7F4A_7C15).max(1));
     let runs = number("PURLIN_EDITS", 400);
     let project = deployed();

@@ -105,7 +105,7 @@ fn documents() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 #[test]
-fn a_file_that_holds_no_document_any_more() {
+fn a_file_that_no_longer_contains_a_document() {
     let mut table = Table::new();
     for (file, text) in documents() {
         let half = text.get(..text.len() / 2).expect("ASCII");
@@ -362,7 +362,7 @@ fn folders_that_slip() {
 }
 
 #[test]
-fn what_is_plainly_not_wanted_any_more_goes_and_is_said() {
+fn clearly_removed_resources_are_deleted_and_reported() {
     let mut table = Table::new();
     table.row(
         "a file is removed",

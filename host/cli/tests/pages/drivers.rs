@@ -78,7 +78,7 @@ fn each_input_and_output_is_on_the_page() {
 
 /// Only a driver that reads can find drift or import.
 #[test]
-fn a_driver_that_cannot_read_says_so() {
+fn a_driver_that_cannot_read_is_documented() {
     for name in drivers() {
         let reads = inspected(&name)["implements"].as_array().expect("a list").contains(&"read".into());
         let text = readme(&name);

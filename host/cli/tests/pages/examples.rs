@@ -44,7 +44,7 @@ fn deployable() -> Vec<PathBuf> {
 }
 
 #[test]
-fn each_example_goes_its_whole_life() {
+fn each_example_runs_from_start_to_end() {
     let all = deployable();
     assert!(all.len() >= 19, "only {} examples were found", all.len());
     for example in all {

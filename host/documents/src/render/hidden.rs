@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_masked_wherever_they_stand() {
+    fn credentials_are_masked_everywhere() {
         let cases = [
             ("a: {url: http://x, api_key: s3cr3t, b: 1}", "a: {url: http://x, api_key: ******, b: 1}"),
             ("inputs: {secrets: {a: {b: [x, 12]}}}", "inputs: {secrets: {a: {b: [*, **]}}}"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_stays() {
+    fn other_values_stay_readable() {
         for text in [
             "grants: {secrets: [vault]}",
             "secret: true",

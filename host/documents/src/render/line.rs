@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_survive_what_is_replaced() {
+    fn places_survive_masking() {
         let shown = show("a\tb\u{1b}[31mc\u{202e}d", 4, 3);
         assert_eq!(shown.text, "a\tb␛[31mc\u{fffd}d");
         assert_eq!(&shown.text[shown.span], "␛[3");

@@ -285,7 +285,7 @@ fn bundles() {
 }
 
 #[test]
-fn wishes_of_deployments() {
+fn lifecycle_settings_of_deployments() {
     let good = json!({
         "apiVersion": "purlin.dev/v1", "kind": "Deployment",
         "spec": {"app": "shop", "lifecycle": {

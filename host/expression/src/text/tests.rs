@@ -148,7 +148,7 @@ fn escapes_differ_by_dialect() {
 }
 
 #[test]
-fn faults_are_all_told_with_place_length_and_help() {
+fn all_faults_are_reported_with_place_length_and_help() {
     let shown = |text: &str, dialect| {
         parse(text, dialect)
             .expect_err(text)
@@ -225,7 +225,7 @@ proptest! {
 }
 
 #[test]
-fn modifiers_are_told_from_paths() {
+fn modifiers_are_distinguished_from_paths() {
     use purlin_model::{Absent, Pipe};
 
     use Dialect::Definition;

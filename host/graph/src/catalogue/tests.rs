@@ -80,7 +80,7 @@ fn patterns_count_where_nothing_exact_matches() {
 }
 
 #[test]
-fn equal_criteria_and_ids_are_refused_with_both_places() {
+fn equal_criteria_and_ids_are_rejected_with_both_places() {
     let faults = Catalogue::new(vec![
         definition("a", "dns", json!({"criteria": [{"app_id": "x"}, {}]})),
         definition("b", "dns", json!({"criteria": [{"class": "default"}]})),

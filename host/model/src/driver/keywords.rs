@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_default_that_a_later_version_brings_is_no_other_system() {
+    fn a_new_default_does_not_mean_another_system() {
         let rules = json!({"properties": {
             "host": {"x-purlin-replaces": true},
             "port": {"x-purlin-replaces": true, "default": 1},
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_once_stays() {
+    fn write_once_outputs_stay() {
         let schema = json!({"properties": {"token": {"x-purlin-write-once": true}, "url": {}}});
         let before = Value::from(json!({"token": "t", "url": "u"}));
         for told in [json!({"url": "v"}), json!({"url": "v", "token": null})] {

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_endpoint_is_refused() {
+    fn invalid_endpoints_are_rejected() {
         for wrong in [
             "",
             "db",

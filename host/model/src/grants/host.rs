@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn names_match_themselves_and_below_only_what_is_below() {
+    fn names_match_themselves_and_patterns_only_names_below() {
         assert!(pattern("DB.internal").matches_name("db.Internal"));
         for not in ["db.internal.evil.com", "xdb.internal", "db.internal.", "db"] {
             assert!(!pattern("db.internal").matches_name(not), "{not}");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_refused() {
+    fn invalid_hosts_are_rejected() {
         for wrong in [
             "",
             "a b",

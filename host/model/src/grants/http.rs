@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_grant_is_refused() {
+    fn invalid_grants_are_rejected() {
         for wrong in [
             "",
             "api.example",

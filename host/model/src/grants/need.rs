@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_hold_what_is_granted_already() {
+    fn lines_contain_the_existing_grants() {
         let grants = Grants {
             http: vec![HttpGrant::parse("http://a.test/*").expect("a grant")],
             dirs: vec![DirGrant { host: "./out".into(), guest: "/out".into(), ..DirGrant::default() }],

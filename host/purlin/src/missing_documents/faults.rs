@@ -74,7 +74,7 @@ impl Purlin {
                 faults.extend(self.workspace_of_others(documents, &environment).await?);
                 if faults.is_empty() && documents.ask_for_nothing() {
                     faults.push(match base.is_empty() {
-                        true => nothing_asked(),
+                        true => nothing_declared(),
                         false => nothing_left(base, &environment),
                     });
                 }
@@ -216,7 +216,7 @@ fn made_meanwhile(documents: &Documents, archive: &Archive, environment: &Enviro
 }
 
 /// The fault of empty documents, with nothing recorded.
-fn nothing_asked() -> Diagnostic {
+fn nothing_declared() -> Diagnostic {
     Diagnostic::error("no-documents", "the documents declare no resources")
         .help("`purlin init` writes a small project to begin with; `-f FILE|DIR` names other documents")
 }

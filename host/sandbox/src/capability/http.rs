@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_authority_alone_says_where() {
+    fn only_the_authority_determines_the_target() {
         let place = |text: &str| {
             let uri: Uri = text.parse().expect("a URI");
             place(&uri).map(|(scheme, host, port)| format!("{scheme} {host} {port}")).ok()

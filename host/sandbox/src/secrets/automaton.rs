@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_needle_counts_wherever_one_ends() {
+    fn the_longest_needle_wins() {
         assert_eq!(found(&["he", "she", "his", "hers"], "ushers"), [(4, 3), (6, 4)]);
         assert_eq!(
             found(&["a", "ab", "bc", "abcd"], "xabcabcd"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_a_search_for_each_needle_finds() {
+    fn finds_the_same_as_separate_searches() {
         // Few letters, so that much overlaps.
         let mut seed = 7u64;
         let mut draw = |below: u64| {

@@ -43,7 +43,7 @@ fn answers_that_take_long_to_read() {
 }
 
 #[test]
-fn outputs_that_are_no_json() {
+fn outputs_that_are_not_json() {
     let outputs = |text: &str| attack("answer").with("outputs", text);
     for wrong in [
         "",

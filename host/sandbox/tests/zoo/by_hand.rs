@@ -14,7 +14,7 @@ fn the_honest_one_works() {
 }
 
 #[test]
-fn memory_for_the_host_that_is_none() {
+fn invalid_memory_for_the_host() {
     for name in ["realloc-null", "realloc-overlapping"] {
         by_hand(name).harmless();
     }
@@ -45,7 +45,7 @@ fn texts_and_lists_that_lie() {
 }
 
 #[test]
-fn answers_that_are_none() {
+fn invalid_answers() {
     for name in [
         "variant-out-of-range",
         "failure-out-of-range",
@@ -69,7 +69,7 @@ fn imports_at_the_wrong_time() {
 }
 
 #[test]
-fn handles_that_are_none() {
+fn invalid_handles() {
     for name in ["handle-unknown", "handle-dropped-twice", "handle-of-another-kind", "poll-outside"] {
         by_hand(name).fails("the driver `acme/bad` ");
     }

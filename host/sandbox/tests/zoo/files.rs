@@ -212,7 +212,7 @@ fn links_that_change_meanwhile() {
 }
 
 #[test]
-fn pipes_that_nobody_fills() {
+fn pipes_without_a_writer() {
     let place = Place::new();
     let made = quietly(|| std::process::Command::new("mkfifo").arg(place.at("rw/pipe")).status());
     let made = made.expect("mkfifo");
@@ -222,7 +222,7 @@ fn pipes_that_nobody_fills() {
 }
 
 #[test]
-fn only_granted_folders_are_there() {
+fn only_granted_folders_exist() {
     attack("folders").answers(r#"{"folders":[]}"#);
     Place::new().attack("folders").answers(r#"{"folders":["/rw","/ro"]}"#);
 }

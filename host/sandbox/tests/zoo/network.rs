@@ -207,7 +207,7 @@ fn servers_that_trickle() {
 }
 
 #[test]
-fn answers_that_nobody_reads() {
+fn answers_without_a_reader() {
     // Most of such an answer is its head, which comes in one piece.
     let fields = |bytes: usize| format!("x: {}\r\n", "y".repeat(bytes)).repeat(50);
     for (bytes, held) in [(1_000, r#"{"held":900,"last":""}"#), (8_000, r#"{"held":0,"last":"ErrorCode::"#)] {

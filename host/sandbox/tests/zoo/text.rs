@@ -118,7 +118,7 @@ fn long_words_in_every_channel() {
 }
 
 #[test]
-fn bytes_that_are_no_text() {
+fn bytes_that_are_not_text() {
     attack("say-bytes").heard("before").harmless();
 }
 

@@ -59,7 +59,7 @@ fn waits_that_never_end() {
 }
 
 #[test]
-fn a_call_that_is_told_to_end() {
+fn a_cancelled_call() {
     attack("ignore-cancellation").cancelled().fails("cut off");
     attack("answer-after-cancellation").cancelled().answers("made");
     attack("fail-after-cancellation").cancelled().fails("I was told to stop");

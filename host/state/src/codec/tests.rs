@@ -567,7 +567,7 @@ fn secrets_are_never_in_plain_text() {
 }
 
 #[test]
-fn a_newer_record_is_rejected_by_name() {
+fn a_newer_record_is_rejected() {
     let keys = Keyring::in_memory();
     let mut bytes = encode(&plain(), &keys).expect("writes");
     bytes[0] = VERSION + 1;

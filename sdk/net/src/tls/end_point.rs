@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_has_none() {
+    fn invalid_certificates_have_none() {
         for bytes in [&[][..], &[0x30], &[0x30, 0x84, 0xff, 0xff, 0xff, 0xff], &[0x30, 2, 0x30, 0], b"hello"]
         {
             assert_eq!(end_point(bytes), None);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{Scene, THING, found, lost, none, size, things};
 
 #[test]
-fn a_lost_answer_makes_nothing_twice() {
+fn a_lost_answer_creates_nothing_twice() {
     let service = Service::start();
     let huge = 5 << 20;
     let faults = [
@@ -58,7 +58,7 @@ fn a_lost_answer_makes_nothing_twice() {
 }
 
 #[test]
-fn what_is_made_after_everybody_left_is_found() {
+fn late_objects_are_found() {
     let service = Service::start();
     let scene = Scene::new(&service.url(), &found(&service.url(), "late"), &none());
     scene.settings(&format!("http: [\"{}/*\"]", service.url()), "time: 1s");
@@ -74,7 +74,7 @@ fn what_is_made_after_everybody_left_is_found() {
 }
 
 #[test]
-fn what_nobody_can_look_for_is_left_to_a_person() {
+fn objects_that_cannot_be_found_are_left_to_a_person() {
     let service = Service::start();
     let mut values = lost(&service.url());
     values["secret_outputs"] = json!({});

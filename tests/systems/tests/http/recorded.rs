@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{Scene, found, none, things};
 
 #[test]
-fn a_rotated_credential_is_in_nobodys_way() {
+fn a_rotated_credential_blocks_nothing() {
     let service = Service::start();
     service.key("first-token");
     let values = found(&service.url(), "main");
@@ -55,7 +55,7 @@ fn an_answer_that_was_lost_is_found_out_with_the_current_credential() {
 }
 
 #[test]
-fn another_service_gets_a_thing_of_its_own() {
+fn another_service_gets_a_separate_object() {
     let (first, second) = (Service::start(), Service::start());
     let scene = Scene::new(&first.url(), &found(&first.url(), "main"), &none());
     scene.up();

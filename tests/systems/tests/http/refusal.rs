@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::{Scene, found, none, size, things};
 
 #[test]
-fn patience_is_given_where_it_is_asked_for() {
+fn retries_follow_the_server() {
     let service = Service::start();
     let values = found(&service.url(), "busy");
     let scene = Scene::new(&service.url(), &values, &none());
@@ -35,7 +35,7 @@ fn patience_is_given_where_it_is_asked_for() {
 }
 
 #[test]
-fn what_is_refused_is_said_and_nothing_is_recorded() {
+fn rejections_are_reported_and_nothing_is_recorded() {
     let service = Service::start();
     let values = found(&service.url(), "refused");
     let scene = Scene::new(&service.url(), &values, &none());
@@ -77,7 +77,7 @@ fn what_is_refused_is_said_and_nothing_is_recorded() {
 }
 
 #[test]
-fn a_large_body_arrives_whole_or_is_refused() {
+fn a_large_body_arrives_completely_or_is_rejected() {
     let service = Service::start();
     let mut values = found(&service.url(), "large");
     values["secret_outputs"] = none();

@@ -8,7 +8,7 @@ use crate::scene::{
 };
 
 #[test]
-fn a_quota_refuses_what_is_too_much() {
+fn a_quota_rejects_excess() {
     let Some(k8s) = Kubernetes::start() else { return };
     k8s.create(
         "resourcequotas",
@@ -42,7 +42,7 @@ fn status(code: u16, reason: &str, message: &str) -> Value {
 }
 
 #[test]
-fn a_webhook_decides_what_is_admitted() {
+fn a_webhook_can_reject_objects() {
     let Some(k8s) = Kubernetes::start() else { return };
     let Some(webhook) = Webhook::start() else { return };
     webhook.decide_for(&k8s);

@@ -86,7 +86,7 @@ fn stranger(answer: &'static str) -> u16 {
 }
 
 #[test]
-fn who_is_no_api_server_is_not_an_empty_cluster() {
+fn a_server_that_is_no_api_server_is_not_an_empty_cluster() {
     let cases = [
         (
             "HTTP/1.1 404 Not Found\r\ncontent-length: 12\r\nconnection: close\r\n\r\n<html></html",

@@ -16,7 +16,7 @@ fn data(k8s: &Kubernetes) -> Value {
 }
 
 #[test]
-fn an_object_that_is_there_is_taken_over_by_an_import() {
+fn an_existing_object_is_adopted_by_an_import() {
     let Some(k8s) = Kubernetes::start() else { return };
     k8s.create("configmaps", &within("default", map("settings", &json!({"theirs": "1"}))));
     let inputs = settings(&k8s, &json!({"level": "info"}));
@@ -42,7 +42,7 @@ fn an_object_that_is_there_is_taken_over_by_an_import() {
 }
 
 #[test]
-fn a_field_that_nobody_has_looked_at_is_a_conflict() {
+fn an_unread_field_is_a_conflict() {
     let Some(k8s) = Kubernetes::start() else { return };
     let workspace = scene::workspace(&k8s, &settings(&k8s, &json!({"level": "info"})));
     up(&workspace);
@@ -67,7 +67,7 @@ fn a_field_that_nobody_has_looked_at_is_a_conflict() {
 }
 
 #[test]
-fn what_was_looked_at_is_repaired() {
+fn drift_that_was_read_is_repaired() {
     let Some(k8s) = Kubernetes::start() else { return };
     let workspace = scene::workspace(&k8s, &settings(&k8s, &json!({"level": "info"})));
     up(&workspace);

@@ -52,7 +52,7 @@ fn what_is_on_its_way_out_is_waited_for() {
 }
 
 #[test]
-fn a_namespace_goes_when_all_in_it_is_gone() {
+fn a_namespace_is_deleted_after_its_contents() {
     let Some(k8s) = Kubernetes::start() else { return };
     let with = |timeout: &str| {
         let mut inputs = several(&k8s.url(), &[namespace("shop"), within("shop", map("ours", &json!({})))]);
@@ -97,7 +97,7 @@ fn deployed(k8s: &Kubernetes, delete: &Value) -> (Workspace, String) {
 }
 
 #[test]
-fn what_an_object_owns_goes_first_or_afterwards_or_stays() {
+fn owned_objects_are_deleted_before_or_after_or_kept() {
     let Some(k8s) = Kubernetes::start() else { return };
     // First: the Deployment stays while somebody keeps its ReplicaSet.
     let (workspace, set) = deployed(&k8s, &json!({"timeout": "1s"}));
@@ -134,7 +134,7 @@ fn what_an_object_owns_goes_first_or_afterwards_or_stays() {
 }
 
 #[test]
-fn what_belongs_to_another_object_goes_with_it() {
+fn owned_objects_are_deleted_with_their_owner() {
     let Some(k8s) = Kubernetes::start() else { return };
     let owner = k8s.create("configmaps", &within("default", map("owner", &json!({}))));
     let mut owned = map("owned", &json!({"a": "1"}));

@@ -55,7 +55,7 @@ fn a_kind_and_its_objects_come_and_go_together() {
 }
 
 #[test]
-fn what_the_cluster_does_not_know_is_told() {
+fn unknown_kinds_are_reported() {
     let Some(k8s) = Kubernetes::start() else { return };
     let workspace = workspace(&k8s, &one(&k8s.url(), &gadget(&json!(3))));
     refused(&workspace).says("the cluster has no API `shop.example/v1`");

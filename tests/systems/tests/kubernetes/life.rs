@@ -154,7 +154,7 @@ fn a_forced_replacement_deletes_the_old_one_first() {
 }
 
 #[test]
-fn what_another_resource_makes_goes_in() {
+fn outputs_of_other_resources_are_used() {
     let Some(k8s) = Kubernetes::start() else { return };
     let workspace = workspace(&k8s, &json!({"values": {}}));
     let text = format!(

@@ -21,7 +21,7 @@ fn pod_fails(k8s: &Kubernetes, image: &str) {
 }
 
 #[test]
-fn what_does_not_become_ready_is_told_and_not_forgotten() {
+fn unready_objects_are_reported_and_recorded() {
     let Some(k8s) = Kubernetes::start() else { return };
     let with = |image: &str, timeout: &str| {
         let mut inputs = one(&k8s.url(), &deployment("web", image, 2));
@@ -52,7 +52,7 @@ fn what_does_not_become_ready_is_told_and_not_forgotten() {
 }
 
 #[test]
-fn a_quota_that_keeps_pods_away_is_told() {
+fn a_quota_that_blocks_pods_is_reported() {
     let Some(k8s) = Kubernetes::start() else { return };
     k8s.create(
         "resourcequotas",

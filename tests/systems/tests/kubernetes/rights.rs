@@ -36,7 +36,7 @@ fn as_reader(inputs: &Value) -> Value {
 }
 
 #[test]
-fn who_may_not_is_told_why() {
+fn missing_rights_are_reported() {
     let Some(k8s) = Kubernetes::start() else { return };
     let inputs = one(&k8s.url(), &map("a", &json!({"k": "1"})));
     let denied = workspace_at(&[], &k8s.authority(), &inputs);
@@ -78,7 +78,7 @@ fn eventually_says(workspace: &Workspace, text: &str) {
 }
 
 #[test]
-fn few_rights_are_enough_for_what_they_are_for() {
+fn few_rights_are_enough() {
     let Some(k8s) = Kubernetes::start() else { return };
     allow(&k8s, &json!(["get", "create", "patch"]));
     let inputs = as_reader(&one(&k8s.url(), &map("a", &json!({"k": "1"}))));

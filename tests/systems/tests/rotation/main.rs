@@ -238,7 +238,7 @@ fn left_behind(system: &dyn System) {
 }
 
 #[test]
-fn what_left_the_documents_is_reached_as_its_definition_says() {
+fn removed_resources_use_the_connection_of_their_definition() {
     if let Some(system) = Role::start() {
         left_behind(&system);
     }

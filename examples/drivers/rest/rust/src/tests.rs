@@ -50,7 +50,7 @@ fn project(id: &str, owner: &str) -> Json {
 }
 
 #[test]
-fn a_lost_answer_is_asked_for_again_with_the_same_key() {
+fn a_lost_answer_is_requested_again_with_the_same_key() {
     let mut created = project("p-1", "me");
     created["token"] = json!("shown-once");
     let (api, asked) = api(vec![None, Some((429, json!({}))), Some((201, created))]);

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_told() {
+    fn invalid_names_are_reported() {
         for wrong in ["bucket", "/", "acme/", "a/b/c", "Acme/b", "acme/b_c", "acme/-b", "purlin/echo", "a/2b"]
         {
             assert!(Name::parse(wrong).is_err(), "{wrong}");

@@ -174,7 +174,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn a_star_stands_for_any_text() {
+    fn a_star_matches_any_text() {
         for (pattern, text) in [
             ("dev", "dev"),
             ("*", ""),

@@ -27,7 +27,7 @@ fn no_match_lists_who_lost_and_why() {
 }
 
 #[test]
-fn loops_show_the_whole_way() {
+fn loops_show_the_entire_path() {
     let all = vec![
         definition("a", "a", json!({"values": {"x": "in ${resources.b.outputs.x}"}})),
         definition("b", "b", json!({"values": {"x": "${values.c}"}})),
@@ -80,7 +80,7 @@ fn a_loop_that_a_selector_makes_is_found() {
 }
 
 #[test]
-fn everything_unknown_is_told_at_once() {
+fn all_unknown_names_are_reported_at_once() {
     let all = vec![
         definition(
             "a",
@@ -128,7 +128,7 @@ fn a_missing_start_is_a_fault_and_a_missing_hop_is_not() {
 }
 
 #[test]
-fn text_that_stands_for_itself_is_a_loop() {
+fn text_that_refers_to_itself_is_a_loop() {
     let mut deployment = Deployment::default();
     for (name, text) in [("a", "${values.b}"), ("b", "x${values.c.d}"), ("c", "${values.a}")] {
         deployment.values.insert(name.into(), template("deploy", &json!(text), Dialect::Definition));

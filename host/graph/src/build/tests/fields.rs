@@ -123,7 +123,7 @@ fn a_name_is_an_edge_and_reads_an_output() {
 }
 
 #[test]
-fn ref_18_labels_pick_values_sorted_by_value_and_never_the_one_that_asks() {
+fn ref_18_labels_select_values_sorted_by_value_and_never_the_selecting_one() {
     let (graph, done) = labelled();
     assert_eq!(inputs(&graph, "subnet.default#a", &done), json!({"peers": ["y", "z"]}));
     assert_eq!(inputs(&graph, "subnet.default#c", &done), json!({"one": "z"}));
@@ -271,7 +271,7 @@ fn composite_attributes_are_built_from_what_is_known_first() {
 }
 
 #[test]
-fn a_dependency_that_may_mean_several_asks_for_the_kind() {
+fn an_ambiguous_dependency_requires_the_kind() {
     let mut a = manifest("a x", &[]);
     a.depends_on = vec![Dependency {
         target: target("x", None, &Which::Named("y".into())),
@@ -285,7 +285,7 @@ fn a_dependency_that_may_mean_several_asks_for_the_kind() {
 }
 
 #[test]
-fn dependencies_block_or_stand_beside() {
+fn dependencies_may_block_or_not() {
     let mut a = manifest("a x", &[]);
     let dependency = |kind: &str, name: &str, blocking, optional| Dependency {
         target: target("x", Some(kind), &Which::Named(name.into())),

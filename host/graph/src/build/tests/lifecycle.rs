@@ -138,7 +138,7 @@ fn a_former_name_is_that_of_one_resource() {
         ("b.default#shared.x", json!({"aliases": ["a#other", "base-env#base-env"]})),
     ];
     insta::assert_snapshot!(tell(&try_build(all(), deployment(&shared, &settings)).expect_err("faults")), @r"
-    a.default#shared.x:8:1+0 alias-of-itself: `a.default#shared.x` is called that now
+    a.default#shared.x:8:1+0 alias-of-itself: `a.default#shared.x` has this name now
       help: write its previous name, or leave the alias out
     a.default#shared.x:9:1+0 alias-in-use: `a.default#shared.x` claims to have been `b.default#shared.y`, which is a resource of this graph
       a:2:1: `b.default#shared.y` is used here

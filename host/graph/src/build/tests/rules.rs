@@ -232,7 +232,7 @@ fn equal_params_are_one_resource_and_others_a_fault() {
 }
 
 #[test]
-fn depends_on_waits_for_what_is_there() {
+fn depends_on_waits_for_existing_resources() {
     let all = |setting: &str| {
         vec![definition("a", "a", json!({"depends_on": [setting]})), definition("b", "b", json!({}))]
     };

@@ -107,7 +107,7 @@ fn a_class_and_an_id_propagate() {
 }
 
 #[test]
-fn a_loop_is_broken_by_a_resource_of_its_own() {
+fn a_loop_is_broken_by_a_separate_resource() {
     // The role needs the account's name and the account the role's; a config knows both names.
     let all = vec![
         definition(

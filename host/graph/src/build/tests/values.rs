@@ -131,7 +131,7 @@ fn selected_values_come_sorted_by_key() {
 }
 
 #[test]
-fn a_missing_output_is_told_where_it_is_read() {
+fn a_missing_output_is_reported_where_it_is_read() {
     let all = vec![
         definition(
             "a",
@@ -157,7 +157,7 @@ fn a_missing_output_is_told_where_it_is_read() {
 }
 
 #[test]
-fn text_that_grows_exponentially_is_refused() {
+fn exponentially_growing_text_is_rejected() {
     let mut deployment = Deployment {
         shared: vec![request("deploy", "a", "a", None, Dialect::Definition)],
         ..Deployment::default()
@@ -196,7 +196,7 @@ fn params_of_params_are_followed_once() {
 }
 
 #[test]
-fn optional_placeholders_and_defaults_need_nothing_to_be_there() {
+fn optional_placeholders_and_defaults_allow_missing_values() {
     let all = vec![
         definition(
             "app",

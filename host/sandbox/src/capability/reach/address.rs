@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_public_is_told_in_every_spelling() {
+    fn private_addresses_are_recognised_in_every_spelling() {
         for special in [
             "0.0.0.0",
             "0.1.2.3",

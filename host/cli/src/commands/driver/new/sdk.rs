@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_stands_alone() {
+    fn a_manifest_is_self_contained() {
         let files = super::rust();
         for place in ["purlin/Cargo.toml", "purlin/http/Cargo.toml"] {
             let (_, manifest) = files.iter().find(|(path, _)| path == place).expect("a manifest");

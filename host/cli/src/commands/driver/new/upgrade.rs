@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_replaced() {
+    fn only_changed_files_are_replaced() {
         let (folder, old) = project();
         write(folder.path(), "purlin/own", "a file of somebody else");
         let new = new();
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_upgrade_goes_on() {
+    fn an_interrupted_upgrade_continues() {
         let (folder, old) = project();
         write(folder.path(), "purlin/old", "new");
         std::fs::remove_file(folder.path().join("purlin/gone")).expect("removed");
