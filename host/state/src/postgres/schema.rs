@@ -185,3 +185,14 @@ pub(super) async fn version(database: &Database) -> Result<Option<i32>, Error> {
         Err(trouble) => Err(database.failed("read the version of the tables", trouble)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::VERSION;
+
+    #[test]
+    fn the_book_names_the_version_of_the_tables() {
+        let page = include_str!("../../../../docs/src/reference/versions.md");
+        assert!(page.contains(&format!("| state in PostgreSQL | {VERSION} |")));
+    }
+}
