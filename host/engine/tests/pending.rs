@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::time::Duration;
+
 use purlin_engine::{CancelToken, Cause, DestroyOptions, PlanOptions, Scope};
 use purlin_model::driver::Implements;
 use purlin_state::{Operation, Status};
@@ -139,6 +141,26 @@ async fn the_second_attempt_proves_nothing_about_the_first() {
     locked(&platform.driver.unreachable).clear();
     assert!(platform.up(&all).await.is_success());
     assert_eq!(platform.alive(), ["a"]);
+}
+
+/// The next holder of the environment waits as long as the repeated call may take.
+#[tokio::test]
+async fn a_repeated_call_extends_its_deadline() {
+    let platform = Platform::with(REPEATS);
+    let all = documents(&[("a", "v: 1")], &[]);
+    lose(&platform, "create a", Lost::Before);
+    platform.up(&all).await;
+    let wait = async || purlin_engine::last_attempts(&platform.snapshot().await.pending);
+    let first = wait().await;
+    assert!(first >= Duration::from_secs(30) && first < Duration::from_secs(60), "{first:?}");
+    for (limit, expected) in [(90, 90), (10, 90)] {
+        *locked(&platform.driver.longest) = Duration::from_secs(limit);
+        lose(&platform, "create a", Lost::Before);
+        platform.recover().await;
+        assert_eq!(pending(&platform).await, ["create a"]);
+        assert!(wait().await >= Duration::from_secs(expected), "{:?}", wait().await);
+    }
+    assert!(platform.up(&all).await.is_success());
 }
 
 #[tokio::test]

@@ -59,13 +59,23 @@ impl Task<'_> {
             idempotency_key: call.idempotency_key.clone(),
             checkpoint: None,
             since,
-            deadline: driver.longest().map(|longest| since.saturating_add(clock::millis(most(longest)))),
+            deadline: deadline(since, driver),
         };
         let id = intent.id();
         call.checkpoint = Some(self.checkpoints(&id));
         self.shared.submit(vec![Change::Intend(Box::new(intent))])?.await?;
         self.shared.count_call();
         Ok(id)
+    }
+
+    /// Records the deadline of a call that is repeated, if its driver has more time than it had for the first one.
+    pub(super) async fn extend(self, intent: &Intent, driver: &dyn Driver) -> Result<(), Cause> {
+        let deadline = deadline(intent.since, driver);
+        if deadline.is_some() && deadline > intent.deadline {
+            let longer = Intent { deadline, ..intent.clone() };
+            self.written(vec![Change::Intend(Box::new(longer))]).await?;
+        }
+        Ok(())
     }
 
     /// Saves ids that `create` reports before it finishes.
@@ -90,6 +100,11 @@ impl Task<'_> {
         }
         error.into()
     }
+}
+
+/// When all attempts at a call have ended; `None` if the driver has no limit.
+fn deadline(since: u64, driver: &dyn Driver) -> Option<u64> {
+    driver.longest().map(|longest| since.saturating_add(clock::millis(most(longest))))
 }
 
 /// The maximum duration of all attempts at a call, given that of a single attempt.

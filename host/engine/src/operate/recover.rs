@@ -121,6 +121,7 @@ impl Task<'_> {
         made: Record,
         there: Option<&Record>,
     ) -> Outcome {
+        self.extend(intent, driver).await?;
         let mut call = self.call();
         call.idempotency_key.clone_from(&intent.idempotency_key);
         call.checkpoint = Some(self.checkpoints(&intent.id()));

@@ -70,6 +70,8 @@ pub(crate) struct Scripted {
     /// Calls (`create KEY`) that crash.
     pub(crate) lost: Mutex<BTreeMap<String, Lost>>,
     busy: Mutex<BTreeMap<String, u32>>,
+    /// The time limit of an attempt.
+    pub(crate) longest: Mutex<Duration>,
     /// Whether `create` reports its id before it finishes.
     pub(crate) checkpoints: Mutex<bool>,
     /// The arguments of updates: the params before, the outputs, and the params after.
@@ -143,6 +145,7 @@ impl Scripted {
             weather: Mutex::default(),
             lost: Mutex::default(),
             busy: Mutex::default(),
+            longest: Mutex::new(Duration::from_secs(30)),
             known: Mutex::default(),
             checkpoints: Mutex::new(false),
             changes: Mutex::default(),
@@ -267,7 +270,7 @@ impl Driver for Scripted {
             known_as: &self.name,
             digest: "scripted",
             grants: None,
-            longest: Some(Duration::from_secs(30)),
+            longest: Some(*locked(&self.longest)),
         }
     }
 
