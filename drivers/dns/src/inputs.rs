@@ -197,7 +197,7 @@ fn zone_target<'a>(zone: &'a Zone, faults: &mut Faults) -> Option<Target<'a>> {
         faults.add("/values/zone/masters", "a zone of kind `Slave` needs masters");
     }
     if zone.kind != ZoneKind::Slave && !zone.masters.is_empty() {
-        faults.add("/values/zone/masters", "only a zone of kind `Slave` needs masters");
+        faults.add("/values/zone/masters", "only a zone of kind `Slave` has masters");
     }
     if zone.kind == ZoneKind::Slave && zone.nameservers.is_some() {
         faults.add("/values/zone/nameservers", "are copied from the masters of a zone of kind `Slave`");

@@ -67,16 +67,16 @@ fn wrong_inputs_are_reported_with_pointers() {
         ),
         (
             json!({"bucket": {"name": "ab"}}),
-            "/values/bucket/name: is not a valid bucket name: it has 3 to 63",
+            "/values/bucket/name: is not a valid bucket name: it needs 3 to 63",
         ),
         (
             json!({"bucket": {"name": "a_b"}}),
-            "/values/bucket/name: is not a valid bucket name: it has lower-case",
+            "/values/bucket/name: is not a valid bucket name: use only lower-case",
         ),
-        (json!({"bucket": {"name": "-ab"}}), "/values/bucket/name: is not a valid bucket name: it begins"),
+        (json!({"bucket": {"name": "-ab"}}), "/values/bucket/name: is not a valid bucket name: it has to begin"),
         (
             json!({"bucket": {"name": "a..b"}}),
-            "/values/bucket/name: is not a valid bucket name: it has no two dots",
+            "/values/bucket/name: is not a valid bucket name: it must not have two dots",
         ),
         (
             json!({"bucket": {"name": "10.0.0.1"}}),

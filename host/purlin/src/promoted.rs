@@ -78,7 +78,7 @@ impl Scope for Within<'_> {
             _ => None,
         };
         found.ok_or_else(|| {
-            let message = format!("{} reads what is not recorded", placeholder.source());
+            let message = format!("{} reads a value that is not recorded", placeholder.source());
             Unread::Absent(Box::new(Diagnostic::error("not-recorded", message)))
         })
     }

@@ -200,7 +200,7 @@ fn told(request: &Request, limits: &Limits, code: ErrorCode) -> Error {
             Error::Untrusted { target, message: "the TLS handshake failed".to_owned() }
         }
         ErrorCode::ConnectionRefused => Error::unreachable(request, "the connection was refused"),
-        ErrorCode::ConnectionTimeout => Error::unreachable(request, "the connection was not accepted"),
+        ErrorCode::ConnectionTimeout => Error::unreachable(request, "the connection timed out"),
         ErrorCode::DnsTimeout
         | ErrorCode::DestinationNotFound
         | ErrorCode::DestinationUnavailable

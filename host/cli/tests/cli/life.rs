@@ -66,7 +66,7 @@ fn destroy_works_from_the_record_though_the_documents_are_wrong() {
     project.run(&["up", "--yes"]).status(2);
     let destroyed = project.run(&["destroy", "--yes"]).status(0);
     assert!(
-        destroyed.err.contains("the documents are invalid and were not read; this is about"),
+        destroyed.err.contains("the documents are invalid and were not used; the environment is"),
         "{}",
         destroyed.err
     );
