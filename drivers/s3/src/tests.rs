@@ -73,7 +73,10 @@ fn wrong_inputs_are_reported_with_pointers() {
             json!({"bucket": {"name": "a_b"}}),
             "/values/bucket/name: is not a valid bucket name: use only lower-case",
         ),
-        (json!({"bucket": {"name": "-ab"}}), "/values/bucket/name: is not a valid bucket name: it has to begin"),
+        (
+            json!({"bucket": {"name": "-ab"}}),
+            "/values/bucket/name: is not a valid bucket name: it has to begin",
+        ),
         (
             json!({"bucket": {"name": "a..b"}}),
             "/values/bucket/name: is not a valid bucket name: it must not have two dots",
