@@ -88,11 +88,11 @@ fn wrong_inputs_are_reported_with_pointers() {
         ),
         (
             json!({"attachment": {"policy_arn": "arn:aws:iam::aws:policy/x"}}),
-            "/values/attachment: names whom",
+            "/values/attachment: has to contain exactly one of",
         ),
         (
             json!({"attachment": {"role": "a", "user": "b", "policy_arn": "arn:aws:iam::aws:policy/x"}}),
-            "/values/attachment: names whom",
+            "/values/attachment: has to contain exactly one of",
         ),
     ] {
         let told = testing::check::<Driven>(given(&values), None).map(drop).expect_err("refused").to_string();

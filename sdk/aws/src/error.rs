@@ -252,7 +252,7 @@ mod tests {
             (400, "Throttling", "busy for 2000 ms"),
             (500, "InternalError", "busy for 2000 ms"),
             (404, "NoSuchEntity", "not found: "),
-            (501, "NotImplemented", "this server does not know `s3:Try`: leave out"),
+            (501, "NotImplemented", "this server does not support `s3:Try`: remove the inputs"),
             (301, "PermanentRedirect", "invalid inputs: /connection/endpoint/region: is not the region"),
             (400, "MalformedPolicy", "s3:Try: MalformedPolicy: m"),
         ] {

@@ -570,7 +570,7 @@ fn any_name_is_a_name_and_nothing_else() {
     workspace
         .run(&["up", "--yes"])
         .expect(2)
-        .says("is no privilege on this; there are CONNECT, CREATE, TEMPORARY");
+        .says("is not a privilege for this; there are CONNECT, CREATE, TEMPORARY");
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn invalid_requests_are_reported() {
         ("{", &["is not JSON"][..]),
         ("[]", &["has to be a JSON object"]),
         (r#"{"values": {}}"#, &["an unknown entry `values`", "there are key, context"]),
-        (r#"{"inputs": {"values": 7}}"#, &["`inputs.values` of the request is to be a JSON object"]),
+        (r#"{"inputs": {"values": 7}}"#, &["`inputs.values` of the request has to be a JSON object"]),
         (r#"{"inputs": {"color": 7}}"#, &["`inputs.color`"]),
         (r#"{"inputs": {"unknown": ["/values/a"]}}"#, &["`/values/a` in `inputs.unknown` leads nowhere"]),
         (r#"{"key": "no key"}"#, &["`no key` is no key"]),
@@ -282,7 +282,7 @@ fn a_driver_is_added_to_the_workspace() {
     assert_eq!(after, before.replace("# end\n", &format!("{entry}# end\n")));
 
     let taken = project.run(&["driver", "add", "drivers/file.wasm", "--name", "acme/file"]).status(2);
-    says(&taken, &["names a driver `acme/file` already"]);
+    says(&taken, &["already names a driver `acme/file`"]);
     let mixed = project.run(&["driver", "add", "drivers"]).status(2);
     says(&mixed, &["contains different drivers: `purlin/file` and `purlin/random`"]);
     project.write("text.wasm", "apiVersion: v1");

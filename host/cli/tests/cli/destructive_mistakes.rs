@@ -229,7 +229,7 @@ spec:
           params: {file: b, content: bbb}
 ";
     project.write("deployment.yaml", swallowed);
-    refused(&project, &["up", "--yes"], &["error[misplaced-field]", "`b` stands within `params`"]);
+    refused(&project, &["up", "--yes"], &["error[misplaced-field]", "`b` is inside `params`"]);
     project.write("deployment.yaml", DEPLOYMENT);
     project.write(
         "web.yaml",
@@ -240,7 +240,7 @@ spec:
         "web.yaml",
         "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {main: {image: x}}\nresources:\n  one:\n    type: settings\n    params: {file: c, content: c}\n    metadata:\n      two: {type: settings, params: {file: d, content: d}}\n",
     );
-    refused(&project, &["up", "--yes"], &["error[misplaced-field]", "`two` stands within `metadata`"]);
+    refused(&project, &["up", "--yes"], &["error[misplaced-field]", "`two` is inside `metadata`"]);
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn a_restored_state_is_compared_with_the_real_resources() {
     world.run(&["up", "--yes"]).status(0);
     std::fs::remove_dir_all(&state).expect("removed");
     copied(&copy, &state);
-    let says = "the state of dev of default/shop may be older than what is real: its files are a copy";
+    let says = "the state of dev of default/shop may be out of date: its files are a copy";
     // The drivers report values that differ from the copy. Without reading, `a` would be changed
     // again.
     for _ in 0..2 {

@@ -55,7 +55,7 @@ fn a_report_reads_within_80_columns() {
     }
     for wanted in [
         "failed   check.faults",
-        "it takes inputs that are wrong at `/values/separator`",
+        "it accepts inputs that are wrong at `/values/separator`",
         "right",
         "skipped  read.finds",
     ] {

@@ -39,7 +39,7 @@ fn a_lost_answer_creates_nothing_twice() {
     // Values that were only in the lost answer are unknown; the created object is not forgotten.
     let scene = Scene::new(&service.url(), &found(&service.url(), "token"), &none());
     service.fault("POST", Fault::LoseAnswer);
-    scene.fails().says("does not tell the outputs `token`");
+    scene.fails().says("does not return the outputs `token`");
     assert_eq!(things(&service, "token").len(), 1);
     scene.workspace.purlin(&["destroy", "--yes"]);
     assert!(things(&service, "token").is_empty());

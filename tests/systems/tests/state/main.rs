@@ -329,7 +329,7 @@ fn a_state_in_a_database_is_looked_after() {
     let _ = team.run(&["state", "repair", "--check"]).expect(1);
     let repaired =
         team.run(&["state", "repair"]).expect(1).says("entries of dev of acme/shop, which nothing names");
-    assert!(repaired.stdout.contains("holds what could be saved: 3 resources"), "{repaired}");
+    assert!(repaired.stdout.contains("contains what could be saved: 3 resources"), "{repaired}");
     assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is whole: 3 resources"));
     team.purlin(&["state", "import", "dev.purlin", "--replace"]);
     // A new key.
