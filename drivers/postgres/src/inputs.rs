@@ -228,7 +228,7 @@ pub(crate) enum Thing<'a> {
     Grant(&'a Grant),
 }
 
-const ONE_OF: &str = "has to have just one of `database`, `role` and `grant`";
+const ONE_OF: &str = "has to contain exactly one of `database`, `role` and `grant`";
 
 /// The kinds of things; inputs name exactly one.
 pub(crate) const KINDS: [&str; 3] = ["/values/database", "/values/role", "/values/grant"];

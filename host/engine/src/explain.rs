@@ -45,7 +45,7 @@ impl Cause {
             Self::MoreThanPlanned { reasons } => {
                 let mut fault = Diagnostic::error(
                     self.code(),
-                    "the resource would have to be replaced, and the plan says update",
+                    "the resource has to be replaced, but the plan says update",
                 );
                 fault.notes.extend(reasons.iter().map(ToString::to_string));
                 vec![fault.help("run `purlin up` again: the next plan shows the replacement")]

@@ -70,8 +70,8 @@ async fn effects_during_describe_end_it() {
     let sandbox = sandbox();
     for (name, words) in [
         ("import-in-describe", "it called `purlin:driver/log@0.2.0#write` during `describe`"),
-        ("loop-in-describe", "it had said nothing after 5s"),
-        ("loop-in-start", "it had said nothing after 5s"),
+        ("loop-in-describe", "did not return within 5s"),
+        ("loop-in-start", "did not return within 5s"),
         ("trap-in-describe", "it gave up"),
         ("trap-in-start", "it gave up"),
         ("import-in-start", "crashed"),

@@ -57,7 +57,7 @@ fn a_history_lists_deployments_newest_first() {
         project.run(arguments).status(2);
     }
     let other = project.run(&["history", "--env", "prod"]).status(0);
-    assert!(other.err.contains("Nothing was deployed in prod") && other.err.contains("the state knows dev"));
+    assert!(other.err.contains("Nothing was deployed in prod") && other.err.contains("the state has dev"));
     let none = project.run(&["history", "1", "--env", "prod", "--format", "json"]).status(2).json();
     assert!(none["error"]["message"].as_str().is_some_and(|text| text.contains("no deployment `1`")));
 }

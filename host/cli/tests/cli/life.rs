@@ -84,7 +84,7 @@ fn an_environment_is_another_deployment() {
     assert_eq!(project.recorded().len(), CREATED);
     let none = project.run(&["outputs", "--env", "staging"]).status(0);
     assert!(none.err.contains("nothing is recorded in staging of default/shop"), "{}", none.err);
-    assert!(none.err.contains("hint: the state knows dev of default/shop"), "{}", none.err);
+    assert!(none.err.contains("hint: the state has dev of default/shop"), "{}", none.err);
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn keys_are_created_and_rotated_but_never_printed() {
         let metadata = project.path().join("team.key").metadata().expect("metadata");
         assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     }
-    assert!(project.run(&["state", "key", "new", "team.key"]).status(2).err.contains("exists already"));
+    assert!(project.run(&["state", "key", "new", "team.key"]).status(2).err.contains("already exists"));
     let third = project.run(&["state", "key", "rotate", "--to", "team.key"]).status(0);
     assert_eq!(third.out.trim(), recipient);
     assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
@@ -274,7 +274,7 @@ fn a_check_converts_nothing() {
         ),
         (
             "v4",
-            "ok The state in `.purlin` is whole: 12 resources. It has format 4, and the next command that uses it converts it.\n",
+            "ok The state in `.purlin` is intact: 12 resources. It has format 4, and the next command that uses it converts it.\n",
         ),
     ] {
         let project = Project::new();
@@ -305,7 +305,7 @@ fn an_intact_state_is_unchanged_and_a_damaged_one_is_repaired() {
     assert!(!project.has_state());
     project.run(&["up", "--yes"]).status(0);
     let said = project.run(&["state", "repair", "--check"]).status(0);
-    assert_eq!(said.out, "ok The state in `.purlin` is whole: 5 resources.\n");
+    assert_eq!(said.out, "ok The state in `.purlin` is intact: 5 resources.\n");
     let said = project.run(&["state", "repair", "--format", "json"]).status(0).json();
     assert_eq!(
         (&said["whole"], &said["repaired"], &said["records"]),

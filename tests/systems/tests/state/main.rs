@@ -322,7 +322,7 @@ fn a_state_in_a_database_is_looked_after() {
     assert!(!team.path(".purlin").exists());
     assert!(team.purlin(&["state", "list", "--state", "elsewhere"]).stderr.contains("Nothing is recorded"));
     // Damage is found, and what is left is saved.
-    assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is whole: 4 resources"));
+    assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is intact: 4 resources"));
     postgres.ask("DELETE FROM purlin.entries WHERE key = (SELECT key FROM purlin.entries WHERE get_byte(key, 0) = ascii('r') ORDER BY key DESC LIMIT 1)");
     let damaged = team.run(&["plan"]).expect(1);
     assert!(damaged.stderr.contains("purlin state repair"), "{damaged}");
@@ -330,7 +330,7 @@ fn a_state_in_a_database_is_looked_after() {
     let repaired =
         team.run(&["state", "repair"]).expect(1).says("entries of dev of acme/shop, which nothing names");
     assert!(repaired.stdout.contains("contains what could be saved: 3 resources"), "{repaired}");
-    assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is whole: 3 resources"));
+    assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is intact: 3 resources"));
     team.purlin(&["state", "import", "dev.purlin", "--replace"]);
     // A new key.
     let old = std::fs::read_to_string(team.path("key.txt")).expect("read");
