@@ -164,6 +164,9 @@ async fn an_object_cannot_be_both_imported_and_created() {
         let both = documents(&[("b", "v: 1")], &[("b", wish)]);
         let faults =
             platform.refused(&both, PlanOptions { keep_removed: true, ..PlanOptions::default() }).await;
-        assert!(faults[0].message.contains("which is already recorded as `thing.default#shared.a`"), "{faults:#?}");
+        assert!(
+            faults[0].message.contains("which is already recorded as `thing.default#shared.a`"),
+            "{faults:#?}"
+        );
     }
 }

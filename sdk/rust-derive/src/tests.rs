@@ -21,7 +21,11 @@ fn what_cannot_be_described_is_rejected() {
         (Role::Input, "struct A { #[input(replaces = 1)] a: u8 }", "unexpected token"),
         (Role::Input, "struct A { #[input(min)] a: u8 }", "write `min = …`"),
         (Role::Input, "struct A { #[input(max(1))] a: u8 }", "write `name = value`"),
-        (Role::Input, "#[input(replaces)] struct A { a: u8 }", "the attributes are holds_data, open, reaches, port"),
+        (
+            Role::Input,
+            "#[input(replaces)] struct A { a: u8 }",
+            "the attributes are holds_data, open, reaches, port",
+        ),
         (
             Role::Outputs,
             "struct A { #[output(secret)] #[serde(rename = \"b\")] a: u8 }",

@@ -210,7 +210,7 @@ fn immutable_changes_replace_and_foreign_additions_stay() {
         "put_role_policy",
         json!({"RoleName": role, "PolicyName": "theirs", "PolicyDocument": document.to_string()}),
     );
-    workspace.run(&["destroy", "--yes"]).expect(1).says("the policy `theirs` in it, which others gave it");
+    workspace.run(&["destroy", "--yes"]).expect(1).says("the policy `theirs` in it, which others added");
     assert_eq!(
         names(
             &moto.ask("iam", "list_attached_role_policies", json!({"RoleName": role}))["AttachedPolicies"],

@@ -315,7 +315,7 @@ fn what_is_anothers_is_left_alone() {
     for what in [
         "the database `shop` exists already, without a mark of this resource",
         "the role `app` exists already, without a mark of this resource",
-        "it holds CONNECT already",
+        "it already has CONNECT",
     ] {
         done.clone().says(what);
     }

@@ -47,8 +47,7 @@ impl<'a> MissingGrants<'a> {
         let some = self.0.values().any(|(lacking, _)| lacking.granted != Grants::default());
         ui.hint(match some {
             true => {
-                "put this into purlin.yaml in place of the `grants` of these drivers; it includes what they are \
-                 granted already:"
+                "replace the `grants` of these drivers in purlin.yaml with these, which include the current ones:"
             }
             false => "add this to purlin.yaml; if `spec` or `drivers` exists already, add only the part below it:",
         });

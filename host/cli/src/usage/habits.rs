@@ -257,8 +257,8 @@ const COMMANDS: &[(&[&str], &str)] = &[
     ),
     (
         &["uninstall", "delete", "down", "teardown", "clean"],
-        "`purlin destroy` deletes everything that is recorded in an environment; what leaves the documents is \
-         deleted by `purlin up`",
+        "`purlin destroy` deletes everything that is recorded in an environment; `purlin up` deletes resources \
+         that are no longer in the documents",
     ),
     (
         &["remove", "rm"],

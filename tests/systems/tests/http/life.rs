@@ -114,7 +114,10 @@ fn a_thing_that_exists_is_imported() {
     let scene = Scene::new(&service.url(), &found(&service.url(), "old"), &none());
     scene.workspace.run(&["import", "--yes", THING, "things-7"]).expect(2).says("there is no `things-7`");
     // Only the creator received the token.
-    scene.workspace.purlin(&["import", "--yes", THING, "things-0"]).says("does not return the outputs `token`");
+    scene
+        .workspace
+        .purlin(&["import", "--yes", THING, "things-0"])
+        .says("does not return the outputs `token`");
     let mut values = found(&service.url(), "old");
     values["secret_outputs"] = json!({});
     scene.wants(&values, &none(), &none());

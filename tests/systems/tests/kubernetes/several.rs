@@ -96,7 +96,7 @@ fn several_objects_are_one_resource() {
     let mut kept = shop_inputs(&k8s, &next);
     kept["values"]["prune"] = false.into();
     give(&workspace, &kept);
-    up(&workspace).says("ConfigMap shop/more stay in the cluster");
+    up(&workspace).says("ConfigMap shop/more remain in the cluster");
     assert_eq!(k8s.names("configmaps", "shop"), ["more"]);
 
     destroy(&workspace);

@@ -296,7 +296,7 @@ fn a_state_in_a_database_is_looked_after() {
     team.purlin(&["state", "import", "dev.purlin", "--replace"]);
     ends_with(&team.purlin(&["plan"]), "all 4 resources are up to date.");
     let other = team.run(&["state", "import", "dev.purlin", "--replace", "--env", "prod"]).expect(2);
-    assert!(other.stderr.contains("is of dev of acme/shop"), "{other}");
+    assert!(other.stderr.contains("is an export of dev of acme/shop"), "{other}");
     team.purlin(&["state", "lock", "--reason", "moving"]);
     team.purlin(&["state", "import", "dev.purlin", "--replace"]);
     assert!(team.run(&["up", "--yes"]).expect(1).stderr.contains("moving"), "it stays closed");
