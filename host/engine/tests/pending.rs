@@ -384,9 +384,9 @@ async fn an_aborted_call_is_unknown_and_then_found_out() {
     let run = platform.run(plan, cancel.clone());
     let ask = async {
         while platform.driver.running.load(std::sync::atomic::Ordering::SeqCst) == 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
         cancel.request();
         cancel.cut();
     };
