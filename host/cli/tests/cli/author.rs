@@ -227,7 +227,7 @@ fn invalid_requests_are_reported() {
         (r#"{"inputs": {"values": 7}}"#, &["`inputs.values` of the request has to be a JSON object"]),
         (r#"{"inputs": {"color": 7}}"#, &["`inputs.color`"]),
         (r#"{"inputs": {"unknown": ["/values/a"]}}"#, &["`/values/a` in `inputs.unknown` does not exist"]),
-        (r#"{"key": "no key"}"#, &["`no key` is no key"]),
+        (r#"{"key": "no key"}"#, &["`no key` is not a valid key"]),
         (r#"{"state": {"outputs": {}}}"#, &["`state.id` of the request is missing"]),
         (r#"{"state": {"id": "a", "cookie": "*"}}"#, &["`state.cookie` of the request is not base64"]),
         (r#"{"context": {"town": "x"}}"#, &["`context.town`"]),

@@ -62,8 +62,8 @@ pub(super) fn check(
         refusals.push(refusal.help(match (by_hand, step.action) {
             (true, _) => format!("`purlin state protect --off '{}'` removes the protection", step.key),
             (false, Action::Replace) => {
-                "deploy it once with `lifecycle.protect: false` and nothing else changed, or take back what \
-                 replaces it"
+                "deploy it once with `lifecycle.protect: false` and nothing else changed, or revert the change \
+                 that replaces it"
                     .to_owned()
             }
             (false, _) => "deploy it once with `lifecycle.protect: false`; then it can be deleted".to_owned(),
