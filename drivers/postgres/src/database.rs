@@ -298,8 +298,8 @@ impl Operation<'_, Database> {
     }
 
     fn refuse_unless_empty(&self, database: &str) -> Result<(), Failure> {
-        const WAY: &str = "set `database.force_destroy: true` and run `up`, so that all that is in it is \
-                           deleted with it";
+        const WAY: &str = "set `database.force_destroy: true` and run `up`, so that its contents are deleted \
+                           with it";
         let doing = self.what("deleting");
         let contents = Client::connect(&self.inputs.connection, database, self.until)
             .and_then(|mut client| contents::look(&mut client));
