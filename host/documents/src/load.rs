@@ -163,7 +163,7 @@ fn finish(reading: Reading, mut faults: Vec<Diagnostic>) -> Loaded {
     loaded
 }
 
-/// Keeps the first faults of each severity, and counts the rest: nobody reads thousands, and
+/// Keeps the first faults of each severity, and counts the rest: thousands are never read, and
 /// rendering them all would take too long.
 fn at_most(faults: &mut Vec<Diagnostic>) {
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {

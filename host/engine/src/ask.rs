@@ -42,7 +42,7 @@ pub(crate) enum Ask {
     Change,
     /// The effect of a change, and whether the resource is the one that the user names by this id.
     ChangeOf(Arc<str>),
-    /// The object with this id, which is to be adopted, and the effect of a change on it.
+    /// The object with this id, which the plan adopts, and the effect of a change on it.
     Adopt(Arc<str>),
     /// The object with this id.
     Observe(Arc<str>),

@@ -337,7 +337,7 @@ fn is_done(record: &purlin_state::Record, context: &Context) -> bool {
 }
 
 /// # Errors
-/// For each resource that is to be replaced but is outside the scope of the run.
+/// For each resource that `--replace` names but that is outside the scope of the run.
 fn left_out(replace: &HashSet<Urn>, in_scope: Option<&HashSet<Urn>>) -> Result<(), Error> {
     let is_left_out = |urn: &&Urn| in_scope.is_some_and(|scope| !scope.contains(*urn));
     let mut keys: Vec<_> = replace.iter().filter(is_left_out).filter_map(Urn::key).collect();

@@ -278,7 +278,7 @@ pub enum Unfinished {
 pub enum Finding {
     /// It differs from its record.
     Changed,
-    /// It does not exist any more.
+    /// It no longer exists.
     Gone,
     /// It was created a moment ago, and its system does not show it yet.
     NotVisible,

@@ -29,7 +29,7 @@ const PLAN_AGAIN: u64 = 600_000;
 /// state.
 pub struct Keeper {
     schedule: Schedule,
-    /// The failure of the last attempt for each resource that is to be retried.
+    /// The failure of the last attempt for each resource to retry.
     failures: HashMap<Urn, Arc<str>>,
     /// The requests (`reconcile-requested-at`) that were fulfilled.
     requests: HashMap<Urn, Arc<str>>,

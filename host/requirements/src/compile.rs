@@ -278,7 +278,7 @@ impl Compiler<'_> {
         map(outputs.chain(promoted).collect())
     }
 
-    /// The schema of params. A value that nobody sets may be null.
+    /// The schema of params. An unset value may be null.
     fn schema(&self) -> serde_json::Value {
         let part = |part: Setting, declared: &[Declared]| {
             let is_set = |one: &&Declared| {

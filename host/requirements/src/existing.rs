@@ -106,7 +106,7 @@ impl<'a> VisibleInstallations<'a> {
             match fit {
                 Ok(outputs) if found.is_none() => found = Some((one, outputs)),
                 Ok(_) => lost.push((id(one), Lost::Farther)),
-                // There may be any number of other bundles, which nobody asked for.
+                // There may be any number of other bundles, which were not requested.
                 Err(Lost::OtherBundle) => {}
                 Err(why) => lost.push((id(one), why)),
             }

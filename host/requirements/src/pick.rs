@@ -158,7 +158,7 @@ impl Resolver<'_> {
         let Some(before) = before.filter(|before| is_open && before.reference != best.reference) else {
             return Ok(best);
         };
-        // A candidate that was not checked any more, because a better one was found, could be
+        // A candidate that was no longer checked, because a better one was found, could be
         // chosen.
         let is_it = |(one, why): &(BundleReference, Lost)| *one == before.reference && *why == Lost::Lower;
         let Some(at) = best.lost.iter().position(is_it) else { return Ok(best) };

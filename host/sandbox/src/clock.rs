@@ -16,7 +16,7 @@ pub fn now() -> Result<u64, ClockError> {
     since_1970(SystemTime::now())
 }
 
-/// The same for callers that cannot fail any more: if the clock is meanwhile set back to a time
+/// The same for callers that can no longer fail: if the clock is meanwhile set back to a time
 /// before 1970, it returns the last time that the clock showed.
 pub fn steady() -> impl Fn() -> u64 + Send + Sync + 'static {
     let last = AtomicU64::new(now().unwrap_or_default());

@@ -124,7 +124,7 @@ impl CancelToken {
         self.reached(Stage::Requested).await;
     }
 
-    /// Returns when calls are to be cut off.
+    /// Returns when calls have to be cut off.
     pub async fn cut_off(&self) {
         self.reached(Stage::Cut).await;
     }

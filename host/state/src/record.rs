@@ -35,7 +35,7 @@ pub struct DriverVersion {
 pub struct RecordId {
     /// The stable logical name.
     pub urn: Urn,
-    /// The number of an old copy that is to be deleted; `None` for the current record.
+    /// The number of an old copy that will be deleted; `None` for the current record.
     pub superseded: Option<u32>,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for RecordId {
 pub struct Record {
     /// The stable logical name.
     pub urn: Urn,
-    /// The number of an old copy that was replaced and is to be deleted; `None` for the current
+    /// The number of an old copy that was replaced and will be deleted; `None` for the current
     /// record of the URN.
     pub superseded: Option<u32>,
     /// Its status.

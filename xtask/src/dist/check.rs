@@ -54,7 +54,7 @@ impl Release {
         fs::write(place.join("root/var/lib/dpkg/status"), "")?;
         let dpkg = || {
             let mut dpkg = Command::new("dpkg");
-            // Whoever is not root owns what is installed, and has no programs of administrators in PATH.
+            // A user other than root owns the installed files, and has no administration programs in PATH.
             dpkg.args(["--force-not-root", "--force-bad-path", "--log=/dev/null", "--root"]);
             dpkg.arg(place.join("root"));
             dpkg

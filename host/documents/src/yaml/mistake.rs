@@ -1,5 +1,5 @@
 //! The mistake that caused a syntax error. A parser notices a wrong indentation or an open quote
-//! only when nothing fits any more, which is often a line later; people need the line to change.
+//! only when nothing fits any longer, which is often a line later; people need the line to change.
 //! This module reads only lines, so its result is a guess, for texts that are known to be wrong.
 
 /// The most likely mistake, and its place.
