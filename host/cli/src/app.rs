@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use purlin_host::Closer;
+use purlin_host::Releases;
 
 use crate::args::Global;
 use crate::timings::Timings;
@@ -19,18 +19,25 @@ pub(crate) struct App {
     pub(crate) command: &'static str,
     /// The current folder.
     pub(crate) folder: PathBuf,
-    /// The states that the command opened.
-    pub(crate) states: Mutex<Vec<Closer>>,
+    /// The locks that the command has dropped.
+    pub(crate) releases: Mutex<Vec<Releases>>,
 }
 
 impl App {
-    /// Closes the states of a command that failed before it did so: the process would end with locks that
-    /// others then wait for.
-    pub(crate) async fn close(&self) {
-        let states = std::mem::take(&mut *self.states.lock().unwrap_or_else(PoisonError::into_inner));
-        for state in states {
-            // The command failed already, and says why.
-            let _ = state.close().await;
+    /// Waits later until these locks are released.
+    pub(crate) fn will_release(&self, locks: Releases) {
+        let mut releases = self.releases.lock().unwrap_or_else(PoisonError::into_inner);
+        // A watch opens the state for each pass.
+        releases.retain(Releases::may_be_pending);
+        releases.push(locks);
+    }
+
+    /// Waits until the locks of a command that failed before it closed the state are released. If the
+    /// process ended before, others would wait until they expire.
+    pub(crate) async fn released(&self) {
+        let releases = std::mem::take(&mut *self.releases.lock().unwrap_or_else(PoisonError::into_inner));
+        for locks in releases {
+            locks.wait().await;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use purlin_host::internal::documents::{self, Input, Loaded, SourceMap};
@@ -359,7 +359,7 @@ pub(crate) fn orchestrator_at(
         builder = builder.key(key);
     }
     let purlin = builder.build();
-    app.states.lock().unwrap_or_else(PoisonError::into_inner).push(purlin.closer());
+    app.will_release(purlin.releases());
     Ok(purlin)
 }
 

@@ -74,13 +74,13 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let command = cli.command.name();
-    let (timings, states) = Default::default();
-    let app = App { ui, global: cli.global, timings, command, folder, states };
+    let (timings, releases) = Default::default();
+    let app = App { ui, global: cli.global, timings, command, folder, releases };
     let status = match runtime.block_on(cli.command.run(&app)) {
         Ok(status) => status,
         Err(failure) => {
             failure.tell(&app.ui, output);
-            runtime.block_on(app.close());
+            runtime.block_on(app.released());
             failure.status()
         }
     };

@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 
 use crate::drivers::{ProtectedFile, Registry};
 use crate::secrets::Stores;
-use crate::stored::Opened;
+use crate::stored::{Opened, Releases};
 use crate::{ContextChanges, Documents, DriverInfo, Error, Session};
 
 /// Milliseconds since 1970.
@@ -203,7 +203,8 @@ impl Builder {
             tell: self.tell,
             given: self.store,
             stores: self.stores,
-            opened: Arc::default(),
+            opened: OnceCell::new(),
+            releases: Releases::default(),
             registry: OnceLock::new(),
         }
     }
@@ -228,7 +229,8 @@ pub struct Purlin {
     pub(crate) tell: Option<Tell>,
     pub(crate) given: Option<Arc<dyn Store>>,
     stores: Option<Arc<dyn SecretStores>>,
-    pub(crate) opened: Arc<OnceCell<Opened>>,
+    pub(crate) opened: OnceCell<Opened>,
+    pub(crate) releases: Releases,
     registry: OnceLock<Arc<Registry>>,
 }
 
@@ -531,12 +533,16 @@ impl Purlin {
     /// # Errors
     /// If the disk fails.
     pub async fn close(self) -> Result<(), Error> {
-        self.closer().close().await
+        match self.opened.get() {
+            Some(opened) => opened.close().await,
+            None => Ok(()),
+        }
     }
 
-    /// Closes the state later, even if this was dropped by then, as it is where a function returns early.
-    pub fn closer(&self) -> Closer {
-        Closer(Arc::clone(&self.opened))
+    /// The locks that this drops, which are then being released. A program that ends waits for them, also
+    /// where a function returned early and this was never closed.
+    pub fn releases(&self) -> Releases {
+        self.releases.clone()
     }
 
     /// The location in the workspace that forbids deletions in an environment.
@@ -596,29 +602,5 @@ impl Purlin {
             self.probe.clone(),
         )?;
         Ok(self.registry.get_or_init(|| Arc::new(registry)))
-    }
-}
-
-/// Closes the state of a [`Purlin`].
-#[derive(Clone)]
-pub struct Closer(Arc<OnceCell<Opened>>);
-
-impl std::fmt::Debug for Closer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Closer").finish_non_exhaustive()
-    }
-}
-
-impl Closer {
-    /// Finishes pending writes, waits until dropped locks are released, and closes the state. Does
-    /// nothing if it was never opened.
-    ///
-    /// # Errors
-    /// If the disk fails.
-    pub async fn close(&self) -> Result<(), Error> {
-        match self.0.get() {
-            Some(opened) => opened.close().await,
-            None => Ok(()),
-        }
     }
 }

@@ -114,7 +114,7 @@ impl Fleet {
             self.round = store.begin_round().await?;
         }
         let taken = match store.take_turns(self.round.as_ref(), most, WITHIN).await? {
-            Some(taken) if taken.is_empty() => self.take_unknown().await?,
+            Some(taken) if taken.is_empty() => self.take_unknown(most).await?,
             Some(taken) => taken,
             None => self.take_own(most).await?,
         };
@@ -132,11 +132,11 @@ impl Fleet {
     }
 
     /// The environments whose turns the store gave to this round in responses that were lost.
-    async fn take_unknown(&self) -> Result<Vec<Due>, Error> {
+    async fn take_unknown(&self, most: usize) -> Result<Vec<Due>, Error> {
         let Some(round) = &self.round else { return Ok(Vec::new()) };
         let taken = self.purlin.store().await?.turns_of(round).await?.into_iter();
         let unknown = taken.filter(|one| !self.busy.contains(one) && !self.kept.contains_key(one));
-        Ok(unknown.map(|environment| Due { environment, is_requested: false }).collect())
+        Ok(unknown.take(most).map(|environment| Due { environment, is_requested: false }).collect())
     }
 
     async fn take_own(&mut self, most: usize) -> Result<Vec<Due>, Error> {

@@ -60,7 +60,7 @@ mod values;
 mod waiting;
 mod written;
 
-pub use builder::{Builder, Closer, Purlin};
+pub use builder::{Builder, Purlin};
 pub use changes::ContextChanges;
 pub use copies::{Copied, CopyOptions};
 pub use documents_in_context::Documents;
@@ -79,6 +79,7 @@ pub use saved::{SavedPlan, begins_as_plan};
 pub use session::Session;
 pub use sharing::{Collected, InstallationState};
 pub use steps::{Follower, Stage, UpEnd};
+pub use stored::Releases;
 pub use up::{Answer, Consent, Up, UpOptions};
 
 /// Documents: texts and files, read into their types.

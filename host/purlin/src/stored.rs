@@ -1,7 +1,7 @@
 //! The state of a [`Purlin`]: opening it, reading it and maintaining it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use purlin_engine::SecretRef;
 use purlin_model::{Context, EnvironmentId, SecretStoreKind, StateDatabase};
@@ -36,6 +36,25 @@ impl Opened {
 
     pub(crate) async fn close(&self) -> Result<(), Error> {
         Ok(self.store().close().await?)
+    }
+}
+
+/// The locks that a [`Purlin`] dropped and that are being released in its database. Keeps neither the
+/// [`Purlin`] nor its state open.
+#[derive(Clone, Debug, Default)]
+pub struct Releases(Arc<OnceLock<purlin_state::Releases>>);
+
+impl Releases {
+    /// Whether locks are being released, or may be later because the [`Purlin`] still exists.
+    pub fn may_be_pending(&self) -> bool {
+        Arc::strong_count(&self.0) > 1 || self.0.get().is_some_and(purlin_state::Releases::are_pending)
+    }
+
+    /// Waits until the dropped locks are released, or have expired.
+    pub async fn wait(self) {
+        if let Some(releases) = self.0.get() {
+            releases.clone().wait().await;
+        }
     }
 }
 
@@ -202,7 +221,9 @@ impl Purlin {
         let open = || async {
             if let Some(database) = &self.workspace().database {
                 let options = self.database_options(database).await?;
-                return Ok::<_, Error>(Opened::Postgres(Arc::new(PostgresStore::open(options).await?)));
+                let store = PostgresStore::open(options).await?;
+                let _ = self.releases.0.set(store.releases());
+                return Ok::<_, Error>(Opened::Postgres(Arc::new(store)));
             }
             let options = self.open_options();
             let folder = self.state_folder.clone();

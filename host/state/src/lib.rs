@@ -50,7 +50,7 @@ pub use keys::KeyProvider;
 pub use listing::{Listed, Listing};
 pub use memory::MemoryStore;
 pub use pool::Pool;
-pub use postgres::{Address, DatabaseReport, PostgresOptions, PostgresStore};
+pub use postgres::{Address, DatabaseReport, PostgresOptions, PostgresStore, Releases};
 pub use probe::Probe;
 pub use record::{DriverVersion, Record, RecordId, Status};
 pub use store::{Claim, Due, Durable, Held, Holder, Lock, Round, Store, Writer};

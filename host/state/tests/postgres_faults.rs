@@ -107,7 +107,7 @@ fn a_deployment_survives_a_fault_at_each_message() {
     ] {
         let mut at = 1;
         loop {
-            scene.sql("DELETE FROM purlin.entries; DELETE FROM purlin.environments");
+            scene.sql("TRUNCATE purlin.entries, purlin.environments, purlin.vacancies");
             wire.fail_at(at, fault);
             let store = scene
                 .run(PostgresStore::open(options()))
@@ -121,7 +121,10 @@ fn a_deployment_survives_a_fault_at_each_message() {
             assert_eq!(plain(&snapshot.records), [secret_record(2)], "{at} {fault:?}");
             assert!(snapshot.pending.is_empty() && snapshot.staleness.is_none(), "{at} {fault:?}");
             assert_eq!(scene.run(scene.open().history(&environment())).expect("reads").len(), 1);
-            assert_eq!(scene.sql("SELECT count(holder) FROM purlin.environments"), "0", "{at} {fault:?}");
+            for table in ["environments", "vacancies"] {
+                let held = scene.sql(&format!("SELECT count(holder) FROM purlin.{table}"));
+                assert_eq!(held, "0", "{table}: {at} {fault:?}");
+            }
             if !has_failed {
                 break;
             }

@@ -39,7 +39,7 @@ pub struct Wire {
 
 #[derive(Debug)]
 struct Shared {
-    /// Messages until the cut; 0 means no cut.
+    /// Messages until the fault; 0 means no fault.
     left: AtomicUsize,
     fault: Mutex<Fault>,
     late: Mutex<Option<LateMessage>>,
@@ -166,11 +166,6 @@ impl Wire {
     /// Cuts the connection at message `at` from now on, counted from 1.
     pub fn cut_at(&self, at: usize, when: When) {
         self.fail_at(at, Fault::Cut(when));
-    }
-
-    /// Whether it was cut. If not, there will be no cut.
-    pub fn was_cut(&self) -> bool {
-        self.has_failed()
     }
 
     /// Fails at message `at` from now on, counted from 1.

@@ -227,12 +227,12 @@ fn is_cut_off(built: &Built) {
             let workspace = built.scene(wire.port());
             wire.cut_at(at, when);
             workspace.run(UP);
-            let was_cut = wire.was_cut();
+            let was_cut = wire.has_failed();
             workspace.purlin(UP);
             is_recorded(&service, &workspace);
             wire.cut_at(at, when);
             workspace.run(DESTROY);
-            let was_cut = wire.was_cut() || was_cut;
+            let was_cut = wire.has_failed() || was_cut;
             workspace.purlin(DESTROY);
             assert_eq!(service.all("projects"), [].into());
             if !was_cut {

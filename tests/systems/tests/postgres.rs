@@ -500,7 +500,7 @@ fn a_connection_that_breaks_at_any_message_leaves_nothing_twice_and_nothing_behi
             wanted(&workspace, &all(cuts, 5));
             wire.cut_at(at, when);
             workspace.run(&["up", "--yes"]);
-            let made = !wire.was_cut();
+            let made = !wire.has_failed();
             workspace.purlin(&["up", "--yes"]);
             let there = format!(
                 "SELECT datname, datconnlimit, pg_get_userbyid(datdba) FROM pg_database WHERE datname = 'shop_{cuts}'"
@@ -510,13 +510,13 @@ fn a_connection_that_breaks_at_any_message_leaves_nothing_twice_and_nothing_behi
             wanted(&workspace, &all(cuts, 9));
             wire.cut_at(at, when);
             workspace.run(&["up", "--yes"]);
-            let changed = !wire.was_cut();
+            let changed = !wire.has_failed();
             workspace.purlin(&["up", "--yes"]);
             assert_eq!(postgres.ask(&there), format!("shop_{cuts}|9|shop_{cuts}"));
             assert_eq!(postgres.databases().len() + postgres.roles().len(), 2);
             wire.cut_at(at, when);
             workspace.run(&["destroy", "--yes", "--allow-data-loss"]);
-            let deleted = !wire.was_cut();
+            let deleted = !wire.has_failed();
             workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
             assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
             if made && changed && deleted {

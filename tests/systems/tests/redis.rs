@@ -309,7 +309,7 @@ fn a_connection_that_breaks_at_any_message_leaves_nothing_twice_and_nothing_behi
                 wanted(&workspace, &user(&name, &[&format!("+{word}")]));
                 wire.cut_at(at, when);
                 workspace.run(&["up", "--yes"]);
-                over &= !wire.was_cut();
+                over &= !wire.has_failed();
                 workspace.purlin(&["up", "--yes"]);
                 assert_eq!(redis.users(), [name.as_str()]);
                 let may = redis.ask_as(&name, SECRET, &[word, "app:x"]);
@@ -317,7 +317,7 @@ fn a_connection_that_breaks_at_any_message_leaves_nothing_twice_and_nothing_behi
             }
             wire.cut_at(at, when);
             workspace.run(&["destroy", "--yes"]);
-            over &= !wire.was_cut();
+            over &= !wire.has_failed();
             workspace.purlin(&["destroy", "--yes"]);
             assert!(redis.users().is_empty() && !redis.users_file().contains("shop"));
             if over {

@@ -84,6 +84,26 @@ struct Inner {
     leaving: watch::Sender<usize>,
 }
 
+/// The leases of a store that are being released, after their holders dropped them. Does not keep the
+/// store open.
+#[derive(Clone, Debug)]
+pub struct Releases {
+    leaving: watch::Receiver<usize>,
+    lease: Duration,
+}
+
+impl Releases {
+    /// Whether leases are being released.
+    pub fn are_pending(&self) -> bool {
+        *self.leaving.borrow() > 0
+    }
+
+    /// Waits until they are released, or have expired.
+    pub async fn wait(mut self) {
+        let _ = tokio::time::timeout(self.lease, self.leaving.wait_for(|count| *count == 0)).await;
+    }
+}
+
 /// A lease that is being released. New leases of this process wait until it is dropped.
 struct Leaving(Arc<Inner>);
 
@@ -132,6 +152,12 @@ impl PostgresStore {
     /// The name of the store for messages.
     pub fn place(&self) -> &str {
         self.0.database.place()
+    }
+
+    /// The leases that this process dropped and that are being released. They block others if the
+    /// process ends before that.
+    pub fn releases(&self) -> Releases {
+        self.0.releases()
     }
 
     /// The public half of the key that secrets are sealed for (`age1…`).
@@ -205,11 +231,14 @@ impl Inner {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn releases(&self) -> Releases {
+        Releases { leaving: self.leaving.subscribe(), lease: self.lease }
+    }
+
     /// Waits until the leases that this process dropped are released, so that it can take them
     /// again at once.
     async fn left(&self) {
-        let mut leaving = self.leaving.subscribe();
-        let _ = tokio::time::timeout(self.lease, leaving.wait_for(|count| *count == 0)).await;
+        self.releases().wait().await;
     }
 
     /// The environment, if this process holds it.

@@ -25,6 +25,8 @@ impl Drop for Filling {
 }
 
 impl Inner {
+    /// Takes the lease of a vacancy. As with environments (`lease.rs`), a late copy of the statement takes
+    /// no lease that its holder has released since. So the row stays for a day, without a holder.
     pub(super) async fn reserve(
         self: Arc<Self>,
         vacancy: Vacancy,
@@ -38,7 +40,8 @@ impl Inner {
              VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 second')
              ON CONFLICT (name) DO UPDATE
              SET token = excluded.token, holder = excluded.holder, lease_until = excluded.lease_until
-             WHERE v.lease_until <= clock_timestamp() OR v.token = excluded.token
+             WHERE CASE WHEN v.token = $2 THEN v.holder IS NOT NULL
+                 ELSE v.lease_until <= clock_timestamp() END
              RETURNING 1::bigint"
         );
         let parameters = vec![
@@ -68,7 +71,7 @@ impl Inner {
         let schema = self.database.schema();
         let renew = format!(
             "UPDATE {schema}.vacancies SET lease_until = clock_timestamp() + $3 * interval '1 second'
-             WHERE name = $1 AND token = $2"
+             WHERE name = $1 AND token = $2 AND holder IS NOT NULL"
         );
         let _leaving = loop {
             if let Ok(leaving) = tokio::time::timeout(self.lease / 3, &mut ended).await {
@@ -83,7 +86,14 @@ impl Inner {
                 tracing::warn!(%error, "others may install the same now");
             }
         };
-        let give_up = format!("DELETE FROM {schema}.vacancies WHERE name = $1 AND token = $2");
+        let give_up = format!(
+            "WITH old AS (
+                 DELETE FROM {schema}.vacancies
+                 WHERE holder IS NULL AND lease_until < clock_timestamp() - interval '1 day' AND name <> $1
+             )
+             UPDATE {schema}.vacancies SET holder = NULL, lease_until = clock_timestamp()
+             WHERE name = $1 AND token = $2"
+        );
         let parameters = vec![parameter(name, Type::TEXT), parameter(token, Type::BYTEA)];
         if let Err(error) = self.database.query("give a lease up", &give_up, parameters).await {
             tracing::warn!(%error, "a reserved installation becomes free only when its lease ends");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use purlin_state::{
     Address, Change, Deployment, Error, KeyProvider, Lock, Outcome, PostgresOptions, PostgresStore, Store,
+    Vacancy,
 };
 use purlin_systems::postgres::{PASSWORD, Postgres};
 use sha2::{Digest as _, Sha256};
@@ -146,6 +147,8 @@ pub fn deploy(scene: &Scene, store: &PostgresStore, round: usize) -> Result<(), 
         one.await?;
         two.await?;
         lock.release().await?;
+        let vacancy = Vacancy { namespace: "dev".into(), group: "".into(), bundle: None };
+        drop(store.reserve(&vacancy, holder()).await?);
         store.environments(None, 10).await?;
         store.history(&environment()).await.map(drop)
     })

@@ -113,7 +113,7 @@ fn a_broken_connection_makes_nothing_twice() {
             let workspace = scene(&k8s, wire.port(), &inputs);
             wire.cut_at(at, when);
             let done = workspace.run(&["up", "--yes"]);
-            let was_cut = wire.was_cut();
+            let was_cut = wire.has_failed();
             if done.status != Some(0) {
                 up(&workspace);
             }

@@ -63,16 +63,42 @@ fn machine_at(port: u16, key: &str, things: &Path, count: usize, value: &str) ->
             .to_string(),
         ),
     ]);
-    let shared: serde_json::Map<String, Value> = (0..count)
-        .map(|number| (format!("t{number}"), json!({"type": "thing", "params": {"value": value}})))
-        .collect();
-    let deployment =
-        json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"shared": shared}}).to_string();
-    workspace.write("deployment.yaml", &deployment);
+    workspace.write("deployment.yaml", &deployment(count, value));
     // Its mode is that of a file that others can read.
     let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     std::fs::set_permissions(workspace.path("key.txt"), private).expect("private");
     workspace
+}
+
+/// A document that declares so many things.
+fn deployment(count: usize, value: &str) -> String {
+    let shared: serde_json::Map<String, Value> = (0..count)
+        .map(|number| (format!("t{number}"), json!({"type": "thing", "params": {"value": value}})))
+        .collect();
+    json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"shared": shared}}).to_string()
+}
+
+/// A watch opens the state for each pass. What it closed keeps no connection.
+#[test]
+fn a_watch_keeps_no_connections_of_earlier_passes() {
+    const PASSES: usize = 12;
+    let Some(postgres) = Postgres::start() else { return };
+    let things = tempfile::tempdir().expect("a folder");
+    let team = machine(&postgres, &key(), things.path(), 1, "one");
+    team.purlin(&["state", "init"]);
+    let arguments = ["reconcile", "--watch", "--yes"];
+    let watch = team.start(&arguments);
+    for count in 1..=PASSES {
+        team.write("deployment.yaml", &deployment(count, "one"));
+        wait_until("the watch applies the documents", || kept(things.path()) == count);
+    }
+    let connections = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'purlin'";
+    wait_until("the connections of earlier passes are closed", || {
+        postgres.ask(connections).parse::<usize>().is_ok_and(|count| count < PASSES / 2)
+    });
+    let process = rustix::process::Pid::from_raw(watch.id().cast_signed()).expect("its id");
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("told");
+    assert_eq!(team.finish(watch, &arguments).status, Some(0));
 }
 
 fn ends_with(done: &Done, text: &str) {
