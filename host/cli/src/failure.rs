@@ -9,11 +9,10 @@ use std::sync::Arc;
 
 use purlin_host::internal::documents::SourceMap;
 use purlin_host::internal::model::{Diagnostic, Key};
-use purlin_host::internal::{engine, state};
+use purlin_host::internal::{engine, state, with_causes};
 use serde::Serialize;
 
 use crate::commands::Output;
-use crate::files;
 use crate::naming;
 use crate::render;
 use crate::report::FORMAT;
@@ -62,17 +61,9 @@ impl Failure {
         Self::Plain { status: Status::Failed, message: message.into(), hints: Vec::new() }
     }
 
-    /// The same failure with the exit status for invalid input.
-    fn into_input(mut self) -> Self {
-        if let Self::Plain { status, .. } = &mut self {
-            *status = Status::Input;
-        }
-        self
-    }
-
-    /// The command failed, with the chain of causes.
-    pub(crate) fn caused(message: impl Into<String>, cause: &(dyn StdError + 'static)) -> Self {
-        Self::run(chain(message.into(), Some(cause)))
+    /// The command failed for this cause.
+    pub(crate) fn caused(message: impl std::fmt::Display, cause: &(dyn StdError + 'static)) -> Self {
+        Self::run(format!("{message}: {}", with_causes(cause)))
     }
 
     /// Adds a hint.
@@ -96,100 +87,12 @@ impl Failure {
             purlin_host::Error::NotGranted { faults, lacking } => {
                 Self::Grants { faults, sources: sources.clone(), lacking }
             }
-            error @ purlin_host::Error::DeploymentExists { .. } => {
-                Self::input(error.to_string()).hint("every deployment needs an id of its own")
-            }
-            purlin_host::Error::State(error) => Self::state(&error),
-            purlin_host::Error::Stale => {
-                Self::input("the plan is stale: the state changed since it was made")
-                    .hint("`purlin plan --out FILE` makes a new one; nothing was changed")
-            }
-            purlin_host::Error::Deviates(deviations) => {
-                let lines: String = deviations.iter().map(|one| format!("\n  {one}")).collect();
-                Self::input(format!("the documents deviate from the plan:{lines}"))
-                    .hint("`purlin plan --out FILE` makes a new one; nothing was changed")
-            }
-            purlin_host::Error::Component(message) => Self::input(message),
-            error @ purlin_host::Error::NoCases { .. } => {
-                let message = error.to_string();
-                let purlin_host::Error::NoCases { example, .. } = error else { return Self::input(message) };
-                Self::input(message).hint(format!(
-                    "add valid inputs to check.yaml, next to the component:\n{example}"
-                ))
-            }
-            error @ purlin_host::Error::StateGone { .. } => Self::run(error.to_string()).hint(
-                "restore its folder, and start again; if it is lost, `purlin import` adopts the existing resources",
-            ),
-            error @ (purlin_host::Error::Archive(_)
-            | purlin_host::Error::Held { .. }
-            | purlin_host::Error::Unfinished { .. }) => {
-                let input = error.is_input();
-                let failure = Self::run(error.to_string());
-                if input { failure.into_input() } else { failure }
-            }
-            purlin_host::Error::Engine(engine::Error::DataLoss(keys)) => Self::losses(&keys),
             purlin_host::Error::Engine(engine::Error::Names(names)) => naming::failure(&names),
-            purlin_host::Error::Engine(error) => {
-                let failure = Self::run(chain(error.to_string(), StdError::source(&error)));
-                let failure = match error {
-                    engine::Error::Unknown(_) | engine::Error::Taken(_) | engine::Error::InUse { .. } => {
-                        failure.into_input()
-                    }
-                    _ => failure,
-                };
-                match error {
-                    engine::Error::Integrity(_) => failure
-                        .hint("the state was changed by something other than purlin, or its disk is failing; restore it from a backup"),
-                    _ => failure,
-                }
-            }
-            other => Self::run(chain(other.to_string(), StdError::source(&other)))
-                .hint("`purlin doctor` checks what Purlin needs from this machine"),
-        }
-    }
-
-    /// The plan would lose the data of these resources without consent.
-    fn losses(keys: &[Key]) -> Self {
-        let what = match keys.len() {
-            1 => "1 resource would lose its data, which needs separate consent:".to_owned(),
-            many => format!("{many} resources would lose their data, which needs separate consent:"),
-        };
-        Self::input(format!("{what}{}", keys_as_lines(keys)))
-            .hint("nothing was changed; `--allow-data-loss`, besides `--yes`, deletes them with their data")
-            .hint("`lifecycle: {KEY: {allow_data_loss: true}}` in a Deployment allows it for one resource")
-    }
-
-    /// Converts an error of the state.
-    pub(crate) fn state(error: &state::Error) -> Self {
-        let failure = Self::run(chain(error.to_string(), StdError::source(error)));
-        match error {
-            state::Error::Locked { .. } => failure.hint(
-                "only one deployment at a time may change an environment; nothing was changed by this one, \
-                 and `--lock-timeout 5m` waits for the other one",
-            ),
-            state::Error::Busy { .. } => failure.hint(
-                "only one process at a time may change the whole state; nothing was changed by this one",
-            ),
-            state::Error::Reserved { .. } => failure
-                .hint("this deployment can use the installation afterwards; nothing was changed by this one"),
-            state::Error::Io { .. } => failure.hint("`--state DIR` names another folder for the state"),
-            state::Error::Newer { .. } => failure.hint("nothing was changed"),
-            state::Error::Unprepared { .. }
-            | state::Error::Address { .. }
-            | state::Error::Unsupported
-            | state::Error::Moved { .. }
-            | state::Error::Same => failure.into_input(),
-            state::Error::Unreachable { .. } => failure.hint(
-                "nothing that was recorded is lost; the same command goes on when the database answers",
-            ),
-            state::Error::WrongKey { .. } => failure
-                .into_input()
-                .hint("put the right key there, or set `key` in purlin.yaml to it; nothing was changed"),
-            state::Error::KeyInvalid { .. } => failure.into_input().hint(
-                "restore it from its copy; a key is one line that begins with `AGE-SECRET-KEY-1`; \
-                 nothing was changed",
-            ),
-            _ => failure,
+            error => Self::Plain {
+                status: if error.is_input() { Status::Input } else { Status::Failed },
+                message: message(&error),
+                hints: hints(&error),
+            },
         }
     }
 
@@ -247,6 +150,82 @@ impl Failure {
     }
 }
 
+/// The message of an error that does not concern the documents.
+fn message(error: &purlin_host::Error) -> String {
+    match error {
+        purlin_host::Error::Stale => "the plan is stale: the state changed since it was made".to_owned(),
+        purlin_host::Error::Deviates(deviations) => {
+            let lines: String = deviations.iter().map(|one| format!("\n  {one}")).collect();
+            format!("the documents deviate from the plan:{lines}")
+        }
+        purlin_host::Error::Engine(engine::Error::DataLoss(keys)) => {
+            let what = match keys.len() {
+                1 => "1 resource would lose its data, which needs separate consent:".to_owned(),
+                many => format!("{many} resources would lose their data, which needs separate consent:"),
+            };
+            format!("{what}{}", keys_as_lines(keys))
+        }
+        error => error.message(),
+    }
+}
+
+/// What helps against an error, with the commands and options of the command line.
+fn hints(error: &purlin_host::Error) -> Vec<String> {
+    let hints: &[&str] = match error {
+        purlin_host::Error::DeploymentExists { .. } => &["every deployment needs an id of its own"],
+        purlin_host::Error::Stale | purlin_host::Error::Deviates(_) => {
+            &["`purlin plan --out FILE` makes a new one; nothing was changed"]
+        }
+        purlin_host::Error::NoCases { example, .. } => {
+            return vec![format!("add valid inputs to check.yaml, next to the component:\n{example}")];
+        }
+        purlin_host::Error::StateGone { .. } => &[
+            "restore its folder, and start again; if it is lost, `purlin import` adopts the existing resources",
+        ],
+        purlin_host::Error::Engine(engine::Error::DataLoss(_)) => &[
+            "nothing was changed; `--allow-data-loss`, besides `--yes`, deletes them with their data",
+            "`lifecycle: {KEY: {allow_data_loss: true}}` in a Deployment allows it for one resource",
+        ],
+        purlin_host::Error::Engine(engine::Error::Integrity(_)) => &[
+            "the state was changed by something other than purlin, or its disk is failing; restore it from a backup",
+        ],
+        purlin_host::Error::State(error) => hints_on_state(error),
+        purlin_host::Error::Sandbox(_) | purlin_host::Error::Clock(_) | purlin_host::Error::Random(_) => {
+            &["`purlin doctor` checks what Purlin needs from this machine"]
+        }
+        _ => &[],
+    };
+    hints.iter().map(|&hint| hint.to_owned()).collect()
+}
+
+fn hints_on_state(error: &state::Error) -> &'static [&'static str] {
+    match error {
+        state::Error::Locked { .. } => {
+            &["only one deployment at a time may change an environment; nothing was changed by this one, \
+             and `--lock-timeout 5m` waits for the other one"]
+        }
+        state::Error::Busy { .. } => {
+            &["only one process at a time may change the whole state; nothing was changed by this one"]
+        }
+        state::Error::Reserved { .. } => {
+            &["this deployment can use the installation afterwards; nothing was changed by this one"]
+        }
+        state::Error::Io { .. } => &["`--state DIR` names another folder for the state"],
+        state::Error::Newer { .. } => &["nothing was changed"],
+        state::Error::Unreachable { .. } => {
+            &["nothing that was recorded is lost; the same command goes on when the database answers"]
+        }
+        state::Error::WrongKey { .. } => {
+            &["put the right key there, or set `key` in purlin.yaml to it; nothing was changed"]
+        }
+        state::Error::KeyInvalid { .. } => {
+            &["restore it from its copy; a key is one line that begins with `AGE-SECRET-KEY-1`; \
+             nothing was changed"]
+        }
+        _ => &[],
+    }
+}
+
 /// The keys, each on a line of its own; if there are very many, only the first ones.
 pub(crate) fn keys_as_lines(keys: &[Key]) -> String {
     const SHOWN: usize = 50;
@@ -261,22 +240,6 @@ pub(crate) fn keys_as_lines(keys: &[Key]) -> String {
 fn summary(faults: &[Diagnostic]) -> String {
     let errors = faults.iter().filter(|fault| fault.is_error()).count();
     format!("{} in the documents; nothing was done", text::count(errors, "error"))
-}
-
-/// A message with its causes, without repetition.
-pub(crate) fn chain(mut message: String, mut cause: Option<&(dyn StdError + 'static)>) -> String {
-    while let Some(error) = cause {
-        let text = match error.downcast_ref::<std::io::Error>() {
-            Some(error) if error.raw_os_error().is_some() => files::reason(error),
-            _ => error.to_string(),
-        };
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        cause = error.source();
-    }
-    message
 }
 
 #[derive(Serialize)]

@@ -6,24 +6,20 @@ use std::path::{Path, PathBuf};
 /// Writes a file atomically: into a temporary file in the same folder, which then replaces it.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let folder = folder_of(path);
-    make(folder).map_err(plain)?;
-    replace(path, folder, bytes.as_ref(), true).map_err(plain)
+    make(folder)?;
+    replace(path, folder, bytes.as_ref(), true)
 }
 
 /// Writes a file that only the user may read, into an existing folder.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, folder_of(path), bytes, false).map_err(plain)
+    replace(path, folder_of(path), bytes, false)
 }
 
 /// Writes a new file atomically. An existing file is an error and stays unchanged.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     let folder = folder_of(path);
-    let write = || {
-        let file = beside(folder, text.as_bytes(), true)?;
-        file.persist_noclobber(path).map_err(|error| error.error)?;
-        sync_folder(folder)
-    };
-    write().map_err(plain)
+    beside(folder, text.as_bytes(), true)?.persist_noclobber(path).map_err(|error| error.error)?;
+    sync_folder(folder)
 }
 
 /// The existing files that conflict with those that a command is about to write. A file with the same
@@ -56,16 +52,16 @@ fn is_written(path: &Path, text: &str) -> bool {
 /// cannot be checked.
 pub(crate) fn may_replace(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> io::Result<()> {
     const BEGINNING: u64 = 64;
-    let taken = || Err(plain(io::ErrorKind::AlreadyExists.into()));
+    let taken = || Err(io::ErrorKind::AlreadyExists.into());
     match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(plain(error)),
-        Ok(metadata) if metadata.is_dir() => return Err(plain(io::ErrorKind::IsADirectory.into())),
+        Err(error) => return Err(error),
+        Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         Ok(metadata) if !metadata.is_file() => return taken(),
         Ok(_) => {}
     }
     let mut bytes = Vec::new();
-    std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes)).map_err(plain)?;
+    std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes))?;
     match bytes.is_empty() || is_ours(&bytes) {
         true => Ok(()),
         false => taken(),
@@ -74,7 +70,7 @@ pub(crate) fn may_replace(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> io::R
 
 /// Creates the folder of a file if it does not exist.
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
-    make(folder_of(path)).map_err(plain)
+    make(folder_of(path))
 }
 
 /// Creates a folder if it does not exist. A file in its place is the error `NotADirectory`, not
@@ -100,7 +96,9 @@ fn replace(path: &Path, folder: &Path, bytes: &[u8], readable: bool) -> io::Resu
 
 /// A durable temporary file in a folder.
 fn beside(folder: &Path, bytes: &[u8], readable: bool) -> io::Result<tempfile::NamedTempFile> {
-    let mut file = tempfile::Builder::new().prefix(".purlin-").tempfile_in(folder)?;
+    let temporary = tempfile::Builder::new().prefix(".purlin-").tempfile_in(folder);
+    // People know nothing of the temporary file, whose name is in the error.
+    let mut file = temporary.map_err(|error| error.kind())?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     if readable {
@@ -116,30 +114,6 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
         std::fs::File::open(folder)?.sync_all()?;
     }
     Ok(())
-}
-
-/// The same error in plain words, without the names of temporary files and without error numbers.
-fn plain(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), reason(&error))
-}
-
-/// Why a file cannot be read or written, for people.
-pub(crate) fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "no such file or folder".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::AlreadyExists => "it exists already".to_owned(),
-        io::ErrorKind::NotADirectory => "a part of the path is not a folder".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
-        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
-        io::ErrorKind::StorageFull => "no space is left on the device".to_owned(),
-        io::ErrorKind::QuotaExceeded => "the disk quota is used up".to_owned(),
-        io::ErrorKind::InvalidData => "it is not UTF-8".to_owned(),
-        _ => {
-            let text = error.to_string();
-            text.split(" (os error").next().unwrap_or(&text).to_owned()
-        }
-    }
 }
 
 /// Temporary files are private; exported files get the usual permissions.

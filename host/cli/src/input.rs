@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purlin_host::internal::documents::{self, Input, Loaded, SourceMap};
-use purlin_host::internal::is_slip;
 use purlin_host::internal::model::{
     Choices, Context, ContextDefaults, Diagnostic, EnvironmentId, KeySource, Severity, Workspace,
 };
 use purlin_host::internal::requirements::Offer;
 use purlin_host::internal::state::{Environment, KeyProvider};
+use purlin_host::internal::{is_slip, reason};
 use purlin_host::{Documents, Purlin};
 
 use crate::app::App;
@@ -399,7 +399,7 @@ fn key_from_command(words: &[String], folder: &Path) -> Result<String, Failure> 
         .stdin(std::process::Stdio::null())
         .stderr(std::process::Stdio::inherit())
         .output()
-        .map_err(|error| wrong(&format!("cannot be run: {error}")))?;
+        .map_err(|error| wrong(&format!("cannot be run: {}", reason(&error))))?;
     if !output.status.success() {
         return Err(wrong(&format!("failed ({})", output.status)));
     }

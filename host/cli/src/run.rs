@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use purlin_host::internal::reason;
 
 use crate::app::App;
 use crate::args::{Cli, When};
@@ -90,7 +91,7 @@ pub(crate) fn main() -> ExitCode {
     // Do not wait for a driver that is still running: everything relevant is already recorded.
     runtime.shutdown_background();
     if let Some(error) = app.ui.write_failure() {
-        app.ui.error(&format!("cannot write to standard output: {error}"));
+        app.ui.error(&format!("cannot write to standard output: {}", reason(&error)));
         return Status::Failed.into();
     }
     status.into()

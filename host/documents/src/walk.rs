@@ -234,7 +234,9 @@ fn broken_entry(path: &Path, name: &str, error: &std::io::Error) -> Option<Diagn
     };
     let looped = error.kind() != std::io::ErrorKind::NotFound;
     let message = match looped {
-        true => format!("the link to `{}` cannot be followed: {}", target.display(), reason(error)),
+        true => {
+            format!("the link to `{}` cannot be followed: {}", target.display(), purlin_files::reason(error))
+        }
         false => format!("the link leads to `{}`, which does not exist", target.display()),
     };
     let fault = if is_document_name(name) {
@@ -275,15 +277,8 @@ pub(crate) fn unreadable_words(path: &Path, error: &std::io::Error) -> (String, 
             };
             (format!("no permission to read `{shown}`"), help)
         }
-        _ => (format!("cannot read `{shown}`: {}", reason(error)), "check the path".to_owned()),
+        _ => (format!("cannot read `{shown}`: {}", purlin_files::reason(error)), "check the path".to_owned()),
     }
-}
-
-/// The system's words for an error, without its number.
-fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let end = text.find(" (os error").unwrap_or(text.len());
-    text.get(..end).unwrap_or(&text).to_lowercase()
 }
 
 /// The entry beside a missing one with the most similar name.

@@ -73,6 +73,23 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether the input is at fault, so that trying again without a change is useless.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Self::Documents(_)
+            | Self::NotGranted { .. }
+            | Self::Names(_)
+            | Self::Unknown(_)
+            | Self::Taken(_)
+            | Self::InUse { .. }
+            | Self::DataLoss(_) => true,
+            Self::State(error) => error.is_input(),
+            _ => false,
+        }
+    }
+}
+
 fn depend(dependents: &[purlin_model::Urn]) -> String {
     let names: Vec<String> = dependents
         .iter()

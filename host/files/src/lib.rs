@@ -9,6 +9,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
+mod reason;
+
+pub use reason::{reason, with_causes};
+
 /// Opens a regular file for reading. Follows links.
 ///
 /// # Errors
@@ -53,7 +57,7 @@ pub fn read(path: &Path, at_most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// The same as for [`read`]; [`io::ErrorKind::InvalidData`] if the file is not UTF-8.
 pub fn read_text(path: &Path, at_most: u64) -> io::Result<String> {
-    String::from_utf8(read(path, at_most)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    String::from_utf8(read(path, at_most)?).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
 /// Reads a file that only the user of this process could have written ([`open_own`]).

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use purlin_model::Diagnostic;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 
 /// The errors between documents and a run.
 #[derive(Debug, thiserror::Error)]
@@ -112,16 +114,29 @@ impl Error {
             | Self::NoCases { .. }
             | Self::Stale
             | Self::Deviates(_) => true,
-            Self::Engine(error) => matches!(
-                error,
-                purlin_engine::Error::Names(_)
-                    | purlin_engine::Error::Unknown(_)
-                    | purlin_engine::Error::Taken(_)
-                    | purlin_engine::Error::InUse { .. }
-                    | purlin_engine::Error::DataLoss(_)
-            ),
+            Self::State(error) => error.is_input(),
+            Self::Engine(error) => error.is_input(),
             _ => false,
         }
+    }
+
+    /// The message with its causes, in one line. [`Display`](std::fmt::Display) has only the message.
+    pub fn message(&self) -> String {
+        purlin_files::with_causes(self)
+    }
+}
+
+/// The `error` of the published JSON (`message`, `diagnostics`), without the hints of the command line.
+impl Serialize for Error {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let diagnostics = self.diagnostics();
+        let mut fields = serializer.serialize_struct("Error", 1 + usize::from(!diagnostics.is_empty()))?;
+        fields.serialize_field("message", &self.message())?;
+        match diagnostics.is_empty() {
+            true => fields.skip_field("diagnostics")?,
+            false => fields.serialize_field("diagnostics", diagnostics)?,
+        }
+        fields.end()
     }
 }
 

@@ -135,6 +135,7 @@ pub mod internal {
     pub use purlin_documents as documents;
     pub use purlin_engine as engine;
     pub use purlin_expression::is_slip;
+    pub use purlin_files::{reason, with_causes};
     pub use purlin_graph as graph;
     pub use purlin_model as model;
     pub use purlin_requirements as requirements;

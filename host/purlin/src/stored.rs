@@ -285,17 +285,17 @@ impl Purlin {
                     .into(),
             ));
         };
-        let ca =
-            match &database.ca {
-                Some(path) => {
-                    let path = self.workspace().folder.join(path);
-                    let read = purlin_files::read(&path, LARGEST_CA);
-                    Some(read.map_err(|error| {
-                        wrong(format!("`ca` cannot be read: `{}`: {error}", path.display()))
-                    })?)
-                }
-                None => None,
-            };
+        let ca = match &database.ca {
+            Some(path) => {
+                let path = self.workspace().folder.join(path);
+                let read = purlin_files::read(&path, LARGEST_CA);
+                Some(read.map_err(|error| {
+                    let reason = purlin_files::reason(&error);
+                    wrong(format!("`ca` cannot be read: `{}`: {reason}", path.display()))
+                })?)
+            }
+            None => None,
+        };
         let password = match &database.password {
             Some((store, name)) => Some(self.password(store, name).await.map_err(wrong)?),
             None => None,

@@ -74,7 +74,9 @@ async fn a_service_plans_and_applies() {
 
     let (status, wrong) = ask("/plan", "apiVersion: purlin.dev/v1\nkind: Nothing\n").await;
     assert_eq!(status, 422, "{wrong}");
-    assert!(wrong.contains("Nothing"), "{wrong}");
+    let wrong: Value = serde_json::from_str(&wrong).expect("json");
+    let fault = &wrong["error"]["diagnostics"][0];
+    assert_eq!((&fault["code"], &fault["line"]), (&"unknown-kind".into(), &2.into()), "{wrong}");
 }
 
 /// The service needs no other crate of the workspace, and nothing that is not documented.

@@ -76,7 +76,7 @@ impl Cache {
         if let Err(error) = stored {
             tracing::warn!(
                 target: "purlin::sandbox",
-                "a compiled driver is not kept in {}: {error}", self.folder.display()
+                "a compiled driver is not kept in {}: {}", self.folder.display(), purlin_files::reason(&error)
             );
         }
     }
@@ -84,7 +84,7 @@ impl Cache {
 
 /// Makes sure that the folder is ours and that nobody else can write to it.
 fn private(folder: &Path) -> Result<(), String> {
-    let fault = |error: std::io::Error| format!("cannot be used: {error}");
+    let fault = |error: std::io::Error| format!("cannot be used: {}", purlin_files::reason(&error));
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -205,12 +205,19 @@ impl Error {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
-    /// The error with its cause, in one line.
-    pub(crate) fn with_cause(&self) -> String {
-        match std::error::Error::source(self) {
-            Some(cause) => format!("{self}: {cause}"),
-            None => self.to_string(),
-        }
+    /// Whether the input is at fault, such as a configuration, so that trying again without a change is
+    /// useless.
+    pub fn is_input(&self) -> bool {
+        matches!(
+            self,
+            Self::Unprepared { .. }
+                | Self::Address { .. }
+                | Self::Unsupported
+                | Self::Moved { .. }
+                | Self::Same
+                | Self::WrongKey { .. }
+                | Self::KeyInvalid { .. }
+        )
     }
 
     /// Converts this into an error after which nothing is recorded.
@@ -219,7 +226,7 @@ impl Error {
             Self::Io { path, .. } => path.clone(),
             _ => PathBuf::new(),
         };
-        Self::Refused { folder, detail: self.with_cause() }
+        Self::Refused { folder, detail: purlin_files::with_causes(&self) }
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use purlin_host::internal::state;
+use purlin_host::internal::{reason, state};
 
 use super::deploy::{self, Shown};
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
-use crate::{files, input, text};
+use crate::{input, text};
 
 /// Apply a plan that `purlin plan --out` wrote.
 ///
@@ -49,7 +49,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
     let bytes = std::fs::read(&args.plan).map_err(|error| {
-        Failure::input(format!("cannot read the plan `{path}`: {}", files::reason(&error)))
+        Failure::input(format!("cannot read the plan `{path}`: {}", reason(&error)))
             .hint("`purlin plan --out FILE` writes one; `purlin up` plans and applies in one step")
     })?;
     let named = !args.documents.named().is_empty();

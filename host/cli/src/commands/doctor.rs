@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::args::{DocumentArgs, Format, FormatArg};
-use crate::failure::{Failure, Status, chain};
+use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::FORMAT;
 use crate::style::{DELETE, GOOD, UPDATE, paint};
@@ -224,12 +224,7 @@ async fn state(purlin: &Purlin) -> Vec<Check> {
             ));
             match database(purlin).await {
                 Ok(found) => checks.extend(found),
-                Err(error) => checks.push(bad(
-                    "database",
-                    Verdict::Fail,
-                    chain(error.to_string(), std::error::Error::source(&error)),
-                    advice(&error),
-                )),
+                Err(error) => checks.push(bad("database", Verdict::Fail, error.message(), advice(&error))),
             }
             for environment in environments {
                 checks.push(match purlin.records(&environment).await {
@@ -239,21 +234,13 @@ async fn state(purlin: &Purlin) -> Vec<Check> {
                     Err(error) => bad(
                         "state",
                         Verdict::Fail,
-                        format!(
-                            "{environment}: {}",
-                            chain(error.to_string(), std::error::Error::source(&error))
-                        ),
+                        format!("{environment}: {}", error.message()),
                         advice(&error),
                     ),
                 });
             }
         }
-        Err(error) => checks.push(bad(
-            "state",
-            Verdict::Fail,
-            chain(error.to_string(), std::error::Error::source(&error)),
-            advice(&error),
-        )),
+        Err(error) => checks.push(bad("state", Verdict::Fail, error.message(), advice(&error))),
     }
     checks.extend(permissions(folder));
     checks
@@ -322,7 +309,7 @@ async fn drivers(purlin: &Purlin) -> Vec<Check> {
             return vec![bad(
                 "drivers",
                 Verdict::Fail,
-                chain(error.to_string(), std::error::Error::source(&error)),
+                error.message(),
                 "this machine cannot run WebAssembly, which drivers need; its limit of address space (`ulimit -v`) may be too low",
             )];
         }

@@ -25,7 +25,7 @@ pub(super) fn run(args: &Args) -> Result<Status, Failure> {
     for (name, page) in pages(&root).map_err(|error| Failure::caused("cannot make the manual", &error))? {
         let path = args.folder.join(name);
         files::write(&path, page)
-            .map_err(|error| Failure::run(format!("cannot write `{}`: {error}", path.display())))?;
+            .map_err(|error| Failure::caused(format!("cannot write `{}`", path.display()), &error))?;
     }
     Ok(Status::Done)
 }

@@ -47,7 +47,7 @@ impl IntoResponse for Refusal {
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let text = self.1.render(self.0.diagnostics(), false, 100);
-        let body = json!({"error": self.0.to_string(), "diagnostics": self.0.diagnostics(), "text": text});
+        let body = json!({"error": self.0, "text": text});
         (status, Json(body)).into_response()
     }
 }
@@ -101,7 +101,7 @@ async fn apply(
                     }
                     let line = match event {
                         Ok(event) => serde_json::to_string(&event),
-                        Err(error) => serde_json::to_string(&json!({"error": error.to_string()})),
+                        Err(error) => serde_json::to_string(&json!({"error": error})),
                     };
                     let Ok(line) = line else { continue };
                     let _ = sender.send(line + "\n");

@@ -95,7 +95,7 @@ impl Missing {
                 link.display()
             ),
             Self::Folder { path, error } => {
-                format!("the folder `{}` cannot be read: {error}", path.display())
+                format!("the folder `{}` cannot be read: {}", path.display(), purlin_files::reason(error))
             }
             Self::Empty { path } => format!("the folder `{}` contains no `.wasm` file", path.display()),
             Self::NoVersion { .. } => format!("no version of it fits; there is {}", self.versions()),

@@ -110,7 +110,9 @@ impl Prepared {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| SecretFault::new(format!("`{program}` cannot be run: {error}")))?;
+            .map_err(|error| {
+                SecretFault::new(format!("`{program}` cannot be run: {}", purlin_files::reason(&error)))
+            })?;
         let deadline = Instant::now() + self.time;
         let printed = listen(child.stdout.take(), LARGEST + 1);
         let complained = listen(child.stderr.take(), COMPLAINT);

@@ -62,6 +62,6 @@ fn cannot(path: &Path, error: &io::Error) -> SecretFault {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             SecretFault::new(format!("there is no `{path}`"))
         }
-        _ => SecretFault::new(format!("cannot read `{path}`: {error}")),
+        _ => SecretFault::new(format!("cannot read `{path}`: {}", purlin_files::reason(error))),
     }
 }

@@ -73,6 +73,30 @@ async fn a_failure_says_where_and_what_to_do() {
     assert_eq!(error["diagnostics"][0]["severity"], "error", "{error}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn errors_are_the_error_of_the_published_json() {
+    let place = Place::new();
+    let purlin = place.purlin();
+    let documents = |fixed: &str| {
+        place.documents(
+            &purlin,
+            &format!("one: {{type: thing, params: {{value: v, fixed: {fixed}, data: true}}}}"),
+        )
+    };
+    let (_, summary) = up(&purlin, &documents("before"), UpOptions::default()).await.expect("a run");
+    assert!(summary.is_success(), "{summary:?}");
+    let loss = up(&purlin, &documents("after"), UpOptions::default()).await.expect_err("data is lost");
+    assert_eq!(parse(&json(&loss)), serde_json::json!({"message": loss.message()}));
+
+    let text = "apiVersion: purlin.dev/v1\nkind: Nothing\n".to_owned();
+    let loaded = purlin_host::load(&[purlin_host::Input::Text { name: "a.yaml".into(), text }]);
+    let error = purlin.documents(loaded, &Default::default()).err().expect("invalid documents");
+    let error = parse(&json(&error));
+    let fault = &error["diagnostics"][0];
+    assert_eq!((&fault["file"], &fault["line"]), (&"a.yaml".into(), &2.into()), "{error}");
+    assert_eq!(error["message"], fault["message"], "{error}");
+}
+
 /// Deeds of the driver, each of which reveals the secret where it can.
 const DEEDS: [&str; 7] = ["echo", "leak", "leak-id", "say", "panic", "invalid", "half"];
 

@@ -44,7 +44,9 @@ impl Dirs {
                         ));
                     }
                 }
-                Err(error) => return Err(fault(&format!("cannot be used ({error})"))),
+                Err(error) => {
+                    return Err(fault(&format!("cannot be used ({})", purlin_files::reason(&error))));
+                }
             }
             if !grant.guest.starts_with('/') {
                 return Err(fault(&format!(

@@ -164,7 +164,8 @@ impl Writing {
             self.try_write(commits)
         };
         result.map_err(|error| {
-            let (detail, refused) = (error.with_cause(), matches!(error, Error::Refused { .. }));
+            let (detail, refused) =
+                (purlin_files::with_causes(&error), matches!(error, Error::Refused { .. }));
             if !refused {
                 self.failed = Some(detail.clone());
             }
@@ -217,7 +218,10 @@ impl Writing {
     /// is lost.
     fn note(&self, position: Position) {
         if let Some(Err(error)) = self.head.as_ref().map(|head| head.note(position)) {
-            tracing::warn!(error = error.with_cause(), "the end of the state's journal could not be noted");
+            tracing::warn!(
+                error = purlin_files::with_causes(&error),
+                "the end of the state's journal could not be noted"
+            );
         }
     }
 
@@ -231,10 +235,10 @@ impl Writing {
         let next = self.journal.as_ref().map(|journal| journal.next(self.claimed.folder()));
         if next.is_some_and(|next| next.exists()) {
             // The next opening decides which of the two counts.
-            self.failed = Some(error.with_cause());
+            self.failed = Some(purlin_files::with_causes(&error));
         } else {
             tracing::warn!(
-                error = error.with_cause(),
+                error = purlin_files::with_causes(&error),
                 "the state's journal could not be rewritten, and is continued"
             );
             self.stay = true;
@@ -309,7 +313,10 @@ impl Writing {
             index::publish(self.claimed.root(), &self.claimed.place, position, entry)
         })();
         if let Err(error) = published {
-            tracing::debug!(error = error.with_cause(), "the index of the state could not be updated");
+            tracing::debug!(
+                error = purlin_files::with_causes(&error),
+                "the index of the state could not be updated"
+            );
         }
     }
 }

@@ -63,7 +63,7 @@ impl Claim for EmbeddedClaim {
     fn abandon(&self) {
         if let Err(error) = self.writer.close() {
             tracing::warn!(
-                error = error.with_cause(),
+                error = purlin_files::with_causes(&error),
                 "the state is safe, but its journal could not be tidied"
             );
         }

@@ -62,7 +62,10 @@ impl Inner {
             self.finish_rotation()
         });
         if let Err(error) = settled {
-            tracing::warn!(error = error.with_cause(), "the rotation of the state's key is not finished");
+            tracing::warn!(
+                error = purlin_files::with_causes(&error),
+                "the rotation of the state's key is not finished"
+            );
         }
         Ok(())
     }

@@ -373,7 +373,7 @@ impl Task {
         tally: Tally,
     ) -> Result<(), Ended> {
         let action = "write the state";
-        let failed = |error: Error| Ended::Failed { action, detail: error.with_cause() };
+        let failed = |error: Error| Ended::Failed { action, detail: purlin_files::with_causes(&error) };
         let next = self.reached.seq + 1;
         let head =
             codec::encode_head(next, tally, &self.shared.environment, &self.inner.keys).map_err(failed)?;

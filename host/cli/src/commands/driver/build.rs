@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use purlin_host::Inspection;
 use purlin_host::internal::model::Workspace;
+use purlin_host::internal::reason;
 
 use crate::app::App;
 use crate::failure::{Failure, Status};
@@ -84,8 +85,9 @@ async fn build(args: &Args, app: &App) -> Result<(PathBuf, Inspection), Failure>
             ))
             .hint(format!("`purlin driver build {} --output NAME.wasm`", args.source.display())));
         };
-        let bytes = std::fs::read(&args.source)
-            .map_err(|error| Failure::input(format!("cannot read {}: {error}", shown(&args.source))))?;
+        let bytes = std::fs::read(&args.source).map_err(|error| {
+            Failure::input(format!("cannot read {}: {}", shown(&args.source), reason(&error)))
+        })?;
         place(&args.source, bytes, &output)?;
         output
     };

@@ -11,6 +11,7 @@ use clap::ValueEnum as _;
 use purlin_host::Examined;
 use purlin_host::internal::model::driver::{Failure as Failed, Observed};
 use purlin_host::internal::model::{Label, Workspace};
+use purlin_host::internal::reason;
 use purlin_host::internal::sandbox::{
     CallContext, CallError, Change, CheckpointSink, Driver, Look, Progress, ProgressSink,
 };
@@ -196,7 +197,7 @@ fn request(args: &Args, driver: &Driver) -> Result<Request, Failure> {
             text
         }
         Some(file) => std::fs::read_to_string(file).map_err(|error| {
-            Failure::input(format!("cannot read the request `{file}`: {error}"))
+            Failure::input(format!("cannot read the request `{file}`: {}", reason(&error)))
                 .hint("a request is JSON, in a file or on standard input (`-`)")
         })?,
     };

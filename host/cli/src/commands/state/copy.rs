@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg};
-use crate::failure::{Failure, Status, chain};
+use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::FORMAT;
 use crate::report::state::Place;
@@ -170,7 +170,7 @@ fn entry(environment: &Environment, copied: Result<Copied, purlin_host::Error>) 
             Entry { environment, outcome, resources: Some(resources), error: None }
         }
         Err(error) => {
-            let mut message = chain(error.to_string(), std::error::Error::source(&error));
+            let mut message = error.message();
             match error {
                 purlin_host::Error::State(state::Error::Exists { .. }) => {
                     message.push_str(", with other content; `--replace` replaces them");

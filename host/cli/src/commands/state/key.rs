@@ -137,7 +137,8 @@ fn new(args: &NewArgs, app: &App) -> Result<Status, Failure> {
     if args.file.symlink_metadata().is_ok() {
         return Err(Failure::input(format!("`{path}` already exists; nothing was written")));
     }
-    let recipient = KeyProvider::create(&args.file).map_err(|error| Failure::state(&error))?;
+    let recipient =
+        KeyProvider::create(&args.file).map_err(|error| Failure::without_sources(error.into()))?;
     tell(args.format.format, Some(args.file.display().to_string()), Some(recipient), app);
     if args.format.format == Format::Text {
         app.ui.hint(&format!(

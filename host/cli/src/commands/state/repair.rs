@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::subject;
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
-use crate::failure::{Failure, Status, chain};
+use crate::failure::{Failure, Status};
 use crate::input;
 use crate::report::FORMAT;
 use crate::style::{DELETE, GOOD, paint};
@@ -105,22 +105,21 @@ fn place(purlin: &Purlin, workspace: &Workspace, app: &App) -> String {
 /// Finds contradictions between records, and repairs them if `mend` is set. Returns the
 /// contradictions, and whether any are left.
 async fn contradicting(purlin: &Purlin, mend: bool) -> (Vec<String>, bool) {
-    let say = |error: purlin_host::Error| chain(error.to_string(), std::error::Error::source(&error));
     let environments = match purlin.environments().await {
         Ok(environments) => environments,
-        Err(error) => return (vec![say(error)], true),
+        Err(error) => return (vec![error.message()], true),
     };
     let (mut found, mut left) = (Vec::new(), false);
     for environment in environments {
         let Err(error) = purlin.base(&environment).await else { continue };
-        found.push(format!("in {environment}: {}", say(error)));
+        found.push(format!("in {environment}: {}", error.message()));
         let mended = match purlin.begin_held(&environment).await {
             Ok(session) if mend => session.mend().await.map(drop),
             Ok(_) => Ok(()),
             Err(error) => Err(error),
         };
         if let Err(error) = mended {
-            found.push(format!("in {environment}: {}", say(error)));
+            found.push(format!("in {environment}: {}", error.message()));
         }
         left |= purlin.base(&environment).await.is_err();
     }

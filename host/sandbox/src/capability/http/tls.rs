@@ -61,7 +61,8 @@ impl Trust {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let text = std::fs::read(path).map_err(|error| format!("cannot be read ({error})"))?;
+    let text =
+        std::fs::read(path).map_err(|error| format!("cannot be read ({})", purlin_files::reason(&error)))?;
     CertificateDer::pem_slice_iter(&text)
         .collect::<Result<_, _>>()
         .map_err(|error| format!("is not PEM ({error})"))

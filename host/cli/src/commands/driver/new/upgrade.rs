@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Component, Path};
 
 use data_encoding::HEXLOWER;
+use purlin_host::internal::reason;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -91,7 +92,7 @@ impl List {
                 Failure::input(format!("`{}` is not a project of `purlin driver new`", folder.display()))
                     .hint(format!("such a project has a file `{LIST}`, which lists the files of its SDK"))
             }
-            _ => Failure::input(format!("cannot read `{}`: {error}", shown.display())),
+            _ => Failure::input(format!("cannot read `{}`: {}", shown.display(), reason(&error))),
         })?;
         let list: Self = serde_json::from_str(&text).map_err(|error| {
             Failure::input(format!("`{}` does not list the files of an SDK: {error}", shown.display()))
