@@ -1,4 +1,4 @@
-//! The rules, one file per topic.
+//! Checks the rules that `rule.rs` lists, one file per topic.
 
 pub(crate) mod cancel;
 pub(crate) mod change;

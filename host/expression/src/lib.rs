@@ -1,4 +1,4 @@
-//! The single expression language: parse, dependencies, evaluate (SPEC §4).
+//! The single expression language: parses and evaluates placeholders (SPEC §4).
 //!
 //! [`parse_text`] turns text into a [`purlin_model::Template`] once; with a [`Scope`], [`evaluate`]
 //! can then fill it in any number of times. This crate knows no graph and no document: the scope

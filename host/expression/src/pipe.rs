@@ -1,4 +1,5 @@
-//! Pipes: the closed set of functions for the values of placeholders (SPEC §4 [+]).
+//! Applies pipes to the values of placeholders (SPEC §4 [+]). The set is closed: `Pipe` of the model
+//! lists it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

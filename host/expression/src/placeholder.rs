@@ -1,4 +1,5 @@
-//! The inside of one `${…}`: its root, and what it reads.
+//! The inside of one `${…}`: its root, and what it reads. `dialect.rs` lists the roots of each kind
+//! of document.
 
 use std::sync::Arc;
 

@@ -45,7 +45,8 @@ pub struct Criterion {
 }
 
 impl Criterion {
-    /// The sum of the weights of its fields, 0 to 15.
+    /// The sum of the weights of its fields, 0 to 15. The matching relies on `res_id` weighing more
+    /// than all other fields together.
     pub fn specificity(&self) -> u8 {
         u8::from(self.env_type.is_some())
             + 2 * u8::from(self.app_id.is_some())

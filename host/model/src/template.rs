@@ -1,7 +1,7 @@
 //! Values as documents write them, with placeholders already parsed (SPEC §4).
 //!
-//! The types are here because recipes and requests contain them; parsing, dependencies and
-//! evaluation are in `purlin-expression`.
+//! The types are here because recipes and requests contain them. `purlin-expression` parses and
+//! evaluates them, and `purlin-graph` decides what each placeholder depends on.
 
 use std::borrow::Cow;
 use std::fmt;

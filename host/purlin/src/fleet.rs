@@ -20,8 +20,9 @@ const WITHIN: Duration = Duration::from_secs(120);
 const BUSY: Duration = Duration::from_secs(10);
 /// The delay before the next turn of an environment without a deployment.
 const EMPTY: Duration = Duration::from_mins(10);
-/// The first delay after a failure, which doubles with each further one.
+/// The first delay after a failure of a whole environment, which doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// The longest delay after a failure.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 /// The shortest delay between passes.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);

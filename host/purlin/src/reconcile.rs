@@ -1,6 +1,6 @@
-//! Keeps an environment in line with its documents (SPEC §7): reads, plans and applies in a loop.
-//! This module does not plan or call drivers itself; it decides *when* each resource is due, and
-//! what needs no consent.
+//! Keeps an environment in line with its documents (SPEC §7), one pass at a time: reads, plans and
+//! applies. The caller repeats the passes. This module does not plan or call drivers itself; it
+//! decides *when* each resource is due (`due.rs`), and what needs no consent.
 
 mod due;
 

@@ -27,7 +27,8 @@ use crate::surroundings;
 use crate::text;
 use crate::ui::Level;
 
-/// How long to wait after a fault in the documents, or while another process uses the state.
+/// How long to wait after a pass that failed, for example because of a fault in the documents or
+/// because another process uses the state, in milliseconds.
 const AGAIN: u64 = 2_000;
 /// The longest sleep. It is bounded, since the system clock may be set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3_600);

@@ -1,5 +1,6 @@
 //! Compares the servers and folders that the inputs make drivers use with the grants, before
-//! anything is done. All missing grants are reported at once.
+//! anything is done. All missing grants are reported at once. `explain.rs` reports those that only a
+//! call reveals.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The catalogue in one context: the definition for each resource.
+//! Finds the definition for a resource in one context. The weights of the criteria are those of
+//! [`Criterion::specificity`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -36,7 +37,8 @@ struct Candidates<'a> {
 struct Ranked<'a> {
     /// The best of those for any id.
     any: Option<Best>,
-    /// The best for an id; each of them outranks all of the former.
+    /// The best for an id. Each of them outranks all of the former, because `res_id` weighs more than
+    /// all other fields together.
     by_id: HashMap<&'a str, Best>,
 }
 

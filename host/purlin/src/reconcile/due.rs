@@ -1,4 +1,5 @@
-//! Schedules when each resource is due to be read or retried.
+//! Schedules when each resource is due to be read or retried. The caller decides when to repeat a
+//! pass that failed.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -149,8 +150,8 @@ impl Schedule {
         }
     }
 
-    /// Notes that an operation on a resource failed. The next attempt follows after 1 s, then 2 s,
-    /// up to a minute, each drawn at random from the second half of that time.
+    /// Notes that an operation on a resource failed. The next attempt follows after 1 to 2 s, then 2
+    /// to 4 s, up to 30 to 60 s, each drawn at random.
     pub(super) fn failed(&mut self, urn: &Urn, now: u64) {
         let failures = self.retries.get(urn).map_or(1, |retry| retry.failures.saturating_add(1));
         let longest = (millis(SHORTEST) << failures.min(7)).min(LONGEST_WAIT);

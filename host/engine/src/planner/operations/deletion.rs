@@ -96,6 +96,8 @@ impl Building<'_> {
         (provision != deletion && !self.waits_for_the_new_one(provision, deletion)).then_some(provision)
     }
 
+    /// Places each deletion after the deletions of the resource's recorded dependents, and after the
+    /// operations that move dependents away from it (SPEC §9).
     pub(super) fn order_deletions(&mut self) {
         // Operations that only forget a resource affect no others, so they come last.
         let (taking, forgetting): (Vec<_>, Vec<_>) =

@@ -1,4 +1,6 @@
-//! The order in which deletions are shown and attempted.
+//! The order of the steps that delete removed resources, as plans show it. It also decides which of
+//! several deletions begins first if all of them may begin; the edges in `deletion.rs` decide which
+//! may.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
