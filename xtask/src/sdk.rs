@@ -139,7 +139,7 @@ mod tests {
     use super::{CRATES, Package, copy, faults, root};
 
     #[test]
-    fn what_a_crate_lacks_is_named() {
+    fn missing_metadata_of_a_crate_is_named() {
         let whole = Package {
             name: "a".to_owned(),
             description: Some("A crate.".to_owned()),

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_stays() {
+    fn a_random_name_stays() {
         let values = json!({"domain": "x.io", "template": "shop-{{ randAlphaNum 8 | lower }}"});
         let first = made(values.clone()).expect("made");
         assert_eq!(first.len(), "shop-12345678.x.io".len());

@@ -65,7 +65,7 @@ fn all_faults_are_reported_at_once() {
 }
 
 #[test]
-fn what_is_not_known_yet_stays_so() {
+fn unknown_values_stay_unknown() {
     let document = records(json!({"zone": "example.org", "name": "www", "type": "A", "content": null}));
     let given = testing::unknown(inputs(&document), &["/values/records/content"]);
     let checked = testing::check::<Dns>(given, None).expect("nothing wrong so far");

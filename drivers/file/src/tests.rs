@@ -180,7 +180,7 @@ fn unsafe_paths_are_rejected() {
 
 #[cfg(unix)]
 #[test]
-fn what_cannot_be_written_leaves_nothing_behind() {
+fn a_failed_write_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = format!("{}/taken", folder.path().display());
     fs::create_dir(&path).expect("made");

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filled_in_stays_one_segment() {
+    fn a_filled_in_value_stays_one_segment() {
         let expand = |template: &str| expand(template, &scope());
         assert_eq!(expand("/a/{params.zone}/{params.number}"), Ok("/a/..%2Fx%20y%3F/7".to_owned()));
         assert!(expand("/a/{id}").is_err() && expand("/a/{params.none}").is_err());

@@ -44,7 +44,7 @@ fn inputs_get_one_spelling_and_checking_again_changes_nothing() {
 }
 
 #[test]
-fn what_is_not_known_yet_is_left_for_later_and_the_rest_is_judged() {
+fn unknown_inputs_are_checked_later_and_all_others_at_once() {
     let values = json!({"role": {"name": "a b", "assume_role_policy": trust(), "attached_policies": [null]}});
     let unknown = testing::unknown(given(&values), &["/values/role/attached_policies/0"]);
     let said = testing::check::<Driven>(unknown, None).map(drop).expect_err("refused").to_string();
@@ -110,7 +110,7 @@ fn ids_identify_the_kind_of_object() {
 }
 
 #[test]
-fn what_cannot_change_replaces() {
+fn a_change_of_an_immutable_input_replaces() {
     let state = purlin_sdk::State::new("x");
     let impact = |after: Json| {
         let (before, after) = (given(&checked(&json!({"user": {"name": "a"}}))), given(&checked(&after)));

@@ -127,7 +127,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_cannot_change_is_named() {
+    fn immutable_fields_are_named() {
         let broken = |id: &str, before: Json, after: Json| {
             Identity::parse(id)
                 .map(|identity| broken(&identity, &before, &after, |_| false))

@@ -114,7 +114,7 @@ fn unknown_values_are_no_fault() {
 }
 
 #[test]
-fn what_makes_another_object_replaces() {
+fn a_change_of_identity_replaces_the_object() {
     let impact = |before: Json, after: Json| {
         testing::update_impact::<Kubernetes>(given(before), given(after), &State::new("x")).expect("judged")
     };

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finished_is_known_by_its_name() {
+    fn unfinished_databases_have_a_mark_in_their_name() {
         let identity = ours(None);
         let unfinished: &'static str = "purlin_0123456789abcdef0123456789abcdef01234567";
         assert!(is_reserved(unfinished) && identity.unfinished() == unfinished && unfinished.len() < 64);

@@ -44,7 +44,7 @@ fn inputs_get_one_spelling_and_checking_again_changes_nothing() {
 }
 
 #[test]
-fn what_is_not_known_yet_is_left_for_later_and_the_rest_is_judged() {
+fn unknown_inputs_are_checked_later_and_all_others_at_once() {
     let values = json!({"bucket": {"name": null, "tags": {"a": null}}});
     let unknown = testing::unknown(given(&values), &["/values/bucket/name", "/values/bucket/tags/a"]);
     let found = testing::check::<Driven>(unknown, None).expect("checked").values;
@@ -132,7 +132,7 @@ fn wrong_inputs_are_reported_with_pointers() {
 }
 
 #[test]
-fn what_cannot_change_replaces() {
+fn a_change_of_an_immutable_input_replaces() {
     let state = purlin_sdk::State::new("abc");
     let impact = |before: Json, after: Json| {
         testing::update_impact::<Driven>(given(&checked(&before)), given(&checked(&after)), &state)
@@ -160,7 +160,7 @@ fn the_readme_has_the_tables_of_the_schema() {
 }
 
 #[test]
-fn what_a_person_names_has_to_be_an_id() {
+fn a_name_given_by_the_user_must_be_an_id() {
     for id in ["arn:aws:s3:::abc", "s3://abc", "abc/../other", "Abc", "a?policy", "abc?versioning", "abc/"] {
         let found = testing::find::<Driven>(given(&json!({"bucket": {"name": "abc"}})), Some(id)).map(|_| ());
         let said = found.expect_err("no id").to_string();

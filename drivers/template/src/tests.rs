@@ -48,7 +48,7 @@ fn maps_have_their_leaves_rendered() {
 }
 
 #[test]
-fn what_was_drawn_is_kept_by_a_cookie() {
+fn a_cookie_keeps_random_values() {
     let document = json!({"values": {"templates": {
         "init": "{{ if and .cookie .cookie.n }}n: {{ .cookie.n | quote }}{{ else }}n: {{ randNumeric 12 | quote }}{{ end }}",
         "cookie": "n: {{ .init.n | quote }}",

@@ -147,7 +147,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_cut_fits(text in any::<String>(), columns in 1usize..40) {
+        fn shortened_text_fits(text in any::<String>(), columns in 1usize..40) {
             let text = line(&text);
             prop_assert!(width(&fit(&text, columns)) <= columns);
         }

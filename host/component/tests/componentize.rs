@@ -130,7 +130,7 @@ fn modules_of_the_contract_before_become_drivers_of_that() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_exports_are_named() {
     let error = refused(&text("", &["read", "cabi_realloc"], "0.2.0"));
     assert_eq!(
         error.to_string(),

@@ -149,7 +149,7 @@ fn manifests_that_are_given_twice_are_named() {
 }
 
 #[test]
-fn what_is_loaded_has_its_places_and_placeholders() {
+fn loaded_documents_have_places_and_placeholders() {
     let Some(corpus) = corpus() else { return };
     let loaded = load(&[Input::Path(corpus.join("definitions/example-library/resource-definitions"))]);
     let mut placeholders = 0;

@@ -224,7 +224,7 @@ fn a_workspace_counts_at_the_top_and_where_it_is_named() {
 }
 
 #[test]
-fn what_drivers_write_is_not_read() {
+fn folders_that_drivers_may_write_are_not_searched() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     let grants = "grants: {dirs: [{host: out, guest: /out, mode: rw}, {host: in, guest: /in, mode: ro}]}";

@@ -97,7 +97,7 @@ fn an_invalid_lock_approves_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn what_cannot_be_read_is_in_force_too() {
+fn an_unreadable_lock_is_in_force() {
     let (_, folder) = with(None);
     let path = folder.path().join(LOCK_FILE);
     std::os::unix::fs::symlink("nowhere", &path).expect("a link");

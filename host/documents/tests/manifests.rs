@@ -160,7 +160,7 @@ fn a_reference_fills_the_corresponding_field() {
 }
 
 #[test]
-fn what_errors_show_of_a_reference() {
+fn errors_show_references_as_written() {
     let loaded =
         read("apiVersion: a.b/v1\nkind: C\nmetadata: {name: d}\nspec:\n  vpcIdRef:\n    name: net\n");
     let mut seen = Vec::new();
@@ -199,7 +199,7 @@ fn references_fill_a_list_in_their_order() {
 }
 
 #[test]
-fn what_a_schema_calls_a_reference_has_to_be_one() {
+fn references_of_a_schema_must_be_references() {
     for field in [
         "vpcIdRef: net",
         "vpcIdRef: {}",

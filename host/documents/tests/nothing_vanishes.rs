@@ -351,7 +351,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_named_is_there_or_there_is_an_error(
+    fn everything_in_a_text_is_loaded_or_an_error(
         which in 0..ALL.len(),
         edits in proptest::collection::vec(edit(), 1..4),
     ) {

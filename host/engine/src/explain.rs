@@ -9,6 +9,7 @@ use purlin_sandbox::CallError;
 
 use crate::error::Cause;
 use crate::failed::{CallFailed, Defined};
+use crate::missing_grants;
 use crate::workload::{PatchFault, PatchProblem, WorkloadError};
 
 impl Cause {
@@ -134,31 +135,11 @@ fn call(failed: &CallFailed, kind: &'static str) -> Vec<Diagnostic> {
         for need in &lacking.needs {
             let driver = &failed.driver;
             let fault = match lacking.granted.lacks(need) {
-                Some(Lack::ReadOnly(dir)) => {
-                    let message = format!(
-                        "`{driver}` may not write to `{}`: `{}` is granted read-only (`mode: ro`)",
-                        need.pattern, dir.guest
-                    );
-                    let fault = Diagnostic::error("read-only-grant", message).help("set `mode: rw` there");
-                    let fault = if dir.location.line > 0 { fault.at(&dir.location) } else { fault };
-                    match definition.filter(|defined| defined.location.line > 0) {
-                        Some(defined) => fault.related(&defined.location, "this definition writes there"),
-                        None => fault,
-                    }
+                Some(Lack::ReadOnly(grant)) => {
+                    let definition = definition.map(|defined| &defined.location);
+                    missing_grants::read_only(driver, &need.pattern, grant, definition)
                 }
-                _ => {
-                    let what = match need.capability.as_str() {
-                        "http" => "requests to",
-                        "tcp" | "udp" => "connections to",
-                        "dns" => "to look up",
-                        "addresses" => "the private address",
-                        "dirs" => "the folder",
-                        other => other,
-                    };
-                    let message = format!("`{driver}` is not granted {what} `{}`", need.pattern);
-                    let fault = Diagnostic::error("not-granted", message);
-                    put(fault)
-                }
+                _ => put(missing_grants::not_granted(driver, need, &[])),
             };
             faults.push(fault);
         }

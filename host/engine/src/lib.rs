@@ -29,6 +29,7 @@ mod foresight;
 mod holding;
 mod ignore;
 mod json;
+mod missing_grants;
 mod moments;
 mod obstacles;
 mod operate;

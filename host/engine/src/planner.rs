@@ -11,6 +11,7 @@ mod decide;
 mod decisions;
 mod destroy;
 pub(crate) mod drivers;
+mod grants;
 pub(crate) mod look;
 mod losses;
 mod names;
@@ -18,7 +19,6 @@ mod operations;
 mod part;
 pub(crate) mod predict;
 mod protection;
-mod reach;
 mod scope;
 mod undecided;
 mod upkeep;
@@ -211,7 +211,7 @@ pub async fn plan(
         for level in graph.levels() {
             planner.level(level).await?;
         }
-        let (faults, lacking) = planner.lacking();
+        let (faults, lacking) = planner.missing_grants();
         planner.errors.extend(faults);
         if !lacking.is_empty() {
             return Err(Error::NotGranted { faults: planner.errors, lacking });
@@ -496,7 +496,7 @@ struct Planner<'a> {
     step_of: Vec<u32>,
     errors: Vec<Diagnostic>,
     /// The missing grants.
-    wanted: Vec<reach::Wanted>,
+    wanted: Vec<grants::Wanted>,
     /// The evaluated inputs of the resources of this level that need store secrets.
     resolved: HashMap<NodeId, Result<purlin_graph::Inputs, Vec<Diagnostic>>>,
     warnings: Vec<Warning>,

@@ -148,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_reads_back(descriptor in descriptors(), selector in selectors()) {
+        fn displayed_descriptors_parse(descriptor in descriptors(), selector in selectors()) {
             prop_assert_eq!(parse_descriptor(&descriptor.to_string()), Ok(descriptor));
             prop_assert_eq!(parse_selector(&selector.to_string()), Ok(selector));
         }

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_left_out_or_has_a_default() {
+    fn absent_values_are_left_out_or_have_a_default() {
         let left_out = |text| evaluate(&template(text), &scope()).expect("evaluates");
         for text in ["${params.no?}", "${params.z?}", "a ${params.s} ${params.no?}", "${params.no? | upper}"]
         {

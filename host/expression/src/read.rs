@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_but_no_secret_is() {
+    fn missing_values_are_named_without_secrets() {
         let value: Value = json!({"a": {"host": 1}, "l": []}).into();
         let error = read_path(&value, &path("a.hots")).expect_err("missing");
         assert_eq!((error.message.as_str(), error.segment), ("there is no `hots` in `a`", 1));

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_graph_can_read_is_not_written() {
+    fn placeholders_that_only_a_graph_understands_are_not_written() {
         for text in ["${values.a}", "${resources['a<b'].outputs.c}", "${resources.a.guresid}"] {
             assert_eq!(write_template(&parsed(text)), None, "{text}");
         }

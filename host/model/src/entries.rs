@@ -273,7 +273,7 @@ mod tests {
     proptest! {
         /// Behaves like an ordered list of names and values, with and without an index.
         #[test]
-        fn whatever_is_done_names_are_found_in_their_order(
+        fn names_keep_their_order_after_any_operations(
             steps in prop::collection::vec((0..5u8, 0..40u32), 0..200),
         ) {
             let mut entries: Entries<usize> = Entries::new();

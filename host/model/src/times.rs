@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_told_to_the_second() {
+    fn times_are_written_to_the_second() {
         assert_eq!(moment(1_790_000_000_987), "2026-09-21T14:13:20Z");
         assert_eq!(moment(u64::MAX), "18446744073709551615 ms after 1970");
     }

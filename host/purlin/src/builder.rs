@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use purlin_engine::{Base, CancelToken, CurrentInputs, Plan, PlanOptions, SecretStores};
-use purlin_graph::{Explanation, Graph};
-use purlin_model::{Context, Diagnostic, Key, KeySource, Location, Urn, Workspace};
+use purlin_engine::SecretStores;
+use purlin_model::{KeySource, Location, Workspace};
 use purlin_sandbox::Compiler;
 use purlin_sandbox::clock;
 use purlin_state::{Environment, Holder, KeyProvider, Probe, Store};
@@ -16,7 +15,7 @@ use tokio::sync::OnceCell;
 use crate::drivers::{ProtectedFile, Registry};
 use crate::secrets::Stores;
 use crate::stored::{Opened, Releases};
-use crate::{ContextChanges, Documents, DriverInfo, Error, Session};
+use crate::{DriverInfo, Error};
 
 /// Milliseconds since 1970.
 type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -224,7 +223,7 @@ pub struct Purlin {
     pub(crate) patience: Duration,
     pub(crate) lock_timeout: Duration,
     clock: Clock,
-    is_system_clock: bool,
+    pub(crate) is_system_clock: bool,
     pub(crate) probe: Option<Probe>,
     pub(crate) tell: Option<Tell>,
     pub(crate) given: Option<Arc<dyn Store>>,
@@ -238,271 +237,6 @@ impl Purlin {
     /// Starts to build an orchestrator.
     pub fn builder() -> Builder {
         Builder::default()
-    }
-
-    /// Builds the resource graph. Needs no state. Loads drivers only for the names of their
-    /// outputs, and only if they exist.
-    ///
-    /// # Errors
-    /// [`Error::Documents`] with every fault.
-    pub async fn graph(&self, documents: &Documents) -> Result<Arc<Graph>, Error> {
-        self.check_declared(documents).await?;
-        self.graph_in(documents, Arc::clone(&documents.context)).await
-    }
-
-    /// The graph of documents in a given context.
-    pub(crate) async fn graph_in(
-        &self,
-        documents: &Documents,
-        context: Arc<Context>,
-    ) -> Result<Arc<Graph>, Error> {
-        self.graph_over(documents, context, None).await
-    }
-
-    /// The graph of documents for an environment with records: an implicit resource must not
-    /// disappear with its definition.
-    async fn graph_over(
-        &self,
-        documents: &Documents,
-        context: Arc<Context>,
-        base: Option<&Base>,
-    ) -> Result<Arc<Graph>, Error> {
-        let deployment = self.with_outputs(&documents.deployment).await?;
-        let known = self.registry()?.known_outputs(documents).await;
-        let base = base.filter(|_| documents.files.are_here());
-        let recorded = |key: &Key| {
-            base.and_then(|base| base.current(&Urn::new(&documents.context, key)))
-                .is_some_and(|record| record.definition.is_some())
-                && !documents.accepts_key(key)
-        };
-        let input = purlin_graph::Input {
-            context,
-            catalogue: Arc::clone(&documents.catalogue),
-            deployment,
-            outputs: &known,
-            recorded: &recorded,
-        };
-        let graph = purlin_graph::build(&input).map_err(Error::Documents)?;
-        Ok(Arc::new(match documents.rules.has_secret_params() {
-            true => graph.with_secret_params(Arc::clone(&documents.rules) as _),
-            false => graph,
-        }))
-    }
-
-    /// The inputs that the current documents give resources in a context; `None` if the documents
-    /// have faults.
-    pub(crate) async fn current_inputs(
-        &self,
-        documents: &Documents,
-        context: &Context,
-    ) -> Option<CurrentInputs> {
-        crate::installations::check_said(documents.resolution()).ok()?;
-        let graph = self.graph_over(documents, Arc::new(context.clone()), None).await.ok()?;
-        let rules = Arc::clone(&documents.rules);
-        Some(CurrentInputs::new(graph, context, rules, self.secret_stores().ok()?, self.parallelism))
-    }
-
-    /// Reports secret stores that the definitions of a graph name but that do not exist or are not
-    /// granted to their drivers. Reads no secrets. Planning reports the same.
-    ///
-    /// # Errors
-    /// If the sandbox cannot be set up.
-    pub fn check_secrets(&self, documents: &Documents, graph: &Graph) -> Result<Vec<Diagnostic>, Error> {
-        Ok(purlin_engine::check_secrets(graph.nodes(), &*self.secret_stores()?, &documents.rules))
-    }
-
-    /// Reports the faults that the schemas of resource types and drivers, and the drivers
-    /// themselves, find in documents and in the workspace. Needs no state, and reads no secrets and
-    /// no existing resources. Offline, checks that need a driver are left out.
-    ///
-    /// # Errors
-    /// If the sandbox cannot be set up.
-    pub async fn validate(
-        &self,
-        documents: &Documents,
-        graph: Arc<Graph>,
-        offline: bool,
-    ) -> Result<Vec<Diagnostic>, Error> {
-        let registry = self.registry()?;
-        let options = PlanOptions {
-            offline,
-            parallelism: self.parallelism,
-            rules: Arc::clone(&documents.rules),
-            ..PlanOptions::default()
-        };
-        let context = &documents.context;
-        let unsaid = purlin_requirements::unsaid(documents.resolution());
-        if !unsaid.is_empty() {
-            return Ok(unsaid);
-        }
-        let mut faults =
-            purlin_engine::validate(graph, &documents.catalogue, context, &**registry, options).await?;
-        if !offline {
-            for stray in registry.strays().await {
-                let known = faults.iter().any(|fault| {
-                    (fault.code, &fault.message) == (stray.code, &stray.message)
-                        && fault.location == stray.location
-                });
-                if !known {
-                    faults.push(stray);
-                }
-            }
-        }
-        Ok(faults)
-    }
-
-    /// Explains how a resource is provisioned: which definition matches best, and why the others do
-    /// not.
-    pub fn explain(&self, documents: &Documents, key: &Key) -> Explanation {
-        documents.catalogue.explain(&documents.context, key)
-    }
-
-    /// Makes a plan that brings the environment in line with the documents. Takes no lock: to
-    /// apply, begin a [`Session`] and plan in it.
-    ///
-    /// # Errors
-    /// [`Error::Documents`] with every fault; other errors if a driver or the state fails.
-    pub async fn plan(&self, documents: &Documents, options: PlanOptions) -> Result<Plan, Error> {
-        let base = self.base(&documents.environment()).await?;
-        let (base, _) = self.look(documents, base, None).await?;
-        self.plan_from(documents, base, options).await
-    }
-
-    /// Makes a plan that brings the environment in line with the documents, from a given starting
-    /// point.
-    ///
-    /// # Errors
-    /// As for [`Self::plan`].
-    pub async fn plan_from(
-        &self,
-        documents: &Documents,
-        base: Base,
-        options: PlanOptions,
-    ) -> Result<Plan, Error> {
-        self.plan_with(documents, documents.changes, base, options, true).await
-    }
-
-    /// The same, with confirmed changes of the recorded context. The check for vanished documents
-    /// is skipped for a plan that was made before.
-    pub(crate) async fn plan_with(
-        &self,
-        documents: &Documents,
-        changes: ContextChanges,
-        base: Base,
-        options: PlanOptions,
-        is_new: bool,
-    ) -> Result<Plan, Error> {
-        self.check_declared(documents).await?;
-        crate::installations::check_said(documents.resolution())?;
-        self.check_context_at(documents, changes, &base).await?;
-        if is_new {
-            self.hold_against_last(documents, &base).await?;
-        }
-        let recorded = Some(&base).filter(|_| is_new);
-        let graph = self.graph_over(documents, Arc::clone(&documents.context), recorded).await?;
-        let base = base.protected(self.protection(&documents.environment()));
-        let options = PlanOptions {
-            parallelism: self.parallelism,
-            stores: self.secret_stores()?,
-            rules: Arc::clone(&documents.rules),
-            ..options
-        };
-        let mut plan =
-            purlin_engine::plan(graph, &documents.context, base, &**self.registry()?, options).await?;
-        self.explain_departures(&mut plan, documents).await?;
-        self.warn_of_last_uses(&mut plan).await?;
-        self.allow_as_recorded(plan, &documents.environment()).await
-    }
-
-    /// The starting point of plans. Takes no lock.
-    ///
-    /// # Errors
-    /// [`Error::State`] if the state cannot be read completely, [`Error::Engine`] if it contradicts
-    /// itself.
-    pub async fn base(&self, environment: &Environment) -> Result<Base, Error> {
-        let base = Base::new(self.snapshot(environment).await?)?;
-        self.with_users(base, environment).await
-    }
-
-    /// Takes the lock of an environment.
-    ///
-    /// # Errors
-    /// [`Error::State`], which names the holder if another process has the lock.
-    pub async fn begin(&self, environment: &Environment) -> Result<Session<'_>, Error> {
-        self.begin_within(environment, self.lock_timeout, &CancelToken::default()).await
-    }
-
-    /// The same, but waits for another deployment up to `wait`, or until the run is cancelled.
-    pub(crate) async fn begin_within(
-        &self,
-        environment: &Environment,
-        wait: Duration,
-        cancel: &CancelToken,
-    ) -> Result<Session<'_>, Error> {
-        let session = self.take(environment, wait, cancel).await?;
-        let snapshot = session.snapshot().await?;
-        if let Some(holder) = &snapshot.held {
-            return Err(Error::Held { environment: environment.clone(), holder: Box::new(holder.clone()) });
-        }
-        *session.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
-        Ok(session)
-    }
-
-    /// Takes the lock of an environment, even if it is closed to deployments.
-    ///
-    /// # Errors
-    /// [`Error::State`], which names the holder if another process has the lock; [`Error::Clock`]
-    /// if the system's clock is implausible.
-    pub async fn begin_held(&self, environment: &Environment) -> Result<Session<'_>, Error> {
-        self.take(environment, self.lock_timeout, &CancelToken::default()).await
-    }
-
-    async fn take(
-        &self,
-        environment: &Environment,
-        wait: Duration,
-        cancel: &CancelToken,
-    ) -> Result<Session<'_>, Error> {
-        if self.is_system_clock {
-            clock::now()?;
-        }
-        let store = self.store().await?;
-        let told = format!("which has the lock of {environment}");
-        let lock = self.patiently(wait, &told, cancel, || store.lock(environment, self.holder())).await?;
-        let (read, current, claims, reserved) = Default::default();
-        let session = Session { purlin: self, lock, read, current, claims, reserved };
-        if let Some(lapsed) = session.lock.lapsed() {
-            self.outwait(&session, lapsed, cancel).await?;
-        }
-        Ok(session)
-    }
-
-    /// Waits until the calls of a previous holder have ended, which it left some time ago.
-    async fn outwait(
-        &self,
-        session: &Session<'_>,
-        lapsed: Duration,
-        cancel: &CancelToken,
-    ) -> Result<(), Error> {
-        let longest = purlin_engine::last_attempts(&session.snapshot().await?.pending);
-        let longest = longest.saturating_sub(lapsed);
-        if !longest.is_zero() {
-            if let Some(tell) = &self.tell {
-                tell(&format!(
-                    "the previous deployment was cut off; waiting {} s for its last calls to end",
-                    longest.as_secs_f64().ceil()
-                ));
-            }
-            let until = tokio::time::Instant::now() + longest;
-            tokio::select! {
-                () = cancel.requested() => {
-                    let left = until.saturating_duration_since(tokio::time::Instant::now());
-                    return Err(Error::Unfinished { environment: session.environment().clone(), left });
-                }
-                () = tokio::time::sleep_until(until) => {}
-            }
-        }
-        Ok(())
     }
 
     /// The available drivers: built in, or named by the workspace.

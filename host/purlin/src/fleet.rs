@@ -21,11 +21,11 @@ const BUSY: Duration = Duration::from_secs(10);
 /// The delay before the next turn of an environment without a deployment.
 const EMPTY: Duration = Duration::from_mins(10);
 /// The first delay after a failure of a whole environment, which doubles with each further one.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
+const FIRST_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// The longest delay after a failure.
-const LONGEST_WAIT: Duration = Duration::from_mins(5);
+const LONGEST_RETRY_DELAY: Duration = Duration::from_mins(5);
 /// The shortest delay between passes.
-const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+const SHORTEST_DELAY: Duration = Duration::from_secs(1);
 /// How long a list of environments is used if the store keeps no turns, in milliseconds.
 const LIST_AGAIN: u64 = 10_000;
 /// The number of environments whose documents stay in memory.
@@ -212,14 +212,14 @@ impl Fleet {
             TurnEnd::Passed(pass) if pass.summary.cancelled => Duration::ZERO,
             TurnEnd::Passed(pass) => {
                 kept.failures = 0;
-                Duration::from_millis(pass.next.saturating_sub(now)).max(SHORTEST_WAIT)
+                Duration::from_millis(pass.next.saturating_sub(now)).max(SHORTEST_DELAY)
             }
             TurnEnd::Empty => EMPTY,
             TurnEnd::Busy(_) => BUSY,
             TurnEnd::Failed(_) => {
                 kept.failures = kept.failures.saturating_add(1);
-                let doubled = FIRST_WAIT.saturating_mul(1 << kept.failures.min(16).saturating_sub(1));
-                doubled.min(LONGEST_WAIT)
+                let doubled = FIRST_RETRY_DELAY.saturating_mul(1 << kept.failures.min(16).saturating_sub(1));
+                doubled.min(LONGEST_RETRY_DELAY)
             }
         };
         if self.kept.len() >= MOST_DOCUMENTS {

@@ -28,6 +28,7 @@
 //! a tokio runtime with time enabled; with several threads, drivers run on all of them.
 
 mod archive;
+mod beginning;
 mod builder;
 mod changes;
 mod copies;
@@ -44,6 +45,7 @@ mod last;
 mod losses;
 mod missing_documents;
 mod outputs;
+mod planning;
 mod probed;
 mod promoted;
 mod reconcile;

@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_printed_reads_the_same(all in prop::collection::vec(comparison(), 1..4), version in some_version()) {
+    fn a_printed_range_parses_to_the_same_range(all in prop::collection::vec(comparison(), 1..4), version in some_version()) {
         let text = all.join(", ");
         let again = range(&range(&text).to_string());
         prop_assert_eq!(again.matches(&version), range(&text).matches(&version));

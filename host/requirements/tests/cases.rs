@@ -37,7 +37,7 @@ fn by(places: &[u32]) -> Vec<RequiredBy> {
 
 /// GRAPH-01 to GRAPH-05. Sharing is on by default, and the empty group is a group.
 #[test]
-fn what_is_the_same_in_every_field_but_its_name_is_one() {
+fn requirements_that_differ_only_in_name_are_one() {
     let (one, apart) = (["root/db1", "root"], ["root/db1", "root/db2", "root"]);
     let group = ", sharing: {group: {name: app-db}}";
     let none = ", sharing: {mode: none}";
@@ -59,7 +59,7 @@ fn what_is_the_same_in_every_field_but_its_name_is_one() {
 
 /// GRAPH-06: a value from another requirement is an edge, and that requirement comes first.
 #[test]
-fn what_gives_a_value_comes_first() {
+fn providers_of_values_come_first() {
     let requires = "- {name: web, bundle: 'acme/web:v1.0.0', credentials: {db: '${bundle.dependencies.infra.outputs.connstr}'}}\n- {name: infra, bundle: 'acme/db:v1.0.0'}";
     let web = bundle("web", "1.0.0", "credentials: [{name: db}]");
     let resolution = of(&[db(), web, app(requires)]);
@@ -426,7 +426,7 @@ fn a_few_bundles_cannot_ask_for_more_than_anybody_could_count() {
 
 /// A deployment reads its requirement by the requirement's name.
 #[test]
-fn what_a_deployment_requires_has_an_installation_of_its_name() {
+fn a_requirement_of_a_deployment_has_an_installation_of_its_name() {
     let app = app("- {name: db, bundle: 'acme/db:v1.0.0'}");
     let catalog = catalog(&[db(), app]);
     let text = "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n    - {name: app, bundle: acme/app, parameters: {size: s}}\n    - {name: one, bundle: acme/db}\n    - {name: two, bundle: acme/db}\n    - {name: late, bundle: acme/app, parameters: {size: t}}\n";
@@ -480,7 +480,7 @@ fn a_shared_installation_keeps_its_name_without_its_first_user() {
 
 /// The same for a requirement below one that keeps its own name.
 #[test]
-fn what_is_shared_below_something_shared_keeps_its_name_too() {
+fn shared_installations_below_shared_ones_keep_their_names() {
     let leaf = bundle("leaf", "1.0.0", "outputs: [{name: v, default: x}]");
     let middle = bundle("middle", "1.0.0", "requires: [{name: leaf, bundle: acme/leaf}]");
     let top = "parameters: [{name: size, type: string}]\nrequires: [{name: middle, bundle: acme/middle, sharing: {group: {name: team}}}]";
@@ -573,7 +573,7 @@ fn a_new_version_is_offered_and_not_taken() {
 
 /// Names of installations are not values: two roots that pass theirs on have two databases.
 #[test]
-fn what_is_made_from_the_name_of_the_root_is_not_the_same_for_two_roots() {
+fn values_made_from_the_name_of_the_root_differ_between_roots() {
     let app = app("- {name: db, bundle: 'acme/db:v1.0.0', parameters: {size: '${installation.root.name}'}}");
     let catalog = catalog(&[db(), app]);
     let of = |name: &str| format!("{{name: {name}, bundle: acme/app, parameters: {{size: s}}}}");
@@ -586,7 +586,7 @@ fn what_is_made_from_the_name_of_the_root_is_not_the_same_for_two_roots() {
 /// Requirements of definitions: one installation if all values are known to be the same, and one
 /// for each resource if they may differ. Resources may have the same id and another type.
 #[test]
-fn what_definitions_require_is_shared_by_resources_where_it_is_the_same() {
+fn equal_requirements_of_definitions_share_an_installation() {
     let catalog = catalog(&[db()]);
     let requires = |more: &str| format!("requires: [{{name: db, bundle: 'acme/db:v1.0.0'{more}}}]");
     let (one, each) = (["shared.a/db"], ["shared.a/db", "shared.b/db"]);

@@ -64,7 +64,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
-    fn whoever_wants_the_same_keeps_what_is_there(
+    fn equal_requirements_keep_their_installations(
         requirements in prop::collection::vec(prop::collection::vec((0..8_usize, 0..5_usize, 0..4_usize), 1..3), 4),
         lives in prop::collection::vec(
             prop::collection::btree_map("[a-f]", (0..BUNDLES.len(), any::<bool>()), 1..5).prop_map(|roots| {

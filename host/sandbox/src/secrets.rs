@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_secret_touched_is_secret() {
+    fn values_made_with_a_secret_are_secret() {
         let needles = needles(json!(["hunter2", 5432]));
         let value = Value::from(json!({
             "url": "postgres://u:hunter2@h", "port": 5432, "host": "h", "list": ["hunter2", "x"],

@@ -128,7 +128,7 @@ async fn failures_keep_their_kind() {
 }
 
 #[tokio::test]
-async fn what_a_secret_touched_comes_back_secret() {
+async fn values_made_with_a_secret_return_as_secrets() {
     let driver = guest(Limits::default()).await;
     let state = create(&driver, &with_password(json!({"do": "leak"}))).await.expect("it leaks");
     assert_eq!(

@@ -189,7 +189,7 @@ async fn answers_end_at_their_limit_and_requests_at_theirs() {
 }
 
 #[tokio::test]
-async fn what_trickles_or_never_answers_ends_in_time() {
+async fn slow_and_silent_servers_are_cut_off_in_time() {
     let slow = serving(|mut stream, _| async move {
         head(&mut stream).await;
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n").await;

@@ -34,7 +34,7 @@ fn a_fault_knows_the_place_of_the_value_and_of_the_rule() {
 }
 
 #[test]
-fn what_is_not_known_is_neither_right_nor_wrong() {
+fn unknown_values_are_neither_valid_nor_invalid() {
     let unknown = |name: &str| Value::Map(Map::from_iter([(name.into(), Value::unknown())]));
     for rule in [
         json!({"type": "integer"}),
@@ -231,7 +231,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_fits_is_what_fits_elsewhere(rule in rule(), definition in value(), value in value()) {
+    fn values_are_valid_exactly_if_another_validator_accepts_them(rule in rule(), definition in value(), value in value()) {
         let whole = json!({"properties": {"v": rule}, "$defs": {"d": {"const": definition}}});
         let document = json!({"v": value});
         let ours = Schema::new(&whole).expect("a schema");
@@ -246,7 +246,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_becomes_known_was_not_refused_before(rule in rule(), value in value(), part in value()) {
+    fn values_that_turn_out_valid_were_not_rejected_before(rule in rule(), value in value(), part in value()) {
         let whole = json!({"properties": {"v": rule}, "$defs": {"d": {"const": 1}}});
         let schema = Schema::new(&whole).expect("a schema");
         // `p` is part of the value, at first unknown.

@@ -90,7 +90,7 @@ fn deployments_get_numbers_and_their_documents_come_back() {
 }
 
 #[test]
-fn what_does_not_fit_is_rejected_by_name() {
+fn mismatched_databases_and_keys_are_rejected() {
     let scene = scene!();
     let open = |options: PostgresOptions| match scene.run(PostgresStore::open(options)) {
         Err(error) => error,
@@ -180,7 +180,7 @@ fn tables_of_another_form_are_an_error() {
 }
 
 #[test]
-fn whoever_closes_a_store_holds_nothing_any_more() {
+fn closing_a_store_releases_its_leases() {
     let scene = scene!();
     for _ in 0..20 {
         let store = scene.open();
@@ -191,7 +191,7 @@ fn whoever_closes_a_store_holds_nothing_any_more() {
 }
 
 #[test]
-fn each_turn_is_one_host_s() {
+fn each_turn_belongs_to_one_host() {
     let scene = scene!();
     let (store, other) = (scene.open(), scene.open());
     let all: Vec<Environment> =
@@ -244,7 +244,7 @@ fn each_turn_is_one_host_s() {
 }
 
 #[test]
-fn whoever_lost_the_lease_writes_nothing() {
+fn a_host_without_its_lease_writes_nothing() {
     let scene = scene!();
     let (store, other) = (scene.open_briefly(), scene.open_briefly());
     let lock = scene.lock(&store);

@@ -14,7 +14,7 @@ use purlin_state::{
 };
 
 #[test]
-fn what_others_change_is_noticed() {
+fn changes_by_others_are_noticed() {
     let scene = scene!();
     let store = scene.open();
     let lock = scene.lock(&store);
@@ -172,7 +172,7 @@ fn keys_that_are_given_are_rotated_to_keys_that_are_given() {
 }
 
 #[test]
-fn what_is_not_as_it_was_written_is_damage() {
+fn changed_rows_are_damage() {
     let scene = scene!();
     let store = scene.open();
     fill(&scene, &store);
@@ -317,7 +317,7 @@ fn missing_documents_are_noticed() {
 }
 
 #[test]
-fn a_database_is_looked_at() {
+fn inspecting_a_database_reports_rights_and_clocks() {
     let scene = scene!();
     let store = scene.open();
     let found = scene.run(store.inspect()).expect("looks");

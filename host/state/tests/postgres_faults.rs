@@ -43,9 +43,9 @@ fn lost_connections_lose_no_commit() {
     assert_eq!(plain(&scene.run(store.load(&environment())).expect("loads").records), expected);
 }
 
-/// A database that was restored, or failed over to a copy that may lack commits, is doubted until all was read.
+/// A database that was restored, or failed over to a copy that may lack commits, counts as out of date until everything was read.
 #[test]
-fn another_server_is_doubted() {
+fn records_from_another_server_may_be_out_of_date() {
     let scene = scene!();
     let store = scene.open();
     let lock = scene.lock(&store);
@@ -59,7 +59,7 @@ fn another_server_is_doubted() {
     let lock = scene.lock(&store);
     scene.run(lock.writer().commit(vec![put(record(2))])).expect("commits");
     scene.run(lock.release()).expect("releases");
-    // It stays in doubt, although this server took the last commit.
+    // It stays out of date, although this server took the last commit.
     assert_eq!(scene.sql("SELECT server FROM purlin.environments"), server);
     assert_eq!(scene.run(store.load(&environment())).expect("loads").staleness, Some(Staleness::Copied));
     let lock = scene.lock(&store);

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_documents_can_be_read_again() {
         let tag =
             |key: &str, value: &str| Element::new("Tag").with_text("Key", key).with_text("Value", value);
         let tags = Element::new("Tagging")

@@ -145,7 +145,7 @@ fn every_function_carries_a_secret_through() {
 }
 
 #[test]
-fn what_no_secret_touched_stays_open() {
+fn values_made_without_secrets_are_not_masked() {
     for call in [
         ".open",
         "index .list 0",
@@ -271,7 +271,7 @@ fn a_fault_never_reveals_the_secret() {
 }
 
 #[test]
-fn what_shares_its_parts_takes_no_longer() {
+fn shared_parts_take_no_longer() {
     let made =
         rendered("{{ $l := list .s.pw }}{{ range until 60 }}{{ $l = list $l $l }}{{ end }}{{ len $l }}");
     assert!(made.is_secret() || made.text() == "2");

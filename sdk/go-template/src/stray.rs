@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ends_nothing_is_found_with_its_line() {
+    fn a_stray_end_is_found_with_its_line() {
         for whole in
             ["", "a", "{{ if .a }}b{{ else }}c{{ end }}d", "{{/* end */}}", "{{ range .a }}{{ end -}} x\n"]
         {

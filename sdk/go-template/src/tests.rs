@@ -183,7 +183,7 @@ fn encodings_answer_as_documented() {
 }
 
 #[test]
-fn what_is_drawn_has_its_shape() {
+fn random_values_have_their_shape() {
     let text =
         render(r#"{{ randNumeric 4 }} {{ randAlphaNum 6 }} {{ uuidv4 }} {{ randInt 3 4 }}"#, &json!({}))
             .expect("rendered");
@@ -215,7 +215,7 @@ fn set_changes_the_variable_it_is_called_with() {
 
 /// The expected texts are those of Sprig 3.3 with Go 1.24.
 #[test]
-fn what_is_missing_is_as_in_sprig_or_a_fault() {
+fn missing_values_behave_as_in_sprig_or_are_faults() {
     expect(&[
         (r#"{{ merge .none (dict "a" 1) }} {{ merge (dict "a" 1) .none }}"#, "map[a:1] map[a:1]"),
         (r#"{{ mergeOverwrite (dict "a" 1) (dict "a" 2 "b" .none) | toJson }}"#, r#"{"a":2,"b":null}"#),

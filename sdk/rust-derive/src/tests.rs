@@ -6,7 +6,7 @@ fn written(role: Role, item: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_described_is_rejected() {
+fn structs_that_cannot_describe_inputs_are_rejected() {
     let cases = [
         (Role::Inputs, "struct A { value: V }", "`value` is not a group of inputs; there are values, "),
         (Role::Inputs, "struct A { #[input(default)] values: V }", "`input` has no attributes here"),

@@ -155,7 +155,7 @@ fn a_zone_and_its_records_live() {
 }
 
 #[test]
-fn what_another_owns_is_left_alone() {
+fn records_of_other_owners_are_left_alone() {
     let Some(dns) = PowerDns::start() else { return };
     let made = json!({"name": "taken.example.", "kind": "Native", "nameservers": ["ns1.example.net."]});
     assert_eq!(dns.api("POST", "/zones", &made).0, 201);
@@ -200,7 +200,7 @@ fn what_another_owns_is_left_alone() {
 }
 
 #[test]
-fn what_exists_is_imported() {
+fn existing_resources_are_imported() {
     let Some(dns) = PowerDns::start() else { return };
     let made = json!({"name": "old.example.", "kind": "Native", "nameservers": ["ns1.example.net."], "soa_edit_api": "DEFAULT"});
     assert_eq!(dns.api("POST", "/zones", &made).0, 201);

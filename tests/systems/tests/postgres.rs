@@ -168,7 +168,7 @@ fn a_role_a_database_and_privileges_live() {
 }
 
 #[test]
-fn what_others_change_is_found_and_repaired() {
+fn changes_by_others_are_found_and_repaired() {
     let Some(postgres) = Postgres::start() else { return };
     let workspace = workspace("dev", &server(postgres.port), PASSWORD);
     postgres.ask("CREATE ROLE team; CREATE ROLE intruder; CREATE ROLE usurper");
@@ -299,7 +299,7 @@ fn a_missing_grant_is_reported() {
 }
 
 #[test]
-fn what_is_anothers_is_left_alone() {
+fn resources_of_others_are_left_alone() {
     let Some(postgres) = Postgres::start() else { return };
     postgres.ask("CREATE DATABASE shop");
     postgres.ask("CREATE ROLE app; GRANT CONNECT ON DATABASE shop TO app");
@@ -423,7 +423,7 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
 /// treat the database as missing meanwhile. A lock on the template keeps the server busy until the
 /// test has seen it at work, and one second longer.
 #[test]
-fn what_the_server_still_does_for_a_killed_attempt_is_waited_for() {
+fn requests_of_a_killed_attempt_are_awaited() {
     let Some(postgres) = Postgres::start() else { return };
     postgres.ask("CREATE DATABASE mould");
     let proxy = Proxy::to(postgres.port);

@@ -116,7 +116,7 @@ fn a_user_lives() {
 }
 
 #[test]
-fn what_others_change_is_found_and_repaired() {
+fn changes_by_others_are_found_and_repaired() {
     let Some(redis) = Redis::start(false, None) else { return };
     let workspace = workspace("dev", &server(redis.port), PASSWORD);
     wanted(&workspace, &user("shop", &["+get", "+set"]));
@@ -153,7 +153,7 @@ fn what_others_change_is_found_and_repaired() {
 }
 
 #[test]
-fn what_is_anothers_is_left_alone() {
+fn resources_of_others_are_left_alone() {
     let Some(redis) = Redis::start(true, None) else { return };
     redis.ask(&["ACL", "SETUSER", "shop", "on", ">hers", "+@all", "~*"]);
     let ours = workspace("dev", &server(redis.port), PASSWORD);

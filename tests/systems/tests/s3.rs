@@ -471,7 +471,7 @@ spec:
 }
 
 #[test]
-fn what_is_in_a_secret_object_is_never_shown_and_drift_is_seen_all_the_same() {
+fn contents_of_a_secret_object_are_never_shown_but_drift_is() {
     let Some(moto) = Moto::start() else { return };
     moto.ask(
         "s3",

@@ -192,7 +192,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_only_builds_or_tests_the_program_is_not_inside() {
+    fn dependencies_for_builds_and_tests_are_left_out() {
         let all = sample();
         let names: Vec<&str> = all.iter().map(|package| &*package.name).collect();
         assert_eq!(names, ["below", "library", PROGRAM]);

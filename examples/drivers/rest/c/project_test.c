@@ -78,7 +78,7 @@ static void a_lost_answer_is_asked_for_again_with_the_same_key(void) {
   }
 }
 
-static void what_is_not_known_is_undecided(void) {
+static void an_unknown_outcome_is_undecided(void) {
   purlin_request request = given();
   purlin_state state;
   purlin_failure failure;
@@ -118,7 +118,7 @@ static void gone_is_deleted_and_nothing_to_read(void) {
   EXPECT(text_is(requests[0].url, "https://api.example/v1/projects/a%2Fb"));
 }
 
-static void what_cannot_be_read_is_not_taken_for_gone(void) {
+static void an_unreadable_resource_is_not_reported_as_gone(void) {
   begin((const answer[]){{200, "{\"uid\":\"p-1\"}"}, {401, "{}"}});
   purlin_request request = given();
   text id = text_of("p-1");
@@ -131,10 +131,10 @@ static void what_cannot_be_read_is_not_taken_for_gone(void) {
 
 int main(void) {
   void (*const tests[])(void) = {a_lost_answer_is_asked_for_again_with_the_same_key,
-                                 what_is_not_known_is_undecided,
+                                 an_unknown_outcome_is_undecided,
                                  a_project_is_found_on_any_page,
                                  gone_is_deleted_and_nothing_to_read,
-                                 what_cannot_be_read_is_not_taken_for_gone};
+                                 an_unreadable_resource_is_not_reported_as_gone};
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
     tests[i]();
     purlin_forget();

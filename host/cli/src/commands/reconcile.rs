@@ -29,7 +29,7 @@ use crate::ui::Level;
 
 /// How long to wait after a pass that failed, for example because of a fault in the documents or
 /// because another process uses the state, in milliseconds.
-const AGAIN: u64 = 2_000;
+const RETRY_DELAY: u64 = 2_000;
 /// The longest sleep. It is bounded, since the system clock may be set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3_600);
 /// The maximum width of a cause that is shown on one line.
@@ -221,7 +221,7 @@ impl Watch<'_> {
                 Err((failure, may_pass)) if may_pass && !self.interrupted => {
                     self.messages.failure(&failure, self.app);
                     self.recall_again(&failure, &mut given, &texts).await;
-                    surroundings::now() + AGAIN
+                    surroundings::now() + RETRY_DELAY
                 }
                 Err((failure, _)) => return Err(failure),
             };

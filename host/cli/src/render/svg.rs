@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_drawn_is_counted() {
+    fn omitted_boxes_are_counted() {
         let own: Vec<String> = (0..12).map(|n| format!("s3.default#modules.w{n}.externals.s")).collect();
         let mut keys: Vec<&str> = own.iter().map(String::as_str).collect();
         let edge = |key| (key, "base-env.default#base-env", &["reference"][..]);

@@ -154,7 +154,7 @@ spec: {type: page, driver: purlin/echo, inputs: {values: {of: '${params.of}'}}, 
 ";
 
 #[test]
-fn what_a_deployment_requires_is_made_and_deleted_in_the_right_order() {
+fn requirements_of_a_deployment_are_created_and_deleted_in_order() {
     let project = Project::with(&[("all.yaml", DEPLOYED)]);
     let up = project.run(&["up", "--yes"]);
     assert_eq!(up.status, 0, "{}", up.err);
@@ -189,7 +189,7 @@ fn what_a_deployment_requires_is_made_and_deleted_in_the_right_order() {
 
 /// A bundle without a driver derives a secret value from a secret output of its requirement.
 #[test]
-fn what_is_made_from_a_secret_output_is_secret() {
+fn values_made_from_a_secret_output_are_secret() {
     let wraps = "---
 apiVersion: purlin.dev/v1
 kind: Bundle
@@ -392,7 +392,7 @@ fn a_bundle_that_was_named_stays_until_that_is_taken_back() {
 }
 
 #[test]
-fn what_is_installed_stays_as_it_is_and_newer_versions_are_offered() {
+fn installations_keep_their_version_and_newer_ones_are_offered() {
     let project = catalog();
     project.run(&and(&BLOG, &["--with", "db=acme/mysql:v2.0.0", "--param", "title=News"])).status(0);
     let answers = ["--with", "db=", "--param", "blog/db.size=1", "--credential", "blog/db.root=x"];
@@ -565,7 +565,7 @@ spec:
 /// Only a requirement reads the network, which brings it into the graph. The network itself
 /// requires a router.
 #[test]
-fn what_definitions_require_is_installed_for_their_resources() {
+fn requirements_of_definitions_are_installed_for_their_resources() {
     let project = Project::with(&[("all.yaml", REQUIRING)]);
     project.run(&["up", "--yes"]).status(0);
     let outputs = project.run(&["outputs", "--format", "json"]).status(0).out;
@@ -638,7 +638,7 @@ fn users_can_set_values_that_definitions_leave_open() {
 
 /// A requirement of the resource of a workload can be shared like any other.
 #[test]
-fn what_a_definition_requires_for_a_workload_is_shared_with_other_applications() {
+fn requirements_of_definitions_for_workloads_are_shared_with_other_applications() {
     let documents = "apiVersion: purlin.dev/v1
 kind: Definition
 metadata: {id: database}

@@ -65,7 +65,7 @@ fn refused(project: &Project, arguments: &[&str], says: &[&str]) -> Ran {
 }
 
 #[test]
-fn what_destroy_is_about_is_never_guessed() {
+fn destroy_never_guesses_its_environment() {
     let project = deployed();
     project.edit("purlin.yaml", "env: dev", "env: preview");
     project.write("broken.yaml", "apiVersion: purlin.dev/v1\nkind: [");
@@ -163,7 +163,7 @@ fn an_environment_one_letter_away_is_not_made() {
 }
 
 #[test]
-fn what_others_manage_does_not_become_ours_by_a_lost_line() {
+fn an_observed_resource_is_not_adopted_when_its_line_is_lost() {
     let project = deployed();
     project.write("out/theirs", "theirs\n");
     project.edit(

@@ -42,7 +42,7 @@ fn drift_is_found_shown_and_repaired() {
 }
 
 #[test]
-fn what_is_gone_comes_back() {
+fn missing_resources_are_created_again() {
     let world = World::deployed(
         &format!(
             "a: {{type: thing, params: {{value: v}}}}\nb: {{type: thing, params: {{value: {}}}}}",
@@ -102,7 +102,7 @@ fn found() -> (World, String) {
 }
 
 #[test]
-fn what_exists_is_imported_and_then_changed() {
+fn existing_resources_are_imported_and_then_changed() {
     let (world, id) = found();
     world.write("a: {type: thing, params: {value: wanted}}", "");
     let said = world.run(&["import", "--yes", "thing#shared.a", &id]).status(0);

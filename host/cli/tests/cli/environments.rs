@@ -145,7 +145,7 @@ fn the_same_documents_under_another_name_are_an_error() {
 }
 
 #[test]
-fn what_is_destroyed_may_come_back_as_anything() {
+fn a_destroyed_environment_may_return_with_another_context() {
     let project = shop();
     up(&project, &["--env-type", "production"]);
     let text = refused(&project, &["destroy", "--yes", "--env-type", "development"]);

@@ -357,7 +357,7 @@ fn folders_without_a_project_are_not_read() {
 }
 
 #[test]
-fn who_deployed_is_the_users_name() {
+fn the_deployer_is_the_user_name() {
     let project = shop();
     let mut command = project.command(&["up", "--yes"]);
     command.env_remove("USER");

@@ -126,7 +126,7 @@ fn it_matches_the_plans_of_single_environments() {
 }
 
 #[test]
-fn what_a_deployment_would_do_anyway_is_left_out() {
+fn an_impact_leaves_out_changes_that_any_deployment_would_make() {
     let project = fleet(&before());
     // Marked but not deployed: the next deployment replaces it regardless of the platform.
     let _ = project.run(&["state", "taint", "--env", "dev", "shared.db"]).status(0);

@@ -176,7 +176,7 @@ fn a_forced_forget_removes_the_dependencies_on_it() {
 }
 
 #[test]
-fn what_an_interrupted_run_made_is_found_and_destroyed() {
+fn resources_of_an_interrupted_run_are_found_and_destroyed() {
     for (place, made) in [("before create", 1), ("after create", 1), ("after create", 2)] {
         let world = World::new(&format!("{}\nz: {{type: thing, params: {{value: z}}}}", pair()), "");
         let world = world

@@ -161,7 +161,7 @@ fn init_writes_a_platform_for_kubernetes() {
 }
 
 #[test]
-fn what_is_exported_stays_in_its_folder() {
+fn exported_files_stay_in_their_folder() {
     let project = Project::new();
     project.run(&["up", "--yes"]).status(0);
     let exported = project.run(&["export", ".out", "--format", "json"]).status(0).json();

@@ -26,7 +26,7 @@ fn new_ones_come_before_old_ones_go_and_dependents_go_first() {
 }
 
 #[test]
-fn what_is_updated_follows_between_the_new_and_the_old() {
+fn updates_run_between_creations_and_deletions() {
     let with = |fixed: &str| {
         format!(
             "a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}\nb: {{type: thing, params: {{value: {}}}}}",
@@ -85,7 +85,7 @@ fn delete_before_create_affects_only_the_dependents_that_must_be_replaced() {
 }
 
 #[test]
-fn what_is_protected_stops_the_run_before_anything_is_called() {
+fn a_protected_resource_stops_the_run_before_any_call() {
     let with = |fixed: &str| {
         format!(
             "a: {{type: thing, params: {{value: v, fixed: {fixed}, first: true}}}}\nb: {{type: thing, params: {{value: w, fixed: {}, first: true}}}}",
@@ -142,7 +142,7 @@ fn all_that_is_protected_is_named_at_once() {
 }
 
 #[test]
-fn what_is_retained_is_never_deleted() {
+fn retained_resources_are_never_deleted() {
     let with = |fixed: &str| format!("a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}");
     let wish = "thing#shared.a: {retain: true}";
     let world = World::deployed(&with("one"), wish);
@@ -279,7 +279,7 @@ fn a_failed_deletion_keeps_only_its_dependencies() {
 }
 
 #[test]
-fn what_is_tainted_is_replaced_and_every_other_left_alone() {
+fn only_tainted_resources_are_replaced() {
     let world =
         World::deployed("a: {type: thing, params: {value: v}}\nb: {type: thing, params: {value: w}}", "");
     world.run(&["state", "taint", "thing#shared.a"]).status(0);

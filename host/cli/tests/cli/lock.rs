@@ -176,7 +176,7 @@ fn a_driver_cannot_write_to_the_terminal() {
 }
 
 #[test]
-fn what_was_approved_runs() {
+fn an_approved_component_runs() {
     let project = project();
     let list = || project.run(&["driver", "list", "--format", "json"]).status(0).json();
     let pinned = |list: &serde_json::Value, name: &str| {

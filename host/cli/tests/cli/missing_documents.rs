@@ -440,7 +440,7 @@ fn a_workspace_that_vanished() {
 }
 
 #[test]
-fn what_purlin_adds_by_itself_does_not_go_with_its_definition() {
+fn implicit_resources_outlive_their_definition() {
     for kind in ["k8s-namespace", "k8s-cluster", "agent", "base-env"] {
         let own = DEFINITION.replace("{id: dns}", "{id: own}").replace("type: dns", &format!("type: {kind}"));
         let project = Project::with(&[

@@ -44,7 +44,7 @@ fn drift_is_repaired_or_reported_as_configured() {
 }
 
 #[test]
-fn what_is_gone_is_made_again_or_reported() {
+fn missing_resources_are_created_again_or_reported() {
     let world = World::deployed("a: {type: thing, params: {value: v}}", "");
     settings(&world, "{drift: report, grace: 0s}");
     std::fs::remove_file(world.file("a")).expect("removed");

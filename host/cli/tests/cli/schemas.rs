@@ -108,7 +108,7 @@ spec:
 }
 
 #[test]
-fn what_is_not_known_is_held_once_it_is() {
+fn unknown_values_are_checked_once_they_are_known() {
     let source = "\
 apiVersion: purlin.dev/v1
 kind: Definition
@@ -129,7 +129,7 @@ spec:
 }
 
 #[test]
-fn what_a_type_calls_secret_is_secret() {
+fn secret_outputs_of_a_type_are_secret() {
     let project = project("    params: {token: hunter2-hunter2}\n");
     project.edit(
         "platform/dns.yaml",

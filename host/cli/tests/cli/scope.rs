@@ -39,7 +39,7 @@ fn exactly_the_others_are_read_when_one_is_left_out() {
 }
 
 #[test]
-fn what_others_need_is_not_destroyed_alone() {
+fn resources_with_dependents_are_not_destroyed_alone() {
     let world = World::deployed(&pair(), "");
     let refused = world.run(&["destroy", "--yes", "--target", "thing#shared.a"]).status(2);
     assert!(refused.err.contains(&thing("b")), "{}", refused.err);

@@ -183,7 +183,7 @@ fn namespaces_are_kept_apart_and_the_global_one_is_for_all() {
 }
 
 #[test]
-fn who_may_share_can_be_changed() {
+fn the_group_that_may_share_can_be_changed() {
     let project = with_workspace(project());
     blog(&project, "one", "dev", &[]).status(0);
     let said = project.run(&["installations", "share", "dev/one/db", "--nobody"]).status(0);

@@ -71,7 +71,7 @@ fn a_renamed_resource_is_neither_deleted_nor_made_again() {
 }
 
 #[test]
-fn what_is_forgotten_stays_and_is_named() {
+fn forgotten_resources_stay_and_are_named() {
     let project = deployed();
     let refused = project.run(&["state", "forget", DB]).status(2);
     assert_eq!(
@@ -121,7 +121,7 @@ fn manual_protection_lasts_until_it_is_removed() {
 }
 
 #[test]
-fn what_is_tainted_is_replaced_once() {
+fn a_tainted_resource_is_replaced_once() {
     let project = deployed();
     project.run(&["state", "taint", PASSWORD]).status(0);
     assert_eq!(listed(&project, "password.default#modules.web.externals.db")["marks"][0], "tainted");
@@ -384,7 +384,7 @@ fn contradicting_records_are_repaired() {
 }
 
 #[test]
-fn what_a_kill_left_open_is_listed_shown_and_can_be_forgotten() {
+fn calls_interrupted_by_a_kill_are_listed_and_can_be_forgotten() {
     let project = Project::new();
     // The order of crash points varies slightly, so take the first one that leaves a call pending.
     let pending = (8..60).find_map(|place: u32| {

@@ -62,7 +62,7 @@ spec:
 const A: &str = "thing#shared.a";
 
 #[test]
-fn what_a_driver_made_is_shown_still_by_every_verb() {
+fn outputs_of_drivers_have_no_control_characters() {
     let project = project("paint");
     let up = project.run(&["up", "--yes"]).status(0);
     is_still(&["up", "--yes"], &up);
@@ -107,7 +107,7 @@ fn what_a_driver_made_is_shown_still_by_every_verb() {
 }
 
 #[test]
-fn what_a_driver_complains_of_is_shown_still() {
+fn messages_of_drivers_have_no_control_characters() {
     for deed in ["paint-invalid", "paint-denied", "paint-partial", "paint-failed", "paint-panic"] {
         let project = project(deed);
         for verb in

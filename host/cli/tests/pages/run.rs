@@ -301,7 +301,7 @@ fn fits(said: &str, expected: &str) -> bool {
 }
 
 #[test]
-fn what_is_left_out_may_be_anything_and_nothing_else() {
+fn an_ellipsis_stands_for_any_lines_and_nothing_else() {
     assert!(fits("a\nb\nc\n", "a\n…\nc\n"));
     assert!(fits("a\nc\n", "a\n…\nc"));
     assert!(fits("done in 12 ms\n", "done in 1.3 s\n"));

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_is_passed() {
+    fn valid_documents_pass() {
         let text = "a:\n- b: |\n    x: y: z\n     \"\n  c: 'it''s'\nd:\n    e: \"a\n      b\"\n    f: {g: 1,\n  h: 2}\n\
             i: plain\n  goes on\nj: &k\n  l: >-\n    text\n---\nm: http://x:1\n# \" '\nn: it's\n";
         assert_eq!(place(text), None);

@@ -33,7 +33,7 @@ impl Planner<'_> {
             self.drafts.insert(question.node, draft);
         }
         let driver = Arc::clone(&answer.question.driver);
-        self.hold_against_grants(node, &driver, &answer.inputs);
+        self.check_grants(node, &driver, &answer.inputs);
         match (answer.question.ask.clone(), answer.found.take()) {
             (Ask::Change, _) => self.change(node, answer),
             (Ask::ChangeOf(id), found) => self.change_of(node, answer, found, &id),

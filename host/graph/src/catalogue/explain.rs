@@ -94,7 +94,7 @@ impl std::fmt::Display for Reason {
             }
             Self::PatternOnly => f.write_str("its type is a pattern, and one of the exact type matches"),
             Self::Implicit => f.write_str(
-                "its type is a pattern, and Purlin adds this resource by itself: write its exact type",
+                "its type is a pattern, which matches no resource that Purlin adds: write its exact type",
             ),
             Self::ShorterPattern => f.write_str("its pattern names less of the type"),
         }

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_inputs_reach_is_held_against_grants() {
+    fn servers_and_folders_of_inputs_are_compared_with_grants() {
         let schema = json!({"properties": {"values": {"properties": {
             "base_url": {"x-purlin-reaches": "http"},
             "server": {"x-purlin-reaches": "tcp", "x-purlin-port": 5432},
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_that_are_sent_for_certain_are_held_against_grants() {
+    fn methods_that_are_certainly_sent_need_grants() {
         let schema = json!({"properties": {"values": {"properties": {"url": {
             "x-purlin-reaches": "http",
             "x-purlin-methods": [

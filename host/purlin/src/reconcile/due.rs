@@ -13,7 +13,7 @@ const INTERVAL: Duration = Duration::from_secs(600);
 /// The shortest interval, and the first delay after a failure.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// The longest delay after a failure, in milliseconds.
-const LONGEST_WAIT: u64 = 60_000;
+const LONGEST_RETRY_DELAY: u64 = 60_000;
 /// A resource may be read early by this fraction of its interval (one in this number), so that many
 /// are read in one pass.
 const EARLY: u64 = 10;
@@ -154,7 +154,7 @@ impl Schedule {
     /// to 4 s, up to 30 to 60 s, each drawn at random.
     pub(super) fn failed(&mut self, urn: &Urn, now: u64) {
         let failures = self.retries.get(urn).map_or(1, |retry| retry.failures.saturating_add(1));
-        let longest = (millis(SHORTEST) << failures.min(7)).min(LONGEST_WAIT);
+        let longest = (millis(SHORTEST) << failures.min(7)).min(LONGEST_RETRY_DELAY);
         let wait = (longest / 2).max(millis(SHORTEST));
         let jitter = self.draw();
         let wait = wait + scaled(longest.saturating_sub(wait), jitter);

@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_driver_calls_an_error_is_its_last_word() {
+    fn the_last_error_of_a_driver_is_kept() {
         let log = Log::new(&"acme/x".into(), None, &Arc::default(), 1 << 20, None, Facts::default());
         log.stream(Origin::Stderr, b"a runtime's\ntraceback\nis long\nand loud\n");
         assert_eq!(log.last_words().as_deref(), Some("traceback / is long / and loud"));

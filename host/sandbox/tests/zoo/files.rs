@@ -170,7 +170,7 @@ fn links_that_guests_make() {
 }
 
 #[test]
-fn what_may_only_be_read() {
+fn folders_that_may_only_be_read() {
     let place = Place::new();
     for (op, path) in [
         ("write", "file"),

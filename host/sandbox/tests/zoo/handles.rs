@@ -66,7 +66,7 @@ fn headers_without_end() {
 }
 
 #[test]
-fn what_a_program_gets() {
+fn the_environment_of_a_program() {
     attack("exit").fails("exit status");
     attack("exit").with("status", 7).fails("exit status");
     attack("abort").fails("it gave up");

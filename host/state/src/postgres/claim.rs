@@ -156,9 +156,9 @@ impl Held {
     }
 
     /// Records why the records may be older than the real state.
-    pub(super) async fn doubt(&self, doubt: Staleness) -> Result<(), Error> {
+    pub(super) async fn note_staleness(&self, staleness: Staleness) -> Result<(), Error> {
         let key = keyspace::prefix(EntryKind::Staleness, &keyspace::place(&self.shared.environment));
-        let value = codec::encode_staleness(doubt, &self.inner.keys)?;
+        let value = codec::encode_staleness(staleness, &self.inner.keys)?;
         self.take(Writes(vec![Write::Put { key, value }]))?.await
     }
 

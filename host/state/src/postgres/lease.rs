@@ -59,8 +59,8 @@ impl Inner {
         reached.server = now.or(last);
         let held = Held::start(&self, taken.into_leased(environment, table, reached));
         if moved {
-            // The environment stays in doubt until everything was read.
-            held.doubt(Staleness::Copied).await?;
+            // The records count as out of date until everything was read.
+            held.note_staleness(Staleness::Copied).await?;
         }
         Ok(held)
     }

@@ -261,7 +261,7 @@ impl Inner {
 
     /// Why the records may be older than the real state: another server took the last commit, or
     /// this server was reset to an earlier moment.
-    async fn doubt(&self, reached: &Reached) -> Option<Staleness> {
+    async fn staleness(&self, reached: &Reached) -> Option<Staleness> {
         let last = reached.server.as_ref()?;
         (self.server().await? != *last).then_some(Staleness::Copied)
     }
@@ -274,10 +274,10 @@ impl Inner {
             let Some(Loaded { mut table, reached }) = self.read(environment).await? else {
                 return Ok(Snapshot::default());
             };
-            let doubt = self.doubt(&reached).await;
+            let staleness = self.staleness(&reached).await;
             let stored = table.take(EntryKind::Record as u8);
             let mut snapshot = snapshot::snapshot_of(stored, &table, environment, &self.keys)?;
-            snapshot.staleness = snapshot.staleness.or(doubt);
+            snapshot.staleness = snapshot.staleness.or(staleness);
             Ok(snapshot)
         })
         .await

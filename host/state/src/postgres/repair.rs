@@ -79,8 +79,8 @@ impl Inner {
         holder: &Holder,
     ) -> Result<RepairReport, Error> {
         let mut report = RepairReport::default();
-        let doubt = keyspace::prefix(EntryKind::Staleness, &keyspace::place(environment));
-        let doubt = Write::Put { key: doubt, value: codec::encode_staleness(Staleness::Lost, &self.keys)? };
+        let key = keyspace::prefix(EntryKind::Staleness, &keyspace::place(environment));
+        let stale = Write::Put { key, value: codec::encode_staleness(Staleness::Lost, &self.keys)? };
         let taken = self.acquire(environment, holder).await?;
         let work = async {
             let Some(Whole { mut table, head, reached, tally }) = self.whole(environment).await? else {
@@ -116,7 +116,7 @@ impl Inner {
         let held = Held::start(&self, taken.into_leased(environment, table, reached));
         let gone = repaired.removed.into_iter().map(|key| Write::Remove { key });
         let new = repaired.added.into_iter().map(|(key, value)| Write::Put { key, value });
-        let written = match held.take(Writes(gone.chain(new).chain([doubt]).collect())) {
+        let written = match held.take(Writes(gone.chain(new).chain([stale]).collect())) {
             Ok(durable) => durable.await,
             Err(error) => Err(error),
         };

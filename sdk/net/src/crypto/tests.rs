@@ -88,7 +88,7 @@ fn every_suite_group_and_curve_talks_with_another_implementation() {
 }
 
 #[test]
-fn who_is_not_who_it_should_be_is_found_out() {
+fn a_server_with_another_identity_is_rejected() {
     let (port, ca) = echo(&rcgen::PKCS_ECDSA_P256_SHA256, 0, 0);
     let (_, other) = echo(&rcgen::PKCS_ECDSA_P256_SHA256, 0, 0);
     let attempt = |server: Server| {

@@ -128,7 +128,7 @@ fn a_thing_that_exists_is_imported() {
 }
 
 #[test]
-fn what_a_developer_gives_stays_in_its_place() {
+fn values_of_a_developer_stay_in_their_place() {
     let service = Service::start();
     let values = json!({
         "base_url": service.url(),

@@ -34,7 +34,7 @@ fn a_finalizer_holds_up_a_deletion() {
 }
 
 #[test]
-fn what_is_on_its_way_out_is_waited_for() {
+fn objects_that_are_being_deleted_are_awaited() {
     let Some(k8s) = Kubernetes::start() else { return };
     let workspace = workspace(&k8s, &one(&k8s.url(), &map("held", &json!({"a": "1"}))));
     let mut held = within("default", map("held", &json!({"theirs": "1"})));

@@ -76,7 +76,7 @@ fn kubectl_and_purlin_see_the_same_cluster() {
 
 /// Without `--server-side`, kubectl computes changes on the client side.
 #[test]
-fn what_kubectl_applied_is_taken_over() {
+fn objects_applied_by_kubectl_are_taken_over() {
     let Some(k8s) = Kubernetes::start() else { return };
     let workspace = workspace(&k8s, &one(&k8s.url(), &map("settings", &json!({"level": "info"}))));
     let run = |arguments: &[&str]| kubectl(&k8s, &workspace, arguments).expect(0);

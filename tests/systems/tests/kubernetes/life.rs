@@ -78,7 +78,7 @@ fn a_deployment_lives_its_life() {
 }
 
 #[test]
-fn what_others_changed_is_found_and_repaired() {
+fn changes_by_others_are_found_and_repaired() {
     let Some(k8s) = Kubernetes::start() else { return };
     let workspace = workspace(&k8s, &one(&k8s.url(), &deployment("web", "shop:1", 2)));
     up(&workspace);

@@ -8,7 +8,7 @@ use crate::scene::{
 };
 
 #[test]
-fn what_is_made_in_part_is_finished_or_deleted() {
+fn partly_created_objects_are_finished_or_deleted() {
     let Some(k8s) = Kubernetes::start() else { return };
     // The second object needs a namespace that does not exist.
     let lost = within("nowhere", map("b", &json!({})));

@@ -105,7 +105,7 @@ fn several_objects_are_one_resource() {
 }
 
 #[test]
-fn what_holds_data_is_not_pruned_unasked() {
+fn objects_with_data_are_not_pruned_by_default() {
     let Some(k8s) = Kubernetes::start() else { return };
     let all = [map("a", &json!({})), namespace("shop")];
     let workspace = workspace(&k8s, &several(&k8s.url(), &all));

@@ -305,7 +305,7 @@ fn a_team_moves_to_a_database() {
 }
 
 #[test]
-fn a_state_in_a_database_is_looked_after() {
+fn state_commands_maintain_a_database() {
     let Some(postgres) = Postgres::start() else { return };
     let things = tempfile::tempdir().expect("a folder");
     let key = key();

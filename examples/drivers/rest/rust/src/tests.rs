@@ -66,7 +66,7 @@ fn a_lost_answer_is_requested_again_with_the_same_key() {
 }
 
 #[test]
-fn what_is_not_known_is_undecided() {
+fn an_unknown_outcome_is_undecided() {
     let (lost, _) = api(vec![None, None, None, None]);
     assert!(matches!(lost.create(&wanted(), "me"), Err(Failure::Undecided(_))));
     let (strange, _) = api(vec![Some((201, json!({"ok": true})))]);
@@ -98,7 +98,7 @@ fn gone_is_deleted_and_nothing_to_read() {
 }
 
 #[test]
-fn what_cannot_be_read_is_not_taken_for_gone() {
+fn an_unreadable_resource_is_not_reported_as_gone() {
     let (api, _) = api(vec![Some((200, json!({"uid": "p-1"}))), Some((401, json!({})))]);
     assert!(matches!(api.get("p-1"), Err(Failure::Failed(_))));
     assert!(matches!(api.get("p-1"), Err(Failure::Failed(_))));

@@ -154,7 +154,7 @@ fn labelled() -> (Graph, [(&'static str, Value); 2]) {
 }
 
 #[test]
-fn what_is_missing_is_waited_for_or_left_out() {
+fn missing_targets_are_waited_for_or_left_out() {
     let optional = |field: Field| Field { optional: true, ..field };
     let graph = build(vec![
         manifest(
@@ -192,7 +192,7 @@ fn what_is_missing_is_waited_for_or_left_out() {
 }
 
 #[test]
-fn what_may_mean_several_is_rejected_with_all_of_them() {
+fn ambiguous_references_are_rejected_with_all_candidates() {
     let fault = build(vec![
         manifest("subnet a", &[("vpcId", named("x")), ("one", selected(None, false, &[("own", "x")]))]),
         manifest("vpc x", &[]),

@@ -1,6 +1,6 @@
 //! Compares the servers and folders that the inputs make drivers use with the grants, before
 //! anything is done. All missing grants are reported at once. `explain.rs` reports those that only a
-//! call reveals.
+//! call reveals, in the same words (`missing_grants.rs`).
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use purlin_model::{Diagnostic, DirGrant, Within};
 use super::Planner;
 use crate::driver::Driver;
 use crate::failed::Lacking;
+use crate::missing_grants;
 use crate::plan::Action;
 
 /// A grant that the driver of a resource lacks.
@@ -27,7 +28,7 @@ pub(super) struct Wanted {
 
 impl Planner<'_> {
     /// Compares the access that the inputs of a resource require with the driver's grants.
-    pub(super) fn hold_against_grants(&mut self, node: Node<'_>, driver: &Arc<dyn Driver>, inputs: &Inputs) {
+    pub(super) fn check_grants(&mut self, node: Node<'_>, driver: &Arc<dyn Driver>, inputs: &Inputs) {
         let Some(grants) = driver.grants() else { return };
         let Some(schema) = driver.manifest().schema(node.key.type_name()) else { return };
         for mut reached in reached(&schema.inputs, inputs) {
@@ -54,7 +55,7 @@ impl Planner<'_> {
 
     /// A fault for each definition and missing grant, and the list of missing grants for each
     /// driver.
-    pub(super) fn lacking(&self) -> (Vec<Diagnostic>, Vec<(Arc<str>, Lacking)>) {
+    pub(super) fn missing_grants(&self) -> (Vec<Diagnostic>, Vec<(Arc<str>, Lacking)>) {
         let mut faults: Vec<Diagnostic> = Vec::new();
         let mut all: Vec<(Arc<str>, Lacking)> = Vec::new();
         for wanted in self.wanted.iter().filter(|wanted| self.counts(wanted)) {
@@ -62,7 +63,7 @@ impl Planner<'_> {
                 continue;
             };
             let (driver, need) = (wanted.driver.known_as(), &wanted.reached.need);
-            let fault = self.lack(driver, node, wanted);
+            let fault = self.fault(driver, node, wanted);
             // Many resources of one definition share one fault.
             if !faults.contains(&fault) {
                 faults.push(fault);
@@ -93,33 +94,14 @@ impl Planner<'_> {
         })
     }
 
-    fn lack(&self, driver: &str, node: Node<'_>, wanted: &Wanted) -> Diagnostic {
-        let need = &wanted.reached.need;
-        if let Some(dir) = &wanted.read_only {
-            let path = wanted.reached.path.as_deref().unwrap_or(&need.pattern);
-            let message = format!(
-                "`{driver}` may not write `{path}`: `{}` is granted read-only (`mode: ro`)",
-                dir.guest
-            );
-            return Diagnostic::error("read-only-grant", message)
-                .at(&dir.location)
-                .related(&node.recipe.location, "this definition writes there")
-                .help("set `mode: rw` there");
+    fn fault(&self, driver: &str, node: Node<'_>, wanted: &Wanted) -> Diagnostic {
+        let reached = &wanted.reached;
+        let definition = &node.recipe.location;
+        if let Some(grant) = &wanted.read_only {
+            let path = reached.path.as_deref().unwrap_or(&reached.need.pattern);
+            return missing_grants::read_only(driver, path, grant, Some(definition));
         }
-        let message = match need.capability.as_str() {
-            "http" if wanted.methods.is_empty() => {
-                format!("`{driver}` is not granted requests to `{}`", need.pattern)
-            }
-            // The pattern begins with the methods.
-            "http" => {
-                let url = need.pattern.split_once(' ').map_or(&*need.pattern, |(_, url)| url);
-                format!("`{driver}` is not granted {} requests to `{url}`", wanted.methods.join(" and "))
-            }
-            "tcp" => format!("`{driver}` is not granted connections to `{}`", need.pattern),
-            _ => format!("`{driver}` is not granted the folder `{}`", need.pattern),
-        };
-        let fault = Diagnostic::error("not-granted", message);
-        let within = Within::Definition(&node.recipe.location);
-        self.options.rules.at(fault, within, &wanted.reached.pointer, false)
+        let fault = missing_grants::not_granted(driver, &reached.need, &wanted.methods);
+        self.options.rules.at(fault, Within::Definition(definition), &reached.pointer, false)
     }
 }
