@@ -169,7 +169,7 @@ fn a_definition_reads_entire_manifests() {
     let listed = project.run(&["state", "list", "--format", "json"]).status(0).json();
     assert_eq!(listed["resources"].as_array().map(Vec::len), Some(4), "{listed}");
     let explained = project.run(&["explain", "base-env#base-env"]);
-    assert!(explained.out.contains("Purlin adds this resource by itself"), "{}", explained.out);
+    assert!(explained.out.contains("which matches no resource that Purlin adds"), "{}", explained.out);
     // A mistake is reported before anything runs.
     project.write("platform.yaml", any.replace("${manifest.kind}", "${manifest.knid}"));
     let ran = project.run(&["plan"]).status(2);
