@@ -169,7 +169,7 @@ fn agree(mut stream: Stream, place: &purlin_sdk_net::Server) -> Result<Stream, F
         }),
         _ => Err(Fault::Nonsense {
             server: place.to_string(),
-            message: "it does not answer like a PostgreSQL server when asked for TLS".to_owned(),
+            message: "it does not respond like a PostgreSQL server to a request for TLS".to_owned(),
         }),
     }
 }

@@ -21,7 +21,7 @@ pub struct Redis;
 
 impl Driver for Redis {
     const NAME: &str = "purlin/redis";
-    const DESCRIPTION: &str = "A user of a Redis server, with what it may do.";
+    const DESCRIPTION: &str = "A user of a Redis server, with its permissions.";
     type Inputs = RedisInputs;
 
     fn types() -> Vec<TypeSchema> {

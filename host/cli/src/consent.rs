@@ -87,7 +87,7 @@ impl Consent {
                 };
                 app.ui.raw(&format!("{what}{}\n", keys_as_lines(keys)));
                 let env = text::line(env);
-                app.ui.type_in(&format!("To go on, type the name of the environment, `{env}`:")) == env
+                app.ui.type_in(&format!("To continue, type the name of the environment, `{env}`:")) == env
             }
         };
         if agreed { Answer::Yes } else { Answer::No }

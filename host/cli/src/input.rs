@@ -152,7 +152,7 @@ fn no_project(folder: &Path) -> Result<(), Failure> {
         surroundings::Project::Home => format!("`{shown}` is a home folder and has no purlin.yaml"),
         surroundings::Project::System => format!("`{shown}` is a folder of the system, not of a project"),
         surroundings::Project::Large => format!(
-            "`{shown}` has no purlin.yaml and holds more than {} files, so it seems not to be a project",
+            "`{shown}` has no purlin.yaml and contains more than {} files, so it seems not to be a project",
             surroundings::MANY
         ),
     };
@@ -375,7 +375,7 @@ fn key(workspace: &Workspace) -> Result<Option<KeyProvider>, Failure> {
             },
             Err(_) => {
                 return Err(Failure::input(format!(
-                    "the environment variable `{name}`, which holds the key of the state, is not set"
+                    "the environment variable `{name}`, which contains the key of the state, is not set"
                 ))
                 .hint("set it, or change `key` in purlin.yaml"));
             }

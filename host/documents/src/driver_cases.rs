@@ -54,7 +54,7 @@ pub fn cases_in(name: &Arc<str>, text: &Arc<str>) -> (Option<DriverCases>, Vec<D
     });
     faults.append(&mut wrong);
     if !faults.iter().any(Diagnostic::is_error) && found.len() != 1 {
-        let message = format!("this file holds {} documents, and one is allowed", found.len());
+        let message = format!("this file contains {} documents, but only one is allowed", found.len());
         let fault = Diagnostic::error("not-a-document", message).at(&Location::new(name.clone(), 1, 1));
         faults.push(fault.help("begin it with `cases:`, and write each case as an item of that list"));
     }

@@ -72,7 +72,7 @@ impl Loaded {
         });
         found.extend(faults);
         if found.is_empty() && documents != 1 {
-            let holds = if documents == 0 { "is empty" } else { "holds several documents" };
+            let holds = if documents == 0 { "is empty" } else { "contains several documents" };
             let fault = Diagnostic::error("wrong-type", format!("the file of values {holds}"));
             found.push(fault.at(&place).help("write one map, such as `domain: example.com`"));
         }

@@ -77,10 +77,10 @@ fn it_is_read_next_to_the_workspace() {
 fn an_invalid_lock_approves_nothing() {
     assert_eq!(broken(""), ["the lock is empty"]);
     assert_eq!(broken("# removed\n"), ["the lock is empty"]);
-    assert_eq!(broken(WORKSPACE), ["this file holds a `kind: Lock` and nothing else"]);
+    assert_eq!(broken(WORKSPACE), ["this file contains a `kind: Lock` and nothing else"]);
     assert_eq!(
         broken(&format!("{}---\n{}", lock(&pin("1.2.3")), lock(&pin("1.2.4")))),
-        ["the lock holds 2 documents, and one is allowed"]
+        ["the lock contains 2 documents, but only one is allowed"]
     );
     assert_eq!(
         broken(&lock(&pin("1.2.3")).replace("dev/v1", "dev/v2")),

@@ -35,7 +35,7 @@ pub enum PatchFault {
     #[error("it is not a list of JSON Patch operations: {0}")]
     NoPatch(String),
     /// An operation does not apply. It contains a secret, so the reason is hidden.
-    #[error("operation {index} does not apply (it holds a secret, so the reason is not shown)")]
+    #[error("operation {index} does not apply (it contains a secret, so the reason is not shown)")]
     Hidden {
         /// The operation's number, from 1.
         index: usize,
@@ -140,7 +140,7 @@ fn patch(document: &Value, update: &Value) -> Result<Value, PatchFault> {
     let touched = document.has_secret() || hides;
     let operations: json_patch::Patch =
         serde_json::from_value(reveal(update)?).map_err(|error| match hides {
-            true => PatchFault::NoPatch("it holds a secret, so the reason is not shown".to_owned()),
+            true => PatchFault::NoPatch("it contains a secret, so the reason is not shown".to_owned()),
             false => PatchFault::NoPatch(error.to_string()),
         })?;
     for (index, operation) in operations.0.iter().enumerate() {

@@ -192,14 +192,14 @@ impl fmt::Display for Departure {
             By::Definition { of: None } => "provisioned it".to_owned(),
             By::Reference { of: None } => "referred to it".to_owned(),
             By::Definition { of: Some(other) } | By::Reference { of: Some(other) } => {
-                return write!(f, "`{}`, which asked for it, is no longer in the documents", short(other));
+                return write!(f, "`{}`, which requested it, is no longer in the documents", short(other));
             }
         };
         match now {
             FileNow::Changed => write!(f, "{file} {did} in deployment {deployment}, and no longer does"),
             FileNow::Removed => write!(f, "{file} was removed; it {did} in deployment {deployment}"),
             FileNow::Empty => {
-                write!(f, "{file} no longer holds a document; it {did} in deployment {deployment}")
+                write!(f, "{file} no longer contains a document; it {did} in deployment {deployment}")
             }
             FileNow::Unread => write!(f, "{file}, which {did} in deployment {deployment}, was not read"),
         }
@@ -238,9 +238,9 @@ mod tests {
                 "`apps/web.yaml` was removed; it declared it in deployment 12",
                 "`apps/web.yaml` declared it in deployment 12, and no longer does",
                 "`apps/web.yaml` was removed; it declared its workload `web` in deployment 12",
-                "`apps/web.yaml` no longer holds a document; it declared its workload `web` in deployment 12",
+                "`apps/web.yaml` no longer contains a document; it declared its workload `web` in deployment 12",
                 "`apps/web.yaml` provisioned it in deployment 12, and no longer does",
-                "`s3#shared.a`, which asked for it, is no longer in the documents",
+                "`s3#shared.a`, which requested it, is no longer in the documents",
                 "`apps/web.yaml`, which referred to it in deployment 12, was not read",
             ]
         );

@@ -96,7 +96,7 @@ impl Proposal {
             let is_there = self.files.find(path).exists();
             let is_named = archive.inputs.iter().any(|input| **input == *path);
             let what = match (read.contains(path), is_there, is_named) {
-                (false, true, _) => "holds no document any more",
+                (false, true, _) => "no longer contains a document",
                 (false, false, true) => "is gone, and the last deployment named it",
                 _ => return None,
             };

@@ -241,7 +241,7 @@ fn kind(text: &str) -> &'static str {
     } else if text.starts_with("version https://git-lfs.github.com/") {
         "it is a pointer of Git LFS; `git lfs pull` fetches the file"
     } else if lines.all(|line| line.starts_with('#') || line == "---" || line == "...") {
-        "it holds only comments"
+        "it contains only comments"
     } else {
         "it contains no document of Purlin"
     }

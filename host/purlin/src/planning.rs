@@ -69,7 +69,7 @@ impl Purlin {
         crate::installations::check_said(documents.resolution()).ok()?;
         let graph = self.graph_over(documents, Arc::new(context.clone()), None).await.ok()?;
         let rules = Arc::clone(&documents.rules);
-        Some(CurrentInputs::new(graph, context, rules, self.secret_stores().ok()?, self.parallelism))
+        Some(CurrentInputs::new(graph, context, rules, self.secret_stores().ok()?, self.parallelism()))
     }
 
     /// Reports secret stores that the definitions of a graph name but that do not exist or are not
@@ -96,7 +96,7 @@ impl Purlin {
         let registry = self.registry()?;
         let options = PlanOptions {
             offline,
-            parallelism: self.parallelism,
+            parallelism: self.parallelism(),
             rules: Arc::clone(&documents.rules),
             ..PlanOptions::default()
         };
@@ -172,7 +172,7 @@ impl Purlin {
         let graph = self.graph_over(documents, Arc::clone(&documents.context), recorded).await?;
         let base = base.protected(self.protection(&documents.environment()));
         let options = PlanOptions {
-            parallelism: self.parallelism,
+            parallelism: self.parallelism(),
             stores: self.secret_stores()?,
             rules: Arc::clone(&documents.rules),
             ..options

@@ -128,7 +128,7 @@ impl fmt::Display for Lost {
             Self::Prerelease => f.write_str("a prerelease"),
             Self::NoVersion => f.write_str("its tag is not a version"),
             Self::Lower => f.write_str("a higher version fits"),
-            Self::Newer => f.write_str("newer than what is installed; `--with` takes it"),
+            Self::Newer => f.write_str("newer than the installed one; `--with` selects it"),
             Self::LacksOutput(name) => write!(f, "lacks the output `{name}`"),
             Self::OtherType(name) => write!(f, "its output `{name}` is of another type"),
             Self::NotFound => f.write_str("not in the catalog"),

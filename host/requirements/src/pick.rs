@@ -43,7 +43,7 @@ impl Resolver<'_> {
                 requirement.name
             );
             let fault = Diagnostic::warning("unknown-bundle", message).at(&requirement.location);
-            self.done.diagnostics.push(fault.help("only what is used of it counts"));
+            self.done.diagnostics.push(fault.help("only the used parts count"));
         }
         let used = parent.used.get(&requirement.name).cloned().unwrap_or_default();
         let mut chosen: Option<Installation> = None;
@@ -117,14 +117,14 @@ impl Resolver<'_> {
         let message = format!("no bundle is specified for `{name}`");
         let mut fault = Diagnostic::error("no-bundle", message).at(&requirement.location);
         for one in fitting.iter().take(TOLD) {
-            fault = fault.fact(format!("`{one}` offers what is asked for"));
+            fault = fault.fact(format!("`{one}` satisfies the requirement"));
         }
         if fitting.len() > TOLD {
             fault = fault.fact(format!("and {} more do", fitting.len() - TOLD));
         }
         let help = match fitting.first() {
             Some(one) => format!("name one of them, such as `--with {name}={one}`"),
-            None => format!("name one that offers what is asked for: `--with {name}=REPOSITORY:TAG`"),
+            None => format!("name one that satisfies the requirement: `--with {name}=REPOSITORY:TAG`"),
         };
         Ok(fault.help(help))
     }

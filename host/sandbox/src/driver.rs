@@ -234,7 +234,7 @@ impl Driver {
                 let observed = reader.observed(observed, inputs)?;
                 let recorded = state.map(|state| state.id.expose()).filter(|recorded| id == Some(recorded));
                 if recorded.is_some_and(|recorded| recorded != observed.state.id.expose()) {
-                    return Err(reader.junk("`read` answered with another id than the one asked for"));
+                    return Err(reader.junk("`read` returned another id than the requested one"));
                 }
                 Ok(Some(observed))
             }

@@ -46,7 +46,7 @@ impl<'de> DeserializeSeed<'de> for Json<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         if !self.0.take() {
-            return Err(D::Error::custom(format_args!("it holds more than {} values", self.0.most)));
+            return Err(D::Error::custom(format_args!("it contains more than {} values", self.0.most)));
         }
         deserializer.deserialize_any(self)
     }
@@ -115,7 +115,7 @@ mod tests {
         assert!(super::parse(r#"{"a":[1,2]}"#, &values).is_ok());
         assert!(super::parse("null", &values).is_ok());
         let error = super::parse("null", &values).expect_err("the sixth");
-        assert!(error.to_string().starts_with("it holds more than 5 values"), "{error}");
+        assert!(error.to_string().starts_with("it contains more than 5 values"), "{error}");
         assert!(super::parse(&format!("[{}0]", "0,".repeat(2_000_000)), &Values::new(100_000)).is_err());
         assert!(super::parse("{} {}", &Values::new(100)).is_err());
     }

@@ -101,7 +101,8 @@ impl Worker {
         };
         let _turn = self.turns.take();
         let allowance = Allowance::new(task, wasm.len() as u64);
-        let mut child = self.start().map_err(|error| broken("cannot start", &error))?;
+        let mut child =
+            self.start().map_err(|error| broken("cannot start", &purlin_files::reason(&error)))?;
         let (Some(mut input), Some(output), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -146,11 +147,11 @@ impl Worker {
             ),
             Ok(Some(Cause::Stack)) => "its parts are nested too deep".to_owned(),
             Ok(Some(Cause::System)) if !killed => {
-                "the system ended the process that reads and compiles it, perhaps for want of memory"
+                "the system ended the process that reads and compiles it, perhaps because memory ran out"
                     .to_owned()
             }
-            Ok(_) => return Err(broken("cannot use", &error)),
-            Err(error) => return Err(broken("cannot wait for", &error)),
+            Ok(_) => return Err(broken("cannot use", &purlin_files::reason(&error))),
+            Err(error) => return Err(broken("cannot wait for", &purlin_files::reason(&error))),
         };
         Err(LoadError::Invalid { message })
     }
@@ -235,7 +236,7 @@ unsafe impl Compiler for Worker {
     fn compile(&self, wasm: &[u8], functions: Option<&[u8]>) -> Result<Compilation, LoadError> {
         let bytes = self.run(COMPILE, wasm, functions, LARGEST_CODE)?;
         parts(&bytes).ok_or_else(|| LoadError::Invalid {
-            message: "the process that compiles drivers answers with something else".into(),
+            message: "the process that compiles drivers returned an unexpected response".into(),
         })
     }
 }
@@ -266,7 +267,7 @@ fn answer(mut output: impl Read, most: u64) -> io::Result<(u8, Vec<u8>)> {
     let length = u64::from_le_bytes(length);
     let most = if outcome == [DONE] { most } else { LARGEST_TEXT };
     if !matches!(outcome, [DONE | FAILED]) || length > most {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it answers with something else"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it returned an unexpected response"));
     }
     // An announced length is not trusted before the bytes arrive.
     let mut bytes = Vec::new();

@@ -378,7 +378,7 @@ async fn servers_prove_who_they_are() {
     }
 
     std::fs::write(folder.path().join("not.pem"), "nothing").expect("written");
-    for (file, expected) in [("not.pem", "holds no certificate in PEM"), ("gone.pem", "cannot be read")] {
+    for (file, expected) in [("not.pem", "contains no PEM certificate"), ("gone.pem", "cannot be read")] {
         let source = purlin_sandbox::Source::Bytes(common::component("guests").into());
         let error = sandbox().load(source, &with_ca(&[file])).await.expect_err("refused").to_string();
         assert!(

@@ -85,7 +85,7 @@ pub enum Error {
         detail: &'static str,
     },
     /// The key file is missing although something was encrypted with the key.
-    #[error("the key file `{}` is missing, and the state holds secrets encrypted for `{recipient}`; restore the file or name the right one", path.display())]
+    #[error("the key file `{}` is missing, and the state contains secrets encrypted for `{recipient}`; restore the file or name the right one", path.display())]
     KeyMissing {
         /// The path where it should be.
         path: PathBuf,
@@ -101,7 +101,7 @@ pub enum Error {
         mode: u32,
     },
     /// The given key is not a key.
-    #[error("{origin} holds no age identity (`AGE-SECRET-KEY-1…`)")]
+    #[error("{origin} contains no age identity (`AGE-SECRET-KEY-1…`)")]
     KeyInvalid {
         /// Its source.
         origin: String,

@@ -24,7 +24,7 @@ impl fmt::Display for Vacancy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.bundle {
             Some(bundle) => write!(f, "`{bundle}`")?,
-            None => f.write_str("what is asked for by its interface")?,
+            None => f.write_str("an installation that is requested by its interface")?,
         }
         match &*self.namespace {
             "" => f.write_str(" in the global namespace")?,
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(of("dev", "", Some("acme/db")), "`acme/db` in the namespace `dev`");
         assert_eq!(
             of("", "team", None),
-            "what is asked for by its interface in the global namespace for the group `team`"
+            "an installation that is requested by its interface in the global namespace for the group `team`"
         );
     }
 }

@@ -111,7 +111,7 @@ fn mismatched_databases_and_keys_are_rejected() {
     let error = open(with(&|address| address.password = Some("wrong".into()))).to_string();
     assert!(error.contains("password authentication failed"), "{error}");
     let error = open(with(&|address| address.url = address.url.replace("@", ":secret@"))).to_string();
-    assert!(error.contains("the URL holds a password") && !error.contains("secret@"), "{error}");
+    assert!(error.contains("the URL contains a password") && !error.contains("secret@"), "{error}");
     let error = open(with(&|address| address.url = "postgres://x@127.0.0.1:1/x".into())).to_string();
     assert!(error.contains("postgres://127.0.0.1:1/x?schema=purlin") && error.contains("reached"), "{error}");
     let error = open(with(&|address| address.url = "nonsense".into())).to_string();

@@ -232,7 +232,7 @@ fn missing_values_behave_as_in_sprig_or_are_faults() {
         (r#"{{ dig "x" "z" 1 .map }}"#, "`dig`: `x` is int, not a map"),
         (r#"{{ merge (dict) "text" }}"#, "`merge`: needs a map, not string"),
         (r#"{{ urlJoin (dict "host" 1) }}"#, "`urlJoin`: `host` has to be text, not int"),
-        (r#"{{ urlJoin (dict "userinfo" "a/b") }}"#, "`urlJoin`: `userinfo` holds a character"),
+        (r#"{{ urlJoin (dict "userinfo" "a/b") }}"#, "`urlJoin`: `userinfo` contains a character"),
     ] {
         let fault = render(template, &json!({"map": {"x": 1}})).expect_err(template);
         assert!(fault.contains(wanted), "{template}: {fault}");

@@ -62,7 +62,7 @@ pub fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, String> {
         found.push(bytes.map_err(|error| broken(&format!("is not Base64: {error}")))?);
     }
     if found.is_empty() {
-        return Err(format!("holds no certificate: it has to be PEM, with `{BEGIN}`"));
+        return Err(format!("contains no certificate: it has to be PEM, with `{BEGIN}`"));
     }
     let mut store = RootCertStore::empty();
     for (index, der) in found.iter().enumerate() {

@@ -264,7 +264,7 @@ fn advice(error: &purlin_host::Error) -> &'static str {
             "correct the user in `state.postgres.url`, or the password in its secret store"
         }
         purlin_host::Error::State(state::Error::Database { .. }) => "grant the user the missing rights",
-        _ => "`purlin state repair --check` shows what is damaged",
+        _ => "`purlin state repair --check` shows the damage",
     }
 }
 

@@ -108,7 +108,7 @@ impl Tree<'_> {
             let cut = depth >= DEEP && !leaf && !shown;
             let more = match (shown && !leaf, cut) {
                 (true, _) => "  (see above)",
-                (_, true) => "  (goes on below)",
+                (_, true) => "  (continued below)",
                 _ => "",
             };
             let name = &nodes[*child].name;

@@ -148,7 +148,7 @@ impl Origin {
             }
             Self::Declared { workload: None, at } => format!("a shared resource of the deployment, at {at}"),
             Self::Manifest { at } => format!("a manifest at {at}"),
-            Self::Installed { at } => format!("an installation, asked for at {at}"),
+            Self::Installed { at } => format!("an installation, requested at {at}"),
             Self::Required { by, at } => format!("required by {by} at {at}"),
             Self::CoProvision { by, at } => format!("co-provisioned by {by} at {at}"),
             Self::Reference { from, placeholder, at } => format!("{from} reads `{placeholder}` at {at}"),

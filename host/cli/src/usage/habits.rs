@@ -107,7 +107,7 @@ const OPTIONS: &[Habit] = &[
     Habit {
         words: &["refresh-only"],
         option: "",
-        hint: "`purlin refresh` reads every resource and records what it finds",
+        hint: "`purlin refresh` reads every resource and records its current values",
         otherwise: "",
     },
     Habit {
@@ -120,13 +120,13 @@ const OPTIONS: &[Habit] = &[
         words: &["refresh"],
         option: "refresh",
         hint: "`--refresh` takes no value; without it nothing is read",
-        otherwise: "`purlin refresh` reads every resource and records what it finds",
+        otherwise: "`purlin refresh` reads every resource and records its current values",
     },
     Habit {
         words: &["t", "only", "select", "resource"],
         option: "target",
-        hint: "`--target KEY` names the resources that the run is about",
-        otherwise: "this command is about the whole environment",
+        hint: "`--target KEY` names the resources that the run includes",
+        otherwise: "this command always includes the whole environment",
     },
     Habit {
         words: &["target-replace", "recreate", "force-recreate", "taint"],
@@ -268,7 +268,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
         &["show", "describe", "inspect"],
         "`purlin state show KEY` shows a resource, `purlin plan` what would change",
     ),
-    (&["get", "ls", "list", "ps", "resources"], "`purlin state list` lists what is deployed"),
+    (&["get", "ls", "list", "ps", "resources"], "`purlin state list` lists the deployed resources"),
     (&["fmt", "format"], "documents are not reformatted; `purlin validate` checks them"),
     (&["login", "logout", "auth"], "there is no server to log in to"),
     (&["stack", "workspace", "environment", "environments", "namespace"], ENVIRONMENTS),
@@ -290,7 +290,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
         &["test", "lint", "check", "verify"],
         "`purlin validate` checks the documents, `purlin driver check` a driver",
     ),
-    (&["logs", "log", "events", "deployments"], "`purlin history` shows what was deployed"),
+    (&["logs", "log", "events", "deployments"], "`purlin history` lists the deployments"),
     (&["undo", "rollout"], "`purlin rollback NUMBER` deploys the documents of an earlier deployment again"),
     (&["new", "generate"], "`purlin init` writes a project, `purlin driver new` a driver"),
     (
@@ -299,7 +299,10 @@ const COMMANDS: &[(&[&str], &str)] = &[
     ),
     (&["template", "build", "render"], "`purlin export DIR` writes the resolved documents and manifests"),
     (&["doc", "docs", "man"], "`purlin help COMMAND` explains a command"),
-    (&["config", "configure"], "purlin.yaml holds the configuration; `purlin schema Workspace` describes it"),
+    (
+        &["config", "configure"],
+        "purlin.yaml contains the configuration; `purlin schema Workspace` describes it",
+    ),
     (&["state mv", "state move"], "`purlin state rename OLD NEW` renames a resource"),
     (
         &["state rm", "state remove", "state delete"],

@@ -141,7 +141,7 @@ fn files_that_are_no_drivers_are_recognised() {
         ("script.wasm", "`script.wasm` is not a WebAssembly file", ""),
         ("core.wasm", "`core.wasm` is a core WebAssembly module, not a component", ""),
         ("torn.wasm", "`torn.wasm` is not a valid component", ""),
-        ("gone.wasm", "`gone.wasm` cannot be read: No such file", ""),
+        ("gone.wasm", "`gone.wasm` cannot be read: no such file", ""),
         (
             "other.wasm",
             "`other.wasm` is made for contract `purlin:driver@0.7.0`",

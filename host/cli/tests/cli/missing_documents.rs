@@ -124,7 +124,7 @@ fn a_file_that_no_longer_contains_a_document() {
             let said = refused(&project, &[], &[file]);
             // Some contents are faults by themselves; the others cause this fault.
             if said.contains("file-without-documents") {
-                assert!(said.contains(&format!("held the {kind} in deployment 1")), "{what}\n{said}");
+                assert!(said.contains(&format!("contained the {kind} in deployment 1")), "{what}\n{said}");
                 assert!(said.contains(&format!("--accept-missing {file}")), "{what}\n{said}");
                 assert!(codes(&project, &[]).contains("file-without-documents"));
             } else {
@@ -158,11 +158,11 @@ fn accepted_deletions_are_made_and_not_reported_again() {
         [
             (
                 WEB[1].to_owned(),
-                "`apps/web.yaml` no longer holds a document; it declared it in deployment 1".to_owned()
+                "`apps/web.yaml` no longer contains a document; it declared it in deployment 1".to_owned()
             ),
             (
                 WEB[0].to_owned(),
-                "`apps/web.yaml` no longer holds a document; it declared its workload `web` in deployment 1"
+                "`apps/web.yaml` no longer contains a document; it declared its workload `web` in deployment 1"
                     .to_owned()
             ),
         ]
@@ -324,7 +324,7 @@ fn resources_added_by_a_definition_are_reported_as_such() {
     assert_eq!(reasons(&project, &[]), [(key.clone(), why)]);
     project.write("dns.yaml", &with);
     project.write("shop.yaml", DEPLOYMENT.replace("zone: {type: dns}", "other: {type: note}"));
-    let why = "`dns#shared.zone`, which asked for it, is no longer in the documents".to_owned();
+    let why = "`dns#shared.zone`, which requested it, is no longer in the documents".to_owned();
     assert!(reasons(&project, &[]).contains(&(key, why)), "{:?}", reasons(&project, &[]));
 }
 

@@ -210,7 +210,7 @@ fn keys_are_created_and_rotated_but_never_printed() {
         let private = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(project.path().join("purlin.yaml"), private).expect("set");
         let refused = project.run(&["state", "key", "rotate", "--to", "purlin.yaml"]).status(2);
-        assert!(refused.err.contains("holds no age identity"), "{}", refused.err);
+        assert!(refused.err.contains("contains no age identity"), "{}", refused.err);
     }
     assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
 

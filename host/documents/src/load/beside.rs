@@ -58,7 +58,7 @@ fn read(name: &Arc<str>, text: &str) -> (Option<Lock>, Vec<Diagnostic>) {
             Recognised::Ours(_) | Recognised::Other(_) | Recognised::Stray(_) => {
                 let at = root.get("kind").map_or(reader.at(&root.span), |kind| reader.at(&kind.span));
                 let fault =
-                    Diagnostic::error("not-a-lock", "this file holds a `kind: Lock` and nothing else");
+                    Diagnostic::error("not-a-lock", "this file contains a `kind: Lock` and nothing else");
                 reader.report(fault.at(&at).help("move the document into another file"));
             }
         }
@@ -70,7 +70,7 @@ fn read(name: &Arc<str>, text: &str) -> (Option<Lock>, Vec<Diagnostic>) {
     if whole && documents != 1 {
         let message = match documents {
             0 => "the lock is empty".to_owned(),
-            several => format!("the lock holds {several} documents, and one is allowed"),
+            several => format!("the lock contains {several} documents, but only one is allowed"),
         };
         let fault = Diagnostic::error("not-a-lock", message).at(&Location::new(name.clone(), 1, 1));
         faults.push(fault.help("remove the file; `purlin driver approve` then writes a new one"));

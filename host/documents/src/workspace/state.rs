@@ -68,7 +68,7 @@ fn url(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arc<str>> {
     let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
     if user.contains(':') || query.contains("password=") {
         let help = "name a secret store instead: `password: {store: STORE, ref: NAME}`";
-        reader.wrong_value(&node.span, "`url` holds a password", help);
+        reader.wrong_value(&node.span, "`url` contains a password", help);
         return None;
     }
     Some(text.into())

@@ -73,7 +73,7 @@ pub(super) fn syntax(file: &Arc<str>, text: &str, error: &ScanError) -> Diagnost
     }
     let fault = Diagnostic::error("yaml-syntax", format!("not valid YAML: {}", error.kind())).at(&location);
     if template {
-        return fault.help("`{{` begins a map in YAML; quote text that holds it");
+        return fault.help("`{{` begins a map in YAML; quote text that contains it");
     }
     match help(error.kind()) {
         Some(help) => fault.help(help),
@@ -120,7 +120,7 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::UnknownAnchor => "an alias `*name` needs an anchor `&name` before it in the same document",
         ErrorKind::UnclosedQuotedScalar => "close the quote",
         ErrorKind::InvalidQuotedScalarIndent | ErrorKind::DocumentIndicatorInQuotedScalar => {
-            "close the quote, or indent the lines that go on with it"
+            "close the quote, or indent the lines that continue it"
         }
         ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => "a key ends with `:` on the same line",
         ErrorKind::UnclosedFlowCollection { open: '[' } => "close the list with `]`",
@@ -130,7 +130,7 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
         }
         ErrorKind::ExpectedBlockSequenceEntry => "items of one list begin with `-` in the same column",
         ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => {
-            "text that holds `: ` has to be quoted"
+            "text that contains `: ` has to be quoted"
         }
         ErrorKind::UnknownQuotedScalarEscape => {
             "double a backslash that is meant as itself, or use single quotes"

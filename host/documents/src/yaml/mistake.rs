@@ -294,7 +294,7 @@ fn two_colons(number: usize, indent: usize, content: &str, value: &str) -> Optio
         line: number,
         column: indent + before + 1,
         length: value.chars().count(),
-        message: "this text holds a `:`, which YAML takes for the end of a key".to_owned(),
+        message: "this text contains a `:`, which YAML takes for the end of a key".to_owned(),
         help: format!("quote it: {quote}{value}{quote}"),
     })
 }
@@ -320,7 +320,7 @@ mod tests {
         let quote = |line, column| Some((line, column, "the quote \" is".to_owned()));
         assert_eq!(place("a: 1\nb: \"open\nc: 2\nd: \"x\"\n"), quote(2, 4));
         assert_eq!(place("a: [x, \"open]\n"), quote(1, 8));
-        let text = |line, column| Some((line, column, "this text holds a".to_owned()));
+        let text = |line, column| Some((line, column, "this text contains a".to_owned()));
         assert_eq!(place("a:\n  image: nginx: latest\n"), text(2, 10));
         assert_eq!(
             place("spec:\n  a: 1\n  type dns\n  b: x\n"),

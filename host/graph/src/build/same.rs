@@ -22,7 +22,7 @@ impl Builder<'_> {
         }
         let Some(key) = self.nodes.key(node) else { return };
         let mut fault =
-            Diagnostic::error("params-differ", format!("`{key}` is asked for with different params"));
+            Diagnostic::error("params-differ", format!("`{key}` is requested with different params"));
         if let Some(location) = self.docs.location(&self.nodes, second) {
             fault = fault.at(location);
         }

@@ -90,7 +90,7 @@ impl Missing {
                 format!("it may write to the folder `{}`, where it could change {kept}", grant.host.display())
             }
             Self::Link { grant, link } => format!(
-                "its folder `{}` leads through the link `{}`, which lies where a driver may write",
+                "its folder `{}` leads through the link `{}`, which is in a folder that a driver may write to",
                 grant.host.display(),
                 link.display()
             ),
@@ -179,7 +179,7 @@ fn is_of_terraform(name: &str) -> bool {
 /// The fault of a component as a clause about it.
 pub(super) fn phrase(what: &str, error: &LoadError) -> String {
     match error {
-        LoadError::Read { source, .. } => format!("{what} cannot be read: {source}"),
+        LoadError::Read { source, .. } => format!("{what} cannot be read: {}", purlin_files::reason(source)),
         LoadError::UnknownImport { .. } | LoadError::Manifest { .. } => format!("{what} {error}"),
         LoadError::Describe(source) => match &**source {
             CallError::Trap { message, .. } => format!("{what} does not describe itself: {message}"),

@@ -145,7 +145,8 @@ fn without_documents(lost: &Lost, last: &LastDeployed, resources: &[Key]) -> Dia
         "-" => ("standard input", None),
         _ => ("this file", Some(Location::new(name.clone(), 0, 0))),
     };
-    let message = format!("{subject} held the {what} in deployment {number}, and holds no document now");
+    let message =
+        format!("{subject} contained the {what} in deployment {number}, and contains no document now");
     let mut fault = Diagnostic::error("file-without-documents", message);
     fault.location = place;
     if let Fate::Empty(why) = fate {
@@ -186,7 +187,7 @@ fn not_named(unread: &[&Lost], last: &LastDeployed, inputs: &[Arc<str>]) -> Diag
             Fate::Unread { exists: false } if &*lost.name != "-" => "; it is not there now",
             _ => "",
         };
-        fault = fault.fact(format!("`{}` held the {what}{gone}", lost.name));
+        fault = fault.fact(format!("`{}` contained the {what}{gone}", lost.name));
     }
     if unread.len() > LISTED {
         fault = fault.fact(format!("and {} more", unread.len() - LISTED));
@@ -227,7 +228,7 @@ fn nothing_left(base: &Base, environment: &Environment) -> Diagnostic {
     let noun = if count == 1 { "resource is" } else { "resources are" };
     let message = format!("the documents declare no resources, and {count} {noun} recorded in {environment}");
     Diagnostic::error("no-documents", message)
-        .help("`purlin destroy` deletes what is recorded; `-f FILE|DIR` names other documents")
+        .help("`purlin destroy` deletes the recorded resources; `-f FILE|DIR` names other documents")
 }
 
 /// The fault of a missing workspace file, if an earlier deployment had one.

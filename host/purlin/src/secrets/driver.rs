@@ -58,7 +58,7 @@ pub(super) async fn read(
     match found.state.outputs.get(OUTPUT).as_ref().map(Value::exposed) {
         Some(Value::String(text)) => Ok(SecretString::from(&**text)),
         Some(other) => Err(SecretFault::new(format!(
-            "its driver `{name}` answered with an output `{OUTPUT}` that is {}, not text",
+            "its driver `{name}` returned an output `{OUTPUT}` that is {}, not text",
             other.kind()
         ))),
         None => Err(SecretFault::new(format!("its driver `{name}` answered without an output `{OUTPUT}`"))),

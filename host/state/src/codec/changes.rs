@@ -158,7 +158,7 @@ fn get_one(
             Change::Hold(reader.optional(entries::get_holder)?)
         }
         TRUST => Change::Trust,
-        _ => return Err("it holds a change of an unknown kind"),
+        _ => return Err("it contains a change of an unknown kind"),
     })
 }
 
@@ -182,6 +182,6 @@ fn get_one_of_1(source: &mut Source<'_>) -> Result<Change, Fault> {
             entries::get_environment(clear)?;
             Change::Hold(clear.optional(entries::get_holder)?)
         }
-        _ => return Err("it holds a change of an unknown kind"),
+        _ => return Err("it contains a change of an unknown kind"),
     })
 }

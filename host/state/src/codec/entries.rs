@@ -31,7 +31,7 @@ pub(super) fn put_holder(out: &mut Vec<u8>, holder: &Holder) {
 /// Decodes a holder.
 pub(super) fn get_holder(reader: &mut Reader<'_>) -> Result<Holder, Fault> {
     let (user, host, command) = (reader.text()?.into(), reader.text()?.into(), reader.text()?.into());
-    let pid = u32::try_from(reader.number()?).map_err(|_| "it holds a number that is too large")?;
+    let pid = u32::try_from(reader.number()?).map_err(|_| "it contains a number that is too large")?;
     Ok(Holder { user, host, pid, command, since: reader.number()? })
 }
 
@@ -89,7 +89,7 @@ pub(super) fn get_deployment(reader: &mut Reader<'_>, number: u64) -> Result<Dep
         1 => Outcome::Succeeded,
         2 => Outcome::Failed,
         3 => Outcome::Cancelled,
-        _ => return Err("it holds an outcome of an unknown kind"),
+        _ => return Err("it contains an outcome of an unknown kind"),
     };
     let documents = reader.optional(Reader::array)?;
     let count = reader.count()?;

@@ -71,7 +71,7 @@ pub(super) fn put(out: &mut Vec<u8>, listing: &Listing) -> Result<(), Fault> {
 /// Decodes a listing.
 pub(super) fn get(reader: &mut Reader<'_>, environment: Environment) -> Result<Listing, Fault> {
     let bundles: Vec<Arc<str>> = table(reader, |reader| {
-        std::str::from_utf8(reader.rest()).map(Into::into).map_err(|_| "it holds text that is not UTF-8")
+        std::str::from_utf8(reader.rest()).map(Into::into).map_err(|_| "it contains text that is not UTF-8")
     })?;
     let shares: Vec<Arc<Share>> =
         table(reader, |reader| serde_json::from_slice(reader.rest()).map(Arc::new).map_err(|_| NO_JSON))?;

@@ -20,7 +20,7 @@ const AWAITS_CONSENT: u8 = 4;
 const AWAITS_VALUE: u8 = 5;
 const AWAITS_DEPENDENT: u8 = 6;
 
-const UNKNOWN: Fault = "it holds an obstacle of an unknown kind";
+const UNKNOWN: Fault = "it contains an obstacle of an unknown kind";
 
 /// Encodes an obstacle without its resource.
 pub(super) fn put(out: &mut Vec<u8>, unmet: &Unmet) -> Result<(), Fault> {
@@ -117,7 +117,7 @@ fn get_waits(reader: &mut Reader<'_>) -> Result<Vec<Wait>, Fault> {
             through.push(key(reader)?);
         }
         let left_out =
-            usize::try_from(reader.number()?).map_err(|_| "it holds a number that is too large")?;
+            usize::try_from(reader.number()?).map_err(|_| "it contains a number that is too large")?;
         let what = match reader.byte()? {
             MISSING => Awaited::Missing {
                 target: reader.text()?.into(),
@@ -140,5 +140,5 @@ fn get_waits(reader: &mut Reader<'_>) -> Result<Vec<Wait>, Fault> {
 }
 
 fn key(reader: &mut Reader<'_>) -> Result<Key, Fault> {
-    Key::parse(reader.text()?).map_err(|_| "it holds an invalid key")
+    Key::parse(reader.text()?).map_err(|_| "it contains an invalid key")
 }

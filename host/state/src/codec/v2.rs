@@ -127,7 +127,7 @@ pub(super) fn get_intent(source: &mut Source<'_>) -> Result<Intent, Fault> {
         CREATE => Operation::Create(Box::new(get(source)?)),
         UPDATE => Operation::Update(Box::new(get(source)?)),
         DELETE => Operation::Delete(get_id(clear)?),
-        _ => return Err("it holds an operation of an unknown kind"),
+        _ => return Err("it contains an operation of an unknown kind"),
     };
     Ok(Intent { operation, idempotency_key, checkpoint, since, deadline: None })
 }

@@ -295,7 +295,7 @@ pub(super) fn get_intent_with(
         CREATE => Operation::Create(Box::new(get_with(source, id, unfinished)?)),
         UPDATE => Operation::Update(Box::new(get_with(source, id, unfinished)?)),
         DELETE => Operation::Delete(id),
-        _ => return Err("it holds an operation of an unknown kind"),
+        _ => return Err("it contains an operation of an unknown kind"),
     };
     Ok(Intent { operation, idempotency_key, checkpoint, since, deadline })
 }

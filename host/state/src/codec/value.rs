@@ -142,14 +142,14 @@ impl<'a> Source<'a> {
             POSITIVE => Value::Number(reader.number()?.into()),
             NEGATIVE => {
                 let value =
-                    i64::try_from(reader.number()?).map_err(|_| "it holds a number that is too large")?;
+                    i64::try_from(reader.number()?).map_err(|_| "it contains a number that is too large")?;
                 Value::Number((!value).into())
             }
             FLOAT => {
                 let value = f64::from_le_bytes(reader.array()?);
-                Value::Number(Number::from_f64(value).ok_or("it holds an invalid number")?)
+                Value::Number(Number::from_f64(value).ok_or("it contains an invalid number")?)
             }
-            NUMBER => Value::Number(reader.text()?.parse().map_err(|_| "it holds an invalid number")?),
+            NUMBER => Value::Number(reader.text()?.parse().map_err(|_| "it contains an invalid number")?),
             STRING => Value::String(reader.text()?.into()),
             LIST => {
                 let count = reader.count()?;
@@ -174,7 +174,7 @@ impl<'a> Source<'a> {
             SECRET => self.value_at(Part::Sealed, depth + 1)?.into_secret(),
             UNKNOWN => Value::unknown(),
             UNKNOWN_SECRET => Value::Unknown(Unknown { secret: true }),
-            _ => return Err("it holds a value of an unknown kind"),
+            _ => return Err("it contains a value of an unknown kind"),
         })
     }
 }

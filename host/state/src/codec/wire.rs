@@ -41,7 +41,7 @@ pub(crate) fn put_urn(out: &mut Vec<u8>, base: &str, urn: &Urn) -> Result<(), Fa
 
 /// Reads a URN that is stored as its difference from `base`.
 pub(crate) fn get_urn(reader: &mut Reader<'_>, base: &str) -> Result<Urn, Fault> {
-    const WRONG: Fault = "it holds an invalid URN";
+    const WRONG: Fault = "it contains an invalid URN";
     let shared = usize::try_from(reader.number()?).map_err(|_| WRONG)?;
     let rest = reader.bytes()?;
     let mut bytes = base.as_bytes().get(..shared).ok_or(WRONG)?.to_vec();
@@ -60,7 +60,7 @@ pub(crate) fn put_id(out: &mut Vec<u8>, id: &RecordId) -> Result<(), Fault> {
 pub(crate) fn get_id(reader: &mut Reader<'_>) -> Result<RecordId, Fault> {
     let urn = get_urn(reader, "")?;
     let copy = reader.number()?.checked_sub(1).map(u32::try_from).transpose();
-    Ok(RecordId { urn, superseded: copy.map_err(|_| "it holds a number that is too large")? })
+    Ok(RecordId { urn, superseded: copy.map_err(|_| "it contains a number that is too large")? })
 }
 
 /// Appends a label and whether it is secret.
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
                 return Ok(number);
             }
         }
-        Err("it holds a number that is too large")
+        Err("it contains a number that is too large")
     }
 
     /// A count of items that take at least one byte each.
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn text(&mut self) -> Result<&'a str, Fault> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| "it holds text that is not UTF-8")
+        std::str::from_utf8(self.bytes()?).map_err(|_| "it contains text that is not UTF-8")
     }
 
     /// A boolean.

@@ -90,7 +90,9 @@ impl Root {
                     let what = format!("the state in `{}`", self.path.display());
                     Err(Error::Newer { what, found, supported: FORMAT })
                 }
-                _ => Err(corrupt("its file `format` holds no format of purlin; see `purlin state repair`")),
+                _ => {
+                    Err(corrupt("its file `format` contains no format of Purlin; see `purlin state repair`"))
+                }
             },
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // Journals contain their own format.
@@ -105,7 +107,7 @@ impl Root {
                 }
             }
             Err(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::FileTooLarge) => {
-                Err(corrupt("its file `format` holds no format of purlin; see `purlin state repair`"))
+                Err(corrupt("its file `format` contains no format of Purlin; see `purlin state repair`"))
             }
             Err(error) => Err(Error::io("read", &path)(error)),
         }

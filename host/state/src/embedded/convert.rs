@@ -37,7 +37,7 @@ pub(super) fn convert(
 
 fn note(root: &Root, format: u32, count: usize) -> String {
     format!(
-        "the state in `{}` was converted from format {format} to {FORMAT} ({count} environment{}); the old files are in `stale/` there, and are not needed any more",
+        "the state in `{}` was converted from format {format} to {FORMAT} ({count} environment{}); the old files are in `stale/` there, and are no longer needed",
         root.path().display(),
         if count == 1 { "" } else { "s" }
     )

@@ -86,7 +86,7 @@ impl Database {
         let mut config: Config = address.url.parse().map_err(|error| invalid(&cause(&error)))?;
         let handle = Handle::try_current().map_err(|_| invalid("PostgreSQL needs a tokio runtime"))?;
         if config.get_password().is_some() {
-            return Err(invalid("the URL holds a password; give the password from a secret store"));
+            return Err(invalid("the URL contains a password; give the password from a secret store"));
         }
         let place = place(&config, &address.schema);
         if let Some(password) = &address.password {
@@ -261,7 +261,7 @@ fn trust(ca: Option<&[u8]>) -> Result<ClientConfig, Error> {
                 roots.add(certificate).map_err(|error| invalid(&format!("`ca`: {error}")))?;
             }
             if roots.is_empty() {
-                return Err(invalid("`ca` holds no certificate in PEM (`-----BEGIN CERTIFICATE-----`)"));
+                return Err(invalid("`ca` contains no PEM certificate (`-----BEGIN CERTIFICATE-----`)"));
             }
         }
         None => {

@@ -90,7 +90,7 @@ impl Inner {
             report.findings.extend(of_head.err().map(|error| error.to_string()));
             let repaired = left_out(&mut table, Some(&self.keys), &mut report);
             if repaired.removed.is_empty() {
-                report.lost.push(format!("entries of {environment}, which nothing names any more"));
+                report.lost.push(format!("entries of {environment}, which no key refers to"));
             }
             report.records = table.range(&keyspace::all(EntryKind::Record)).count();
             self.put_aside(environment, &repaired.removed).await?;

@@ -88,7 +88,7 @@ fn join(call: &Call<'_>) -> Answer {
 fn userinfo(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte);
     if !text.bytes().all(allowed) {
-        return Err("`userinfo` holds a character that has to be escaped, as with `urlquery`".to_owned());
+        return Err("`userinfo` contains a character that has to be escaped, as with `urlquery`".to_owned());
     }
     let part = |text: &str| Ok::<_, String>(encoded(&decoded(text)?, b"$&+,;="));
     match text.split_once(':') {

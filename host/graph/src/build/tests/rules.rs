@@ -219,7 +219,7 @@ fn equal_params_are_one_resource_and_others_a_fault() {
     let faults =
         try_build(all(), two(read(), json!({"n": 2, "from": ["${resources.y.out}"]}))).expect_err("differ");
     insta::assert_snapshot!(tell(&faults), @r"
-    w:5:1+0 params-differ: `a.default#shared.s` is asked for with different params
+    w:5:1+0 params-differ: `a.default#shared.s` is requested with different params
       v:5:1: the other params are given here
       help: give equal params in both places, or in one of them only
     ");

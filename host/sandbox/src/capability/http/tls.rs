@@ -35,7 +35,7 @@ impl Trust {
             };
             let found = certificates(&path).map_err(|what| fault(&what))?;
             if found.is_empty() {
-                return Err(fault("holds no certificate in PEM"));
+                return Err(fault("contains no PEM certificate"));
             }
             granted.extend(found);
         }

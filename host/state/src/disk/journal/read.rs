@@ -111,12 +111,12 @@ pub(crate) fn reached(folder: &Path, path: &Path, noted: Position, here: Positio
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let detail = if same && !forked {
         format!(
-            "its journal (`journal/{name}`) ends with batch {}, and batch {} was written once: its end is missing, or it is an older copy; put back the newest copy, or go on from this one with `purlin state repair`",
+            "its journal (`journal/{name}`) ends with batch {}, and batch {} was written once: its end is missing, or it is an older copy; put back the newest copy, or continue from this one with `purlin state repair`",
             here.number, noted.number
         )
     } else {
         format!(
-            "its journal (`journal/{name}`) is not the one that was written last; put back the newest copy, or go on from this one with `purlin state repair`"
+            "its journal (`journal/{name}`) is not the one that was written last; put back the newest copy, or continue from this one with `purlin state repair`"
         )
     };
     Err(Error::Corrupt { folder: folder.into(), detail })
