@@ -136,7 +136,7 @@ fn lies_about_identity() {
         .with("kind", "partial")
         .called(Call::Update)
         .fails("`update` changed the id of the resource");
-    attack("id").with("id", "another").called(Call::Read).fails("`read` answered with another id");
+    attack("id").with("id", "another").called(Call::Read).fails("`read` returned another id");
     attack("fail").with("kind", "partial-without-id").fails("the id of a resource has 1 to 4096 bytes");
     attack("fail").with("kind", "retry-after").fails("to be called again after 86400000 ms");
 }
