@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if failed.is_empty() {
         return Ok(());
     }
-    bail!("found something: {}; what it was lies in tests/fuzz/found", failed.join(", "))
+    bail!("found faults: {}; the inputs are in tests/fuzz/found", failed.join(", "))
 }
 
 fn build() -> anyhow::Result<PathBuf> {
