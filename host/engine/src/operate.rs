@@ -228,7 +228,8 @@ impl<'a> Task<'a> {
 
     /// The record after a change that was done in part, or whose extent is unknown: it keeps the
     /// inputs from before, so that the next attempt changes the resource from the old inputs to the
-    /// desired ones.
+    /// desired ones. Its time is that of the change, which tells the objects that it may need from
+    /// earlier and later ones of the same resources.
     fn between(self, before: &Record, changed: &Record) -> Record {
         // It may need its old dependencies as well as its new ones.
         let may_depend = |on: &&Urn| self.shared.may_depend(&before.urn, on);
@@ -239,7 +240,7 @@ impl<'a> Task<'a> {
             true => before.clone(),
             false => with_possible_hosts(before, changed.deleted_with.as_slice()),
         };
-        Record { digest: [0; 32], dependencies, ..known }
+        Record { digest: [0; 32], dependencies, updated: changed.updated, ..known }
     }
 
     /// The resource was deleted together with its host during this run.

@@ -362,7 +362,6 @@ impl Task<'_> {
         // The desired inputs are not the actual ones.
         let changed = match &result {
             Err(CallError::Failure(Failure::Partial { .. })) => Record {
-                updated: changed.updated,
                 deployment: Arc::clone(&changed.deployment),
                 // This driver wrote the state and the cookie.
                 driver: changed.driver.clone(),

@@ -31,7 +31,7 @@ pub(crate) struct Sim {
     /// Another host has the lease.
     lost: Notify,
     /// The host stops, as by SIGSTOP.
-    pub(crate) stopped: Notify,
+    stopped: Notify,
     resumed: Notify,
     clock: Mutex<Clock>,
     /// The lease by which the host has the environment, if several share it.
@@ -205,6 +205,13 @@ impl Sim {
         resumed.as_mut().enable();
         if locked(&self.process).is_stopped {
             resumed.await;
+        }
+    }
+
+    /// Waits until the host is stopped. An earlier process may have ended at the moment at which it was.
+    pub(crate) async fn stopped(&self) {
+        while !locked(&self.process).is_stopped {
+            self.stopped.notified().await;
         }
     }
 

@@ -71,7 +71,7 @@ impl<'a> Host<'a> {
             tokio::select! {
                 biased;
                 ended = process => Some(ended),
-                () = self.sim.stopped.notified() => None,
+                () = self.sim.stopped() => None,
             }
         });
         self.has_ended(ended);

@@ -99,11 +99,13 @@ impl Building<'_> {
     /// Places each deletion after the deletions of the resource's recorded dependents, and after the
     /// operations that move dependents away from it (SPEC §9).
     pub(super) fn order_deletions(&mut self) {
+        self.keep_for_undecided();
         // Operations that only forget a resource affect no others, so they come last.
         let (taking, forgetting): (Vec<_>, Vec<_>) =
             self.deletions.iter().partition(|(_, own)| self.deletes(**own));
-        // Dependents of other copies give way first.
-        let mut of_others = Vec::new();
+        // If dependents contradict each other, those of other copies give way first, and then those of
+        // copies that are not known.
+        let (mut perhaps, mut of_others) = (Vec::new(), Vec::new());
         for (id, own) in taking.into_iter().chain(forgetting) {
             let is_hard = id.superseded.is_none() && self.deletes(*own);
             for dependent in self.dependents.get(&id.urn).map_or(&[][..], Vec::as_slice) {
@@ -117,10 +119,12 @@ impl Building<'_> {
                 {
                     // The record does not say on which copy an old one depended, but it says when.
                     let was_there = self.recorded.at(&id.urn, dependent.updated);
-                    match is_hard {
-                        true => self.edges.hard(*other, *own),
-                        false if was_there.is_none_or(|there| there == *id) => self.edges.soft(*other, *own),
-                        false => of_others.push((*other, *own)),
+                    match was_there {
+                        _ if is_hard => self.edges.hard(*other, *own),
+                        Some(there) if there == *id => self.edges.soft(*other, *own),
+                        // The dependency was recorded later than the last change of the dependent.
+                        None => perhaps.push((*other, *own)),
+                        Some(_) => of_others.push((*other, *own)),
                     }
                 }
                 if dependent.superseded.is_none()
@@ -132,7 +136,19 @@ impl Building<'_> {
             let may_need = self.may_need.get(&id.urn).into_iter().flatten();
             of_others.extend(may_need.filter_map(|urn| Some((self.provision_before(urn, *own)?, *own))));
         }
-        of_others.into_iter().for_each(|(before, after)| self.edges.soft(before, after));
+        perhaps.into_iter().chain(of_others).for_each(|(before, after)| self.edges.soft(before, after));
+    }
+
+    /// An interrupted creation may have made a copy of a resource that is to be deleted. Until that is
+    /// settled, the copy keeps its dependencies, which the record does not show.
+    fn keep_for_undecided(&mut self) {
+        for made in self.recorded.perhaps_made() {
+            let Some(undecided) = self.deletions.get(&made.id()) else { continue };
+            let is_needed = |id: &RecordId| id.urn != made.urn && made.dependencies.contains(&id.urn);
+            for (_, own) in self.deletions.iter().filter(|(id, _)| is_needed(id)) {
+                self.edges.soft(*undecided, *own);
+            }
+        }
     }
 }
 
