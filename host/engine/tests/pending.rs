@@ -59,6 +59,20 @@ async fn a_refresh_settles_an_update_and_keeps_a_possible_creation() {
     assert!(plan.warnings.iter().any(|warning| warning.key.id() == "shared.b"), "{:?}", plan.warnings);
 }
 
+/// The record of the replaced object does not show what the new one needs.
+#[tokio::test]
+async fn a_destroy_keeps_the_dependencies_of_a_copy_that_may_exist() {
+    let platform = Platform::with(PLAIN);
+    platform.deploys(&documents(&[("a", "fixed: 1"), ("b", "v: 1"), ("c", "v: 1")], &[])).await;
+    lose(&platform, "create a", Lost::After);
+    platform.up(&documents(&[("a", "fixed: 2, x: <b.id>"), ("b", "v: 1"), ("c", "v: 1")], &[])).await;
+    assert_eq!(pending(&platform).await, ["create a"]);
+    let summary = platform.destroy().await;
+    assert!(!summary.is_success(), "{summary:#?}");
+    assert_eq!(platform.alive(), ["a", "a~2", "b"]);
+    assert_eq!(pending(&platform).await, ["create a"]);
+}
+
 // case 23
 #[tokio::test]
 async fn life_01_the_next_run_reports_undecided_calls_and_does_the_rest() {
