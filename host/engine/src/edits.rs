@@ -9,7 +9,7 @@ use purlin_state::{Change, Operation, Record, RecordId, Snapshot, Status};
 
 use crate::cycles::Dependence;
 use crate::error::Error;
-use crate::operate::{emptied, with_unknown_host};
+use crate::operate::{between, emptied, with_unknown_host};
 use crate::recorded::{Recorded, exists, is_outcome, perhaps_made_by};
 
 /// The changes that remove a resource from the state: its record, its old copies, and its pending
@@ -105,11 +105,14 @@ pub fn settle(snapshot: Snapshot, urn: &Urn, exists_as: Option<&str>) -> Result<
             if let Some(there) = there {
                 let mut state = there.state.clone();
                 state.id = provider_id.into();
-                let status = match intent.operation {
-                    Operation::Update(_) => Status::Partial(Unfinished::InterruptedUpdate),
-                    _ => there.status.clone(),
+                let known = match &intent.operation {
+                    Operation::Update(changed) => Record {
+                        state,
+                        status: Status::Partial(Unfinished::InterruptedUpdate),
+                        ..between(there, changed, |on| recorded.knows(on) && !recorded.depends_on(on, urn))
+                    },
+                    _ => Record { state, ..Record::clone(there) },
                 };
-                let known = Record { state, status, ..Record::clone(there) };
                 let others = recorded.holders(&known).map(|record| record.id()).filter(|by| *by != id);
                 if let Some(by) = others.min() {
                     return Err(Error::Held { urn: urn.clone(), id: known.state.id, by });
@@ -310,6 +313,19 @@ mod tests {
         mended.into_iter().for_each(|change| records.apply(change));
         records.verify().expect("whole");
         assert!(mend(&records.snapshot()).is_empty());
+    }
+
+    #[test]
+    fn a_settled_update_keeps_old_and_new_dependencies() {
+        let changed = Record { updated: 7, ..record("c", &["b"]) };
+        let snapshot = Snapshot {
+            records: vec![record("a", &[]).into(), record("b", &[]).into(), record("c", &["a"]).into()],
+            pending: vec![pending(Operation::Update(Box::new(changed)))],
+            ..Snapshot::default()
+        };
+        let changes = settle(snapshot, &urn("c"), Some("id")).expect("changes");
+        let [Change::Settle(_), Change::Put(settled)] = &changes[..] else { panic!("{changes:?}") };
+        assert_eq!((&*settled.dependencies, settled.updated), (&[urn("a"), urn("b")][..], 7));
     }
 
     #[test]

@@ -226,21 +226,9 @@ impl<'a> Task<'a> {
         deleted_with(plan.graph.as_ref()?, node, &plan.context)
     }
 
-    /// The record after a change that was done in part, or whose extent is unknown: it keeps the
-    /// inputs from before, so that the next attempt changes the resource from the old inputs to the
-    /// desired ones. Its time is that of the change, which tells the objects that it may need from
-    /// earlier and later ones of the same resources.
+    /// The record after a change that was done in part, or whose extent is unknown ([`between`]).
     fn between(self, before: &Record, changed: &Record) -> Record {
-        // It may need its old dependencies as well as its new ones.
-        let may_depend = |on: &&Urn| self.shared.may_depend(&before.urn, on);
-        let dependencies = before.dependencies.iter().chain(changed.dependencies.iter().filter(may_depend));
-        let dependencies = each_once(dependencies.cloned());
-        // Whether the resource moved to another host is unknown.
-        let known = match before.deleted_with == changed.deleted_with {
-            true => before.clone(),
-            false => with_possible_hosts(before, changed.deleted_with.as_slice()),
-        };
-        Record { digest: [0; 32], dependencies, updated: changed.updated, ..known }
+        between(before, changed, |on| self.shared.may_depend(&before.urn, on))
     }
 
     /// The resource was deleted together with its host during this run.
@@ -330,6 +318,22 @@ fn with_possible_hosts(record: &Record, others: &[Urn]) -> Record {
     all.sort_unstable();
     all.dedup();
     Record { deleted_with: None, perhaps_deleted_with: all.into(), ..record.clone() }
+}
+
+/// The record after a change that was done in part, or whose extent is unknown: it keeps the inputs from
+/// before, so that the next attempt changes the resource from the old inputs to the desired ones. Its
+/// time is that of the change, which tells the objects that it may need from earlier and later ones of
+/// the same resources. `may_depend` rejects dependencies with which records would form a cycle.
+pub(crate) fn between(before: &Record, changed: &Record, may_depend: impl Fn(&Urn) -> bool) -> Record {
+    // It may need its old dependencies as well as its new ones.
+    let new = changed.dependencies.iter().filter(|on| may_depend(on));
+    let dependencies = each_once(before.dependencies.iter().chain(new).cloned());
+    // Whether the resource moved to another host is unknown.
+    let known = match before.deleted_with == changed.deleted_with {
+        true => before.clone(),
+        false => with_possible_hosts(before, changed.deleted_with.as_slice()),
+    };
+    Record { digest: [0; 32], dependencies, updated: changed.updated, ..known }
 }
 
 /// The record, changed to say that its host is uncertain.
