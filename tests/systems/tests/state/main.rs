@@ -354,7 +354,7 @@ fn state_commands_maintain_a_database() {
     assert!(damaged.stderr.contains("purlin state repair"), "{damaged}");
     let _ = team.run(&["state", "repair", "--check"]).expect(1);
     let repaired =
-        team.run(&["state", "repair"]).expect(1).says("entries of dev of acme/shop, which nothing names");
+        team.run(&["state", "repair"]).expect(1).says("entries of dev of acme/shop, which no key refers to");
     assert!(repaired.stdout.contains("contains what could be saved: 3 resources"), "{repaired}");
     assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is intact: 3 resources"));
     team.purlin(&["state", "import", "dev.purlin", "--replace"]);
