@@ -241,6 +241,13 @@ fn each_turn_belongs_to_one_host() {
     let first = scene.run(store.take_turns(None, 1, long)).expect("taken").expect("turns");
     assert_eq!(first, [Due { environment: all[7].clone(), is_requested: true }]);
     assert_eq!(take(&store, None, 100, long), [all[5].clone()]);
+    // One that is requested while a host has its turn is due again after it.
+    assert!(scene.run(other.request_turn(&all[9])).expect("requested"));
+    scene.run(store.next_turn(&all[9], long)).expect("set");
+    let again = scene.run(store.take_turns(None, 100, long)).expect("taken").expect("turns");
+    assert_eq!(again, [Due { environment: all[9].clone(), is_requested: true }]);
+    scene.run(store.next_turn(&all[9], long)).expect("set");
+    assert_eq!(take(&store, None, 100, long), []);
 }
 
 #[test]

@@ -11,6 +11,9 @@ use super::connect::parameter;
 use super::read::environment;
 use crate::{Due, Environment, Error, Round, keyspace};
 
+/// When the turn of a requested environment is due: before every other one.
+const REQUESTED: &str = "to_timestamp(0)";
+
 impl Inner {
     pub(super) async fn begin_round(&self) -> Result<Round, Error> {
         let rows = self.database.query("begin a round", "SELECT clock_timestamp()::text", Vec::new()).await?;
@@ -38,13 +41,14 @@ impl Inner {
         let is_theirs = match round {
             // The environments whose turn no host took since the round began.
             Some(_) => "(turn_at IS NULL OR turn_at < $3::text::timestamptz)",
-            None => "(next_at <= clock_timestamp() OR asked_at IS NOT NULL) AND $3::text IS NULL",
+            None => "next_at <= clock_timestamp() AND $3::text IS NULL",
         };
         let schema = self.database.schema();
+        // In the order of the index, so that a host that takes one of many thousand turns reads only a few.
         let sql = format!(
             "WITH due AS (
                 SELECT place, asked_at IS NOT NULL AS asked FROM {schema}.environments WHERE {is_theirs}
-                ORDER BY asked_at, next_at LIMIT $1 FOR UPDATE SKIP LOCKED
+                ORDER BY next_at LIMIT $1 FOR UPDATE SKIP LOCKED
             )
             UPDATE {schema}.environments AS e
             SET turn_at = clock_timestamp(), turn_of = $4, asked_at = NULL,
@@ -66,9 +70,11 @@ impl Inner {
         rows.iter().map(|row| read(row).map_err(|error| self.unreadable(&error))).collect()
     }
 
+    /// Makes an environment due before all that nobody requested.
     pub(super) async fn request_turn(&self, environment: &Environment) -> Result<(), Error> {
         let sql = format!(
-            "UPDATE {}.environments SET asked_at = coalesce(asked_at, clock_timestamp()) WHERE place = $1",
+            "UPDATE {}.environments
+             SET asked_at = coalesce(asked_at, clock_timestamp()), next_at = {REQUESTED} WHERE place = $1",
             self.database.schema()
         );
         let parameters = vec![parameter(keyspace::place(environment).to_vec(), Type::BYTEA)];
@@ -76,8 +82,12 @@ impl Inner {
     }
 
     pub(super) async fn next_turn(&self, environment: &Environment, after: Duration) -> Result<(), Error> {
+        // A request that came meanwhile stays.
         let sql = format!(
-            "UPDATE {}.environments SET next_at = clock_timestamp() + make_interval(secs => $2) WHERE place = $1",
+            "UPDATE {}.environments
+             SET next_at = CASE WHEN asked_at IS NULL THEN clock_timestamp() + make_interval(secs => $2)
+                 ELSE {REQUESTED} END
+             WHERE place = $1",
             self.database.schema()
         );
         let parameters = vec![
