@@ -125,6 +125,67 @@ fn it_matches_the_plans_of_single_environments() {
     assert!(impact(&project, &[]).0.is_empty());
 }
 
+/// Numbers from a seed (xorshift).
+struct Rng(u64);
+
+impl Rng {
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        from[(self.0 % from.len() as u64) as usize]
+    }
+}
+
+/// Definitions of every type: one that always matches, and up to two others with different criteria.
+fn random_platform(rng: &mut Rng) -> String {
+    const CRITERIA: [&str; 8] = [
+        "{env_type: production}",
+        "{env_type: development}",
+        "{app_id: shop}",
+        "{app_id: other}",
+        "{env_id: stage}",
+        "{env_id: prod2}",
+        "{res_id: shared.db}",
+        "{res_id: shared.cache, env_type: staging}",
+    ];
+    let mut text = String::new();
+    for kind in ["db", "cache", "queue"] {
+        let (one, two) = (rng.pick(&CRITERIA), rng.pick(&CRITERIA));
+        let others = if one == two { vec![one] } else { vec![one, two] };
+        let all = others.into_iter().enumerate().map(|(n, criterion)| (format!("{kind}-{n}"), criterion));
+        for (id, criterion) in all.chain([(kind.to_owned(), "{}")]) {
+            if criterion == "{}" || rng.pick(&["", "yes"]) == "yes" {
+                text.push_str(&file(
+                    &id,
+                    rng.pick(&["", "-a"]),
+                    rng.pick(&["one", "two", "three"]),
+                    criterion,
+                ));
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn it_matches_the_plans_of_random_fleets() {
+    let seeds = std::env::var("PURLIN_IMPACT_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
+    let mut affected_environments = 0;
+    for seed in 1..=seeds {
+        let mut rng = Rng(0x9e37_79b9_7f4a_7c15 ^ seed);
+        let project = fleet(&random_platform(&mut rng));
+        for number in 0..6 {
+            let platform = random_platform(&mut rng);
+            project.write("platform/all.yaml", &platform);
+            let (affected, _) = impact(&project, &[]);
+            assert_eq!(affected, alone(&project), "seed {seed}, change {number}:\n{platform}");
+            affected_environments += affected.len();
+        }
+    }
+    assert!(affected_environments > 10, "{affected_environments}");
+}
+
 #[test]
 fn an_impact_leaves_out_changes_that_any_deployment_would_make() {
     let project = fleet(&before());
