@@ -42,8 +42,10 @@ struct Refusal(Error, SourceMap);
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = match &self.0 {
-            error if error.is_input() => StatusCode::UNPROCESSABLE_ENTITY,
             Error::State(StateError::Locked { .. } | StateError::Reserved { .. }) => StatusCode::CONFLICT,
+            // The service chose the state, not the sender of the request.
+            Error::State(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            error if error.is_input() => StatusCode::UNPROCESSABLE_ENTITY,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let text = self.1.render(self.0.diagnostics(), false, 100);

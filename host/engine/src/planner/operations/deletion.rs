@@ -140,7 +140,8 @@ impl Building<'_> {
     }
 
     /// An interrupted creation may have made a copy of a resource that is to be deleted. Until that is
-    /// settled, the copy keeps its dependencies, which the record does not show.
+    /// settled, the copy keeps its dependencies, which the record does not show. `undecided.rs` does the
+    /// same for creations beside which nothing is recorded.
     fn keep_for_undecided(&mut self) {
         for made in self.recorded.perhaps_made() {
             let Some(undecided) = self.deletions.get(&made.id()) else { continue };
