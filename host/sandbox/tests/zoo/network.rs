@@ -225,6 +225,7 @@ fn paths_that_take_long_to_read() {
     for part in ["%25".to_owned() + &"25".repeat(32_000), "%2e%2e%2f".repeat(7_000), "%".repeat(32_000)] {
         granted(attack("requests-with-long-paths"), &server)
             .set(|setup| setup.grants.http = vec![grant.clone()])
+            .set(|setup| setup.limits.time = Some(Duration::from_secs(20)))
             .with("path", format!("/a/{part}"))
             .answers(r#"{"refused":900}"#);
     }
