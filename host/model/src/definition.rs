@@ -30,13 +30,13 @@ impl Definition {
 /// One row of matching criteria. It matches when each of its fields equals the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Criterion {
-    /// Weight 1.
+    /// Type of the environment.
     pub env_type: Option<Arc<str>>,
-    /// Weight 2.
+    /// Application.
     pub app_id: Option<Arc<str>>,
-    /// Weight 4.
+    /// Environment.
     pub env_id: Option<Arc<str>>,
-    /// Weight 8.
+    /// Id of the resource.
     pub res_id: Option<Arc<str>>,
     /// The class to which it applies, `default` by default.
     pub class: Class,
@@ -45,15 +45,32 @@ pub struct Criterion {
 }
 
 impl Criterion {
-    /// The sum of the weights of its fields, 0 to 15. The matching relies on `res_id` weighing more
-    /// than all other fields together.
+    /// The weight of `env_type` (SPEC §3).
+    pub const ENV_TYPE_WEIGHT: u8 = 1;
+    /// The weight of `app_id`.
+    pub const APP_ID_WEIGHT: u8 = 2;
+    /// The weight of `env_id`.
+    pub const ENV_ID_WEIGHT: u8 = 4;
+    /// The weight of `res_id`.
+    pub const RES_ID_WEIGHT: u8 = 8;
+
+    /// The sum of the weights of its fields, 0 to 15.
     pub fn specificity(&self) -> u8 {
-        u8::from(self.env_type.is_some())
-            + 2 * u8::from(self.app_id.is_some())
-            + 4 * u8::from(self.env_id.is_some())
-            + 8 * u8::from(self.res_id.is_some())
+        let weights = [
+            (&self.env_type, Self::ENV_TYPE_WEIGHT),
+            (&self.app_id, Self::APP_ID_WEIGHT),
+            (&self.env_id, Self::ENV_ID_WEIGHT),
+            (&self.res_id, Self::RES_ID_WEIGHT),
+        ];
+        weights.into_iter().filter(|(field, _)| field.is_some()).map(|(_, weight)| weight).sum()
     }
 }
+
+// The matching looks first for a criterion with the id of the resource.
+const _: () = assert!(
+    Criterion::RES_ID_WEIGHT
+        > Criterion::ENV_TYPE_WEIGHT + Criterion::APP_ID_WEIGHT + Criterion::ENV_ID_WEIGHT
+);
 
 /// Schemas of a resource type (document kind `ResourceType`).
 #[derive(Clone, Debug, PartialEq)]

@@ -40,7 +40,6 @@ impl Ran {
 impl Bench {
     /// `driver` is the text below `drivers` in the workspace. A driver may write to `./data` if
     /// this text grants it.
-    /// says so.
     pub(crate) fn new(drivers: &str) -> Self {
         let bench = Self { folder: TempDir::new().expect("a folder") };
         std::fs::create_dir(bench.path().join("data")).expect("made");

@@ -1,5 +1,6 @@
 //! Schema of a definition in our own envelope.
 
+use purlin_model::Criterion;
 use serde_json::{Value, json};
 
 use super::{CLASS, DIALECT, DRIVER, bundle, closed, head, lifecycle, text};
@@ -95,14 +96,15 @@ fn provision() -> Value {
 }
 
 fn criteria() -> Value {
+    let weighted = |description: &str, weight: u8| text(&format!("{description}; weight {weight}."));
     let criterion = closed(
         "Matches if every given field equals the context.",
         &[],
         json!({
-            "env_type": text("Type of the environment; weight 1."),
-            "app_id": text("Application; weight 2."),
-            "env_id": text("Environment; weight 4."),
-            "res_id": text("Id of the resource; weight 8."),
+            "env_type": weighted("Type of the environment", Criterion::ENV_TYPE_WEIGHT),
+            "app_id": weighted("Application", Criterion::APP_ID_WEIGHT),
+            "env_id": weighted("Environment", Criterion::ENV_ID_WEIGHT),
+            "res_id": weighted("Id of the resource", Criterion::RES_ID_WEIGHT),
             "class": {"description": "Class of the resource. Default: `default`.", "type": "string", "pattern": CLASS},
         }),
     );

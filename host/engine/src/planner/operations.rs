@@ -9,9 +9,9 @@
 //!   dependencies.
 
 mod deletion;
+mod deletion_order;
 mod edges;
 mod joint_deletion;
-mod order;
 mod replacement;
 
 use std::collections::btree_map::Entry;

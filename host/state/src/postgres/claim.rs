@@ -10,11 +10,12 @@ use async_trait::async_trait;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_postgres::types::Type;
 
+use super::Inner;
 use super::connect::{Parameter, Trouble, on, parameter};
 use super::lease::NOW;
 use super::moment::Moment;
 use super::read::{Reached, is_documents, is_history};
-use super::{Inner, Leaving};
+use super::releases::Leaving;
 use crate::encode::{Write, Writes};
 use crate::keyspace::{self, EntryKind};
 use crate::table::{Entry, Table, Tally};

@@ -12,7 +12,9 @@ mod keys;
 mod lease;
 mod list;
 mod moment;
+mod options;
 mod read;
+mod releases;
 mod repair;
 mod rotate;
 mod schema;
@@ -36,38 +38,17 @@ use self::claim::{Held, spawn};
 pub use self::connect::Address;
 use self::connect::{Database, parameter};
 pub use self::inspect::DatabaseReport;
+pub use self::options::PostgresOptions;
 use self::read::{Loaded, Reached};
+pub use self::releases::Releases;
 use crate::keys::Keyring;
 use crate::keyspace::{self, EntryKind};
 use crate::table::Table;
 use crate::{
-    Deployment, Due, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known, Listing, Lock,
-    Record, RecordId, RepairReport, Reserved, Round, Snapshot, Staleness, Store, Vacancy, Writer as _, codec,
+    Deployment, Due, Environment, Error, Export, Holder, ImportOptions, Known, Listing, Lock, Record,
+    RecordId, RepairReport, Reserved, Round, Snapshot, Staleness, Store, Vacancy, Writer as _, codec,
     snapshot,
 };
-
-/// How to open a store in PostgreSQL.
-#[derive(Clone, Debug)]
-pub struct PostgresOptions {
-    /// The address of the database.
-    pub address: Address,
-    /// The source of the key. The key must exist; none is created.
-    pub key: KeyProvider,
-    /// How long an environment stays with a process that no longer responds. A process renews its
-    /// lease long before that.
-    pub lease: Duration,
-    /// How long to retry while the database does not respond.
-    pub patience: Duration,
-}
-
-impl PostgresOptions {
-    /// The default lease.
-    pub const LEASE: Duration = Duration::from_secs(30);
-    /// The shortest lease: with a shorter one, a busy machine would lose it.
-    pub const SHORTEST_LEASE: Duration = Duration::from_secs(3);
-    /// The default patience.
-    pub const PATIENCE: Duration = Duration::from_secs(20);
-}
 
 /// The store in a PostgreSQL database.
 #[derive(Clone)]
@@ -82,42 +63,6 @@ struct Inner {
     is_closed: AtomicBool,
     /// The number of leases that are being released in the background.
     leaving: watch::Sender<usize>,
-}
-
-/// The leases of a store that are being released, after their holders dropped them. Does not keep the
-/// store open.
-#[derive(Clone, Debug)]
-pub struct Releases {
-    leaving: watch::Receiver<usize>,
-    lease: Duration,
-}
-
-impl Releases {
-    /// Whether leases are being released.
-    pub fn are_pending(&self) -> bool {
-        *self.leaving.borrow() > 0
-    }
-
-    /// Waits until they are released, or have expired.
-    pub async fn wait(mut self) {
-        let _ = tokio::time::timeout(self.lease, self.leaving.wait_for(|count| *count == 0)).await;
-    }
-}
-
-/// A lease that is being released. New leases of this process wait until it is dropped.
-struct Leaving(Arc<Inner>);
-
-impl Leaving {
-    fn begin(inner: &Arc<Inner>) -> Self {
-        inner.leaving.send_modify(|count| *count += 1);
-        Self(Arc::clone(inner))
-    }
-}
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        self.0.leaving.send_modify(|count| *count = count.saturating_sub(1));
-    }
 }
 
 impl PostgresStore {

@@ -6,7 +6,8 @@ use tokio::sync::oneshot;
 use tokio_postgres::types::Type;
 
 use super::connect::parameter;
-use super::{Inner, Leaving, lease};
+use super::releases::Leaving;
+use super::{Inner, lease};
 use crate::{Error, Holder, Reserved, Vacancy};
 
 /// Ends the lease when it is dropped.

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use purlin_model::{Key, Reason, Urn};
 use purlin_state::{Record, RecordId};
 
-use super::{Building, has_dependents, order, the_old_one_stays};
+use super::{Building, deletion_order, has_dependents, the_old_one_stays};
 use crate::plan::{Action, Operation, OperationKind, Step, Warning};
 use crate::recorded::exists;
 
 impl Building<'_> {
     /// Deletes the resources that the documents no longer contain.
     pub(super) fn remove(&mut self) {
-        for record in order::dependents_first(self.recorded, &self.going) {
+        for record in deletion_order::dependents_first(self.recorded, &self.going) {
             let Some(key) = record.urn.key() else { continue };
             let mut staying: Vec<Key> = self.staying(&record.urn).collect();
             if let (true, Some(other)) = (staying.is_empty(), self.needed.get(&record.id())) {

@@ -1,0 +1,29 @@
+//! How to open a store in PostgreSQL.
+
+use std::time::Duration;
+
+use super::connect::Address;
+use crate::KeyProvider;
+
+/// How to open a store in PostgreSQL.
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    /// The address of the database.
+    pub address: Address,
+    /// The source of the key. The key must exist; none is created.
+    pub key: KeyProvider,
+    /// How long an environment stays with a process that no longer responds. A process renews its
+    /// lease long before that.
+    pub lease: Duration,
+    /// How long to retry while the database does not respond.
+    pub patience: Duration,
+}
+
+impl PostgresOptions {
+    /// The default lease.
+    pub const LEASE: Duration = Duration::from_secs(30);
+    /// The shortest lease: with a shorter one, a busy machine would lose it.
+    pub const SHORTEST_LEASE: Duration = Duration::from_secs(3);
+    /// The default patience.
+    pub const PATIENCE: Duration = Duration::from_secs(20);
+}
