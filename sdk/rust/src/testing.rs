@@ -234,7 +234,7 @@ pub fn raw<I>(inputs: types::Inputs) -> Result<Raw<I>, Failure> {
 ///
 /// # Errors
 /// If the README cannot be read or written, has no such line, or has other tables.
-pub fn agrees<D: Exported>(readme: impl AsRef<Path>) -> Result<(), String> {
+pub fn check_readme<D: Exported>(readme: impl AsRef<Path>) -> Result<(), String> {
     let readme = readme.as_ref();
     let failed = |verb: &str, error: std::io::Error| format!("cannot {verb} {}: {error}", readme.display());
     let before = std::fs::read_to_string(readme).map_err(|error| failed("read", error))?;
