@@ -273,8 +273,6 @@ pub async fn plan(
         }
         forced.extend(homeless);
     };
-    let is_described = |key: &Key| graph.find(key.as_str()).is_some();
-    undecided::creations(&recorded, is_described, in_scope.as_ref(), &mut steps, &mut operations);
     let rules = Arc::clone(&options.rules);
     let mut set = available;
     protection::check(&recorded, &steps, &operations, Some(&graph), protected.as_ref())?;

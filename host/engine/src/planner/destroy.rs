@@ -58,10 +58,9 @@ pub async fn destroy(
     let mut warnings = undecided::warnings(&recorded);
     let mut going: Vec<Urn> = going.into_iter().collect();
     prelude.extend(used::keep(&mut recorded, &mut going, (&users, options.orphan_shared), &mut warnings)?);
-    let operations::Built { mut steps, mut operations, .. } =
+    let operations::Built { mut steps, operations, .. } =
         operations::build(None, &recorded, scope.as_ref(), Decisions::default(), &[], &going, &mut warnings)?;
     protection::check(&recorded, &steps, &operations, None, protected.as_ref())?;
-    undecided::creations(&recorded, |_| false, scope.as_ref(), &mut steps, &mut operations);
     let mut set = DriverSet::default();
     let errors = drivers::of_records(to_delete(&recorded, &operations), "delete", drivers, &mut set).await;
     if !errors.is_empty() {

@@ -92,6 +92,7 @@ pub(super) fn build(
     }
     building.adopt(adopted);
     if replaced.is_empty() && removed.is_empty() && recorded.all_superseded().next().is_none() {
+        building.add_undecided(in_scope);
         let Building { steps, operations, .. } = building;
         return Ok(Built { steps, operations, blocked: Vec::new() });
     }
@@ -99,6 +100,7 @@ pub(super) fn build(
     building.replace(&replaced, in_scope, warnings);
     building.remove();
     building.delete_left_overs(in_scope, warnings);
+    building.add_undecided(in_scope);
     building.order_deletions();
     building.follow_hosts();
     if !building.errors.is_empty() {

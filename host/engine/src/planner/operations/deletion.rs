@@ -64,6 +64,28 @@ impl Building<'_> {
         }
     }
 
+    /// Adds the resources that an interrupted call may have created and that the documents no longer
+    /// contain. They cannot be deleted until the user settles whether they exist, so a run that covers
+    /// one fails.
+    pub(super) fn add_undecided(&mut self, in_scope: Option<&HashSet<Urn>>) {
+        let recorded = self.recorded;
+        for made in recorded.perhaps_made() {
+            let urn = &made.urn;
+            let Some(key) = urn.key() else { continue };
+            let is_described = self.graph.is_some_and(|graph| graph.find(key.as_str()).is_some());
+            let is_left_out = in_scope.is_some_and(|scope| !scope.contains(urn));
+            // `remove` adds those beside which a resource is recorded.
+            if is_described || is_left_out || self.going.contains(urn) {
+                continue;
+            }
+            let step = self.steps.len() as u32;
+            let reasons = vec![Reason::MayExist];
+            self.steps.push(Step { reasons, ..Step::new(key, urn.clone(), Action::Read) });
+            let kind = OperationKind::Undecided;
+            self.operations.push(Operation { step, node: None, kind, after: Vec::new() });
+        }
+    }
+
     pub(super) fn delete(&mut self, step: u32, id: RecordId, call: bool, stays: bool) -> u32 {
         let own = self.operations.len() as u32;
         let kind = OperationKind::Delete { id, call, goes_with: false, stays, also: Vec::new() };
@@ -139,15 +161,17 @@ impl Building<'_> {
         perhaps.into_iter().chain(of_others).for_each(|(before, after)| self.edges.soft(before, after));
     }
 
-    /// An interrupted creation may have made a copy of a resource that is to be deleted. Until that is
-    /// settled, the copy keeps its dependencies, which the record does not show. `undecided.rs` does the
-    /// same for creations beside which nothing is recorded.
+    /// If a resource exists whose creation was interrupted, it needs its dependencies, which no record
+    /// shows. They stay until the user settles whether it exists.
     fn keep_for_undecided(&mut self) {
-        for made in self.recorded.perhaps_made() {
-            let Some(undecided) = self.deletions.get(&made.id()) else { continue };
+        for (own, operation) in (0..).zip(&self.operations) {
+            let (OperationKind::Undecided, Some(urn)) = (&operation.kind, self.urn(operation.step)) else {
+                continue;
+            };
+            let Some(made) = self.recorded.perhaps_made_as(&RecordId::current(urn.clone())) else { continue };
             let is_needed = |id: &RecordId| id.urn != made.urn && made.dependencies.contains(&id.urn);
-            for (_, own) in self.deletions.iter().filter(|(id, _)| is_needed(id)) {
-                self.edges.soft(*undecided, *own);
+            for (_, deletion) in self.deletions.iter().filter(|(id, _)| is_needed(id)) {
+                self.edges.soft(own, *deletion);
             }
         }
     }
