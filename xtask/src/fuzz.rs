@@ -6,7 +6,8 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
 
@@ -45,21 +46,26 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         bail!("there is no target `{unknown}`; there are {}", known.join(", "));
     }
     let program = step("build the fuzzer", build)?;
+    // Each target starts as soon as another one ends.
+    let started = AtomicUsize::new(0);
+    let work = || -> anyhow::Result<Vec<String>> {
+        let mut failed = Vec::new();
+        while let Some(target) = targets.get(started.fetch_add(1, Ordering::Relaxed)) {
+            let status = step(&format!("fuzz {target}"), || fuzz(&program, target, arguments.seconds))?;
+            if !status.success() {
+                failed.push(target.clone());
+            }
+        }
+        Ok(failed)
+    };
     let mut failed = Vec::new();
-    for some in targets.chunks(arguments.jobs.max(1)) {
-        step(&format!("fuzz {}", some.join(", ")), || {
-            let mut running = Vec::new();
-            for target in some {
-                running.push((target, start(&program, target, arguments.seconds)?));
-            }
-            for (target, mut child) in running {
-                if !child.wait()?.success() {
-                    failed.push(target.clone());
-                }
-            }
-            Ok(())
-        })?;
-    }
+    std::thread::scope(|scope| -> anyhow::Result<()> {
+        let jobs: Vec<_> = (0..arguments.jobs.max(1)).map(|_| scope.spawn(work)).collect();
+        for job in jobs {
+            failed.extend(job.join().map_err(|_| anyhow::anyhow!("a thread of the fuzzer panicked"))??);
+        }
+        Ok(())
+    })?;
     if failed.is_empty() {
         return Ok(());
     }
@@ -93,7 +99,7 @@ fn build() -> anyhow::Result<PathBuf> {
     Ok(step::built(false).join("purlin-fuzz"))
 }
 
-fn start(program: &Path, target: &str, seconds: u64) -> anyhow::Result<std::process::Child> {
+fn fuzz(program: &Path, target: &str, seconds: u64) -> anyhow::Result<ExitStatus> {
     let folder = root().join("tests/fuzz");
     let corpus = step::built(false).join("fuzz").join(target);
     let found = folder.join("found").join(target);
@@ -114,7 +120,7 @@ fn start(program: &Path, target: &str, seconds: u64) -> anyhow::Result<std::proc
     ]);
     command.arg(format!("-artifact_prefix={}/", found.display()));
     command.env("PURLIN_FUZZ", target).env("RUST_BACKTRACE", "0").stdout(Stdio::null());
-    command.spawn().with_context(|| format!("cannot start {}", program.display()))
+    command.status().with_context(|| format!("cannot start {}", program.display()))
 }
 
 /// Runs the compiler if cargo started this program as a wrapper.
