@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     drivers::run(&drivers::Arguments::default())?;
     if works(Command::new("cargo-nextest").args(["nextest", "--version"])) {
-        // `.config/nextest.toml` sets how many of these threads each test takes.
+        // `.config/nextest.toml` says how many of these threads each test takes.
         let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 3;
         let mut nextest = cargo();
         // Report all failed tests together.
