@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::report::{Finding, Outcome, Status};
-use crate::rule::RULES;
+use crate::rules::RULES;
 
 /// The number of findings that are kept per rule: more of the same are useless.
 const MOST: usize = 8;

@@ -8,9 +8,9 @@ use purlin_sandbox::{CancelToken, DriverSetup, Sandbox, Source};
 use crate::bench::Bench;
 use crate::book::Book;
 use crate::report::ConformanceReport;
-use crate::rule::Rule;
+use crate::rules::Rule;
 use crate::trial::{self, Trial};
-use crate::{Error, rules};
+use crate::{Error, checks};
 
 /// The subject and the settings of an examination.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Con
         false => Some(load(DriverSetup { grants: Grants::default(), ..setup.clone() }).await?),
     };
     let mut bench = Bench::new(driver.clone(), bare, Book::new(only.map(|rule| rule.id)), stop.clone());
-    rules::describe::run(&mut bench, sandbox, component, setup).await?;
+    checks::describe::run(&mut bench, sandbox, component, setup).await?;
     let mut small = Vec::new();
     for memory in [4 << 20, 12 << 20] {
         let memory = setup.limits.memory.map_or(memory, |limit| limit.min(memory));
@@ -80,19 +80,19 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Con
 
 /// All tests of one case.
 async fn case(bench: &mut Bench, trial: &Trial, small: &[purlin_sandbox::Driver]) {
-    let Some(inputs) = rules::check::run(bench, trial).await else { return };
-    rules::check::small(bench, trial, small).await;
-    let Some(name) = rules::name::run(bench, trial, &inputs).await else { return };
-    if !rules::read::before(bench, trial, &inputs, &name).await {
+    let Some(inputs) = checks::check::run(bench, trial).await else { return };
+    checks::check::small(bench, trial, small).await;
+    let Some(name) = checks::name::run(bench, trial, &inputs).await else { return };
+    if !checks::read::before(bench, trial, &inputs, &name).await {
         return;
     }
-    rules::denied::run(bench, trial, &inputs, &name).await;
-    let Some(life) = rules::life::run(bench, trial, inputs, name).await else { return };
-    rules::cut::create(bench, trial, &life).await;
-    rules::lost::create(bench, trial, &life).await;
-    rules::lost::delete(bench, trial, &life).await;
-    rules::connection::run(bench, trial, &life).await;
-    rules::clean::run(bench, trial, &life).await;
-    rules::cancel::run(bench, trial, &life).await;
-    rules::change::run(bench, trial, &life).await;
+    checks::denied::run(bench, trial, &inputs, &name).await;
+    let Some(life) = checks::life::run(bench, trial, inputs, name).await else { return };
+    checks::cut::create(bench, trial, &life).await;
+    checks::lost::create(bench, trial, &life).await;
+    checks::lost::delete(bench, trial, &life).await;
+    checks::connection::run(bench, trial, &life).await;
+    checks::clean::run(bench, trial, &life).await;
+    checks::cancel::run(bench, trial, &life).await;
+    checks::change::run(bench, trial, &life).await;
 }

@@ -7,11 +7,11 @@
 
 mod bench;
 mod book;
+mod checks;
 mod examine;
 mod held;
 mod merge;
 mod report;
-mod rule;
 mod rules;
 mod schema;
 mod shown;
@@ -20,7 +20,7 @@ mod watch;
 
 pub use examine::{Examination, examine};
 pub use report::{CasesFrom, ConformanceReport, Finding, Left, Outcome, Status};
-pub use rule::{RULES, Rule, rule, rules_page};
+pub use rules::{RULES, Rule, rule, rules_page};
 
 /// A driver cannot be examined.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::rule::Rule;
+use crate::rules::Rule;
 
 /// How a driver keeps the contract.
 #[derive(Clone, Debug)]
