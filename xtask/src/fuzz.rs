@@ -81,7 +81,7 @@ fn build() -> anyhow::Result<PathBuf> {
         );
     }
     // The fuzzer compiles components with this program.
-    step::run(cargo().args(["build", "--workspace", "--quiet", "--bin", "purlin-worker"]))?;
+    step::run(step::build(false).args(["--quiet", "--bin", "purlin-worker"]))?;
     // The build may have replaced this program, so use the new file.
     let this = step::built(false).join(format!("xtask{}", std::env::consts::EXE_SUFFIX));
     let mut command = cargo();

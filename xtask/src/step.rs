@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -51,13 +52,39 @@ pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
+/// Whether [`compile`] lints.
+static LINTS: AtomicBool = AtomicBool::new(false);
+
+/// Makes every later [`compile`] lint what it compiles, and fail for each warning. So lints need no
+/// compilation of their own.
+pub(crate) fn lint_from_now_on() {
+    LINTS.store(true, Ordering::Relaxed);
+}
+
+/// A cargo command, such as `build`, that compiles the workspace for this machine.
+///
+/// All of them have the same settings, so that each crate is compiled once.
+pub(crate) fn compile<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut command = cargo();
+    command.args(arguments);
+    if LINTS.load(Ordering::Relaxed) {
+        // Not with a variable, which tests that start cargo would inherit.
+        command.args(["--config", r#"build.rustc-workspace-wrapper="clippy-driver""#]);
+        command.env(LINT_ARGUMENTS.0, LINT_ARGUMENTS.1);
+    }
+    command
+}
+
+/// How `cargo clippy` passes `-D warnings` to `clippy-driver`: a variable and its value.
+pub(crate) const LINT_ARGUMENTS: (&str, &str) =
+    ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+
 /// A `cargo build` command for parts of the workspace.
 ///
 /// It always selects the whole workspace. With `--package`, cargo would select other features of
 /// shared dependencies, and build wasmtime again for each selection.
 pub(crate) fn build(release: bool) -> Command {
-    let mut command = cargo();
-    command.args(["build", "--workspace"]);
+    let mut command = compile(["build", "--workspace"]);
     if release {
         command.arg("--release");
     }
@@ -112,4 +139,37 @@ fn show(command: &Command) -> String {
     let program = PathBuf::from(command.get_program());
     let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     command.get_args().fold(name, |shown, argument| shown + " " + &argument.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use super::*;
+
+    /// What `clippy-driver` says to a file, with the arguments of [`compile`].
+    fn lint(text: &str) -> (bool, String) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("lib.rs");
+        std::fs::write(&file, text).expect("a file");
+        let mut command = Command::new("clippy-driver");
+        command.args(["rustc", "--crate-type", "lib", "--edition", "2024", "--out-dir"]);
+        command.arg(folder.path()).arg(&file).env(LINT_ARGUMENTS.0, LINT_ARGUMENTS.1);
+        let output = command.stdin(Stdio::null()).output().expect("clippy-driver runs");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    #[test]
+    fn warnings_of_the_compiler_and_of_clippy_are_errors() {
+        let (is_accepted, output) =
+            lint("/// Adds.\npub fn add(a: u8, b: u8) -> u8 { a.saturating_add(b) }\n");
+        assert!(is_accepted, "{output}");
+        for (fault, name) in [
+            ("fn unused() {}\n", "dead-code"),
+            ("/// Adds.\npub fn add(a: u8) -> u8 { return a; }\n", "clippy::needless-return"),
+        ] {
+            let (is_accepted, output) = lint(fault);
+            assert!(!is_accepted && output.contains(name), "{output}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::drivers;
-use crate::step::{self, cargo, step, works};
+use crate::step::{self, compile, step, works};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
@@ -17,19 +17,17 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if works(Command::new("cargo-nextest").args(["nextest", "--version"])) {
         // `.config/nextest.toml` says how many of these threads each test takes.
         let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 3;
-        let mut nextest = cargo();
         // Report all failed tests together.
-        nextest.args(["nextest", "run", "--workspace", "--profile", "servers", "--no-fail-fast"]);
+        let mut nextest =
+            compile(["nextest", "run", "--workspace", "--profile", "servers", "--no-fail-fast"]);
         nextest.arg(format!("--test-threads={threads}")).args(&arguments.rest);
         step("tests", || step::run(&mut nextest))?;
     } else {
         eprintln!("    cargo-nextest is not installed; `cargo test` takes longer");
-        step("tests", || {
-            step::run(cargo().args(["test", "--workspace", "--all-targets"]).args(&arguments.rest))
-        })?;
+        step("tests", || step::run(compile(["test", "--workspace", "--all-targets"]).args(&arguments.rest)))?;
     }
     if arguments.rest.is_empty() {
-        step("examples in the documentation", || step::run(cargo().args(["test", "--workspace", "--doc"])))?;
+        step("examples in the documentation", || step::run(&mut compile(["test", "--workspace", "--doc"])))?;
     }
     Ok(())
 }
