@@ -1,0 +1,90 @@
+//! Deletions and creations of resources with the same driver and the same inputs: what order they need,
+//! and which of them are perhaps one resource under a new name.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use purlin_graph::Graph;
+use purlin_model::Key;
+
+use super::{drivers, operations};
+use crate::plan::{Action, DriverSet, InsteadOf, Operation, OperationKind, Step, Suggestion};
+use crate::recorded::Recorded;
+
+/// Two resources are alike if they have the same driver and the same digest of inputs.
+type Likeness = (Arc<str>, [u8; 32]);
+
+/// The maximum number of pairs that are ordered; further pairs are not ordered.
+const MANY_ALIKE: usize = 1_000;
+
+/// Orders deletions and creations of identical resources: each creation comes after the deletions,
+/// unless that forms a cycle, because a driver could mistake one object for the other, even across
+/// types. If a deletion and a creation of the same type match only each other, they are suggested
+/// as a rename.
+pub(super) fn order(
+    recorded: &Recorded,
+    steps: &[Step],
+    operations: &mut [Operation],
+    graph: &Graph,
+    set: &DriverSet,
+) -> Vec<Suggestion> {
+    let key_of = |operation: &Operation| steps.get(operation.step as usize).map(|step| &step.key);
+    let mut groups: HashMap<Likeness, (Vec<u32>, Vec<u32>)> = HashMap::new();
+    for (index, operation) in (0u32..).zip(&*operations) {
+        let Some(step) = steps.get(operation.step as usize) else { continue };
+        let record = match &operation.kind {
+            OperationKind::Delete { id, .. } if id.superseded.is_none() && step.action == Action::Delete => {
+                recorded.get(id)
+            }
+            _ => None,
+        };
+        if let Some(record) = record {
+            let group = (Arc::clone(&record.driver.name), crate::digest::of(&record.inputs, "", ""));
+            groups.entry(group).or_default().0.push(index);
+        }
+    }
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    for (index, operation) in (0u32..).zip(&*operations) {
+        let OperationKind::Create { prepared: Some(prepared), instead_of: InsteadOf::Nothing, .. } =
+            &operation.kind
+        else {
+            continue;
+        };
+        let Some(node) = operation.node.and_then(|node| graph.node(node)) else { continue };
+        let wanted = &node.recipe.driver;
+        let driver = set.get(&drivers::requirement_name(wanted));
+        let driver = driver.map_or_else(|| Arc::clone(&wanted.name), |driver| driver.known_as().into());
+        if let Some((_, come)) = groups.get_mut(&(driver, crate::digest::of(&prepared.inputs, "", ""))) {
+            come.push(index);
+        }
+    }
+    let mut groups: Vec<(Vec<u32>, Vec<u32>)> =
+        groups.into_values().filter(|(_, come)| !come.is_empty()).collect();
+    // Maps are unordered, but a plan must be deterministic.
+    groups.sort_unstable();
+    let mut suggestions = Vec::new();
+    let mut left = MANY_ALIKE;
+    for (gone, come) in groups {
+        // Each pair costs a walk through the whole plan.
+        if let Some(fewer) = left.checked_sub(gone.len() * come.len()) {
+            left = fewer;
+            for (before, after) in gone.iter().flat_map(|gone| come.iter().map(move |come| (*gone, *come))) {
+                operations::prefer(operations, before, after);
+            }
+        }
+        let key = |index: &u32| operations.get(*index as usize).and_then(key_of);
+        let (gone, come) = (gone.iter().filter_map(key), come.iter().filter_map(key));
+        let mut of_type: HashMap<&str, (Vec<&Key>, Vec<&Key>)> = HashMap::new();
+        gone.for_each(|key| of_type.entry(key.type_name()).or_default().0.push(key));
+        come.for_each(|key| of_type.entry(key.type_name()).or_default().1.push(key));
+        for (gone, come) in of_type.values() {
+            if let ([from], [to]) = (gone.as_slice(), come.as_slice()) {
+                suggestions.push(Suggestion { from: (*from).clone(), to: (*to).clone() });
+            }
+        }
+    }
+    suggestions.sort_unstable_by(|a, b| a.from.cmp(&b.from));
+    suggestions
+}
