@@ -215,7 +215,7 @@ fn killed_at_any_instant() {
             assert!(report.is_whole(), "{report:?}");
         }
         round += 1;
-        if round % 10 == 0 && commits < 3 * round {
+        if round.is_multiple_of(10) && commits < 3 * round {
             longest *= 2;
         }
     }
