@@ -503,6 +503,19 @@ async fn installed(world: &World, bundle: &str, namespace: &str) -> usize {
     all.iter().filter(of).count()
 }
 
+/// A command that is rejected more often than this will never succeed.
+const MOST_REJECTIONS: u32 = 5_000;
+
+/// Whether a plan was rejected because it deletes what others use.
+fn is_in_use(error: &Error) -> bool {
+    let faults = match error {
+        Error::Documents(faults) => faults,
+        Error::Engine(purlin_host::internal::engine::Error::Documents(faults)) => faults,
+        _ => return false,
+    };
+    faults.iter().any(|fault| fault.code == "in-use")
+}
+
 /// All environments deploy for the first time at once. A deployment that is rejected or killed is
 /// repeated.
 async fn begin_together(seed: u64) -> Result<(), Broken> {
@@ -520,20 +533,23 @@ async fn begin_together(seed: u64) -> Result<(), Broken> {
         killed += usize::from(killed_after.is_some() && *namespace == "dev");
         let mut one = world.another();
         all.push(async move {
-            let command = Command::Up { app, wishes: vec![wish], hand_over: false };
-            let mut deed = Deed { command, killed_after, meanwhile: None };
+            let (mut killed_after, mut hand_over, mut rejected) = (killed_after, false, 0);
             loop {
+                let command = Command::Up { app, wishes: vec![wish], hand_over };
+                let deed = Deed { command, killed_after, meanwhile: None };
                 match one.run(&deed).await {
                     Ok(true) => return Ok(()),
-                    Ok(false) if deed.killed_after.is_none() => return Err("it failed".to_owned()),
-                    Err(error) if !is_refusal(&error) => return Err(format!("{error:?}")),
-                    result => {
-                        if result.is_ok() {
-                            deed.killed_after = None;
-                        }
-                        tokio::time::sleep(Duration::from_millis(1)).await;
+                    Ok(false) if killed_after.is_none() => return Err("it failed".to_owned()),
+                    Ok(false) => killed_after = None,
+                    // Others end at some time, so a command that is repeated succeeds. If another one has
+                    // meanwhile used what a killed one began, it does what the error suggests.
+                    Err(error) if is_refusal(&error) && rejected < MOST_REJECTIONS => {
+                        rejected += 1;
+                        hand_over |= is_in_use(&error);
                     }
+                    Err(error) => return Err(format!("after {rejected} rejections: {error:?}")),
                 }
+                tokio::time::sleep(Duration::from_millis(1)).await;
             }
         });
     }
