@@ -73,6 +73,19 @@ async fn a_destroy_keeps_the_dependencies_of_a_copy_that_may_exist() {
     assert_eq!(pending(&platform).await, ["create a"]);
 }
 
+#[tokio::test]
+async fn a_destroy_keeps_the_dependencies_of_a_resource_that_may_exist() {
+    let platform = Platform::with(PLAIN);
+    platform.deploys(&documents(&[("b", "v: 1"), ("c", "v: 1")], &[])).await;
+    lose(&platform, "create a", Lost::After);
+    platform.up(&documents(&[("a", "x: <b.id>"), ("b", "v: 1"), ("c", "v: 1")], &[])).await;
+    assert_eq!(pending(&platform).await, ["create a"]);
+    let summary = platform.destroy().await;
+    assert!(!summary.is_success(), "{summary:#?}");
+    assert_eq!(platform.alive(), ["a", "b"]);
+    assert_eq!(pending(&platform).await, ["create a"]);
+}
+
 // case 23
 #[tokio::test]
 async fn life_01_the_next_run_reports_undecided_calls_and_does_the_rest() {
