@@ -72,7 +72,7 @@ spec:
 ";
 
 /// The requirements that a deployment may have.
-const WISHES: [&str; 9] = [
+const REQUIREMENTS: [&str; 9] = [
     "{name: db, bundle: {reference: acme/db:v1.0.0, version: 1.x}}",
     "{name: db, bundle: acme/db:v1.0.0}",
     "{name: db, bundle: acme/db:v1.1.0}",
@@ -88,7 +88,7 @@ const APPS: [(&str, &str); 4] = [("one", "dev"), ("two", "dev"), ("three", ""), 
 
 #[derive(Clone, Debug)]
 enum Command {
-    Up { app: usize, wishes: Vec<usize>, hand_over: bool },
+    Up { app: usize, requirements: Vec<usize>, hand_over: bool },
     Destroy { app: usize, hand_over: bool },
     Share { group: Option<&'static str> },
 }
@@ -168,10 +168,12 @@ impl World {
         format!("run-{}", self.runs)
     }
 
-    async fn documents(&mut self, app: usize, wishes: &[usize]) -> Result<Documents, Error> {
+    async fn documents(&mut self, app: usize, requirements: &[usize]) -> Result<Documents, Error> {
         let mut text = "apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n".to_owned();
-        wishes.iter().for_each(|wish| text.push_str(&format!("    - {}\n", WISHES[*wish])));
-        if wishes.is_empty() {
+        requirements
+            .iter()
+            .for_each(|requirement| text.push_str(&format!("    - {}\n", REQUIREMENTS[*requirement])));
+        if requirements.is_empty() {
             text =
                 "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shared: {mark: {type: environment}}}\n"
                     .to_owned();
@@ -192,13 +194,13 @@ impl World {
 
     /// Executes a command like a process, which may be killed after some events.
     async fn run(&mut self, deed: &Deed) -> Result<bool, Error> {
-        let (app, wishes, hand_over) = match &deed.command {
-            Command::Up { app, wishes, hand_over } => (*app, Some(wishes.clone()), *hand_over),
+        let (app, requirements, hand_over) = match &deed.command {
+            Command::Up { app, requirements, hand_over } => (*app, Some(requirements.clone()), *hand_over),
             Command::Destroy { app, hand_over } => (*app, None, *hand_over),
             Command::Share { group } => return self.share(*group).await.map(|()| true),
         };
-        let documents = match &wishes {
-            Some(wishes) => Some(self.documents(app, wishes).await?),
+        let documents = match &requirements {
+            Some(requirements) => Some(self.documents(app, requirements).await?),
             None => None,
         };
         let environment = Environment { org: "default".into(), app: APPS[app].0.into(), env: "dev".into() };
@@ -388,15 +390,15 @@ fn command(rng: &mut Rng) -> Command {
     let hand_over = rng.chance(40);
     match rng.below(10) {
         0..6 => {
-            let mut wishes: Vec<usize> = Vec::new();
+            let mut requirements: Vec<usize> = Vec::new();
             for _ in 0..rng.below(3) {
-                let wish = rng.below(WISHES.len() as u32) as usize;
-                let name = |wish: usize| WISHES[wish].split(',').next();
-                if !wishes.iter().any(|other| name(*other) == name(wish)) {
-                    wishes.push(wish);
+                let requirement = rng.below(REQUIREMENTS.len() as u32) as usize;
+                let name = |requirement: usize| REQUIREMENTS[requirement].split(',').next();
+                if !requirements.iter().any(|other| name(*other) == name(requirement)) {
+                    requirements.push(requirement);
                 }
             }
-            Command::Up { app, wishes, hand_over }
+            Command::Up { app, requirements, hand_over }
         }
         6..9 => Command::Destroy { app, hand_over },
         _ => Command::Share { group: *rng.pick(&[None, Some(""), Some("team")]) },
@@ -506,16 +508,6 @@ async fn installed(world: &World, bundle: &str, namespace: &str) -> usize {
 /// A command that is rejected more often than this, for what others recorded, will never succeed.
 const MOST_REJECTIONS: u32 = 1_000;
 
-/// Whether a plan was rejected because it deletes what others use.
-fn is_in_use(error: &Error) -> bool {
-    let faults = match error {
-        Error::Documents(faults) => faults,
-        Error::Engine(purlin_host::internal::engine::Error::Documents(faults)) => faults,
-        _ => return false,
-    };
-    faults.iter().any(|fault| fault.code == "in-use")
-}
-
 /// All environments deploy for the first time at once. A deployment that is rejected or killed is
 /// repeated.
 async fn begin_together(seed: u64) -> Result<(), Broken> {
@@ -525,7 +517,7 @@ async fn begin_together(seed: u64) -> Result<(), Broken> {
     // Stores of one process do not create the folder concurrently; the program's tests cover
     // processes.
     world.store.seal(b"").await.expect("sealed");
-    let (wish, bundle) = *rng.pick(&[(0, "acme/db"), (5, "acme/disk"), (7, "acme/db")]);
+    let (requirement, bundle) = *rng.pick(&[(0, "acme/db"), (5, "acme/disk"), (7, "acme/db")]);
     let mut killed = 0;
     let mut all = Vec::new();
     for (app, (_, namespace)) in APPS.iter().enumerate() {
@@ -533,20 +525,18 @@ async fn begin_together(seed: u64) -> Result<(), Broken> {
         killed += usize::from(killed_after.is_some() && *namespace == "dev");
         let mut one = world.another();
         all.push(async move {
-            let (mut killed_after, mut hand_over, mut rejected) = (killed_after, false, 0);
+            let (mut killed_after, mut rejected) = (killed_after, 0);
             loop {
-                let command = Command::Up { app, wishes: vec![wish], hand_over };
+                let command = Command::Up { app, requirements: vec![requirement], hand_over: false };
                 let deed = Deed { command, killed_after, meanwhile: None };
                 match one.run(&deed).await {
                     Ok(true) => return Ok(()),
                     Ok(false) if killed_after.is_none() => return Err("it failed".to_owned()),
                     Ok(false) => killed_after = None,
-                    // Others end at some time, so a command that is repeated succeeds. If another one has
-                    // meanwhile used what a killed one began, it does what the error suggests.
+                    // Others end at some time, so a command that is repeated succeeds.
                     Err(error) if is_refusal(&error) && rejected < MOST_REJECTIONS => {
                         // How often another one is still at work depends on the speed of the machine.
                         rejected += u32::from(!matches!(error, Error::State(_)));
-                        hand_over |= is_in_use(&error);
                     }
                     Err(error) => return Err(format!("after {rejected} rejections: {error:?}")),
                 }
@@ -581,4 +571,36 @@ async fn concurrent_first_deployments_share_one_installation() {
             panic!("{wrong}");
         }
     }
+}
+
+/// A deployment is killed at any point of its first run. Another environment uses what the killed
+/// one created, and creates the rest. The killed one then succeeds when it is repeated as it was:
+/// it continues with its own installations instead of deleting them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_deployments_continue_with_what_others_use_by_then() {
+    let up = |app| Command::Up { app, requirements: vec![7], hand_over: false };
+    let mut continued = 0;
+    for killed_after in 1.. {
+        let mut world = World::new(false, Duration::ZERO);
+        let deed = Deed { command: up(0), killed_after: Some(killed_after), meanwhile: None };
+        if world.run(&deed).await.expect("a run") {
+            break;
+        }
+        for app in [1, 0] {
+            let deed = Deed { command: up(app), killed_after: None, meanwhile: None };
+            let result = world.run(&deed).await;
+            assert!(matches!(result, Ok(true)), "killed after {killed_after}, app {app}: {result:?}");
+            assert_eq!(world.wrong().await, None, "killed after {killed_after}, app {app}");
+        }
+        let webs = installed(&world, "acme/web", "dev").await;
+        let stores = installed(&world, "acme/store", "dev").await;
+        continued += usize::from(webs == 2 && stores == 1);
+        for app in [0, 1] {
+            let command = Command::Destroy { app, hand_over: true };
+            let result = world.run(&Deed { command, killed_after: None, meanwhile: None }).await;
+            assert!(matches!(result, Ok(true)), "killed after {killed_after}, destroy {app}: {result:?}");
+        }
+        assert_eq!(world.left().await, [] as [Urn; 0], "killed after {killed_after}");
+    }
+    assert!(continued > 0, "no run was killed between `acme/store` and `acme/web`");
 }

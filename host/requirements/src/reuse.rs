@@ -93,7 +93,7 @@ impl<'a> Resolver<'a> {
             Some(recorded) => recorded.get(name),
             None => self.names.installed(name).map(|installed| &installed.uses),
         };
-        let is_made = before.is_some_and(Option::is_none);
+        let is_made = before.is_some_and(Option::is_none) || self.is_begun(name);
         let (Some(group), false) = (group, is_made || (is_named && self.answers.makes())) else {
             return Ok(There::Nothing(None));
         };
@@ -120,6 +120,14 @@ impl<'a> Resolver<'a> {
             },
             None => There::Nothing(Some(passed_over)),
         })
+    }
+
+    /// Whether other environments use a dependency of the installation with a name. An interrupted
+    /// run may have created the dependencies only; a foreign installation in its place would then
+    /// require their deletion, which is rejected (SPEC §6).
+    fn is_begun(&self, name: &str) -> bool {
+        let prefix = format!("{name}/");
+        self.users.keys().any(|used| used.starts_with(&prefix))
     }
 
     /// The installation that a person named; none if the text means a bundle.
@@ -162,7 +170,7 @@ impl<'a> Resolver<'a> {
         let ids: Vec<String> = self.seen.ids().collect();
         match purlin_expression::nearest(&written, ids.iter().map(String::as_str)) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
-            None => fault.help("`purlin installations` lists the installations"),
+            None => fault.help("`purlin installations list` lists the installations"),
         }
     }
 

@@ -228,6 +228,33 @@ fn users_keep_their_installation_and_owners_keep_theirs() {
     );
 }
 
+/// An interrupted run created a dependency of `root/db`, but not `root/db`. If others use the
+/// dependency, another environment's installation in the place of `root/db` would require its
+/// deletion.
+#[test]
+fn an_installation_whose_dependencies_others_use_is_created() {
+    let other = there("dev/other", "acme/db:v1.0.0", Some("app-db"), &["connstr"]);
+    for (dependency, expected) in [
+        ("root/db/disk", None),
+        ("root/db/disk/volume", None),
+        ("root/db", Some("dev/other")),
+        ("root/db2/disk", Some("dev/other")),
+        ("root", Some("dev/other")),
+        ("other/db/disk", Some("dev/other")),
+    ] {
+        let mut said = seeing(vec![other.clone()]);
+        let needs = Use {
+            installation: Urn::parse("urn:purlin:e/o::a::shared::installation.default::x").expect("a URN"),
+            by_hand: false,
+            version: None,
+            outputs: Vec::new(),
+        };
+        let urn = Urn::parse("urn:purlin:e/o::b::shared::installation.default::x").expect("a URN");
+        said.users.insert(dependency.into(), vec![User { urn, needs }]);
+        assert_eq!(used(PLAIN, &said).as_deref(), expected, "others use `{dependency}`");
+    }
+}
+
 #[test]
 fn a_person_may_name_an_installation() {
     let with = |choice: &str, existing| {
