@@ -234,7 +234,7 @@ impl Documents {
     /// The text of all documents.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        let (mut wishes, mut shared, mut manifests) = (String::new(), String::new(), String::new());
+        let (mut settings, mut shared, mut manifests) = (String::new(), String::new(), String::new());
         let mut fields = BTreeSet::new();
         for (slot, resource) in &self.resources {
             let id = resource.id(*slot);
@@ -259,17 +259,17 @@ impl Documents {
             if !self.manifests {
                 let _ = writeln!(shared, "    {id}: {{type: thing}}");
             }
-            let wish = self.wishes(*slot, resource, &dependencies);
-            if !wish.is_empty() {
-                let _ = writeln!(wishes, "    'thing#shared.{id}': {{{}}}", wish.join(", "));
+            let setting = self.settings(*slot, resource, &dependencies);
+            if !setting.is_empty() {
+                let _ = writeln!(settings, "    'thing#shared.{id}': {{{}}}", setting.join(", "));
             }
         }
         if self.manifests {
             text.push_str(&resource_type(&fields));
         }
         text.push_str("apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: simulated}\nspec:\n");
-        if !wishes.is_empty() {
-            let _ = write!(text, "  lifecycle:\n{wishes}");
+        if !settings.is_empty() {
+            let _ = write!(text, "  lifecycle:\n{settings}");
         }
         let shared = if shared.is_empty() { " {}\n".to_owned() } else { format!("\n{shared}") };
         let _ = write!(text, "  shared:{shared}{manifests}");
@@ -304,11 +304,11 @@ impl Documents {
         values
     }
 
-    fn wishes(&self, own: u8, resource: &Resource, dependencies: &[(u8, Link)]) -> Vec<String> {
-        let mut wishes = Vec::new();
+    fn settings(&self, own: u8, resource: &Resource, dependencies: &[(u8, Link)]) -> Vec<String> {
+        let mut settings = Vec::new();
         let mut flag = |on: bool, text: &str| {
             if on {
-                wishes.push(text.to_owned());
+                settings.push(text.to_owned());
             }
         };
         flag(resource.protect, "protect: true");
@@ -324,20 +324,20 @@ impl Documents {
         for (name, link) in [("depends_on", Link::DependsOn), ("replace_with", Link::ReplaceWith)] {
             let them = linked(link);
             if !them.is_empty() {
-                wishes.push(format!("{name}: [{}]", them.join(", ")));
+                settings.push(format!("{name}: [{}]", them.join(", ")));
             }
         }
         if let Some(host) = linked(Link::Within).first().or(linked(Link::Inside).first()) {
-            wishes.push(format!("deleted_with: {host}"));
+            settings.push(format!("deleted_with: {host}"));
         }
         match resource.by_hand {
-            Some(ByHand::Import) => wishes.push(format!("import: {}", made_by_hand(self.place, own))),
-            Some(ByHand::Observe) => wishes.push(format!("observe: {}", made_by_hand(self.place, own))),
+            Some(ByHand::Import) => settings.push(format!("import: {}", made_by_hand(self.place, own))),
+            Some(ByHand::Observe) => settings.push(format!("observe: {}", made_by_hand(self.place, own))),
             None => {}
         }
         if let Some(number) = resource.alias {
-            wishes.push(format!("aliases: ['thing#shared.{}']", name(own, number)));
+            settings.push(format!("aliases: ['thing#shared.{}']", name(own, number)));
         }
-        wishes
+        settings
     }
 }

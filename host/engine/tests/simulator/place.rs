@@ -144,10 +144,10 @@ impl Place {
         Some(purlin_model::Urn::new(&self.context(), &key).as_str().to_owned())
     }
 
-    /// The URNs of the resources that have a wish.
-    fn wishing(&self, wish: impl Fn(&Resource) -> bool) -> BTreeSet<String> {
-        let wishing = self.documents.resources.iter().filter(|(_, resource)| wish(resource));
-        wishing.filter_map(|(slot, _)| self.urn(*slot)).collect()
+    /// The URNs of the resources that have a setting.
+    fn with_setting(&self, setting: impl Fn(&Resource) -> bool) -> BTreeSet<String> {
+        let resources = self.documents.resources.iter().filter(|(_, resource)| setting(resource));
+        resources.filter_map(|(slot, _)| self.urn(*slot)).collect()
     }
 
     /// Takes what the same documents of another place were read as.
@@ -214,7 +214,7 @@ impl Place {
         }
         let before = self.snapshot()?;
         if self.sim.may_call() {
-            let retained = self.wishing(|resource| resource.retain);
+            let retained = self.with_setting(|resource| resource.retain);
             let prefix = self.environment.urn_prefix();
             self.world().begin(&prefix, &before, retained);
             self.world().doubts_in(&prefix, before.staleness.is_some());
@@ -471,7 +471,7 @@ impl Place {
 
     /// Tells the world what is to happen, so that it can object.
     fn announce(&self, plan: &Plan, pending: &BTreeSet<String>, finds_out: bool) {
-        let protected = self.wishing(|resource| resource.protect);
+        let protected = self.with_setting(|resource| resource.protect);
         let mut planned: BTreeMap<String, Planned> = BTreeMap::new();
         // A call that is pending was made for what an earlier plan said.
         let prefix = self.environment.urn_prefix();

@@ -126,9 +126,9 @@ impl World {
             match change {
                 Change::Put(record) => {
                     // The settings of the run that created the new one apply to the old one.
-                    let wished =
+                    let is_requested =
                         record.superseded.is_some() && self.may_be_released(record.state.id.expose());
-                    let known = (record.retain || wished, record.urn.as_str().to_owned());
+                    let known = (record.retain || is_requested, record.urn.as_str().to_owned());
                     // If a person records a manually created object for a resource, an object that
                     // may have been created for it is released.
                     if record.state.id.expose().starts_with('p') {

@@ -1,0 +1,223 @@
+//! Existing objects: adopted, or only observed.
+
+use crate::support::{FULL, Platform, Thing, documents, locked};
+use purlin_engine::PlanOptions;
+use purlin_model::Value;
+use purlin_state::Status;
+
+/// A thing that Purlin did not create.
+fn there(platform: &Platform, id: &str, size: &str) {
+    let values =
+        Value::Map([("size".into(), size.into()), ("defaulted".into(), "yes".into())].into_iter().collect());
+    let thing = Thing { key: id.into(), name: id.into(), values, made_with: "others".into() };
+    locked(&platform.driver.world).insert(id.into(), thing);
+}
+
+fn sized(params: &str, size: &str, setting: &str) -> String {
+    let inputs = format!("  inputs: {{values: {{size: {size}}}}}\n  criteria: [{{}}]");
+    let settings = [("a", setting)];
+    documents(&[("a", params), ("b", "x: <a.size>")], if setting.is_empty() { &[] } else { &settings })
+        .replacen("  criteria: [{}]", &inputs, 1)
+}
+
+fn things(done: Vec<String>) -> Vec<String> {
+    done.into_iter().filter(|call| !call.starts_with("read")).collect()
+}
+
+// case 47
+#[tokio::test]
+async fn an_adopted_resource_is_recorded_before_it_is_updated() {
+    let platform = Platform::with(FULL);
+    there(&platform, "i#shared.1", "huge");
+    let all = |params: &str| sized(params, "small", "import: 'i#shared.1'");
+    assert_eq!(platform.planned(&all("v: 1")).await, ["adopt a", "create b"]);
+    let summary = platform.up(&all("fail: update")).await;
+    assert_eq!(summary.failed.iter().map(|(key, _)| key.id()).collect::<Vec<_>>(), ["shared.a"]);
+    let record = platform.record("shared.a").await.expect("it is ours");
+    assert_eq!(
+        (record.state.id.expose(), record.inputs.values.get("size")),
+        ("i#shared.1", Some("huge".into()))
+    );
+    platform.done();
+    // A managed resource is only updated, and the import may stay in the documents.
+    assert_eq!(things(platform.deploys(&all("v: 1")).await), ["update 1", "create b"]);
+    assert_eq!(platform.up(&all("v: 1")).await.calls, 0);
+    assert_eq!(platform.record("shared.a").await.expect("recorded").status, Status::Ready);
+    // As long as the import stays, the resource is not replaced.
+    let faults = platform.refused(&all("v: 1, fixed: 2"), PlanOptions::default()).await;
+    assert_eq!(faults[0].code, "import-replaced");
+    let without = sized("v: 1, fixed: 2", "small", "");
+    assert_eq!(platform.planned(&without).await[0], "replace a");
+    // It is deleted like any other resource.
+    platform.done();
+    assert!(platform.destroy().await.is_success());
+    assert_eq!(platform.done(), ["delete b", "delete 1"]);
+}
+
+#[tokio::test]
+async fn a_matching_object_is_adopted_without_an_update() {
+    let platform = Platform::with(FULL);
+    there(&platform, "i#shared.1", "small");
+    let all = sized("v: 1", "small", "import: 'i#shared.1'");
+    let summary = platform.up(&all).await;
+    assert!(summary.is_success());
+    assert_eq!(summary.done.adopt, 1);
+    assert_eq!(things(platform.done()), ["create b"]);
+    assert_eq!(platform.up(&all).await.calls, 0);
+}
+
+#[tokio::test]
+async fn a_missing_object_cannot_be_adopted() {
+    let platform = Platform::with(FULL);
+    for setting in ["import: i-9", "observe: i-9"] {
+        let faults = platform.refused(&sized("v: 1", "small", setting), PlanOptions::default()).await;
+        assert_eq!(faults[0].code, "not-found");
+        assert!(faults[0].message.contains("i-9"));
+    }
+    assert!(platform.records().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_managed_object_is_not_adopted_again() {
+    let platform = Platform::with(FULL);
+    platform.deploys(&sized("v: 1", "small", "")).await;
+    there(&platform, "i#shared.1", "small");
+    for (setting, code) in [("import: 'i#shared.1'", "import"), ("observe: 'i#shared.1'", "observe")] {
+        let faults = platform.refused(&sized("v: 1", "small", setting), PlanOptions::default()).await;
+        assert_eq!(faults[0].code, code);
+    }
+}
+
+// case 49
+#[tokio::test]
+async fn a_resource_that_becomes_observed_is_not_deleted_and_can_be_adopted_again() {
+    let platform = Platform::with(FULL);
+    platform.deploys(&sized("v: 1", "small", "")).await;
+    platform.done();
+    let observed = sized("v: 1", "small", "observe: 'thing.default#shared.a'");
+    assert_eq!(platform.planned(&observed).await, ["read a"]);
+    assert!(things(platform.deploys(&observed).await).is_empty());
+    assert!(platform.record("shared.a").await.expect("recorded").external);
+    // The inputs in the documents do not matter, but changes by others do.
+    let other = observed.replace("size: small", "size: middle");
+    assert_eq!(platform.planned(&other).await, ["update b"]);
+    platform.driver.drift("thing.default#shared.a", "size", "huge");
+    let plan = platform.plan(&observed).await.expect("a plan");
+    assert!(plan.steps.iter().any(|step| step.changes.iter().any(|change| change.path == "/values/size")));
+    assert_eq!(things(platform.deploys(&observed).await), ["update b"]);
+    assert_eq!(platform.up(&observed).await.calls, 0);
+    // It becomes managed again, but not because a line is missing.
+    let faults = platform.refused(&sized("v: 1", "small", ""), PlanOptions::default()).await;
+    assert_eq!(faults[0].code, "observe-ended");
+    let ours = sized("v: 1", "small", "import: 'thing.default#shared.a'");
+    assert_eq!(platform.planned(&ours).await[0], "adopt a");
+    assert_eq!(things(platform.deploys(&ours).await), ["update a", "update b"]);
+    assert!(!platform.record("shared.a").await.expect("recorded").external);
+}
+
+#[tokio::test]
+async fn an_observed_resource_is_only_forgotten() {
+    let platform = Platform::with(FULL);
+    there(&platform, "i#shared.1", "huge");
+    platform.deploys(&sized("v: 1", "small", "observe: 'i#shared.1'")).await;
+    assert_eq!(platform.record("shared.b").await.expect("made").inputs.params.get("x"), Some("huge".into()));
+    platform.done();
+    assert!(platform.destroy().await.is_success());
+    assert_eq!(things(platform.done()), ["delete b"]);
+    assert_eq!(platform.alive(), ["1"]);
+    assert!(platform.records().await.is_empty());
+}
+
+#[tokio::test]
+async fn an_observed_resource_is_never_replaced() {
+    let platform = Platform::with(FULL);
+    there(&platform, "i#shared.1", "huge");
+    platform.deploys(&sized("v: 1", "small", "observe: 'i#shared.1'")).await;
+    let ours = sized("v: 1", "small", "import: 'i#shared.1', replace_on_changes: [values.size]");
+    let faults = platform.refused(&ours, PlanOptions::default()).await;
+    assert_eq!(faults[0].code, "import-replaced");
+    assert_eq!(platform.alive().len(), 2);
+}
+
+#[tokio::test]
+async fn an_import_by_command_leaves_the_object_unchanged() {
+    let platform = Platform::with(FULL);
+    there(&platform, "i#shared.1", "huge");
+    let options = PlanOptions {
+        import: vec![("thing#shared.a".into(), "i#shared.1".into())],
+        import_only: true,
+        scope: crate::support::scope(&["a"], &[]),
+        ..PlanOptions::default()
+    };
+    let all = sized("v: 1", "small", "");
+    assert!(platform.up_with(&all, options.clone()).await.is_success());
+    assert!(things(platform.done()).is_empty());
+    assert_eq!(platform.planned(&all).await, ["update a", "create b"]);
+    // It is not changed either if it is already managed.
+    assert!(platform.up_with(&all, options).await.is_success());
+    assert!(things(platform.done()).is_empty());
+    assert_eq!(platform.planned(&all).await, ["update a", "create b"]);
+}
+
+#[tokio::test]
+async fn an_import_settles_a_possible_creation() {
+    for by_command in [true, false] {
+        let platform = Platform::with(purlin_model::driver::Implements { read: false, ..FULL });
+        let call = "create thing.default#shared.a".to_owned();
+        locked(&platform.driver.lost).insert(call, crate::support::Lost::After);
+        platform.up(&sized("v: 1", "small", "")).await;
+        assert_eq!(platform.snapshot().await.pending.len(), 1);
+        // Its driver is replaced by one that can read.
+        let able = crate::support::Scripted::new("test/scripted", FULL);
+        locked(&able.world).clone_from(&locked(&platform.driver.world));
+        let mut platform = platform;
+        platform.shelf.drivers = vec![std::sync::Arc::clone(&able)];
+        platform.driver = able;
+        let id = "thing.default#shared.a";
+        let (all, import) = if by_command {
+            (sized("v: 1", "small", ""), vec![("thing#shared.a".into(), id.into())])
+        } else {
+            (sized("v: 1", "small", &format!("import: '{id}'")), Vec::new())
+        };
+        let summary = platform.up_with(&all, PlanOptions { import, ..PlanOptions::default() }).await;
+        assert!(summary.is_success(), "{summary:#?}");
+        assert!(platform.snapshot().await.pending.is_empty());
+        assert_eq!(platform.alive(), ["a", "b"]);
+    }
+}
+
+#[tokio::test]
+async fn an_id_may_be_written_differently_than_by_its_driver() {
+    for setting in ["import", "observe"] {
+        let platform = Platform::with(FULL);
+        there(&platform, "i#shared.1", "small");
+        let named = |id: &str| sized("v: 1", "small", &format!("{setting}: '{id}'"));
+        assert!(platform.up(&named("./i#shared.1")).await.is_success());
+        let record = platform.record("shared.a").await.expect("recorded");
+        assert_eq!((record.state.id.expose(), record.named.as_deref()), ("i#shared.1", Some("./i#shared.1")));
+        // The next run recognises it, and does not read an imported object.
+        platform.done();
+        assert_eq!(platform.planned(&named("./i#shared.1")).await, Vec::<String>::new());
+        assert_eq!(platform.done().is_empty(), setting == "import");
+        // It is recognised by either form of the id.
+        for id in ["i#shared.1", "././i#shared.1"] {
+            assert_eq!(platform.planned(&named(id)).await, Vec::<String>::new(), "{setting} {id}");
+            assert_eq!(things(platform.deploys(&named(id)).await), Vec::<String>::new());
+            let record = platform.record("shared.a").await.expect("recorded");
+            assert_eq!(record.named.as_deref(), Some(id).filter(|id| id.starts_with("./")));
+        }
+        // A different object is still different.
+        there(&platform, "i#shared.2", "small");
+        let faults = platform.refused(&named("./i#shared.2"), PlanOptions::default()).await;
+        assert!(faults[0].message.contains("but it is recorded as `i#shared.1`"), "{}", faults[0].message);
+        // An update keeps the given id, and an imported resource is not replaced.
+        if setting == "import" {
+            let larger = sized("v: 1", "large", "import: './i#shared.1'");
+            assert!(platform.up(&larger).await.is_success());
+            let fixed = sized("v: 1, fixed: 2", "large", "import: './i#shared.1'");
+            assert_eq!(platform.refused(&fixed, PlanOptions::default()).await[0].code, "import-replaced");
+            platform.done();
+            assert_eq!(platform.up(&larger).await.calls, 0);
+        }
+    }
+}

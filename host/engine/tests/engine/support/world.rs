@@ -1,0 +1,440 @@
+//! A world that a driver changes, and that tests can change behind Purlin's back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use purlin_engine::{About, Call, Driver, Drivers, Look, Needed};
+use purlin_model::driver::{
+    Checked, Failure, Impact, Implements, Inputs, InvalidInput, Manifest, Observed, ResourceState, TypeSchema,
+};
+use purlin_model::{Diagnostic, Label, Value};
+use purlin_sandbox::{CallError, Change};
+
+/// A real object.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Thing {
+    pub(crate) key: String,
+    pub(crate) name: String,
+    pub(crate) values: Value,
+    pub(crate) made_with: String,
+}
+
+/// When a call crashes without a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// Before anything was done.
+    Before,
+    /// After everything was done.
+    After,
+}
+
+/// Echoes its inputs, and misbehaves as its params say:
+///
+/// - `fail: create|update|delete|check|read`, `partial: text`, `sleep: ms`;
+/// - `fixed: X`: a change to it replaces; with `first: …`, the old resource must be deleted first;
+/// - `slow: ms`: `update-impact` takes this long;
+/// - `coy: true`: it ignores changes to values that are still unknown;
+/// - `busy: n`: this many calls must be retried after 5 ms;
+/// - `same: id`: the created object has this id, even if another one has it already;
+/// - `stuck: text`: an update changes only `v`, and reports that it is partial;
+/// - `lie: text`: the output `v` is this text instead of the input;
+/// - `alone: true`: creation fails while the resource that it replaces exists;
+/// - `doubt: before|after`: the outcome of a call with effects is undecided, before or after it
+///   took effect;
+/// - `token: text`: only `create` returns it as an output.
+///
+/// Its schema has the `connection` of a server: `host` identifies the server, `key` is secret.
+pub(crate) struct Scripted {
+    name: String,
+    manifest: Manifest,
+    pub(crate) calls: Mutex<Vec<String>>,
+    /// Calls with provider ids.
+    pub(crate) log: Mutex<Vec<(String, String)>>,
+    /// The idempotency keys of calls with effects.
+    pub(crate) keys: Mutex<Vec<String>>,
+    pub(crate) running: AtomicU64,
+    pub(crate) most_running: AtomicU64,
+    pub(crate) world: Mutex<BTreeMap<String, Thing>>,
+    made: Mutex<BTreeMap<String, u32>>,
+    /// Keys whose calls all fail; tests change this between runs.
+    pub(crate) broken: Mutex<BTreeSet<String>>,
+    /// Keys that no call reaches, not even one that would find an existing object.
+    pub(crate) unreachable: Mutex<BTreeSet<String>>,
+    /// The secret `key` that the server rejects.
+    pub(crate) rejected: Mutex<Option<String>>,
+    /// Outputs that do not depend on inputs.
+    pub(crate) weather: Mutex<BTreeMap<String, String>>,
+    /// Calls (`create KEY`) that crash.
+    pub(crate) lost: Mutex<BTreeMap<String, Lost>>,
+    busy: Mutex<BTreeMap<String, u32>>,
+    /// The time limit of an attempt.
+    pub(crate) longest: Mutex<Duration>,
+    /// Whether `create` reports its id before it finishes.
+    pub(crate) checkpoints: Mutex<bool>,
+    /// The arguments of updates: the params before, the outputs, and the params after.
+    pub(crate) changes: Mutex<Vec<(purlin_model::Map, Value, purlin_model::Map)>>,
+    /// The ids of other objects that each `read` was given.
+    pub(crate) known: Mutex<Vec<Vec<String>>>,
+    /// Whether `read` by name finds the oldest object with the name.
+    pub(crate) finds_oldest: Mutex<bool>,
+    /// Whether `read` by name finds any object.
+    pub(crate) finds_any: Mutex<bool>,
+    /// Whether `read` by name finds only objects that were created with the idempotency key of the
+    /// call.
+    pub(crate) marks: Mutex<bool>,
+    drawn: AtomicU64,
+}
+
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nobody panicked with it")
+}
+
+impl Scripted {
+    pub(crate) fn new(name: &str, implements: Implements) -> Arc<Self> {
+        Self::with_outputs(name, implements, true.into())
+    }
+
+    /// A driver that supports only these types.
+    pub(crate) fn of_types(name: &str, implements: Implements, types: &[&str]) -> Arc<Self> {
+        let mut scripted = Self::with_outputs(name, implements, true.into());
+        let own = Arc::get_mut(&mut scripted).expect("it is nobody else's yet");
+        let schema = own.manifest.types[0].clone();
+        own.manifest.types =
+            types.iter().map(|name| TypeSchema { type_name: (*name).into(), ..schema.clone() }).collect();
+        scripted
+    }
+
+    /// A driver with a schema of its outputs.
+    pub(crate) fn with_outputs(name: &str, implements: Implements, outputs: serde_json::Value) -> Arc<Self> {
+        // A resource with the param `data` holds data.
+        let inputs = serde_json::json!({"properties": {"params": {"properties": {
+            "data": {"x-purlin-holds-data": "what it keeps"},
+            "engine": {"x-purlin-immutable": true},
+            "zone": {"x-purlin-replaces": true},
+        }}, "connection": {"properties": {
+            "host": {"x-purlin-replaces": true},
+            "port": {"default": 80, "x-purlin-replaces": true},
+            "key": {"writeOnly": true},
+        }}}});
+        let types = vec![TypeSchema { type_name: "*".into(), inputs, outputs }];
+        let manifest = Manifest {
+            // The name in a manifest may differ from the operator's name for the driver.
+            name: "author/scripted".into(),
+            version: semver::Version::new(1, 0, 0),
+            description: "does as it is told".into(),
+            implements,
+            types,
+            requested_capabilities: Vec::new(),
+        };
+        Arc::new(Self {
+            name: name.into(),
+            manifest,
+            calls: Mutex::default(),
+            log: Mutex::default(),
+            keys: Mutex::default(),
+            running: AtomicU64::default(),
+            most_running: AtomicU64::default(),
+            world: Mutex::default(),
+            made: Mutex::default(),
+            broken: Mutex::default(),
+            rejected: Mutex::default(),
+            unreachable: Mutex::default(),
+            weather: Mutex::default(),
+            lost: Mutex::default(),
+            busy: Mutex::default(),
+            longest: Mutex::new(Duration::from_secs(30)),
+            known: Mutex::default(),
+            checkpoints: Mutex::new(false),
+            changes: Mutex::default(),
+            finds_oldest: Mutex::new(false),
+            finds_any: Mutex::new(false),
+            marks: Mutex::new(false),
+            drawn: AtomicU64::default(),
+        })
+    }
+
+    pub(crate) fn take_calls(&self) -> Vec<String> {
+        std::mem::take(&mut *locked(&self.calls))
+    }
+
+    /// The keys of the existing objects, sorted; a key occurs twice if there are two copies.
+    pub(crate) fn alive(&self) -> Vec<String> {
+        let mut keys: Vec<String> = locked(&self.world).values().map(|thing| thing.key.clone()).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Changes an object behind Purlin's back.
+    pub(crate) fn drift(&self, id: &str, name: &str, value: &str) {
+        let mut world = locked(&self.world);
+        let thing = world.get_mut(id).unwrap_or_else(|| panic!("no `{id}`"));
+        let mut values = thing.values.as_map().cloned().unwrap_or_default();
+        values.insert(name.into(), value.into());
+        thing.values = Value::Map(values);
+    }
+
+    fn is_rejected(&self, inputs: &Inputs) -> bool {
+        let rejected = locked(&self.rejected);
+        [&inputs.secrets, &inputs.connection].into_iter().any(|part| {
+            let key = part.get("key").and_then(|key| Some(key.exposed().as_str()?.to_owned()));
+            key.is_some() && key == *rejected
+        })
+    }
+
+    async fn act(&self, what: &str, call: &Call, inputs: &Inputs, id: &str) -> Result<(), CallError> {
+        let key = call.subject.key.to_string();
+        if what != "read" {
+            assert!(!call.idempotency_key.is_empty(), "a call with effects has an idempotency key");
+            locked(&self.keys).push(call.idempotency_key.clone());
+        }
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_running.fetch_max(running, Ordering::SeqCst);
+        let sleep = text(inputs, "sleep").and_then(|ms| ms.parse().ok()).unwrap_or(0);
+        let over = tokio::time::Instant::now() + Duration::from_millis(sleep);
+        while tokio::time::Instant::now() < over && !call.cancel.is_cut() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        locked(&self.calls).push(format!("{what} {key}"));
+        locked(&self.log).push((what.to_owned(), id.to_owned()));
+        if call.cancel.is_cut() {
+            return Err(CallError::Cancelled);
+        }
+        if what != "read" && text(inputs, "doubt").as_deref() == Some("before") {
+            return Err(CallError::Failure(Failure::Undecided("the answer was lost".into())));
+        }
+        if self.is_rejected(inputs)
+            || text(inputs, "fail").as_deref() == Some(what)
+            || locked(&self.broken).contains(&key)
+        {
+            return Err(CallError::Failure(Failure::Failed(format!("{what} of {key} failed"))));
+        }
+        if let Some(times) = text(inputs, "busy").and_then(|times| times.parse::<u32>().ok()) {
+            let mut busy = locked(&self.busy);
+            let so_far = busy.entry(format!("{what} {key}")).or_insert(0);
+            *so_far += 1;
+            if *so_far <= times {
+                let after = Duration::from_millis(5);
+                return Err(CallError::Failure(Failure::RetryAfter { after, message: "busy".into() }));
+            }
+        }
+        let lost = |lost: &mut BTreeMap<String, Lost>| {
+            let call = format!("{what} {key}");
+            (lost.get(&call) == Some(&Lost::Before)).then(|| lost.remove(&call))
+        };
+        if lost(&mut locked(&self.lost)).is_some() {
+            return Err(self.crashed());
+        }
+        Ok(())
+    }
+
+    fn crashed(&self) -> CallError {
+        CallError::Trap { driver: self.name.clone(), message: "the answer was lost".into() }
+    }
+
+    fn state(&self, id: &str, inputs: &Inputs) -> ResourceState {
+        let mut outputs = inputs.params.as_map().cloned().unwrap_or_default();
+        outputs.remove("token");
+        outputs.extend(inputs.values.as_map().cloned().unwrap_or_default());
+        for (name, value) in inputs.secrets.as_map().into_iter().flatten() {
+            outputs.insert(name.clone(), value.clone().into_secret());
+        }
+        if let Some(lie) = text(inputs, "lie") {
+            outputs.insert("v".into(), lie.as_str().into());
+        }
+        for (name, value) in &*locked(&self.weather) {
+            outputs.insert(name.as_str().into(), value.as_str().into());
+        }
+        outputs.insert("id".into(), id.into());
+        ResourceState { id: id.into(), outputs: Value::Map(outputs), ..ResourceState::default() }
+    }
+
+    fn answer<T>(&self, what: &str, call: &Call, answer: T) -> Result<T, CallError> {
+        let lost = locked(&self.lost).remove(&format!("{what} {}", call.subject.key));
+        if lost == Some(Lost::After) { Err(self.crashed()) } else { Ok(answer) }
+    }
+}
+
+pub(crate) fn text(inputs: &Inputs, name: &str) -> Option<String> {
+    Some(inputs.params.get(name)?.as_str()?.to_owned())
+}
+
+#[async_trait]
+impl Driver for Scripted {
+    fn about(&self) -> About<'_> {
+        About {
+            manifest: &self.manifest,
+            known_as: &self.name,
+            digest: "scripted",
+            grants: None,
+            longest: Some(*locked(&self.longest)),
+        }
+    }
+
+    async fn check(&self, _: &Call, inputs: &Inputs, before: Option<&Inputs>) -> Result<Checked, CallError> {
+        if text(inputs, "fail").as_deref() == Some("check") {
+            let input = InvalidInput { pointer: "/params/fail".into(), message: "told to fail".into() };
+            return Err(CallError::Failure(Failure::InvalidInputs(vec![input])));
+        }
+        let mut values = inputs.values.as_map().cloned().unwrap_or_default();
+        values.get_or_insert_with("defaulted".into(), || "yes".into());
+        if inputs.params.get("draw").is_some() {
+            let drawn = before.and_then(|before| before.values.get("drawn"));
+            let new = || Value::string(format!("draw {}", self.drawn.fetch_add(1, Ordering::SeqCst)));
+            values.get_or_insert_with("drawn".into(), || drawn.unwrap_or_else(new));
+        }
+        Ok(Checked { values: Value::Map(values), secrets: inputs.secrets.clone(), warnings: Vec::new() })
+    }
+    async fn name(&self, call: &Call, _: &Inputs) -> Result<Label, CallError> {
+        Ok(call.subject.key.id().into())
+    }
+    async fn create(
+        &self,
+        call: &Call,
+        inputs: &Inputs,
+        name: &str,
+        replaces: Option<&Label>,
+    ) -> Result<ResourceState, CallError> {
+        let key = call.subject.key.to_string();
+        if let (Some(old), Some(_)) = (replaces, inputs.params.get("alone")) {
+            locked(&self.log).push(("crowded by".to_owned(), old.expose().to_owned()));
+            return Err(CallError::Failure(Failure::NeedsDeleteBefore("there is room for one".into())));
+        }
+        let twin = locked(&self.world)
+            .iter()
+            .find(|(_, thing)| thing.made_with == call.idempotency_key)
+            .map(|(id, _)| id.clone());
+        if self.is_rejected(inputs) || locked(&self.unreachable).contains(&key) {
+            return Err(CallError::Failure(Failure::Failed("the network is down".into())));
+        }
+        if let (Some(id), true) = (&twin, self.manifest.implements.repeat_create) {
+            return Ok(self.state(id, inputs));
+        }
+        let number = locked(&self.made).get(&key).copied().unwrap_or(0) + 1;
+        let id = if number == 1 { key.clone() } else { format!("{key}~{number}") };
+        let id = text(inputs, "same").unwrap_or(id);
+        self.act("create", call, inputs, &id).await?;
+        assert!(twin.is_none(), "{key} was made twice");
+        locked(&self.made).insert(key.clone(), number);
+        let values = inputs.values.clone();
+        let made_with = call.idempotency_key.clone();
+        let thing = Thing { key, name: name.into(), values, made_with };
+        locked(&self.world).insert(id.clone(), thing);
+        if *locked(&self.checkpoints)
+            && let Some(sink) = &call.checkpoint
+        {
+            sink.checkpoint(&id.as_str().into())
+                .await
+                .map_err(|message| CallError::Checkpoint { driver: self.name.clone(), message })?;
+        }
+        let mut state = self.answer("create", call, self.state(&id, inputs))?;
+        if text(inputs, "doubt").as_deref() == Some("after") {
+            return Err(CallError::Failure(Failure::Undecided("the answer was lost".into())));
+        }
+        if let (Some(token), Value::Map(outputs)) = (inputs.params.get("token"), &mut state.outputs) {
+            outputs.insert("token".into(), token);
+        }
+        match text(inputs, "partial") {
+            Some(message) => Err(CallError::Failure(Failure::Partial { state: Box::new(state), message })),
+            None => Ok(state),
+        }
+    }
+    async fn read(&self, call: &Call, look: Look<'_>) -> Result<Option<Observed>, CallError> {
+        if !self.manifest.implements.read {
+            return Ok(None);
+        }
+        let what = look.id.map_or_else(|| format!("by name #{}", look.name), ToOwned::to_owned);
+        self.act("read", call, look.inputs, &what).await?;
+        locked(&self.known).push(look.known.iter().map(|id| id.expose().to_owned()).collect());
+        let world = locked(&self.world);
+        let found = match look.id {
+            // Users may write an id with `./` before it.
+            Some(id) => world.get_key_value(id.trim_start_matches("./")),
+            None if *locked(&self.finds_any) => {
+                world.iter().find(|(_, thing)| thing.key.contains("#shared."))
+            }
+            None if *locked(&self.marks) => {
+                world.iter().find(|(_, thing)| thing.made_with == call.idempotency_key)
+            }
+            None if *locked(&self.finds_oldest) => world.iter().find(|(_, thing)| thing.name == look.name),
+            None => world.iter().rfind(|(_, thing)| thing.name == look.name),
+        };
+        Ok(found.map(|(id, thing)| {
+            let inputs = Inputs { values: thing.values.clone(), ..look.inputs.clone() };
+            Observed { state: self.state(id, &inputs), values: Some(thing.values.clone()) }
+        }))
+    }
+    async fn update_impact(&self, _: &Call, change: Change<'_>) -> Result<Impact, CallError> {
+        let fixed = |inputs: &Inputs| inputs.params.get("fixed");
+        let after = fixed(change.after);
+        let coy = change.after.params.get("coy").is_some() && after.as_ref().is_some_and(Value::has_unknown);
+        let replaces =
+            if coy || fixed(change.before) == after { Vec::new() } else { vec!["/params/fixed".into()] };
+        let slow = text(change.after, "slow").and_then(|ms| ms.parse().ok()).unwrap_or(0);
+        tokio::time::sleep(Duration::from_millis(slow)).await;
+        let first = change.after.params.get("first").is_some();
+        Ok(Impact {
+            replaces,
+            delete_before_replace: first,
+            stable_outputs: vec!["id".into()],
+            ..Impact::default()
+        })
+    }
+    async fn update(&self, call: &Call, change: Change<'_>) -> Result<ResourceState, CallError> {
+        let id = change.state.id.expose();
+        let params = |inputs: &Inputs| inputs.params.as_map().cloned().unwrap_or_default();
+        locked(&self.changes).push((
+            params(change.before),
+            change.state.outputs.clone(),
+            params(change.after),
+        ));
+        self.act("update", call, change.after, id).await?;
+        if let Some(message) = text(change.after, "stuck") {
+            let mut reached = change.state.clone();
+            let mut outputs = reached.outputs.as_map().cloned().unwrap_or_default();
+            outputs.insert("v".into(), change.after.params.get("v").unwrap_or_default());
+            reached.outputs = Value::Map(outputs);
+            return Err(CallError::Failure(Failure::Partial { state: Box::new(reached), message }));
+        }
+        match locked(&self.world).get_mut(id) {
+            Some(thing) => thing.values = change.after.values.clone(),
+            None => return Err(CallError::Failure(Failure::NotFound(id.to_owned()))),
+        }
+        self.answer("update", call, self.state(id, change.after))
+    }
+    async fn delete(&self, call: &Call, gone: &ResourceState, inputs: &Inputs) -> Result<(), CallError> {
+        let id = gone.id.expose();
+        self.act("delete", call, inputs, id).await?;
+        let there = locked(&self.world).remove(id).is_some();
+        self.answer("delete", call, ())?;
+        if there { Ok(()) } else { Err(CallError::Failure(Failure::NotFound(id.to_owned()))) }
+    }
+}
+
+/// Drivers by the names under which operators configure them.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    pub(crate) drivers: Vec<Arc<Scripted>>,
+    /// The names of the drivers that were looked up.
+    pub(crate) asked: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl Drivers for Shelf {
+    async fn find(&self, needed: Needed<'_>) -> Result<Arc<dyn Driver>, Box<Diagnostic>> {
+        let name = match needed {
+            Needed::For(requirement) => &*requirement.name,
+            Needed::Recorded(name, _) => name,
+        };
+        locked(&self.asked).push(name.to_owned());
+        let known = |driver: &&Arc<Scripted>| name == driver.known_as();
+        match self.drivers.iter().find(known) {
+            Some(driver) => Ok(Arc::clone(driver) as _),
+            None if name == "purlin/echo" => Ok(Arc::clone(&self.drivers[0]) as _),
+            None => Err(Box::new(Diagnostic::error("driver", format!("no driver `{name}`")))),
+        }
+    }
+}
