@@ -1,12 +1,11 @@
 //! The results of commands as plain data. The same report becomes text, JSON or a picture. Plans,
-//! events and failures have no report here: the host writes their JSON. Small reports are in the
+//! events, failures and checks of drivers have no report here: the host writes their JSON. Small reports are in the
 //! files of their commands.
 //!
 //! The JSON format of each report is stable (SPEC §11), with a version in `format`. Secrets are
 //! removed from a report before it is serialised. Nothing here prints.
 
 pub(crate) mod bundle;
-pub(crate) mod check;
 pub(crate) mod code;
 pub(crate) mod details;
 pub(crate) mod diff;

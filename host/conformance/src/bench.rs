@@ -45,10 +45,10 @@ pub(crate) struct How {
 /// The blame for a call without an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Blame {
-    /// That of the driver, by the rule `answers`.
+    /// The driver is at fault, by the rule `answers`.
     #[default]
     Answers,
-    /// That of the driver, by another rule.
+    /// The driver is at fault, by another rule.
     Rule(&'static str),
     /// No one: the examination caused it.
     Nobody,
@@ -402,7 +402,7 @@ impl Bench {
         Done { answer, seen, took }
     }
 
-    /// Whether a secret was output in clear.
+    /// Whether a secret was output in plain text.
     fn secrets(&mut self, trial: &Trial, seen: &CallObservations) {
         const RULE: &str = "secrets.hidden";
         if trial.canaries.is_empty() {

@@ -79,7 +79,7 @@ impl Book {
                     skipped.push("an earlier step failed".to_owned());
                 }
                 let findings = failed.into_iter().chain(advice).collect();
-                Outcome { rule, status, skipped, tried, findings }
+                Outcome { id: rule.id, title: rule.title, status, tried, skipped, findings }
             })
             .collect()
     }

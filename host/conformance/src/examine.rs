@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use purlin_model::{DriverCases, Grants, Limits};
+use purlin_model::{DriverCases, FORMAT, Grants, Limits};
 use purlin_sandbox::{CancelToken, DriverSetup, Sandbox, Source};
 
 use crate::bench::Bench;
 use crate::book::Book;
-use crate::report::ConformanceReport;
+use crate::report::{Cases, ConformanceReport, Status};
 use crate::rules::Rule;
 use crate::trial::{self, Trial};
 use crate::{Error, checks};
@@ -64,17 +64,21 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Con
     if trials.iter().all(|trial| trial.canaries.is_empty()) {
         bench.book.skip("secrets.hidden", "no case has secrets of six letters or more");
     }
+    let rules = bench.book.close();
+    let stopped = stop.is_requested();
+    let is_broken = rules.iter().any(|outcome| outcome.status == Status::Failed);
     Ok(ConformanceReport {
+        format: FORMAT,
         driver: driver.manifest().name.clone(),
         version: driver.manifest().version.to_string(),
         digest: driver.digest().to_owned(),
-        cases: from,
-        names: trials.iter().map(|trial| trial.name.clone()).collect(),
+        cases: Cases { from, names: trials.iter().map(|trial| trial.name.clone()).collect() },
         grants: setup.grants.lines().into_iter().map(|(name, grant)| format!("{name} {grant}")).collect(),
-        outcomes: bench.book.close(),
+        ok: !is_broken && bench.left.is_empty() && !stopped,
+        stopped,
+        rules,
         left: bench.left,
         cleared: bench.cleared,
-        stopped: stop.is_requested(),
     })
 }
 

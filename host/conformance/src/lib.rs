@@ -19,7 +19,7 @@ mod trial;
 mod watch;
 
 pub use examine::{Examination, examine};
-pub use report::{CasesFrom, ConformanceReport, Finding, Left, Outcome, Status};
+pub use report::{Cases, CasesFrom, ConformanceReport, Finding, Left, Outcome, Status};
 pub use rules::{RULES, Rule, rule, rules_page};
 
 /// A driver cannot be examined.

@@ -72,7 +72,7 @@ pub(crate) fn at(inputs: &Inputs, part: &str, key: &str, value: Option<Value>) -
     inputs
 }
 
-/// Inputs as one document, secrets in clear and unknown values null.
+/// Inputs as one document, secrets in plain text and unknown values null.
 pub(crate) fn document(inputs: &Inputs) -> serde_json::Value {
     let plain = |value: &Value| match value {
         Value::Null => serde_json::json!({}),

@@ -1,48 +1,54 @@
-//! The result of an examination.
+//! The result of an examination. As JSON, it has a stable format (SPEC §11).
 
+use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::rules::Rule;
-
 /// How a driver keeps the contract.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ConformanceReport {
+    /// The version of the JSON format.
+    pub format: u8,
     /// The driver's own name.
     pub driver: String,
     /// Its version.
     pub version: String,
     /// SHA-256 of the component, in hex.
     pub digest: String,
-    /// The origin of its cases.
-    pub cases: CasesFrom,
-    /// Names of the cases.
-    pub names: Vec<String>,
+    /// Its cases.
+    pub cases: Cases,
     /// The operator's grants, one per line.
     pub grants: Vec<String>,
+    /// Whether no rule is broken, nothing is left, and the examination was not stopped.
+    pub ok: bool,
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
     /// Each rule, in the order of the table.
-    pub outcomes: Vec<Outcome>,
+    pub rules: Vec<Outcome>,
     /// Created objects that could not be deleted.
     pub left: Vec<Left>,
     /// Remains of an earlier examination that this one deleted.
     pub cleared: Vec<String>,
-    /// Whether it was stopped before its end.
-    pub stopped: bool,
 }
 
 impl ConformanceReport {
-    /// Whether no rule is broken, and nothing is left.
-    pub fn is_good(&self) -> bool {
-        self.left.is_empty() && !self.outcomes.iter().any(|outcome| outcome.status == Status::Failed)
-    }
-
     /// How many rules have this status.
     pub fn count(&self, status: Status) -> usize {
-        self.outcomes.iter().filter(|outcome| outcome.status == status).count()
+        self.rules.iter().filter(|outcome| outcome.status == status).count()
     }
 }
 
+/// The cases of a driver.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cases {
+    /// Their origin.
+    pub from: CasesFrom,
+    /// Their names.
+    pub names: Vec<String>,
+}
+
 /// The origin of the cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CasesFrom {
     /// Their author wrote them.
     File,
@@ -51,22 +57,27 @@ pub enum CasesFrom {
 }
 
 /// The outcome of a rule.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// The rule.
-    pub rule: &'static Rule,
+    /// The id of the rule.
+    pub id: &'static str,
+    /// The title of the rule.
+    pub title: &'static str,
     /// How it came out.
     pub status: Status,
-    /// Why it was skipped, entirely or in part.
-    pub skipped: Vec<String>,
     /// How often it was tested.
     pub tried: usize,
+    /// Why it was skipped, entirely or in part.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<String>,
     /// Faults and possible improvements.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
 }
 
 /// The status of a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     /// It is kept.
     Ok,
@@ -78,20 +89,8 @@ pub enum Status {
     Skipped,
 }
 
-impl Status {
-    /// The status as a word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Advice => "advice",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-        }
-    }
-}
-
 /// A fault or a possible improvement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// The case; none if it is about the driver in general.
     pub case: Option<String>,
@@ -108,7 +107,7 @@ pub struct Finding {
 }
 
 /// A created object that could not be deleted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Left {
     /// The case.
     pub case: String,

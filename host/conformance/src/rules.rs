@@ -31,7 +31,7 @@ pub static RULES: &[Rule] = &[
     new(
         "describe.alone",
         "describe calls no imports",
-        "`describe` calls no import. Two kinds of calls are allowed, which runtimes of languages make at startup: for the time or random numbers, and for an empty environment.",
+        "`describe` calls no import. Two kinds of calls are allowed, which language runtimes make at startup: for the time or random numbers, and for an empty environment.",
         "The host calls `describe` before anyone has decided to trust the driver, in an instance without access to anything.",
     ),
     new(
@@ -103,7 +103,7 @@ pub static RULES: &[Rule] = &[
     new(
         "text.any",
         "any text is accepted",
-        "Long, strange and foreign texts in values, params, account and context lead to an answer, never to a trap.",
+        "Long, unusual or non-ASCII text in values, params, account and context leads to an answer, never to a trap.",
         "Text from developers reaches the driver unchanged.",
     ),
     new(
@@ -164,7 +164,7 @@ pub static RULES: &[Rule] = &[
         "read.values",
         "read reports no drift without a change",
         "If `read` returns values, they equal those that `check` returned, as long as the resource has not been changed.",
-        "Every other value is shown as drift, and repaired again and again.",
+        "Any other value is shown as drift, and repaired again and again.",
     ),
     new(
         "create.cut",

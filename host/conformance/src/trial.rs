@@ -27,7 +27,7 @@ pub(crate) struct Trial {
     /// Inputs to be rejected, and the places to be named.
     pub(crate) invalid: Vec<(Inputs, Vec<String>)>,
     pub(crate) skip: Vec<SkippedRule>,
-    /// Texts that must not appear in clear.
+    /// Texts that must not appear in plain text.
     pub(crate) canaries: Vec<String>,
 }
 
@@ -173,7 +173,7 @@ impl Trial {
         self.skip.iter().find(|skipped| &*skipped.rule == rule).map(|skipped| &*skipped.why)
     }
 
-    /// The same resource in a strange place.
+    /// The same resource with this text as the deployment id.
     pub(crate) fn stranger(&self, text: &str) -> Subject {
         let mut context: Context = self.subject.context.clone();
         context.deployment = Arc::from(text);

@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
+use purlin_host::internal::conformance::{Cases, CasesFrom, ConformanceReport, Finding, Outcome, Status};
 use serde_json::Value;
 
-use crate::report::check::{CheckReport, Found, Rule};
 use crate::style::{DELETE, DIM, GOOD, HINT, STRONG, UPDATE, paint};
 use crate::text;
 
@@ -16,11 +16,11 @@ const WIDEST: usize = 100;
 const WORD: usize = 9;
 
 /// The complete result, at most this wide.
-pub(crate) fn render(report: &CheckReport, columns: Option<usize>) -> String {
+pub(crate) fn render(report: &ConformanceReport, columns: Option<usize>) -> String {
     let columns = columns.unwrap_or(80).min(WIDEST);
     let mut out = String::new();
     let title = format!("{} {}", report.driver, report.version);
-    let _ = writeln!(out, "{}  {}", paint(STRONG, text::line(&title)), text::line(&report.cases.phrase()));
+    let _ = writeln!(out, "{}  {}", paint(STRONG, text::line(&title)), text::line(&phrase(&report.cases)));
     let grants = match report.grants.as_slice() {
         [] => "granted nothing".to_owned(),
         grants => format!("granted {}", grants.join(", ")),
@@ -44,9 +44,17 @@ pub(crate) fn render(report: &CheckReport, columns: Option<usize>) -> String {
     out
 }
 
-fn line(out: &mut String, rule: &Rule, width: usize, columns: usize) {
+/// A short description of the cases.
+fn phrase(cases: &Cases) -> String {
+    match cases.from {
+        CasesFrom::File => format!("{} of check.yaml", text::count(cases.names.len(), "case")),
+        CasesFrom::Schema => "1 case generated from its schema; a check.yaml gives real ones".to_owned(),
+    }
+}
+
+fn line(out: &mut String, rule: &Outcome, width: usize, columns: usize) {
     let (style, word) = look(rule.status);
-    let skipped = rule.skipped.first().filter(|_| rule.status == "skipped");
+    let skipped = rule.skipped.first().filter(|_| rule.status == Status::Skipped);
     let says = skipped.map_or(rule.title, String::as_str);
     let room = columns.saturating_sub(width + 11).max(24);
     let mut lines = text::wrap(&text::line(says), room).into_iter();
@@ -59,16 +67,16 @@ fn line(out: &mut String, rule: &Rule, width: usize, columns: usize) {
     }
 }
 
-fn look(status: &str) -> (Style, &'static str) {
+fn look(status: Status) -> (Style, &'static str) {
     match status {
-        "ok" => (GOOD, "ok"),
-        "advice" => (UPDATE, "advice"),
-        "failed" => (DELETE, "failed"),
-        _ => (DIM, "skipped"),
+        Status::Ok => (GOOD, "ok"),
+        Status::Advice => (UPDATE, "advice"),
+        Status::Failed => (DELETE, "failed"),
+        Status::Skipped => (DIM, "skipped"),
     }
 }
 
-fn detail(out: &mut String, rule: &Rule, found: &Found, columns: usize) {
+fn detail(out: &mut String, rule: &Outcome, found: &Finding, columns: usize) {
     let (style, word) = look(rule.status);
     let case = found.case.as_ref().map(|case| format!(", case {}", text::line(case))).unwrap_or_default();
     let _ = writeln!(out, "\n{} {}{case}", paint(style, word), paint(STRONG, rule.id));
@@ -111,7 +119,7 @@ fn compact(value: &Value) -> String {
     }
 }
 
-fn rest(out: &mut String, report: &CheckReport) {
+fn rest(out: &mut String, report: &ConformanceReport) {
     if !report.cleared.is_empty() {
         let _ = writeln!(out, "\nDeleted objects that an earlier run left:");
         for id in &report.cleared {
@@ -132,9 +140,9 @@ fn rest(out: &mut String, report: &CheckReport) {
     }
 }
 
-fn summary(report: &CheckReport) -> String {
-    let count = |status: &str| report.rules.iter().filter(|rule| rule.status == status).count();
-    let (ok, advice, failed, skipped) = (count("ok"), count("advice"), count("failed"), count("skipped"));
+fn summary(report: &ConformanceReport) -> String {
+    let [ok, advice, failed, skipped] =
+        [Status::Ok, Status::Advice, Status::Failed, Status::Skipped].map(|status| report.count(status));
     let mut parts = vec![paint(if failed == 0 { GOOD } else { STRONG }, format!("{ok} ok"))];
     if advice > 0 {
         parts.push(paint(UPDATE, format!("{advice} advice")));

@@ -74,7 +74,7 @@ fn difference(a: &Manifest, b: &Manifest) -> Option<&'static str> {
         ("description", a.description == b.description),
         ("functions", a.implements == b.implements),
         ("types", a.types == b.types),
-        ("wishes", a.requested_capabilities == b.requested_capabilities),
+        ("requested capabilities", a.requested_capabilities == b.requested_capabilities),
     ];
     same.into_iter().find(|(_, same)| !same).map(|(field, _)| field)
 }

@@ -15,7 +15,6 @@ use crate::app::App;
 use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::report::FORMAT;
-use crate::report::check::CheckReport;
 use crate::style::{STRONG, paint};
 use crate::{input, render, text};
 
@@ -38,7 +37,7 @@ Examples:
   purlin driver check acme/note --rule create.cut
   purlin driver check --rules                list the rules and what they require
 
-Exit status: 0 the driver keeps every rule that could be tested; 1 it breaks one, or something
+Exit status: 0 the driver follows every rule that could be tested; 1 it breaks one, or something
 could not be deleted; 2 it is not a driver, or there is nothing to test it with.")]
 pub(crate) struct Args {
     /// The file of a component, or the name of a driver.
@@ -160,7 +159,7 @@ async fn look(
     };
     let examining = scene.purlin.examine(&scene.examined, cases, only, stop.clone());
     let report = app.timings.wait("examine the driver", examining).await;
-    let report = CheckReport::from(report.map_err(|error| Failure::host(error, &sources))?);
+    let report = report.map_err(|error| Failure::host(error, &sources))?;
     match args.format.format {
         Format::Json => app.ui.json(&report),
         Format::Text => app.ui.data(&render::check::render(&report, app.ui.columns())),
