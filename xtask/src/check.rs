@@ -8,8 +8,8 @@ use std::process::Command;
 use anyhow::Context;
 use serde::Deserialize;
 
-use crate::deny;
 use crate::step::{self, cargo, output, root, step, works};
+use crate::{deny, workflows};
 
 /// Files that every crate depends on.
 const FOR_ALL: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo/config.toml"];
@@ -19,6 +19,9 @@ const CONTRACT: &str = "wit/";
 
 /// Files that decide which dependencies are allowed.
 const FOR_DEPENDENCIES: [&str; 2] = ["Cargo.lock", "deny.toml"];
+
+/// Files that the usual host of repositories reads.
+const WORKFLOWS: &str = ".github/workflows/";
 
 /// The crate that includes files from elsewhere: the SDKs, examples and pages of the book.
 const INCLUDES: &str = "purlin-cli";
@@ -45,8 +48,13 @@ pub(crate) fn run() -> anyhow::Result<()> {
         })?;
         step("unit tests of what changed and what depends on it", || unit_tests(crates.as_ref()))?;
     }
-    if changed.is_none_or(|files| files.iter().any(|file| FOR_DEPENDENCIES.contains(&file.as_str()))) {
+    let has =
+        |is_it: fn(&str) -> bool| changed.as_ref().is_none_or(|files| files.iter().any(|file| is_it(file)));
+    if has(|file| FOR_DEPENDENCIES.contains(&file)) {
         deny::run_all()?;
+    }
+    if has(|file| file.starts_with(WORKFLOWS)) {
+        workflows::run_all()?;
     }
     std::fs::create_dir_all(root().join("target"))?;
     std::fs::write(passed, now).context("cannot record that the check passed")

@@ -1,7 +1,10 @@
 //! `cargo xtask ci`: runs all checks that a change must pass.
 
 use crate::step::{self, cargo, compile, step};
-use crate::{deny, drivers, fuzz, test, tools};
+use crate::{deny, drivers, fuzz, test, tools, workflows};
+
+/// Seconds of fuzzing for each target. .github/workflows/fuzz.yml fuzzes for longer every night.
+const FUZZING: u64 = 20;
 
 pub(crate) fn run() -> anyhow::Result<()> {
     step("format", || step::run(cargo().args(["fmt", "--all", "--check"])))?;
@@ -16,6 +19,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         tools.join().map_err(|_| anyhow::anyhow!("installing the tools failed"))?
     })?;
     deny::run_all()?;
+    workflows::run_all()?;
     test::run(&test::Arguments::default())?;
-    fuzz::run(&fuzz::Arguments { targets: Vec::new(), seconds: 60, jobs: 2 })
+    fuzz::run(&fuzz::Arguments { targets: Vec::new(), seconds: FUZZING, jobs: 2 })
 }

@@ -28,6 +28,7 @@ mod step;
 mod targets;
 mod test;
 mod tools;
+mod workflows;
 
 use clap::{Parser, Subcommand};
 
@@ -78,6 +79,8 @@ enum Command {
     Tools(tools::Arguments),
     /// Checks dependencies against deny.toml: licences, sources, known vulnerabilities.
     Deny,
+    /// Checks the workflow files with actionlint.
+    Workflows,
     /// Checks what changed since the last success: format, lints, unit tests, dependencies.
     Check,
     /// Runs all checks that a change must pass: format, lints, tests.
@@ -109,6 +112,7 @@ fn main() -> anyhow::Result<()> {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Tools(arguments) => tools::run_all(&arguments),
         Command::Deny => deny::run_all(),
+        Command::Workflows => workflows::run_all(),
         Command::Check => check::run(),
         Command::Ci => ci::run(),
     }
