@@ -159,7 +159,8 @@ fn compile(sources: &Path, built: &Path) -> anyhow::Result<()> {
             command.arg("-u").arg(name);
         }
         command.args(["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "CGO_ENABLED=0", "GO111MODULE=off"]);
-        command.arg(format!("GOCACHE={}", cache.display()));
+        // The compiler collects garbage less often: it uses more memory, and less processor time.
+        command.arg("GOGC=400").arg(format!("GOCACHE={}", cache.display()));
         command.arg(format!("GIT_CEILING_DIRECTORIES={}", root().join("target").display()));
         command
     };
