@@ -1324,7 +1324,7 @@ void exports_purlin_driver_lifecycle_invalid_input_free(exports_purlin_driver_li
   purlin_driver_types_invalid_input_free(ptr);
 }
 
-void exports_purlin_driver_lifecycle_wish_free(exports_purlin_driver_lifecycle_wish_t *ptr) {
+void exports_purlin_driver_lifecycle_requested_capability_free(exports_purlin_driver_lifecycle_requested_capability_t *ptr) {
   driver_string_free(&ptr->capability);
   driver_string_free(&ptr->pattern);
   driver_string_free(&ptr->reason);
@@ -1347,12 +1347,12 @@ void exports_purlin_driver_lifecycle_list_type_schema_free(exports_purlin_driver
   }
 }
 
-void exports_purlin_driver_lifecycle_list_wish_free(exports_purlin_driver_lifecycle_list_wish_t *ptr) {
+void exports_purlin_driver_lifecycle_list_requested_capability_free(exports_purlin_driver_lifecycle_list_requested_capability_t *ptr) {
   size_t list_len = ptr->len;
   if (list_len > 0) {
-    exports_purlin_driver_lifecycle_wish_t *list_ptr = ptr->ptr;
+    exports_purlin_driver_lifecycle_requested_capability_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
-      exports_purlin_driver_lifecycle_wish_free(&list_ptr[i]);
+      exports_purlin_driver_lifecycle_requested_capability_free(&list_ptr[i]);
     }
     free(list_ptr);
   }
@@ -1363,7 +1363,7 @@ void exports_purlin_driver_lifecycle_manifest_free(exports_purlin_driver_lifecyc
   driver_string_free(&ptr->version);
   driver_string_free(&ptr->description);
   exports_purlin_driver_lifecycle_list_type_schema_free(&ptr->types);
-  exports_purlin_driver_lifecycle_list_wish_free(&ptr->wishes);
+  exports_purlin_driver_lifecycle_list_requested_capability_free(&ptr->requested_capabilities);
 }
 
 void exports_purlin_driver_lifecycle_option_json_free(exports_purlin_driver_lifecycle_option_json_t *ptr) {
@@ -1605,8 +1605,8 @@ uint8_t * __wasm_export_exports_purlin_driver_lifecycle_describe(void) {
   *((int8_t*)(ptr + (6*sizeof(void*)))) = (ret).implements;
   *((size_t*)(ptr + (8*sizeof(void*)))) = ((ret).types).len;
   *((uint8_t **)(ptr + (7*sizeof(void*)))) = (uint8_t *) ((ret).types).ptr;
-  *((size_t*)(ptr + (10*sizeof(void*)))) = ((ret).wishes).len;
-  *((uint8_t **)(ptr + (9*sizeof(void*)))) = (uint8_t *) ((ret).wishes).ptr;
+  *((size_t*)(ptr + (10*sizeof(void*)))) = ((ret).requested_capabilities).len;
+  *((uint8_t **)(ptr + (9*sizeof(void*)))) = (uint8_t *) ((ret).requested_capabilities).ptr;
   return ptr;
 }
 

@@ -272,14 +272,14 @@ typedef uint8_t exports_purlin_driver_lifecycle_implements_t;
 #define EXPORTS_PURLIN_DRIVER_LIFECYCLE_IMPLEMENTS_REPEAT_CREATE (1 << 5)
 
 // A capability that a driver requests. It is only a request: the operator grants.
-typedef struct exports_purlin_driver_lifecycle_wish_t {
+typedef struct exports_purlin_driver_lifecycle_requested_capability_t {
   // `http`, `tcp`, `udp`, `dns`, `env`, `dirs` or `secrets`.
   driver_string_t   capability;
   // A pattern of the target, empty if the inputs decide.
   driver_string_t   pattern;
   // The purpose, as a sentence for an operator.
   driver_string_t   reason;
-} exports_purlin_driver_lifecycle_wish_t;
+} exports_purlin_driver_lifecycle_requested_capability_t;
 
 // A driver's description of one resource type.
 typedef struct exports_purlin_driver_lifecycle_type_schema_t {
@@ -312,9 +312,9 @@ typedef struct {
 } exports_purlin_driver_lifecycle_list_type_schema_t;
 
 typedef struct {
-  exports_purlin_driver_lifecycle_wish_t *ptr;
+  exports_purlin_driver_lifecycle_requested_capability_t *ptr;
   size_t len;
-} exports_purlin_driver_lifecycle_list_wish_t;
+} exports_purlin_driver_lifecycle_list_requested_capability_t;
 
 // A driver's description of itself.
 typedef struct exports_purlin_driver_lifecycle_manifest_t {
@@ -329,7 +329,7 @@ typedef struct exports_purlin_driver_lifecycle_manifest_t {
   // The types it provisions, at least one.
   exports_purlin_driver_lifecycle_list_type_schema_t   types;
   // The capabilities that it requests.
-  exports_purlin_driver_lifecycle_list_wish_t   wishes;
+  exports_purlin_driver_lifecycle_list_requested_capability_t   requested_capabilities;
 } exports_purlin_driver_lifecycle_manifest_t;
 
 typedef struct {
@@ -616,13 +616,13 @@ void exports_purlin_driver_lifecycle_failure_free(exports_purlin_driver_lifecycl
 
 void exports_purlin_driver_lifecycle_invalid_input_free(exports_purlin_driver_lifecycle_invalid_input_t *ptr);
 
-void exports_purlin_driver_lifecycle_wish_free(exports_purlin_driver_lifecycle_wish_t *ptr);
+void exports_purlin_driver_lifecycle_requested_capability_free(exports_purlin_driver_lifecycle_requested_capability_t *ptr);
 
 void exports_purlin_driver_lifecycle_type_schema_free(exports_purlin_driver_lifecycle_type_schema_t *ptr);
 
 void exports_purlin_driver_lifecycle_list_type_schema_free(exports_purlin_driver_lifecycle_list_type_schema_t *ptr);
 
-void exports_purlin_driver_lifecycle_list_wish_free(exports_purlin_driver_lifecycle_list_wish_t *ptr);
+void exports_purlin_driver_lifecycle_list_requested_capability_free(exports_purlin_driver_lifecycle_list_requested_capability_t *ptr);
 
 void exports_purlin_driver_lifecycle_manifest_free(exports_purlin_driver_lifecycle_manifest_t *ptr);
 

@@ -177,12 +177,14 @@ void exports_purlin_driver_lifecycle_describe(exports_purlin_driver_lifecycle_ma
     ret->types.ptr[i] = (exports_purlin_driver_lifecycle_type_schema_t){
         out(text_of(type->name)), out(text_of(type->inputs)), out(text_of(type->outputs))};
   }
-  ret->wishes.len = d->wish_count;
-  ret->wishes.ptr = list(d->wish_count, sizeof *ret->wishes.ptr);
-  for (size_t i = 0; i < d->wish_count; i++) {
-    const purlin_wish *wish = &d->wishes[i];
-    ret->wishes.ptr[i] = (exports_purlin_driver_lifecycle_wish_t){
-        out(text_of(wish->capability)), out(text_of(wish->pattern)), out(text_of(wish->reason))};
+  ret->requested_capabilities.len = d->requested_capability_count;
+  ret->requested_capabilities.ptr =
+      list(d->requested_capability_count, sizeof *ret->requested_capabilities.ptr);
+  for (size_t i = 0; i < d->requested_capability_count; i++) {
+    const purlin_requested_capability *requested = &d->requested_capabilities[i];
+    ret->requested_capabilities.ptr[i] = (exports_purlin_driver_lifecycle_requested_capability_t){
+        out(text_of(requested->capability)), out(text_of(requested->pattern)),
+        out(text_of(requested->reason))};
   }
 }
 

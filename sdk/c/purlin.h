@@ -138,11 +138,11 @@ typedef struct purlin_type {
 } purlin_type;
 
 // A capability that a driver requests. The operator grants.
-typedef struct purlin_wish {
+typedef struct purlin_requested_capability {
   const char *capability;
   const char *pattern; // empty if the inputs decide
   const char *reason;  // as a sentence for an operator
-} purlin_wish;
+} purlin_requested_capability;
 
 // A driver. Its functions return whether they succeeded. All failures but PURLIN_PARTIAL and
 // PURLIN_UNDECIDED promise that nothing was created or changed.
@@ -152,8 +152,8 @@ typedef struct purlin_driver {
   const char *description; // what it provisions, in one sentence
   const purlin_type *types;
   size_t type_count;
-  const purlin_wish *wishes;
-  size_t wish_count;
+  const purlin_requested_capability *requested_capabilities;
+  size_t requested_capability_count;
   // A promise: `create` with the key of an earlier attempt finds its object, or creates nothing
   // outside itself.
   bool repeat_create;

@@ -21,7 +21,7 @@ var arena [512 << 10]byte
 // arenaAt and arenaEnd are the limits of the rest of the arena, or of its replacement.
 var arenaAt, arenaEnd uintptr
 
-// held keeps the collector away from memory that the host reads or writes.
+// held keeps the garbage collector from freeing memory that the host reads or writes.
 var held []any
 
 // No import may be called in cabi_realloc, and the collector reads the clock. So it is off until the
@@ -195,14 +195,14 @@ type (
 		call     callRecord
 	}
 
-	wishRecord struct{ capability, pattern, reason span }
+	capabilityRecord struct{ capability, pattern, reason span }
 
 	typeRecord struct{ kind, inputs, outputs span }
 
 	manifestRecord struct {
 		name, version, description span
 		implements                 uint8
-		types, wishes              span
+		types, capabilities        span
 	}
 
 	invalidRecord struct{ pointer, message span }

@@ -71,8 +71,8 @@ type Manifest struct {
 	RepeatCreate bool
 	// Types are those that it provisions, at least one.
 	Types []TypeSchema
-	// Wishes are the capabilities that it requests.
-	Wishes []Wish
+	// RequestedCapabilities are the capabilities that it requests.
+	RequestedCapabilities []RequestedCapability
 }
 
 // TypeSchema is a driver's description of one resource type.
@@ -86,8 +86,8 @@ type TypeSchema struct {
 	Outputs string
 }
 
-// Wish is a capability that a driver requests. It is only a request: the operator grants.
-type Wish struct {
+// RequestedCapability is a capability that a driver requests. It is only a request: the operator grants.
+type RequestedCapability struct {
 	// Capability is http, tcp, udp, dns, env, dirs or secrets.
 	Capability string
 	// Pattern is the target, empty if the inputs decide.

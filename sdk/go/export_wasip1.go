@@ -23,11 +23,11 @@ func describe() uint32 {
 	for i, one := range m.Types {
 		types[i] = typeRecord{keepText(one.Type), keepText(one.Inputs), keepText(one.Outputs)}
 	}
-	wishes := make([]wishRecord, len(m.Wishes))
-	for i, one := range m.Wishes {
-		wishes[i] = wishRecord{keepText(one.Capability), keepText(one.Pattern), keepText(one.Reason)}
+	capabilities := make([]capabilityRecord, len(m.RequestedCapabilities))
+	for i, one := range m.RequestedCapabilities {
+		capabilities[i] = capabilityRecord{keepText(one.Capability), keepText(one.Pattern), keepText(one.Reason)}
 	}
-	record.types, record.wishes = keepItems(types), keepItems(wishes)
+	record.types, record.capabilities = keepItems(types), keepItems(capabilities)
 	return keep(record)
 }
 

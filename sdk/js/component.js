@@ -124,10 +124,10 @@ function failure({ tag, val }) {
 }
 
 function manifest(driver) {
-  const { types, wishes = [], repeatCreate = false, ...about } = driver.manifest;
+  const { types, requestedCapabilities = [], repeatCreate = false, ...about } = driver.manifest;
   return {
     ...about,
-    wishes,
+    requestedCapabilities,
     types: types.map((type) => ({
       typeName: type.typeName,
       inputs: JSON.stringify(type.inputs),

@@ -130,7 +130,7 @@ export interface TypeSchema {
 
 export type Capability = "http" | "tcp" | "udp" | "dns" | "env" | "dirs" | "secrets";
 
-export interface Wish {
+export interface RequestedCapability {
   capability: Capability;
   pattern: string;
   reason: string;
@@ -142,7 +142,7 @@ export interface Manifest {
   version: string;
   description: string;
   types: TypeSchema[];
-  wishes?: Wish[];
+  requestedCapabilities?: RequestedCapability[];
   /** A promise: `create`, called again with the same idempotency key, creates nothing twice. */
   repeatCreate?: boolean;
 }

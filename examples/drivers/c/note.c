@@ -97,7 +97,7 @@ static bool delete(const purlin_request *request, purlin_failure *failure) {
 
 static const purlin_type types[] = {{.name = "note", .inputs = INPUT_SCHEMA, .outputs = OUTPUT_SCHEMA}};
 
-static const purlin_wish wishes[] = {
+static const purlin_requested_capability requested_capabilities[] = {
     {.capability = "dirs", .pattern = "", .reason = "the folder of the notes, as /notes with mode `rw`"}};
 
 const purlin_driver the_driver = {
@@ -106,8 +106,8 @@ const purlin_driver the_driver = {
     .description = "A note in a folder that the operator granted.",
     .types = types,
     .type_count = 1,
-    .wishes = wishes,
-    .wish_count = 1,
+    .requested_capabilities = requested_capabilities,
+    .requested_capability_count = 1,
     .repeat_create = true,
     .check = check,
     .name_of = name,

@@ -23,7 +23,7 @@ func (Note) Manifest() purlin.Manifest {
 		// A note with the same content is from an earlier attempt.
 		RepeatCreate: true,
 		Types:        []purlin.TypeSchema{{Type: "note", Inputs: inputSchema, Outputs: outputSchema}},
-		Wishes: []purlin.Wish{{
+		RequestedCapabilities: []purlin.RequestedCapability{{
 			Capability: "dirs",
 			Reason:     "the folder of the notes, as /notes with mode `rw`",
 		}},

@@ -13,7 +13,7 @@ export default {
     // A note with the same content is from an earlier attempt.
     repeatCreate: true,
     types: [{ typeName: "note", inputs: inputSchema, outputs: outputSchema }],
-    wishes: [
+    requestedCapabilities: [
       { capability: "dirs", pattern: "", reason: "the folder of the notes, as /notes with mode `rw`" },
     ],
   },

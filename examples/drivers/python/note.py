@@ -4,7 +4,8 @@ import inputs
 import notes
 from purlin_driver import (
     Change, Checked, CheckRequest, Conflict, CreateRequest, DeleteRequest, Driver, Impact, Inputs,
-    InvalidInputs, NameRequest, NeedsDeleteBefore, Observed, ReadRequest, State, TypeSchema, Wish, host
+    InvalidInputs, NameRequest, NeedsDeleteBefore, Observed, ReadRequest, RequestedCapability, State,
+    TypeSchema, host
 )
 
 
@@ -17,7 +18,7 @@ class Note(Driver):
     #: A note with the same content is from an earlier attempt.
     REPEAT_CREATE = True
     TYPES = [TypeSchema("note", inputs.INPUTS, inputs.OUTPUTS)]
-    WISHES = [Wish("dirs", "", "the folder of the notes, as /notes with mode `rw`")]
+    REQUESTED_CAPABILITIES = [RequestedCapability("dirs", "", "the folder of the notes, as /notes with mode `rw`")]
 
     def check(self, request: CheckRequest) -> Checked:
         inputs.faults(request.inputs).check()

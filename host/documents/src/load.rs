@@ -260,7 +260,7 @@ struct Read {
     scores: Vec<(PathBuf, Location)>,
     /// Files whose content was used.
     attached: Vec<AttachedFile>,
-    /// Something other than a Workspace was used from it, or somebody intended that.
+    /// Whether something other than a Workspace was used from it, or was meant to be.
     used: bool,
     /// It was found in a folder, and nothing in it is ours.
     foreign: bool,

@@ -10,7 +10,7 @@
 //!         digest: sha256:0123…            # of the component
 //!         name: acme/postgres             # that it gives itself
 //!         imports: [dirs, tcp]            # capabilities that it could use
-//!         wishes: ["tcp db.internal:5432"]
+//!         requests: ["tcp db.internal:5432"]
 //!         grants: ["tcp db.internal:5432"]
 //! ```
 
@@ -88,7 +88,7 @@ fn pin(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Pin> {
     let name = fields.get(reader, "name").and_then(|node| reader.text(node, "`name`"));
     let name = name.map(Arc::from);
     let imports = items(reader, &mut fields, "imports");
-    let requested_capabilities = items(reader, &mut fields, "wishes");
+    let requested_capabilities = items(reader, &mut fields, "requests");
     let grants = items(reader, &mut fields, "grants");
     fields.done(reader);
     let location = version_node.map_or(reader.at(&node.span), |node| reader.at(&node.span));

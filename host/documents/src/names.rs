@@ -54,7 +54,7 @@ pub(crate) fn context_word(reader: &mut Reader<'_>, text: &str, span: &Span, wha
     if (text.is_empty() && !empty_fits) || text.contains(wrong) {
         let message =
             if text.is_empty() { format!("{what} is empty") } else { format!("`{text}` cannot be {what}") };
-        let help = "it goes into URNs: write a name without `:`, `/` or spaces";
+        let help = "it becomes part of URNs: write a name without `:`, `/` or spaces";
         let fault = reader.about(span, "bad-name", message).help(help);
         reader.report(fault);
         return None;

@@ -34,7 +34,7 @@ pub(crate) enum Recognised {
     Ours(Format),
     /// Skipped in a walked folder, an error when named.
     Other(Diagnostic),
-    /// The same, and without its own head: beside a document of ours it is a part of that.
+    /// Like `Other`, but without a head: next to a document of ours, it is a part of that.
     Stray(Diagnostic),
     /// An error everywhere.
     Wrong(Diagnostic),

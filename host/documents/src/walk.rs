@@ -127,12 +127,9 @@ impl Collector {
         if depth > MAX_FOLDERS {
             let place = place(folder);
             self.faults.push(
-                Diagnostic::error(
-                    "too-deep",
-                    format!("folders lie in each other more than {MAX_FOLDERS} deep"),
-                )
-                .at(&place)
-                .help("name the folders that hold documents"),
+                Diagnostic::error("too-deep", format!("folders are nested more than {MAX_FOLDERS} deep"))
+                    .at(&place)
+                    .help("name the folders that hold documents"),
             );
             return;
         }
@@ -310,7 +307,7 @@ pub(crate) fn too_large(name: &Arc<str>, size: Option<u64>) -> Diagnostic {
     };
     Diagnostic::error(
         "file-too-large",
-        format!("the file has {size}, and {} MiB are allowed", MAX_FILE >> 20),
+        format!("the file is {size}, but at most {} MiB are allowed", MAX_FILE >> 20),
     )
     .at(&Location::new(name.clone(), 0, 0))
     .help("split it into several files")

@@ -157,7 +157,7 @@ fn count(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<usize> 
     if count.is_none() {
         reader.wrong_value(
             &node.span,
-            format!("{what} takes a whole number from 1 on"),
+            format!("{what} takes a whole number of 1 or more"),
             "write a number such as 8",
         );
     }

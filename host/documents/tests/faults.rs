@@ -117,7 +117,7 @@ spec:
 
 #[test]
 fn a_lock() {
-    let text = "apiVersion: purlin.dev/v1\nkind: Lock\nspec:\n  drivers:\n    acme/db:\n      - version: ^1\n        digest: sha256:12\n        wish: []\n      - {}\n    a b: []\n    acme/x: {}\n";
+    let text = "apiVersion: purlin.dev/v1\nkind: Lock\nspec:\n  drivers:\n    acme/db:\n      - version: ^1\n        digest: sha256:12\n        request: []\n      - {}\n    a b: []\n    acme/x: {}\n";
     let loaded = load(&[Input::Text { name: "purlin.lock".into(), text: text.into() }]);
     insta::assert_snapshot!(loaded.sources.render(&loaded.diagnostics, false, 100));
     // Elsewhere it has no effect, and must not appear to have one.
@@ -125,7 +125,7 @@ fn a_lock() {
 }
 
 #[test]
-fn wishes() {
+fn settings() {
     let definition = "apiVersion: purlin.dev/v1
 kind: Definition
 metadata: {id: db}

@@ -451,7 +451,7 @@ fn life(beside: &str, annotations: &str) -> (Option<LifecycleOptions>, Vec<&'sta
         "apiVersion: a.b/v1\nkind: C\nmetadata: {{name: d, annotations: {{{annotations}}}}}\nspec: {{forProvider: {{}}, {beside}}}\n"
     );
     let loaded = read(&text);
-    let options = loaded.deployment.lifecycle.first().map(|wish| wish.options.clone());
+    let options = loaded.deployment.lifecycle.first().map(|setting| setting.options.clone());
     (options, loaded.diagnostics.iter().map(|fault| fault.code).collect())
 }
 
@@ -529,9 +529,9 @@ fn a_deployment_has_the_last_word() {
     let text = "apiVersion: a.b/v1\nkind: C\nmetadata: {name: d}\nspec: {forProvider: {}, deletionPolicy: Orphan}\n---
 apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {lifecycle: {'a/c#d': {retain: false, protect: true}}}\n";
     let loaded = read(text);
-    let wishes = &loaded.deployment.lifecycle;
-    assert_eq!(wishes.len(), 1);
-    assert_eq!((wishes[0].options.retain, wishes[0].options.protect), (Some(false), Some(true)));
+    let settings = &loaded.deployment.lifecycle;
+    assert_eq!(settings.len(), 1);
+    assert_eq!((settings[0].options.retain, settings[0].options.protect), (Some(false), Some(true)));
 }
 
 #[test]

@@ -20,7 +20,7 @@ impl<'a> Precompiled<'a> {
     ///
     /// # Safety
     /// They must be the unchanged result of [`crate::precompile`]: they hold machine code, which
-    /// cannot be verified. Bytes embedded at build time qualify; bytes that travelled do not.
+    /// cannot be verified. Bytes embedded at build time qualify; bytes from elsewhere do not.
     #[allow(unsafe_code)]
     pub const unsafe fn trust(bytes: &'a [u8]) -> Self {
         Self(bytes)

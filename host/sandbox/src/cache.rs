@@ -2,7 +2,7 @@
 //! under development.
 //!
 //! The folder holds machine code that will run, so no other user may write to it. Files are named
-//! by the digest of their sources, written beside and renamed, and read completely and checked
+//! by the digest of their sources, written under another name first, and read completely and checked
 //! before use; so processes need no lock, and a torn file is treated as missing.
 
 use std::fmt::Write as _;

@@ -131,7 +131,7 @@ impl Runner {
         if slots > shared.instances {
             return Err(LoadError::Invalid {
                 message: format!(
-                    "it has too many memories or tables: {slots} places of {}",
+                    "it has too many memories or tables: it takes {slots} slots, and there are {}",
                     shared.instances
                 ),
             });
@@ -253,7 +253,7 @@ impl Runner {
         };
         tokio::select! {
             biased;
-            // What waited for its turn until others had the environment does not begin.
+            // A call that waited for its turn until another process took over does not begin.
             () = cancel.cut_off() => Err(CallError::Cancelled),
             result = work => result,
         }
@@ -314,9 +314,8 @@ impl Runner {
         tracing::error!(target: "purlin::sandbox", driver = &*self.name, "the host panicked in a call: {said}");
         CallError::Trap {
             driver: self.name.to_string(),
-            message:
-                "the host failed while it served the driver; this is a fault of Purlin, please report it"
-                    .into(),
+            message: "the host failed while it served the driver; this is a bug in Purlin; please report it"
+                .into(),
         }
     }
 
@@ -336,10 +335,10 @@ impl Runner {
             format!("it wanted a table larger than {TABLE_ELEMENTS} elements")
         } else if let Some(trap) = error.downcast_ref::<Trap>() {
             match trap {
-                Trap::UnreachableCodeReached => "it gave up (a panic or an abort)".to_owned(),
+                Trap::UnreachableCodeReached => "it panicked or aborted".to_owned(),
                 Trap::StackOverflow => "its stack is exhausted".to_owned(),
                 Trap::MemoryOutOfBounds => {
-                    "it reached outside its memory (a fault in it, or its stack is exhausted)".to_owned()
+                    "it accessed memory out of bounds (a bug, or its stack is exhausted)".to_owned()
                 }
                 trap => trap.to_string(),
             }

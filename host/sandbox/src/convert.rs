@@ -343,7 +343,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-// Data that goes to a driver or comes from it in clear is wiped when the call is over.
+// Data that goes to a driver or comes from it in plain text is wiped when the call is over.
 
 impl Drop for types::Inputs {
     fn drop(&mut self) {
@@ -386,7 +386,7 @@ pub(crate) fn people(needles: &Needles, text: &str) -> String {
 }
 
 /// Marks the places that the inputs had marked: a driver returns `null` for unknown values, and
-/// secrets in clear.
+/// secrets in plain text.
 fn remark(value: Value, given: &Value) -> Value {
     match (value, given) {
         (value, Value::Secret(inner)) => remark(value, inner.expose()).into_secret(),

@@ -208,7 +208,7 @@ impl Driver {
         if !self.0.manifest.implements.read {
             // "Nothing found" would be treated as "nothing there".
             let Some(state) = state.cloned() else {
-                let message = format!("the driver `{}` cannot look for what exists", self.name());
+                let message = format!("the driver `{}` cannot read existing objects", self.name());
                 return Err(CallError::Failure(Failure::Failed(message)));
             };
             return Ok(Some(Observed { state, values: None }));
@@ -311,7 +311,7 @@ impl Driver {
     /// Deletes the resource. A missing resource is a success.
     ///
     /// # Errors
-    /// [`CallError::Failure`]: it is taken to exist still. Any other error leaves the outcome
+    /// [`CallError::Failure`]: the resource is assumed to exist. Any other error leaves the outcome
     /// open.
     pub async fn delete(
         &self,

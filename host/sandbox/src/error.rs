@@ -180,7 +180,7 @@ pub enum CallError {
         message: String,
     },
     /// The operator cut the call off.
-    #[error("cut off")]
+    #[error("interrupted")]
     Cancelled,
     /// No instance could be created.
     #[error("cannot start the driver `{driver}`: {message}")]

@@ -14,7 +14,7 @@ use crate::manifest;
 use crate::secrets::{self, Needles};
 use crate::worker;
 
-/// The secret that must not appear in clear.
+/// The secret that must not appear in plain text.
 const SECRET: &str = "s3cr\"et\\val";
 
 /// Texts, divided at zeros: an answer has a fixed number of them, and missing ones are empty.
@@ -93,7 +93,7 @@ pub fn answer(bytes: &[u8]) {
                     inputs: texts.next(),
                     outputs: texts.next(),
                 }],
-                wishes: vec![wit::Wish {
+                requested_capabilities: vec![wit::RequestedCapability {
                     capability: texts.next(),
                     pattern: texts.next(),
                     reason: texts.next(),

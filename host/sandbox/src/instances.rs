@@ -1,6 +1,6 @@
 //! Counts the instances of a component before it is compiled.
 //!
-//! Compiling lays out every instance, and components can contain components: ten of ten of ten make
+//! Compiling lays out every instance, and components can contain components: three levels of ten make
 //! a thousand from a few bytes, and a few more levels take all memory.
 
 use wasmparser::{

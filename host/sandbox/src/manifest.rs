@@ -14,9 +14,11 @@ const LARGEST: usize = 1 << 20;
 pub(crate) fn from_wit(manifest: wit::Manifest) -> Result<Manifest, String> {
     let types: usize =
         manifest.types.iter().map(|t| t.type_name.len() + t.inputs.len() + t.outputs.len()).sum();
-    let wishes: usize =
-        manifest.wishes.iter().map(|w| w.capability.len() + w.pattern.len() + w.reason.len()).sum();
-    if types + wishes + manifest.name.len() + manifest.version.len() + manifest.description.len() > LARGEST {
+    let requested = manifest.requested_capabilities.iter();
+    let requested: usize =
+        requested.map(|one| one.capability.len() + one.pattern.len() + one.reason.len()).sum();
+    if types + requested + manifest.name.len() + manifest.version.len() + manifest.description.len() > LARGEST
+    {
         return Err("its description is larger than 1 MiB".into());
     }
     if !valid_name(&manifest.name) {
@@ -62,12 +64,12 @@ pub(crate) fn from_wit(manifest: wit::Manifest) -> Result<Manifest, String> {
         },
         types,
         requested_capabilities: manifest
-            .wishes
+            .requested_capabilities
             .into_iter()
-            .map(|w| RequestedCapability {
-                capability: plain(&w.capability),
-                pattern: plain(&w.pattern),
-                reason: plain(&w.reason),
+            .map(|one| RequestedCapability {
+                capability: plain(&one.capability),
+                pattern: plain(&one.pattern),
+                reason: plain(&one.reason),
             })
             .collect(),
     })
@@ -101,7 +103,7 @@ struct Stored {
     /// check, name, read, update-impact, update, repeat-create.
     implements: [bool; 6],
     types: Vec<(String, serde_json::Value, serde_json::Value)>,
-    wishes: Vec<(String, String, String)>,
+    requested_capabilities: Vec<(String, String, String)>,
 }
 
 pub(crate) fn to_json(manifest: &Manifest) -> Vec<u8> {
@@ -116,10 +118,10 @@ pub(crate) fn to_json(manifest: &Manifest) -> Vec<u8> {
             .iter()
             .map(|t| (t.type_name.clone(), t.inputs.clone(), t.outputs.clone()))
             .collect(),
-        wishes: manifest
+        requested_capabilities: manifest
             .requested_capabilities
             .iter()
-            .map(|w| (w.capability.clone(), w.pattern.clone(), w.reason.clone()))
+            .map(|one| (one.capability.clone(), one.pattern.clone(), one.reason.clone()))
             .collect(),
     };
     // There are only strings, numbers and JSON: nothing in it can fail. If it did, the artifact
@@ -141,7 +143,7 @@ pub(crate) fn from_json(bytes: &[u8]) -> Option<Manifest> {
             .map(|(type_name, inputs, outputs)| TypeSchema { type_name, inputs, outputs })
             .collect(),
         requested_capabilities: stored
-            .wishes
+            .requested_capabilities
             .into_iter()
             .map(|(capability, pattern, reason)| RequestedCapability { capability, pattern, reason })
             .collect(),

@@ -33,11 +33,11 @@ const MOST_ENCODED_BYTES: usize = 1 << 20;
 /// Bytes that are searched for names that documents show. Later names are secret if they contain a
 /// secret.
 const MOST_EXCUSES: usize = 64 << 20;
-/// Settings from outside are recognised anywhere from this length on.
+/// Values of granted variables are recognised anywhere from this length on.
 const SHORTEST_SETTING: usize = 8;
 const MASK: &str = "[secret]";
 
-/// The texts that must not appear in clear.
+/// The texts that must not appear in plain text.
 #[derive(Debug, Default)]
 pub(crate) struct Needles {
     /// Found anywhere. They move out of here when `found` is built from them.
@@ -103,7 +103,7 @@ impl Needles {
         }
     }
 
-    /// Adds a setting from outside. Most short ones are not secrets (`require`, `info`): they are
+    /// Adds a granted variable. Most short ones are not secrets (`require`, `info`): they are
     /// recognised only if they stand alone.
     pub(crate) fn collect_setting(&mut self, text: &str) {
         if text.len() >= SHORTEST_SETTING {

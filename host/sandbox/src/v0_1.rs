@@ -256,7 +256,7 @@ fn manifest(manifest: old::Manifest) -> new::Manifest {
         inputs: schema.inputs,
         outputs: schema.outputs,
     };
-    let wish = |wish: old::Wish| new::Wish {
+    let requested = |wish: old::Wish| new::RequestedCapability {
         capability: wish.capability,
         pattern: wish.pattern,
         reason: wish.reason,
@@ -267,7 +267,7 @@ fn manifest(manifest: old::Manifest) -> new::Manifest {
         description: manifest.description,
         implements: set.fold(new::Implements::empty(), |all, (_, flag)| all | flag),
         types: manifest.types.into_iter().map(schema).collect(),
-        wishes: manifest.wishes.into_iter().map(wish).collect(),
+        requested_capabilities: manifest.wishes.into_iter().map(requested).collect(),
     }
 }
 
@@ -310,7 +310,7 @@ impl operation::Host for Guest {
     }
 }
 
-// Data that goes to a driver or comes from it in clear is wiped when the call is over.
+// Data that goes to a driver or comes from it in plain text is wiped when the call is over.
 
 impl Drop for old_types::Inputs {
     fn drop(&mut self) {

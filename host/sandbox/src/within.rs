@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The result of work that may take a time; `None` if it takes longer.
+/// Runs work for at most `time`. Returns `None` if it takes longer.
 ///
-/// Work that wakes after its time does nothing more. On a host that was suspended, the answer that it waited for may
-/// be there before any timer, and with it the guest would make its next request while others work in the environment.
+/// Work is not resumed once its time has passed. After a suspended host wakes, the awaited answer may
+/// arrive before any timer, and the guest would send a request while others use the environment.
 pub(crate) async fn within<T>(time: Duration, work: impl Future<Output = T>) -> Option<T> {
     let ends = Instant::now().checked_add(time);
     let mut work = pin!(work);

@@ -128,7 +128,7 @@ impl Worker {
         });
         let error = match answered {
             Ok((DONE, answer)) => return Ok(answer),
-            // It has the component's words.
+            // The message may quote the component.
             Ok((_, answer)) => {
                 let message = people(&Needles::default(), &String::from_utf8_lossy(&answer));
                 return Err(LoadError::Invalid { message });

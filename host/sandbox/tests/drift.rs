@@ -347,6 +347,6 @@ async fn a_driver_without_read_takes_the_record_for_real_and_finds_nothing_else(
             .read(&context, Look { id, name: "n", inputs: &given, state: None, known: &[] })
             .await
             .expect_err("nothing found is not gone");
-        assert_eq!(found.to_string(), "the driver `purlin/echo` cannot look for what exists");
+        assert_eq!(found.to_string(), "the driver `purlin/echo` cannot read existing objects");
     }
 }

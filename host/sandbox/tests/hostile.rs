@@ -73,7 +73,7 @@ async fn crashes_report_the_known_cause() {
         Err(CallError::Trap { message, .. }) => message,
         other => panic!("{name}: {other:?}"),
     };
-    assert_eq!(message("trap").await, "it gave up (a panic or an abort)");
+    assert_eq!(message("trap").await, "it panicked or aborted");
     assert!(message("panic").await.contains("I give up on"));
     assert!(message("exit").await.contains("exit status"));
     assert!(message("stack").await.contains("stack"));
@@ -183,7 +183,7 @@ async fn a_panic_of_the_host_fails_one_call() {
     let told = inputs(json!({"do": "say"}));
     for _ in 0..20 {
         let error = driver.create(&context, &told, "n", None).await.expect_err("the host panics");
-        assert!(error.to_string().contains("a fault of Purlin"), "{error}");
+        assert!(error.to_string().contains("a bug in Purlin"), "{error}");
     }
     deed(&driver, json!({})).await.expect("others are served");
 }

@@ -72,8 +72,8 @@ async fn effects_during_describe_end_it() {
         ("import-in-describe", "it called `purlin:driver/log@0.2.0#write` during `describe`"),
         ("loop-in-describe", "did not return within 5s"),
         ("loop-in-start", "did not return within 5s"),
-        ("trap-in-describe", "it gave up"),
-        ("trap-in-start", "it gave up"),
+        ("trap-in-describe", "it panicked or aborted"),
+        ("trap-in-start", "it panicked or aborted"),
         ("import-in-start", "crashed"),
         ("memory-large", "its memory limit"),
     ] {

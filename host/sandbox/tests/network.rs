@@ -14,7 +14,7 @@ use purlin_sandbox::{CallError, Driver, DriverSetup};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
-struct Wishes<'a> {
+struct Targets<'a> {
     http: &'a [&'a str],
     tcp: &'a [&'a str],
     udp: &'a [&'a str],
@@ -22,16 +22,16 @@ struct Wishes<'a> {
     addresses: &'a [&'a str],
 }
 
-const NONE: Wishes<'_> = Wishes { http: &[], tcp: &[], udp: &[], dns: &[], addresses: &[] };
+const NONE: Targets<'_> = Targets { http: &[], tcp: &[], udp: &[], dns: &[], addresses: &[] };
 
-fn grants(wishes: &Wishes<'_>) -> Grants {
+fn grants(targets: &Targets<'_>) -> Grants {
     let endpoints = |texts: &[&str]| texts.iter().map(|t| Endpoint::parse(t).expect("an endpoint")).collect();
     Grants {
-        http: wishes.http.iter().map(|text| HttpGrant::parse(text).expect("a grant")).collect(),
-        tcp: endpoints(wishes.tcp),
-        udp: endpoints(wishes.udp),
-        dns: wishes.dns.iter().map(|text| HostPattern::parse(text).expect("a host")).collect(),
-        addresses: wishes.addresses.iter().map(|text| network(text)).collect(),
+        http: targets.http.iter().map(|text| HttpGrant::parse(text).expect("a grant")).collect(),
+        tcp: endpoints(targets.tcp),
+        udp: endpoints(targets.udp),
+        dns: targets.dns.iter().map(|text| HostPattern::parse(text).expect("a host")).collect(),
+        addresses: targets.addresses.iter().map(|text| network(text)).collect(),
         ..Grants::default()
     }
 }
@@ -40,8 +40,8 @@ fn network(text: &str) -> IpNet {
     purlin_model::grants::network(text).expect("a network")
 }
 
-async fn granted(wishes: &Wishes<'_>, limits: Limits) -> Driver {
-    load(&sandbox(), &DriverSetup { grants: grants(wishes), ..setup(limits) }).await
+async fn granted(targets: &Targets<'_>, limits: Limits) -> Driver {
+    load(&sandbox(), &DriverSetup { grants: grants(targets), ..setup(limits) }).await
 }
 
 /// The driver's report: its answer, or its failure.
@@ -63,7 +63,7 @@ async fn requests_are_granted_by_method_scheme_host_port_and_path() {
     let _guard = heard.listen();
     let server = answering(http("200 OK", "", "hello")).await;
     let at = format!("http://127.0.0.1:{}/v1/*", server.port());
-    let driver = granted(&Wishes { http: &[&format!("GET {at}")], ..NONE }, Limits::default()).await;
+    let driver = granted(&Targets { http: &[&format!("GET {at}")], ..NONE }, Limits::default()).await;
     let answer = says(&driver, get(&server, "/v1/a?b=c")).await.expect("granted");
     assert_eq!(answer, json!({"status": 200, "bytes": 5, "body": "hello", "ended": null}));
     assert!(server.heard()[0].starts_with("GET /v1/a?b=c HTTP/1.1\r\n"), "{:?}", server.heard());
@@ -122,11 +122,13 @@ async fn names_lead_to_public_addresses_only_unless_a_grant_says_so() {
     let port = server.port();
     let request = json!({"do": "request", "authority": format!("localhost:{port}"), "path": "/"});
     let grant = format!("http://localhost:{port}");
-    let closed = granted(&Wishes { http: &[&grant, "http://*:*"], ..NONE }, Limits::default()).await;
+    let closed = granted(&Targets { http: &[&grant, "http://*:*"], ..NONE }, Limits::default()).await;
     assert_eq!(says(&closed, request.clone()).await, Err("ErrorCode::DestinationIpProhibited".into()));
     let lines = heard.lines();
     assert!(
-        lines.iter().any(|line| line.contains("`localhost` leads to") && line.contains("grants.addresses")),
+        lines
+            .iter()
+            .any(|line| line.contains("`localhost` resolves to") && line.contains("grants.addresses")),
         "{lines:#?}"
     );
     // An address is the same address in any spelling.
@@ -147,7 +149,7 @@ async fn names_lead_to_public_addresses_only_unless_a_grant_says_so() {
     }
     assert!(server.heard().is_empty(), "{:?}", server.heard());
 
-    let open = Wishes { http: &[&grant], addresses: &["127.0.0.0/8", "::1"], ..NONE };
+    let open = Targets { http: &[&grant], addresses: &["127.0.0.0/8", "::1"], ..NONE };
     let open = granted(&open, Limits::default()).await;
     assert_eq!(says(&open, request).await.expect("granted")["body"], "inside");
 }
@@ -158,7 +160,7 @@ async fn redirects_are_requests_like_others() {
     let inside = format!("http://127.0.0.1:{}/latest", metadata.port());
     let server = answering(http("302 Found", &format!("location: {inside}\r\n"), "")).await;
     let grant = format!("http://127.0.0.1:{}/*", server.port());
-    let driver = granted(&Wishes { http: &[&grant], ..NONE }, Limits::default()).await;
+    let driver = granted(&Targets { http: &[&grant], ..NONE }, Limits::default()).await;
     let mut values = get(&server, "/");
     assert_eq!(says(&driver, values.clone()).await.expect("granted")["status"], 302);
     values["follow"] = true.into();
@@ -170,9 +172,9 @@ async fn redirects_are_requests_like_others() {
 async fn answers_end_at_their_limit_and_requests_at_theirs() {
     let server = answering(http("200 OK", "", &"x".repeat(300_000))).await;
     let grant = format!("http://127.0.0.1:{}", server.port());
-    let wishes = Wishes { http: &[&grant], ..NONE };
+    let targets = Targets { http: &[&grant], ..NONE };
     let limits = Limits { response: Some(200_000), ..Limits::default() };
-    let driver = granted(&wishes, limits).await;
+    let driver = granted(&targets, limits).await;
     let answer = says(&driver, get(&server, "/")).await.expect("it begins");
     assert!(answer["bytes"].as_u64().is_some_and(|bytes| bytes <= 200_000), "{answer}");
     assert!(
@@ -180,11 +182,11 @@ async fn answers_end_at_their_limit_and_requests_at_theirs() {
         "{answer}"
     );
     // Each call has its own.
-    let roomy = granted(&wishes, Limits::default()).await;
+    let roomy = granted(&targets, Limits::default()).await;
     for _ in 0..2 {
         assert_eq!(says(&roomy, get(&server, "/")).await.expect("whole")["bytes"], 300_000);
     }
-    let none = granted(&wishes, Limits { requests: Some(0), ..Limits::default() }).await;
+    let none = granted(&targets, Limits { requests: Some(0), ..Limits::default() }).await;
     assert_eq!(says(&none, get(&server, "/")).await, Err("ErrorCode::ConnectionLimitReached".into()));
 }
 
@@ -204,9 +206,9 @@ async fn slow_and_silent_servers_are_cut_off_in_time() {
     })
     .await;
     let grants = [&slow, &silent].map(|server| format!("http://127.0.0.1:{}", server.port()));
-    let wishes = Wishes { http: &[&grants[0], &grants[1]], tcp: &["127.0.0.1:*"], ..NONE };
+    let targets = Targets { http: &[&grants[0], &grants[1]], tcp: &["127.0.0.1:*"], ..NONE };
     let driver =
-        granted(&wishes, Limits { time: Some(Duration::from_millis(400)), ..Limits::default() }).await;
+        granted(&targets, Limits { time: Some(Duration::from_millis(400)), ..Limits::default() }).await;
     let connect =
         |server: &Server| json!({"do": "connect", "to": server.address.to_string(), "send": "hello"});
     for values in [get(&slow, "/"), get(&silent, "/"), connect(&slow), connect(&silent)] {
@@ -225,7 +227,7 @@ async fn sockets_reach_what_is_granted() {
     let port = server.port();
     let connect = |to: &str| json!({"do": "connect", "to": format!("{to}:{port}"), "send": "hello"});
     let by = |grant: String, addresses: &'static [&'static str]| async move {
-        granted(&Wishes { tcp: &[&grant], addresses, ..NONE }, Limits::default()).await
+        granted(&Targets { tcp: &[&grant], addresses, ..NONE }, Limits::default()).await
     };
     let answer = json!({"answer": "world"});
     let denied = Err("permission denied".to_owned());
@@ -269,10 +271,10 @@ async fn datagrams_reach_what_is_granted() {
             let _ = server.send_to(&text[..length], from).await;
         }
     });
-    let driver = granted(&Wishes { udp: &[&to], ..NONE }, Limits::default()).await;
+    let driver = granted(&Targets { udp: &[&to], ..NONE }, Limits::default()).await;
     let send = json!({"do": "send", "to": to, "send": "hello"});
     assert_eq!(says(&driver, send.clone()).await, Ok(json!({"answer": "hello"})));
-    let tcp = granted(&Wishes { tcp: &[&to], ..NONE }, Limits::default()).await;
+    let tcp = granted(&Targets { tcp: &[&to], ..NONE }, Limits::default()).await;
     assert_eq!(says(&tcp, send).await, Err("permission denied".to_owned()));
     echo.abort();
 }
@@ -281,12 +283,12 @@ async fn datagrams_reach_what_is_granted() {
 async fn names_are_looked_up_within_the_grants() {
     let look_up = |name: &str| json!({"do": "look-up", "name": name});
     let driver =
-        granted(&Wishes { dns: &["localhost"], addresses: &["127.0.0.1"], ..NONE }, Limits::default()).await;
+        granted(&Targets { dns: &["localhost"], addresses: &["127.0.0.1"], ..NONE }, Limits::default()).await;
     assert_eq!(says(&driver, look_up("LocalHost")).await, Ok(json!({"addresses": ["127.0.0.1"]})));
     for denied in ["example.invalid", "localhost.evil.example", "xlocalhost"] {
         assert!(says(&driver, look_up(denied)).await.is_err(), "{denied}");
     }
-    let private = granted(&Wishes { dns: &["*"], ..NONE }, Limits::default()).await;
+    let private = granted(&Targets { dns: &["*"], ..NONE }, Limits::default()).await;
     assert!(says(&private, look_up("localhost")).await.is_err());
 }
 
@@ -299,10 +301,10 @@ async fn sockets_are_counted_before_they_are_made() {
     .await;
     let to = server.address.to_string();
     let hold = json!({"do": "hold-sockets", "to": to});
-    let driver = granted(&Wishes { tcp: &[&to], ..NONE }, Limits::default()).await;
+    let driver = granted(&Targets { tcp: &[&to], ..NONE }, Limits::default()).await;
     assert_eq!(says(&driver, hold.clone()).await, Ok(json!({"sockets": 64})));
     let few =
-        granted(&Wishes { tcp: &[&to], ..NONE }, Limits { requests: Some(10), ..Limits::default() }).await;
+        granted(&Targets { tcp: &[&to], ..NONE }, Limits { requests: Some(10), ..Limits::default() }).await;
     assert_eq!(says(&few, hold).await, Ok(json!({"sockets": 5})), "a socket and a connection each");
 }
 
@@ -351,15 +353,15 @@ async fn servers_prove_who_they_are() {
     let port = server.port();
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("ca.pem"), authority.pem()).expect("written");
-    let wishes = Wishes { http: &["https://*:*"], addresses: &["127.0.0.1", "::1"], ..NONE };
+    let targets = Targets { http: &["https://*:*"], addresses: &["127.0.0.1", "::1"], ..NONE };
     let request = |host: &str| json!({"do": "request", "scheme": "https", "authority": format!("{host}:{port}"), "path": "/"});
 
-    let unknown = granted(&wishes, Limits::default()).await;
+    let unknown = granted(&targets, Limits::default()).await;
     assert_eq!(says(&unknown, request("localhost")).await, Err("ErrorCode::TlsCertificateError".into()));
     assert!(server.heard().is_empty());
 
     let with_ca = |files: &[&str]| DriverSetup {
-        grants: Grants { ca: files.iter().map(Into::into).collect(), ..grants(&wishes) },
+        grants: Grants { ca: files.iter().map(Into::into).collect(), ..grants(&targets) },
         folder: folder.path().to_owned(),
         ..setup(Limits::default())
     };

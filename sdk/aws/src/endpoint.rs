@@ -115,10 +115,10 @@ impl Endpoint {
             match Parts::of(url) {
                 Err(message) => faults.add("/connection/endpoint/url", message),
                 Ok(_) if url.ends_with('/') => {
-                    faults.add("/connection/endpoint/url", "names a server, so it has no `/` at its end");
+                    faults.add("/connection/endpoint/url", "names a server, so it must not end with `/`");
                 }
                 Ok(_) if url.contains('?') => {
-                    faults.add("/connection/endpoint/url", "names a server, so it has no query");
+                    faults.add("/connection/endpoint/url", "names a server, so it takes no query");
                 }
                 Ok(_) => {}
             }

@@ -174,8 +174,8 @@ impl Fault {
         matches!(self, Self::Aws(error) if error.is_missing())
     }
 
-    /// Whether the cause may be that something was created a moment ago: AWS tells its servers in
-    /// its own time. The error is permanent if that object does not exist at all.
+    /// Whether the cause may be that something was created a moment ago, since AWS is eventually
+    /// consistent. The error is permanent if that object does not exist at all.
     pub fn is_not_yet(&self) -> bool {
         match self {
             Self::Aws(error) if error.code.starts_with("MalformedPolicy") => {

@@ -24,7 +24,7 @@ pub enum Trouble {
     TimedOut,
     /// The other side ended the connection.
     Closed,
-    /// TLS could not be agreed on, or the server has the wrong identity.
+    /// TLS could not be negotiated, or the server has the wrong identity.
     Tls(String),
     /// Anything else.
     Other(String),

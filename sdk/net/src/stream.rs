@@ -31,7 +31,7 @@ impl Stream {
         }
     }
 
-    /// Agrees on TLS according to the server's settings; does nothing if they say `disable`.
+    /// Negotiates TLS according to the server's settings; does nothing if they say `disable`.
     ///
     /// # Errors
     /// If TLS fails, or the server has the wrong identity.

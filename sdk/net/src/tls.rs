@@ -20,17 +20,17 @@ use crate::{Server, Trouble, crypto};
 pub(crate) use end_point::end_point;
 
 /// Whether a connection is encrypted, and how well the server has to prove who it is. There is no
-/// `prefer`: whoever sits between could choose for both.
+/// `prefer`: an attacker between the two sides could turn encryption off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Input, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tls {
     /// Not encrypted.
     Disable,
-    /// Encrypted; nobody looks with whom.
+    /// Encrypted; the server's certificate is not verified.
     Require,
-    /// The server's certificate comes from those that are trusted.
+    /// Encrypted; the server's certificate must come from a trusted authority.
     VerifyCa,
-    /// And it has the host's name.
+    /// Like `VerifyCa`, and the certificate must have the host's name.
     #[default]
     VerifyFull,
 }

@@ -5,7 +5,7 @@ that it overrides. `purlin_driver.component` turns it into a component; this mod
 WebAssembly, so that tests run natively.
 """
 
-from .driver import Driver, TypeSchema, Wish
+from .driver import Driver, RequestedCapability, TypeSchema
 from .failures import (
     Conflict, Denied, Failed, Failure, Faults, InvalidInputs, NeedsDeleteBefore, NotFound, Partial,
     RetryAfter, Undecided
@@ -21,5 +21,6 @@ __all__ = [
     "Call", "Change", "CheckRequest", "Checked", "Conflict", "Context", "CreateRequest", "DeleteRequest",
     "Denied", "Driver", "Failed", "Failure", "Faults", "HttpError", "Impact", "Inputs", "InvalidInputs",
     "ManifestFile", "NameRequest", "NeedsDeleteBefore", "NotFound", "Observed", "Partial",
-    "ReadRequest", "Resource", "RetryAfter", "State", "TypeSchema", "Undecided", "Wish", "host",
+    "ReadRequest", "RequestedCapability", "Resource", "RetryAfter", "State", "TypeSchema", "Undecided",
+    "host",
 ]

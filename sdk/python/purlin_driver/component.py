@@ -144,8 +144,11 @@ def manifest(driver: Driver) -> wit.Manifest:
     if driver.REPEAT_CREATE:
         implements |= wit.Implements.REPEAT_CREATE
     schemas = [wit.TypeSchema(t.type_name, text(t.inputs), text(t.outputs)) for t in driver.TYPES]
-    wishes = [wit.Wish(wish.capability, wish.pattern, wish.reason) for wish in driver.WISHES]
-    return wit.Manifest(driver.NAME, driver.VERSION, driver.DESCRIPTION, implements, schemas, wishes)
+    requested = [
+        wit.RequestedCapability(one.capability, one.pattern, one.reason)
+        for one in driver.REQUESTED_CAPABILITIES
+    ]
+    return wit.Manifest(driver.NAME, driver.VERSION, driver.DESCRIPTION, implements, schemas, requested)
 
 
 def text(value) -> str:

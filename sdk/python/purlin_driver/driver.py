@@ -18,7 +18,7 @@ class TypeSchema:
 
 
 @dataclass
-class Wish:
+class RequestedCapability:
     """A capability that the driver requests; the operator grants."""
 
     capability: str
@@ -34,7 +34,7 @@ class Driver:
     VERSION: str
     DESCRIPTION: str
     TYPES: list[TypeSchema]
-    WISHES: list[Wish] = []
+    REQUESTED_CAPABILITIES: list[RequestedCapability] = []
     #: A promise: `create`, called again with the same idempotency key, creates nothing twice.
     REPEAT_CREATE = False
 

@@ -81,7 +81,7 @@ def imports(name: str, is_package: bool, text: str) -> set[str]:
 
 
 def absent(modules: dict[str, tuple[bool, str]]) -> set[str]:
-    """What `app`, and the modules that it imports, import and this component does not contain. The modules
+    """The modules that `app` imports, directly or indirectly, and that this component lacks. The modules
     of the project are given by name: whether each is a package, and its text."""
     found, seen, left = set(), set(), ["app"]
     while left:

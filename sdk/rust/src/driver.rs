@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Impact, ImpactRequest, NameRequest,
-    Observed, ReadRequest, State, UpdateRequest, Wish,
+    Observed, ReadRequest, RequestedCapability, State, UpdateRequest,
 };
 
 /// A driver's description of one resource type.
@@ -50,7 +50,7 @@ pub trait Driver: Sized {
     }
 
     /// The capabilities that it requests; none by default.
-    fn wishes() -> Vec<Wish> {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
         Vec::new()
     }
 

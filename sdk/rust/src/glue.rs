@@ -34,7 +34,7 @@ pub fn describe<D: Driver>(version: &str, implements: [(raw::Implements, bool); 
         description: D::DESCRIPTION.to_owned(),
         implements: implements.fold(raw::Implements::empty(), |all, flag| all | flag),
         types: types.collect(),
-        wishes: D::wishes(),
+        requested_capabilities: D::requested_capabilities(),
     }
 }
 

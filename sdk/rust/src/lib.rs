@@ -18,7 +18,7 @@ mod state;
 mod table;
 pub mod testing;
 
-pub use bindings::exports::purlin::driver::lifecycle::Wish;
+pub use bindings::exports::purlin::driver::lifecycle::RequestedCapability;
 pub use bindings::purlin::driver::types::{Call, Context, InvalidInput, Resource};
 pub use driver::{Check, Driver, Name, Read, TypeSchema, Update, UpdateImpact};
 pub use failure::{Failure, Faults};

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use purlin_sdk::{Anything, CreateRequest, DeleteRequest, Driver, Failure, State, Wish};
+use purlin_sdk::{Anything, CreateRequest, DeleteRequest, Driver, Failure, RequestedCapability, State};
 
 /// The granted folder.
 const FOLDER: &str = "/data";
@@ -19,8 +19,8 @@ impl Driver for Blind {
     const DESCRIPTION: &str = "Makes files and never looks at them again.";
     type Inputs = Anything;
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "dirs".to_owned(),
             pattern: String::new(),
             reason: "the folder with what is made, as /data".to_owned(),

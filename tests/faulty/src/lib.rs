@@ -26,7 +26,7 @@ mod store;
 
 use bindings::exports::purlin::driver::lifecycle::{
     Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements, Inputs,
-    Manifest, NameRequest, Observed, ReadRequest, State, TypeSchema, Wish,
+    Manifest, NameRequest, Observed, ReadRequest, RequestedCapability, State, TypeSchema,
 };
 use bindings::purlin::driver::types::InvalidInput;
 use bindings::purlin::driver::{log, operation};
@@ -137,9 +137,17 @@ impl Guest for Faulty {
                 inputs: inputs.to_string(),
                 outputs: outputs.to_string(),
             }],
-            wishes: vec![
-                Wish { capability: "dirs".into(), pattern: String::new(), reason: "to keep them".into() },
-                Wish { capability: "tcp".into(), pattern: String::new(), reason: "to announce".into() },
+            requested_capabilities: vec![
+                RequestedCapability {
+                    capability: "dirs".into(),
+                    pattern: String::new(),
+                    reason: "to keep them".into(),
+                },
+                RequestedCapability {
+                    capability: "tcp".into(),
+                    pattern: String::new(),
+                    reason: "to announce".into(),
+                },
             ],
         }
     }

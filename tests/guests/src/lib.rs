@@ -26,7 +26,7 @@ mod vault;
 
 use bindings::exports::purlin::driver::lifecycle::{
     Change, CheckRequest, Checked, CreateRequest, DeleteRequest, Failure, Guest, Impact, Implements,
-    Manifest, NameRequest, Observed, ReadRequest, State, TypeSchema, Wish,
+    Manifest, NameRequest, Observed, ReadRequest, RequestedCapability, State, TypeSchema,
 };
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ impl Guest for Adversary {
                 inputs: r#"{"type":"object"}"#.into(),
                 outputs: r#"{"type":"object"}"#.into(),
             }],
-            wishes: vec![Wish {
+            requested_capabilities: vec![RequestedCapability {
                 capability: "dirs".into(),
                 pattern: "/data".into(),
                 reason: "to write where it is told to".into(),

@@ -43,7 +43,7 @@ impl Guest for Hostile {
                 | Implements::UPDATE_IMPACT
                 | Implements::UPDATE,
             types: vec![TypeSchema { type_name: "*".into(), inputs: "{}".into(), outputs: "{}".into() }],
-            wishes: vec![],
+            requested_capabilities: vec![],
         }
     }
 

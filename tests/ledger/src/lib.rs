@@ -6,8 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use purlin_sdk::{
-    CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Observed, Read, ReadRequest, State,
-    TypeSchema, Update, UpdateImpact, UpdateRequest, Wish, operation,
+    CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Observed, Read, ReadRequest,
+    RequestedCapability, State, TypeSchema, Update, UpdateImpact, UpdateRequest, operation,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -61,8 +61,8 @@ impl Driver for Ledger {
         vec![TypeSchema::any(inputs, true.into())]
     }
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "dirs".to_owned(),
             pattern: String::new(),
             reason: "the folder with what is made, as /data".to_owned(),

@@ -57,7 +57,8 @@ static bool delete(const purlin_request *request, purlin_failure *failure) {
 }
 
 static const purlin_type types[] = {{"project", INPUT_SCHEMA, OUTPUT_SCHEMA}};
-static const purlin_wish wishes[] = {{"http", "", "the API that `connection.server` names"}};
+static const purlin_requested_capability requested_capabilities[] = {
+    {"http", "", "the API that `connection.server` names"}};
 
 const purlin_driver the_driver = {
     .name = "acme/project",
@@ -65,8 +66,8 @@ const purlin_driver the_driver = {
     .description = "A project in a REST API.",
     .types = types,
     .type_count = 1,
-    .wishes = wishes,
-    .wish_count = 1,
+    .requested_capabilities = requested_capabilities,
+    .requested_capability_count = 1,
     // The API accepts idempotency keys: a repeated `create` returns the result of the first one, with the
     // token. Remove this line if your API may forget keys before an interrupted deployment continues.
     .repeat_create = true,

@@ -17,9 +17,9 @@ func (Project) Manifest() purlin.Manifest {
 		Description: "A project in a REST API.",
 		// The API accepts idempotency keys: a repeated Create returns the result of the first one, with the
 		// token. Remove this line if your API may forget keys before an interrupted deployment continues.
-		RepeatCreate: true,
-		Types:        []purlin.TypeSchema{{Type: "project", Inputs: inputSchema, Outputs: outputSchema}},
-		Wishes:       []purlin.Wish{{Capability: "http", Reason: "the API that `connection.server` names"}},
+		RepeatCreate:          true,
+		Types:                 []purlin.TypeSchema{{Type: "project", Inputs: inputSchema, Outputs: outputSchema}},
+		RequestedCapabilities: []purlin.RequestedCapability{{Capability: "http", Reason: "the API that `connection.server` names"}},
 	}
 }
 

@@ -14,7 +14,7 @@ export default {
     // token. Remove this line if your API may forget keys before an interrupted deployment continues.
     repeatCreate: true,
     types: [{ typeName: "project", inputs: inputSchema, outputs: outputSchema }],
-    wishes: [{ capability: "http", pattern: "", reason: "the API that `connection.server` names" }],
+    requestedCapabilities: [{ capability: "http", pattern: "", reason: "the API that `connection.server` names" }],
   },
 
   name({ inputs }) {

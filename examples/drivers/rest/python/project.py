@@ -3,8 +3,8 @@
 import schema
 from api import Api
 from purlin_driver import (
-    Change, CreateRequest, DeleteRequest, Driver, NameRequest, Observed, ReadRequest, State, TypeSchema,
-    Wish, host
+    Change, CreateRequest, DeleteRequest, Driver, NameRequest, Observed, ReadRequest,
+    RequestedCapability, State, TypeSchema, host
 )
 
 
@@ -18,7 +18,7 @@ class Project(Driver):
     #: token. Remove this line if your API forgets keys within the time that a deployment may lie still.
     REPEAT_CREATE = True
     TYPES = [TypeSchema("project", schema.INPUTS, schema.OUTPUTS)]
-    WISHES = [Wish("http", "", "the API that `connection.server` names")]
+    REQUESTED_CAPABILITIES = [RequestedCapability("http", "", "the API that `connection.server` names")]
 
     def name(self, request: NameRequest) -> str:
         return request.inputs.values["name"]

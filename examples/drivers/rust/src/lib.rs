@@ -8,7 +8,7 @@ mod tests;
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact,
     ImpactRequest, Name, NameRequest, Observed, Read, ReadRequest, State, TypeSchema, Update,
-    UpdateImpact, UpdateRequest, Wish, log, operation,
+    UpdateImpact, UpdateRequest, RequestedCapability, log, operation,
 };
 
 use inputs::{NoteInputs, NoteOutputs};
@@ -27,8 +27,8 @@ impl Driver for Note {
         vec![TypeSchema::of::<NoteInputs, NoteOutputs>("note")]
     }
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "dirs".into(),
             pattern: String::new(),
             reason: "the folder of the notes, as /notes with mode `rw`".into(),

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::report::inspect::{Component, Field, Import, Says, Type};
+use crate::report::inspect::{Component, Field, Import, Manifest, Type};
 use crate::style::{DELETE, DIM, GOOD, STRONG, UPDATE, paint};
 use crate::text;
 
@@ -24,8 +24,8 @@ pub(crate) fn render(component: &Component, columns: Option<usize>) -> String {
     };
     let _ = writeln!(out, "  contract  {contract}");
     imports(&mut out, &component.imports, columns);
-    if let Some(says) = &component.says {
-        describe(&mut out, says);
+    if let Some(manifest) = &component.manifest {
+        describe(&mut out, manifest);
     }
     if let Some(block) = &component.grants {
         let _ = writeln!(
@@ -55,34 +55,40 @@ fn imports(out: &mut String, imports: &[Import], columns: Option<usize>) {
         let purpose = match (import.offered, import.purpose) {
             (true, Some(purpose)) => text::wrap(purpose, room).join(&format!("\n{}", " ".repeat(width + 4))),
             (true, None) => paint(UPDATE, "unknown, and linked"),
-            (false, _) => paint(DELETE, "unknown: drivers do not get it"),
+            (false, _) => paint(DELETE, "unknown: not available to drivers"),
         };
         let _ = writeln!(out, "  {name}{blanks}  {purpose}");
     }
 }
 
-fn describe(out: &mut String, says: &Says) {
+fn describe(out: &mut String, manifest: &Manifest) {
     let _ = writeln!(out, "\n{}", paint(STRONG, "Manifest, as the driver reports it"));
-    let _ = writeln!(out, "  {} {}: {}", text::line(&says.name), says.version, text::line(&says.description));
-    if !says.implements.is_empty() {
-        let _ = writeln!(out, "  implements {}", says.implements.join(", "));
+    let _ = writeln!(
+        out,
+        "  {} {}: {}",
+        text::line(&manifest.name),
+        manifest.version,
+        text::line(&manifest.description)
+    );
+    if !manifest.implements.is_empty() {
+        let _ = writeln!(out, "  implements {}", manifest.implements.join(", "));
     }
-    says.types.iter().for_each(|one| describe_type(out, one));
-    if says.wishes.is_empty() {
+    manifest.types.iter().for_each(|one| describe_type(out, one));
+    if manifest.requested_capabilities.is_empty() {
         let _ = writeln!(out, "\n  It requests no capabilities.");
         return;
     }
-    let _ = writeln!(out, "\n  It asks for");
-    for wish in &says.wishes {
-        let granted = match wish.granted {
+    let _ = writeln!(out, "\n  It requests");
+    for requested in &manifest.requested_capabilities {
+        let granted = match requested.granted {
             "yes" => paint(GOOD, "granted"),
-            "in part" => paint(UPDATE, "granted in part: its inputs decide what it needs"),
+            "in part" => paint(UPDATE, "granted in part: what it needs depends on its inputs"),
             _ => paint(DELETE, "not granted"),
         };
-        let what = format!("{} {}", wish.capability, wish.pattern);
+        let what = format!("{} {}", requested.capability, requested.pattern);
         let _ = writeln!(out, "    {}  {}", text::line(what.trim_end()), granted);
-        if !wish.reason.is_empty() {
-            let _ = writeln!(out, "      {}", text::line(&wish.reason));
+        if !requested.reason.is_empty() {
+            let _ = writeln!(out, "      {}", text::line(&requested.reason));
         }
     }
 }

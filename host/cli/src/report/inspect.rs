@@ -1,6 +1,6 @@
-//! The inspection of a driver, as plain data. The driver's own statements are in `says`.
+//! The inspection of a driver, as plain data. The driver's description of itself is in `manifest`.
 
-use purlin_host::internal::model::driver::{Implements, Manifest};
+use purlin_host::internal::model::driver::{self, Implements};
 use purlin_host::{Granted, Inspection};
 use serde::Serialize;
 use serde_json::Value;
@@ -36,10 +36,10 @@ pub(crate) struct Component {
     pub(crate) unfit: Option<String>,
     /// The manifest of the driver.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) says: Option<Says>,
+    pub(crate) manifest: Option<Manifest>,
     /// Why the driver did not return a manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) silent: Option<String>,
+    pub(crate) manifest_error: Option<String>,
     /// The lines of `purlin.yaml` that would grant the capabilities that the driver requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) grants: Option<String>,
@@ -57,13 +57,13 @@ pub(crate) struct Import {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Says {
+pub(crate) struct Manifest {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) description: String,
     pub(crate) implements: Vec<&'static str>,
     pub(crate) types: Vec<Type>,
-    pub(crate) wishes: Vec<RequestedCapability>,
+    pub(crate) requested_capabilities: Vec<RequestedCapability>,
 }
 
 #[derive(Debug, Serialize)]
@@ -101,8 +101,8 @@ pub(crate) fn component(inspection: &Inspection) -> Component {
         capability: import.capability,
         offered: import.offered,
     };
-    let (says, silent) = match &inspection.said {
-        Some(Ok(manifest)) => (Some(says(inspection, manifest)), None),
+    let (manifest, manifest_error) = match &inspection.said {
+        Some(Ok(manifest)) => (Some(described(inspection, manifest)), None),
         Some(Err(why)) => (None, Some(why.clone())),
         None => (None, None),
     };
@@ -115,14 +115,14 @@ pub(crate) fn component(inspection: &Inspection) -> Component {
         imports: interfaces.imports.iter().map(import).collect(),
         exports: interfaces.exports.clone(),
         unfit: inspection.unfit.clone(),
-        says,
-        silent,
+        manifest,
+        manifest_error,
         grants: inspection.block(),
     }
 }
 
-fn says(inspection: &Inspection, manifest: &Manifest) -> Says {
-    Says {
+fn described(inspection: &Inspection, manifest: &driver::Manifest) -> Manifest {
+    Manifest {
         name: manifest.name.clone(),
         version: manifest.version.to_string(),
         description: manifest.description.clone(),
@@ -136,14 +136,14 @@ fn says(inspection: &Inspection, manifest: &Manifest) -> Says {
                 outputs: fields(&schema.outputs, &schema.outputs, "", false),
             })
             .collect(),
-        wishes: manifest
+        requested_capabilities: manifest
             .requested_capabilities
             .iter()
-            .map(|wish| RequestedCapability {
-                capability: wish.capability.clone(),
-                pattern: wish.pattern.clone(),
-                reason: wish.reason.clone(),
-                granted: match inspection.granted(wish) {
+            .map(|requested| RequestedCapability {
+                capability: requested.capability.clone(),
+                pattern: requested.pattern.clone(),
+                reason: requested.reason.clone(),
+                granted: match inspection.granted(requested) {
                     Granted::Yes => "yes",
                     Granted::InPart => "in part",
                     Granted::No => "no",

@@ -122,8 +122,8 @@ fn a_driver_is_inspected_before_it_is_used() {
         .iter()
         .find(|import| import["capability"] == "dirs");
     assert_eq!(files.expect("files")["offered"], true);
-    assert_eq!(component["says"]["wishes"][0]["granted"], "yes");
-    assert_eq!(component["says"]["types"][0]["type"], "*");
+    assert_eq!(component["manifest"]["requested_capabilities"][0]["granted"], "yes");
+    assert_eq!(component["manifest"]["types"][0]["type"], "*");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn files_that_are_no_drivers_are_recognised() {
             "`other.wasm` is made for contract `purlin:driver@0.7.0`",
             "contract  purlin:driver@0.7.0",
         ),
-        ("keyval.wasm", "`keyval.wasm` imports `wasi:keyval/", "unknown: drivers do not get it"),
+        ("keyval.wasm", "`keyval.wasm` imports `wasi:keyval/", "unknown: not available to drivers"),
         ("acme/none", "no driver `acme/none`", ""),
     ] {
         let ran = project.run(&["driver", "inspect", file]).status(2);
@@ -194,7 +194,7 @@ fn an_approved_component_runs() {
         "acme/guests 1.2.3\n",
         "  + version 1.2.3\n",
         "  + import dirs\n",
-        "  + wish dirs /data\n",
+        "  + request dirs /data\n",
         "  + grant dirs ./data as /data rw\n",
     ] {
         assert!(said.out.contains(line), "{line} in\n{}", said.out);
@@ -229,7 +229,7 @@ fn another_build_is_rejected_before_any_call() {
             &[
                 "the driver `acme/guests` is not used: it is not the approved component",
                 "purlin.yaml:6:5",
-                "has another digest: sha256:",
+                "has a different digest: sha256:",
                 "purlin.lock:8:",
                 "approved here",
                 "`purlin driver approve acme/guests`",
@@ -282,12 +282,16 @@ fn more_than_approved_is_rejected_and_less_is_not() {
     project.edit("purlin.lock", "          - \"dirs /data\"\n", "          - \"dirs /else\"\n");
     refused(&project, &["it requests more: `dirs /data`"]);
     let said = approve(&project);
-    assert!(said.out.contains("- wish dirs /else") && said.out.contains("+ wish dirs /data"), "{}", said.out);
+    assert!(
+        said.out.contains("- request dirs /else") && said.out.contains("+ request dirs /data"),
+        "{}",
+        said.out
+    );
     project.edit("purlin.lock", "          - \"dirs\"\n", "");
-    refused(&project, &["its imports could use more: `dirs`"]);
+    refused(&project, &["its imports can use more capabilities: `dirs`"]);
     approve(&project);
     project.edit("purlin.lock", "version: 1.2.3", "version: 1.2.2");
-    refused(&project, &["it is version 1.2.3; approved is 1.2.2"]);
+    refused(&project, &["it is version 1.2.3, but 1.2.2 is approved"]);
     approve(&project);
     project.edit("purlin.lock", "acme/guests:", "acme/others:");
     refused(&project, &["purlin.lock does not approve it", "without an entry for it"]);
@@ -310,7 +314,7 @@ fn a_lock_with_a_fault_approves_nothing() {
     let whole = std::fs::read_to_string(project.path().join("purlin.lock")).expect("there");
     for (text, words) in [
         (String::new(), "the lock is empty"),
-        (whole.replace("wishes", "wish"), "a version has no field `wish`"),
+        (whole.replace("requests", "request"), "a version has no field `request`"),
         (
             whole.replace("dev/v1", "dev/v9"),
             "the lock is of version `purlin.dev/v9`, and this version of Purlin reads `purlin.dev/v1`",
@@ -367,7 +371,7 @@ fn a_new_version_in_a_folder_waits_for_approval() {
     project.run(&["driver", "approve", "--check"]).status(1);
     // The approved component no longer exists.
     std::fs::remove_file(project.path().join("drivers/guests.wasm")).expect("removed");
-    refused(&project, &["has another digest"]);
+    refused(&project, &["has a different digest"]);
     let said = approve(&project);
     assert!(said.out.contains("- digest") && said.out.contains("+ digest"), "{}", said.out);
     project.run(&["up", "--yes", "--full"]).status(0);

@@ -29,7 +29,7 @@ fn inspected(name: &str) -> Value {
     let done = command.output().expect("purlin runs");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
-    report["components"][0]["says"].clone()
+    report["components"][0]["manifest"].clone()
 }
 
 #[test]

@@ -105,12 +105,13 @@ impl Assembly {
         self.loaded.diagnostics.append(&mut compiled.faults);
         self.loaded.deployment.manifests.append(&mut compiled.manifests);
         for own in compiled.lifecycle {
-            let wishes = &mut self.loaded.deployment.lifecycle;
+            let settings = &mut self.loaded.deployment.lifecycle;
             let is_known = self.lifecycles.contains_key(&own.key);
-            let known = is_known.then(|| wishes.iter_mut().find(|wish| wish.key == own.key)).flatten();
+            let known =
+                is_known.then(|| settings.iter_mut().find(|setting| setting.key == own.key)).flatten();
             match known {
-                Some(wish) => wish.options = wish.options.over_options(&own.options),
-                None => wishes.push(own),
+                Some(setting) => setting.options = setting.options.over_options(&own.options),
+                None => settings.push(own),
             }
         }
     }
@@ -160,19 +161,19 @@ impl Assembly {
         for (name, (value, place)) in spec.values {
             self.value(name, value, place);
         }
-        spec.lifecycle.into_iter().for_each(|wish| self.lifecycle(wish));
+        spec.lifecycle.into_iter().for_each(|setting| self.lifecycle(setting));
     }
 
-    fn lifecycle(&mut self, wish: ResourceLifecycle) {
-        match self.lifecycles.get(&wish.key) {
+    fn lifecycle(&mut self, setting: ResourceLifecycle) {
+        match self.lifecycles.get(&setting.key) {
             None => {
-                self.lifecycles.insert(wish.key.clone(), wish.location.clone());
-                self.loaded.deployment.lifecycle.push(wish);
+                self.lifecycles.insert(setting.key.clone(), setting.location.clone());
+                self.loaded.deployment.lifecycle.push(setting);
             }
             Some(first) => {
-                let message = format!("`{}` has two entries in `lifecycle`", wish.key);
+                let message = format!("`{}` has two entries in `lifecycle`", setting.key);
                 let fault = Diagnostic::error("lifecycle-twice", message)
-                    .at(&wish.location)
+                    .at(&setting.location)
                     .related(first, "the first one is here")
                     .help("write all settings into one of them");
                 self.loaded.diagnostics.push(fault);

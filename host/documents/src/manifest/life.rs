@@ -297,7 +297,7 @@ fn everything(place: &Location) -> Vec<InputPath> {
     InputPath::ROOTS.into_iter().map(path).collect()
 }
 
-/// An external name of something that is created: drivers name new objects by their inputs.
+/// Warns about the external name of an object to be created: its name comes from the inputs.
 fn external_name_unused(reader: &mut Reader<'_>, span: &Span) {
     let message = format!("`{EXTERNAL_NAME}` has no effect on a resource that may be created");
     let help = "to adopt an existing object, write `import` into `lifecycle` of a Deployment; to name a new one, write the name into the params";

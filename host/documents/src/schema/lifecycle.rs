@@ -34,14 +34,14 @@ pub(super) fn of_deployment() -> Value {
     let id = |description: &str| json!({"description": description, "type": "string", "pattern": "\\S", "not": {"pattern": "\\$\\{"}});
     fields["import"] = id("Provider id of the existing object to adopt.");
     fields["observe"] = id("Provider id of the existing object to read, which others manage.");
-    let mut wishes =
+    let mut options =
         closed("Settings for this resource; they override those of its definition.", &[], fields);
-    wishes["not"] = json!({"required": ["import", "observe"]});
+    options["not"] = json!({"required": ["import", "observe"]});
     json!({
         "description": "Settings for replacing, deleting, adopting and renaming, by descriptor `TYPE[.CLASS]#ID`.",
         "type": "object",
         "propertyNames": {"pattern": full},
-        "additionalProperties": wishes,
+        "additionalProperties": options,
     })
 }
 

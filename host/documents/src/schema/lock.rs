@@ -21,7 +21,7 @@ pub(super) fn schema() -> Value {
         },
         "name": {"description": "The name in its manifest.", "type": "string"},
         "imports": list("Capabilities that its imports can use."),
-        "wishes": list("Capabilities that it requests."),
+        "requests": list("Capabilities that it requests."),
         "grants": list("Granted capabilities."),
     });
     let drivers = json!({

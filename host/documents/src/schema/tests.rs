@@ -514,7 +514,7 @@ fn locks() {
         "apiVersion": "purlin.dev/v1", "kind": "Lock",
         "spec": {"drivers": {"acme/db": [{
             "version": "1.2.3-rc.1", "digest": format!("sha256:{}", "0123456789abcdef".repeat(4)),
-            "imports": ["dirs"], "wishes": ["dirs /data"], "grants": [],
+            "imports": ["dirs"], "requests": ["dirs /data"], "grants": [],
         }]}},
     });
     let place = "/spec/drivers/acme~1db/0";
@@ -530,7 +530,7 @@ fn locks() {
     agree(
         SchemaKind::Lock,
         true,
-        [good.clone(), pin("wishes", Value::Null), with(&good, "/spec/drivers", json!({}))],
+        [good.clone(), pin("requests", Value::Null), with(&good, "/spec/drivers", json!({}))],
     );
     agree(
         SchemaKind::Lock,

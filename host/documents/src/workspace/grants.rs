@@ -9,7 +9,7 @@
 //!   tcp: ["db.internal:5432"]
 //!   udp: ["10.0.0.53:53"]
 //!   dns: ["*.internal"]
-//!   addresses: [10.0.0.0/8]         # where names may lead to, of what is not public
+//!   addresses: [10.0.0.0/8]         # non-public addresses that names may resolve to
 //!   ca: [internal-ca.pem]
 //!   secrets: [vault]                # stores
 //! ```

@@ -3,7 +3,7 @@
 //! ```yaml
 //! secret_stores:
 //!   local: {file: ./secrets}                      # a folder, or a YAML or JSON file
-//!   ci: {env: SHOP_}                              # what stands before the name of each variable
+//!   ci: {env: SHOP_}                              # the prefix of the variables' names
 //!   pass: {command: [pass, show, "{ref}"], time: 10s}
 //!   vault: {driver: acme/vault@^1, values: {address: "https://vault.internal"}}
 //! ```

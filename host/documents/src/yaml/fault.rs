@@ -11,7 +11,7 @@ use crate::lock::LOCK_FILE;
 
 /// Collections that are nested too deep.
 pub(super) fn too_deep(location: &Location) -> Diagnostic {
-    Diagnostic::error("too-deep", format!("maps and lists lie in each other more than {MAX_DEPTH} deep"))
+    Diagnostic::error("too-deep", format!("maps and lists are nested more than {MAX_DEPTH} deep"))
         .at(location)
         .help("flatten the document")
 }

@@ -263,7 +263,7 @@ fn lone_word(number: usize, indent: usize, content: &str) -> Option<Mistake> {
 
 fn spaces(count: usize) -> String {
     match count {
-        0 => "not at all".to_owned(),
+        0 => "by 0 spaces".to_owned(),
         1 => "by 1 space".to_owned(),
         count => format!("by {count} spaces"),
     }

@@ -153,9 +153,11 @@ fn text(lock: &Lock) -> String {
             if let Some(name) = &pin.name {
                 let _ = writeln!(out, "        name: {}", quoted(name));
             }
-            for (field, lines) in
-                [("imports", &pin.imports), ("wishes", &pin.requested_capabilities), ("grants", &pin.grants)]
-            {
+            for (field, lines) in [
+                ("imports", &pin.imports),
+                ("requests", &pin.requested_capabilities),
+                ("grants", &pin.grants),
+            ] {
                 list(&mut out, field, lines);
             }
         }
@@ -190,7 +192,7 @@ fn lines(pin: &Pin) -> Vec<String> {
     let mut lines = vec![format!("version {}", pin.version), format!("digest {}", pin.digest)];
     lines.extend(pin.name.iter().map(|name| format!("name {name}")));
     for (what, items) in
-        [("import", &pin.imports), ("wish", &pin.requested_capabilities), ("grant", &pin.grants)]
+        [("import", &pin.imports), ("request", &pin.requested_capabilities), ("grant", &pin.grants)]
     {
         lines.extend(items.iter().map(|item| format!("{what} {item}")));
     }

@@ -63,7 +63,7 @@ impl Unapproved {
             }
         }
         if self.others > 0 {
-            fault = fault.fact(format!("nor is anything else beside `{}` approved", self.file.display()));
+            fault = fault.fact(format!("nothing else beside `{}` is approved", self.file.display()));
         }
         fault.help(match &self.why {
             Why::Faulty(_) => {
@@ -78,7 +78,7 @@ impl Unapproved {
 }
 
 /// The message that a component imports more than approved.
-const IMPORTS: &str = "its imports could use more";
+const IMPORTS: &str = "its imports can use more capabilities";
 
 /// The digest of a component.
 pub(super) fn digest(bytes: &[u8]) -> Digest {
@@ -110,7 +110,7 @@ pub(super) async fn approved<'a>(
         let known: Vec<String> =
             pins.iter().map(|pin| format!("{} of {}", pin.digest, pin.version)).collect();
         differences.push(format!(
-            "`{}` has another digest: {own}; approved is {}",
+            "`{}` has a different digest: {own}; approved: {}",
             file.display(),
             known.join(", ")
         ));
@@ -133,10 +133,10 @@ pub(super) fn confirmed(pin: &Pin, file: &Path, driver: &Driver) -> Result<(), B
     let mut differences: Vec<String> = more(IMPORTS, &driver.reach(), &pin.imports).into_iter().collect();
     // Another component under the same name needs a new approval.
     if let Some(name) = pin.name.as_deref().filter(|name| **name != *manifest.name) {
-        differences.push(format!("it calls itself `{}`; approved is `{name}`", manifest.name));
+        differences.push(format!("its name is `{}`, but `{name}` is approved", manifest.name));
     }
     if manifest.version != pin.version {
-        differences.push(format!("it is version {}; approved is {}", manifest.version, pin.version));
+        differences.push(format!("it is version {}, but {} is approved", manifest.version, pin.version));
     }
     differences.extend(more("it requests more", &requested(manifest), &pin.requested_capabilities));
     if differences.is_empty() {

@@ -79,7 +79,7 @@ impl Dirs {
             let fault = |error: &dyn std::fmt::Display| {
                 format!("the granted folder {} cannot be opened: {error}", dir.host.display())
             };
-            // Before anything is created where it leads now.
+            // Checked before anything is created at the place where the path leads now.
             if real(&dir.host) != dir.real {
                 return Err(fault(&"it leads somewhere else than when the driver was loaded"));
             }

@@ -2,7 +2,7 @@
 //! alike.
 //!
 //! The dialled address is decisive. A name is looked up once, here, and the connection goes to the
-//! result of that lookup; so a DNS server cannot answer twice, differently. Addresses that are not
+//! result of that lookup; so a DNS server cannot give two different answers. Addresses that are not
 //! public are denied unless a grant names them.
 
 mod address;
@@ -218,7 +218,7 @@ impl Reach {
 
     fn prohibit(&self, name: &str, addresses: &[IpAddr]) -> Refusal {
         let list: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-        let what = format!("`{name}` leads to {}, which is not public", list.join(", "));
+        let what = format!("`{name}` resolves to {}, which is not public", list.join(", "));
         self.deny(&what, "addresses", &list.join("\", \""));
         Refusal::Prohibited
     }

@@ -497,7 +497,7 @@ async fn one(
 /// The visible form of a manifest.
 fn printed(driver: &Driver) -> String {
     let manifest = driver.manifest();
-    let wishes = manifest
+    let requested = manifest
         .requested_capabilities
         .iter()
         .map(|w| format!("{} {} {}", w.capability, w.pattern, w.reason));
@@ -505,7 +505,7 @@ fn printed(driver: &Driver) -> String {
     [manifest.name.clone(), manifest.description.clone()]
         .into_iter()
         .chain(types)
-        .chain(wishes)
+        .chain(requested)
         .collect::<Vec<_>>()
         .join("|")
 }

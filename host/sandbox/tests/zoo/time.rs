@@ -43,10 +43,10 @@ fn traps_in_every_function() {
         ("trap-in-delete", Call::Delete),
         ("trap-in-post-return", Call::Create),
     ] {
-        by_hand(name).called(call).fails("the driver `acme/bad` crashed: it gave up (a panic or an abort)");
+        by_hand(name).called(call).fails("the driver `acme/bad` crashed: it panicked or aborted");
     }
     for name in ["trap-in-start", "trap-in-describe"] {
-        by_hand(name).refused("it gave up (a panic or an abort)");
+        by_hand(name).refused("it panicked or aborted");
     }
     by_hand("recursion-in-post-return").fails("its stack is exhausted");
 }
@@ -60,7 +60,7 @@ fn waits_that_never_end() {
 
 #[test]
 fn a_cancelled_call() {
-    attack("ignore-cancellation").cancelled().fails("cut off");
+    attack("ignore-cancellation").cancelled().fails("interrupted");
     attack("answer-after-cancellation").cancelled().answers("made");
     attack("fail-after-cancellation").cancelled().fails("I was told to stop");
 }

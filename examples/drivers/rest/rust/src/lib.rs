@@ -7,7 +7,7 @@ mod tests;
 
 use purlin_sdk::{
     Call, CreateRequest, DeleteRequest, Driver, Failure, Name, NameRequest, Observed, Raw, Read, ReadRequest,
-    State, TypeSchema, Update, UpdateRequest, Wish, operation,
+    State, TypeSchema, Update, UpdateRequest, RequestedCapability, operation,
 };
 use serde::de::Error as _;
 
@@ -29,8 +29,8 @@ impl Driver for Project {
         vec![TypeSchema::of::<ProjectInputs, ProjectOutputs>("project")]
     }
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "http".into(),
             pattern: String::new(),
             reason: "the API that `connection.server` names".into(),

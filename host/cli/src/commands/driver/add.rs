@@ -180,7 +180,7 @@ fn components(source: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// nothing else.
 fn edited(path: &Path, name: &str, source: &str) -> Result<String, Failure> {
     let by_hand = || {
-        Failure::input(format!("`{}` is written in a form to which no line can be added", text::path(path)))
+        Failure::input(format!("no line can be added to `{}` in its current layout", text::path(path)))
             .hint(format!("add below `spec.drivers`: `{name}: {{source: {source}}}`"))
     };
     let before = match std::fs::read_to_string(path) {

@@ -88,7 +88,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Format::Text => app.ui.data(&render(&approval.changes)),
     }
     match (args.check, changed) {
-        (false, true) => app.ui.say(&format!("`{path}` is written; keep it with purlin.yaml.")),
+        (false, true) => app.ui.say(&format!("Wrote `{path}`; keep it together with purlin.yaml.")),
         (false, false) => app.ui.say("Nothing to approve: nothing changed."),
         (true, _) if approved => app.ui.say("Everything is approved."),
         (true, _) => {

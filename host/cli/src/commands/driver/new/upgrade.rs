@@ -68,7 +68,7 @@ pub(super) fn run(folder: &Path, app: &App) -> Result<Status, Failure> {
         std::fs::remove_file(folder.join(path)).map_err(|error| failed("remove", path, &error))?;
     }
     if plan.write.is_empty() && plan.remove.is_empty() {
-        app.ui.note(&format!("the SDK is the one of purlin {VERSION} already"));
+        app.ui.note(&format!("the SDK is already that of purlin {VERSION}"));
         return Ok(Status::Done);
     }
     for (path, _) in &plan.write {

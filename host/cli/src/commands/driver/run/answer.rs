@@ -26,8 +26,8 @@ pub(super) fn manifest(manifest: &Manifest) -> Json {
         "types": manifest.types.iter().map(|one| {
             json!({"type": one.type_name, "inputs": one.inputs, "outputs": one.outputs})
         }).collect::<Vec<_>>(),
-        "wishes": manifest.requested_capabilities.iter().map(|wish| {
-            json!({"capability": wish.capability, "pattern": wish.pattern, "reason": wish.reason})
+        "requested_capabilities": manifest.requested_capabilities.iter().map(|requested| {
+            json!({"capability": requested.capability, "pattern": requested.pattern, "reason": requested.reason})
         }).collect::<Vec<_>>(),
     })
 }
