@@ -27,7 +27,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const LICENCE: &str = env!("CARGO_PKG_LICENSE");
 const HOME: &str = env!("CARGO_PKG_REPOSITORY");
 const SUMMARY: &str = "platform orchestrator with sandboxed WebAssembly drivers";
-/// What indexes of packages show about ours.
+/// The description that package indexes show.
 const DESCRIPTION: &str = "\
 Purlin is a platform orchestrator. Platform engineers describe how each kind of resource is provisioned; \
 developers say what they need. Purlin joins the two into one resource graph, checks it, orders it, and \

@@ -43,7 +43,7 @@ pub(crate) struct Zone {
     /// The name, such as `example.org`.
     #[input(replaces)]
     pub(crate) name: String,
-    /// Who has the zone's data, in PowerDNS' terms.
+    /// The kind of the zone, in PowerDNS's terms.
     #[input(default)]
     pub(crate) kind: ZoneKind,
     /// The names of the servers that answer for the zone, its `NS` records. Not changed if omitted.
@@ -61,7 +61,7 @@ pub(crate) struct Zone {
     pub(crate) force_destroy: bool,
 }
 
-/// Who has the zone's data, in PowerDNS' terms.
+/// The kind of the zone, in PowerDNS's terms.
 #[derive(Clone, Copy, Default, Input, PartialEq, Eq, Serialize)]
 pub(crate) enum ZoneKind {
     #[default]
@@ -127,8 +127,8 @@ impl DnsInputs {
         let mut faults = Faults::default();
         let url = &self.connection.url;
         match Parts::of(url) {
-            Ok(parts) if parts.path.contains('?') => faults.add("/connection/url", "has no query"),
-            Ok(_) if url.ends_with('/') => faults.add("/connection/url", "has no `/` at its end"),
+            Ok(parts) if parts.path.contains('?') => faults.add("/connection/url", "takes no query"),
+            Ok(_) if url.ends_with('/') => faults.add("/connection/url", "must not end with `/`"),
             Ok(_) => {}
             Err(message) => faults.add("/connection/url", message),
         }
@@ -200,7 +200,7 @@ fn zone_target<'a>(zone: &'a Zone, faults: &mut Faults) -> Option<Target<'a>> {
         faults.add("/values/zone/masters", "only a zone of kind `Slave` has masters");
     }
     if zone.kind == ZoneKind::Slave && zone.nameservers.is_some() {
-        faults.add("/values/zone/nameservers", "are copied from the masters of a zone of kind `Slave`");
+        faults.add("/values/zone/nameservers", "cannot be set for a zone of kind `Slave`");
     }
     found.map(|name| Target::Zone { name, zone })
 }

@@ -9,8 +9,8 @@ mod zone;
 
 use purlin_sdk::{
     Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
-    Name, NameRequest, Observed, Read, ReadRequest, Resource, State, TypeSchema, Update, UpdateImpact,
-    UpdateRequest, Wish,
+    Name, NameRequest, Observed, Read, ReadRequest, RequestedCapability, Resource, State, TypeSchema, Update,
+    UpdateImpact, UpdateRequest,
 };
 use serde_json::json;
 
@@ -45,8 +45,8 @@ impl Driver for Dns {
         vec![TypeSchema::of::<DnsInputs, DnsOutputs>("*")]
     }
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "http".to_owned(),
             pattern: String::new(),
             reason: "the server's API: `GET,POST,PUT,PATCH,DELETE URL/api/v1/servers/*`".to_owned(),
@@ -127,7 +127,7 @@ impl UpdateImpact for Dns {
     fn update_impact(request: ImpactRequest<DnsInputs>) -> Result<Impact, Failure> {
         let replaces = request.switches(["/values/zone", "/values/records"]);
         let mut impact = Impact { replaces, ..Impact::default() };
-        // If it stays in its place, the new one would be the old one.
+        // If the id stays the same, the new object would be the old one.
         let id = request.after.known()?.and_then(|after| after.target().ok().map(|target| after.id(&target)));
         impact.delete_before_replace = id.as_ref() == Some(&request.state.id);
         impact.stable_outputs = ["name", "fqdn", "zone", "type"].map(str::to_owned).to_vec();

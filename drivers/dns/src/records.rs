@@ -132,7 +132,7 @@ impl DnsOperation<'_> {
                     there.accounts().next().map(|account| format!(", of `{account}`")).unwrap_or_default();
                 let content = there.contents().join(", ");
                 Err(Failure::Conflict(format!(
-                    "{} exists already{whose}: {content}; import it",
+                    "{} already exists{whose}: {content}; import it",
                     shown(place)
                 )))
             }

@@ -42,7 +42,7 @@ impl DnsOperation<'_> {
                 Some(there) => self.own_zone(name, &there)?,
                 None => {
                     return Err(Failure::Conflict(format!(
-                        "the server has a zone like `{name}`, but does not show it"
+                        "the server reports that the zone `{name}` exists, but does not return it"
                     )));
                 }
             }
@@ -144,7 +144,7 @@ impl DnsOperation<'_> {
     fn own_zone(&self, name: &str, there: &Zone) -> Result<(), Failure> {
         match mark::zone(there, &self.resource.guresid) {
             Whose::Ours => {
-                log::debug(format!("the zone `{name}` exists already, with this resource's mark"));
+                log::debug(format!("the zone `{name}` already exists, with this resource's mark"));
                 Ok(())
             }
             Whose::Nobodys | Whose::Anothers => {
@@ -152,7 +152,7 @@ impl DnsOperation<'_> {
                     "" => "no account".to_owned(),
                     account => format!("the account `{account}`"),
                 };
-                Err(Failure::Conflict(format!("the zone `{name}` exists already, with {account}; import it")))
+                Err(Failure::Conflict(format!("the zone `{name}` already exists, with {account}; import it")))
             }
         }
     }

@@ -99,9 +99,9 @@ pub(crate) fn check_path(path: &str, faults: &mut Faults) {
     } else if path.ends_with('/') {
         "names a folder, not a file"
     } else if path.split('/').any(|part| part == "..") {
-        "may not have `..` in it"
+        "must not contain `..`"
     } else if path.contains(['\0', '\\', '\n']) {
-        "may not have a backslash or a control character in it"
+        "must not contain a backslash or a control character"
     } else if path.len() > 4096 {
         "is longer than 4096 bytes"
     } else {

@@ -5,8 +5,8 @@ mod store;
 
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Impact,
-    ImpactRequest, Json, Name, NameRequest, Object, Observed, Raw, Read, ReadRequest, State, TypeSchema,
-    Update, UpdateImpact, UpdateRequest, Wish, operation,
+    ImpactRequest, Json, Name, NameRequest, Object, Observed, Raw, Read, ReadRequest, RequestedCapability,
+    State, TypeSchema, Update, UpdateImpact, UpdateRequest, operation,
 };
 
 use inputs::{FileInputs, FileOutputs};
@@ -30,8 +30,8 @@ impl Driver for File {
         vec![TypeSchema::of::<FileInputs, FileOutputs>("*")]
     }
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "dirs".to_owned(),
             pattern: String::new(),
             reason: "the folder that files are written to, with mode `rw`".to_owned(),
@@ -124,7 +124,7 @@ fn ours(path: &str, there: &Found, inputs: &FileInputs) -> Result<(), Failure> {
     if there.holds(inputs.content()) {
         return Ok(());
     }
-    Err(Failure::Conflict(format!("`{path}` exists already, with other content")))
+    Err(Failure::Conflict(format!("`{path}` already exists, with other content")))
 }
 
 impl UpdateImpact for File {

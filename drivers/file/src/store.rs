@@ -28,12 +28,12 @@ impl Found {
     }
 }
 
-/// The content of the file, however large it is; `None` if there is no file. Content of up to
+/// Reads a file of any size and computes its digest; `None` if there is no file. Content of up to
 /// `keep` bytes is kept.
 pub(crate) fn look(path: &str, keep: usize) -> Result<Option<Found>, Failure> {
     // Opening a pipe or a device could block forever.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(Failure::Conflict(format!("`{path}` exists already, and is not a file")));
+        return Err(Failure::Conflict(format!("`{path}` already exists, and is not a file")));
     }
     match fs::File::open(path).and_then(|file| digest_of(file, keep)) {
         Ok(found) => Ok(Some(found)),

@@ -159,10 +159,10 @@ fn links_lead_nowhere() {
 #[test]
 fn unsafe_paths_are_rejected() {
     let cases: [(Json, &str); 7] = [
-        (json!({"path": "/data/../etc/passwd", "content": ""}), "/values/path: may not have `..`"),
+        (json!({"path": "/data/../etc/passwd", "content": ""}), "/values/path: must not contain `..`"),
         (json!({"path": "", "content": ""}), "/values/path: names no file"),
         (json!({"path": "/data/", "content": ""}), "/values/path: names a folder"),
-        (json!({"path": "a\\b", "content": ""}), "/values/path: may not have a backslash"),
+        (json!({"path": "a\\b", "content": ""}), "/values/path: must not contain a backslash"),
         (json!({"path": "a"}), "/values/content: is missing"),
         (json!({"path": "a", "content": "", "mode": 640}), "/values/mode: invalid type"),
         (json!({"path": "a", "contents": ""}), "unknown field `contents`"),

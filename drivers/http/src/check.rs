@@ -73,14 +73,14 @@ impl HttpInputs {
             faults.add("/values/read/path", "has no `{id}`, so all resources would be the same one");
         }
         if path.contains("{outputs.") {
-            faults.add("/values/read/path", "cannot need outputs: a resource is known by it");
+            faults.add("/values/read/path", "cannot contain `{outputs.X}`: it identifies the resource");
         }
         if path.matches("{id}").count() > 1 {
             faults.add("/values/read/path", "has `{id}` in it more than once");
         }
     }
 
-    /// Everyone sees the place of a resource.
+    /// Rejects secrets in the URL of the resource, which is not secret.
     fn open(&self, sensitive: &[String], faults: &mut Faults) {
         let paths = [self.values.create.path.as_deref().unwrap_or_default(), &self.read_path()].join(" ");
         for place in sensitive {
@@ -132,8 +132,8 @@ pub(crate) fn what_is_known(inputs: &Raw<HttpInputs>) -> Result<(), Failure> {
 
 fn base_url(url: &str, faults: &mut Faults) {
     match Parts::of(url) {
-        Ok(parts) if parts.path.contains('?') => faults.add("/connection/base_url", "has no query"),
-        Ok(_) if url.ends_with('/') => faults.add("/connection/base_url", "has no `/` at its end"),
+        Ok(parts) if parts.path.contains('?') => faults.add("/connection/base_url", "takes no query"),
+        Ok(_) if url.ends_with('/') => faults.add("/connection/base_url", "must not end with `/`"),
         Ok(_) => {}
         Err(message) => faults.add("/connection/base_url", message),
     }

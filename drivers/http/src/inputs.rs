@@ -57,8 +57,8 @@ pub(crate) struct Values {
     #[input(assumed)]
     #[schemars(extend("additionalProperties" = {"type": "string", "pattern": POINTER}))]
     pub(crate) outputs: BTreeMap<String, String>,
-    /// Secret outputs, as JSON Pointers into the response to `read`, otherwise into that to
-    /// `create`. Values that only the response to `create` contains are kept.
+    /// Secret outputs, as JSON Pointers into the response to `read` or, failing that, the
+    /// response to `create`. Values that only the response to `create` contains are kept.
     #[input(assumed)]
     #[schemars(extend("additionalProperties" = {"type": "string", "pattern": POINTER}))]
     pub(crate) secret_outputs: BTreeMap<String, String>,

@@ -10,8 +10,8 @@ mod wait;
 
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Json,
-    Name, NameRequest, Object, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact,
-    UpdateRequest, Wish,
+    Name, NameRequest, Object, Observed, Raw, Read, ReadRequest, RequestedCapability, State, TypeSchema,
+    Update, UpdateImpact, UpdateRequest,
 };
 
 use api::{Api, Sent};
@@ -31,8 +31,8 @@ impl Driver for Http {
         vec![TypeSchema::of::<HttpInputs, HttpOutputs>("*")]
     }
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "http".to_owned(),
             pattern: String::new(),
             reason: "the API that the inputs name, with the methods and paths that they have".to_owned(),

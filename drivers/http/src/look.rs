@@ -156,14 +156,14 @@ impl Api<'_> {
         let ours = all.iter().any(|found| self.is_marked(found) == Some(true));
         if ours {
             return Err(Failure::Conflict(format!(
-                "`{name}` exists already, with the mark of this resource; import it"
+                "`{name}` already exists, with the mark of this resource; import it"
             )));
         }
         // If marks tell resources apart, names need not be unique.
         if all.is_empty() || marked {
             return Ok(());
         }
-        Err(Failure::Conflict(format!("`{name}` exists already; import it, or choose another name")))
+        Err(Failure::Conflict(format!("`{name}` already exists; import it, or choose another name")))
     }
 
     /// The id in the answer to a creation.

@@ -92,7 +92,7 @@ pub(crate) fn validate(template: &str) -> Result<(), String> {
     }
     let path = texts.split('?').next().unwrap_or_default();
     if path.split('/').any(|part| matches!(part, "." | "..")) {
-        return Err("may not have `.` or `..` between slashes".to_owned());
+        return Err("must not contain `.` or `..` between slashes".to_owned());
     }
     if let Some(wrong) = texts.chars().find(|c| !c.is_ascii_graphic() || "#\\\"<>^`|".contains(*c)) {
         return Err(format!("has {wrong:?} in it; percent-encode it"));

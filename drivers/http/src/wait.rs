@@ -52,7 +52,7 @@ impl Api<'_> {
         self.poll(&poll, &url).map(drop)
     }
 
-    /// Whether a resource is ready now. `None` if it has failed, or needs no waiting.
+    /// Whether there is nothing to wait for: the resource is ready, has failed, or needs no waiting.
     pub(crate) fn is_ready(&self, id: &str, seen: &Json) -> Result<bool, Failure> {
         let Some(wait) = &self.inputs.values.wait else { return Ok(true) };
         let other;

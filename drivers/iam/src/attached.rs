@@ -42,7 +42,7 @@ pub(crate) fn clear(iam: &Iam, kind: Named, name: &str, managed: bool) -> Result
     let which = [(kind.field(), name)];
     let attached = list(iam, kind, name)?;
     let inline = iam.names(&format!("List{}Policies", kind.word()), ("PolicyNames", ""), &which)?;
-    let mut rest: Vec<String> = inline.iter().map(|it| format!("the policy `{it}` in it")).collect();
+    let mut rest: Vec<String> = inline.iter().map(|it| format!("the inline policy `{it}`")).collect();
     if !managed {
         rest.extend(attached.iter().map(|it| format!("the attached policy `{it}`")));
     }

@@ -60,7 +60,7 @@ struct Endpoint {
 }
 
 impl Connection {
-    /// The same for requests.
+    /// The connection in the form that the AWS client takes.
     pub(crate) fn aws(&self) -> purlin_sdk_aws::Connection {
         purlin_sdk_aws::Connection {
             endpoint: self.endpoint.as_ref().map_or_else(Default::default, |endpoint| {

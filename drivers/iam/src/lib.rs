@@ -14,8 +14,8 @@ mod user;
 
 use purlin_sdk::{
     Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest,
-    Json, Name, NameRequest, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact,
-    UpdateRequest, Wish,
+    Json, Name, NameRequest, Observed, Raw, Read, ReadRequest, RequestedCapability, State, TypeSchema,
+    Update, UpdateImpact, UpdateRequest,
 };
 use purlin_sdk_aws::tags::{MARK, not_another_s};
 
@@ -29,7 +29,7 @@ pub struct Driven;
 
 impl Driver for Driven {
     const NAME: &str = "purlin/iam";
-    const DESCRIPTION: &str = "Policies, roles, users and what connects them, in AWS IAM.";
+    const DESCRIPTION: &str = "Policies, roles, users and attachments in AWS IAM.";
     /// An object of an earlier attempt is recognised by its mark, its name or its content.
     const REPEAT_CREATE: bool = true;
     type Inputs = IamInputs;
@@ -38,11 +38,11 @@ impl Driver for Driven {
         vec![TypeSchema::of::<IamInputs, IamOutputs>("*")]
     }
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "http".to_owned(),
             pattern: "https://*.amazonaws.com".to_owned(),
-            reason: "IAM itself; with `connection.endpoint.url`, that server in its place".to_owned(),
+            reason: "IAM, or the server at `connection.endpoint.url` instead".to_owned(),
         }]
     }
 

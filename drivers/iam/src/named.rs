@@ -169,7 +169,7 @@ pub(crate) fn whose(
         return Ok(());
     }
     Err(Failure::Conflict(format!(
-        "{what} exists already, without a mark of this resource; `purlin import` with the id `{}` \
+        "{what} already exists, without a mark of this resource; `purlin import` with the id `{}` \
          adopts it",
         found.arn
     )))

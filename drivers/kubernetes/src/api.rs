@@ -211,7 +211,7 @@ impl Refusal {
                 self.owners()
             )),
             401 => Failure::failed(format!(
-                "the API server does not accept the credentials (401 {message}): `connection.token` is wrong, out of date or \
+                "the API server does not accept the credentials (401 {message}): `connection.token` is wrong, expired or \
                  missing"
             )),
             // A namespace of this name can be created again once it is gone.

@@ -53,7 +53,7 @@ fn credentials(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
         );
     }
     if has("username") != has("password") {
-        faults.add("/connection/username", "and `password` belong together");
+        faults.add("/connection/username", "has to be given together with `password`");
     }
     for name in ["token", "username", "password"] {
         let place = format!("/connection/{name}");
@@ -166,7 +166,7 @@ fn manifest_name(manifest: &Json) -> Option<&str> {
     manifest.pointer("/metadata/namespace").and_then(Json::as_str)
 }
 
-/// Places of jobs that the cluster deletes by itself.
+/// The places of the TTLs after which the cluster deletes jobs by itself.
 pub(crate) fn fleeting(inputs: &Raw<KubernetesInputs>) -> Vec<String> {
     let single = inputs.get("/values/manifest").map(|manifest| ("/values/manifest".to_owned(), manifest));
     let list = inputs.get("/values/manifests").and_then(Json::as_array).into_iter().flatten().enumerate();

@@ -19,7 +19,7 @@ use std::cell::Cell;
 
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Json,
-    Observed, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact, UpdateRequest, Wish,
+    Observed, Read, ReadRequest, RequestedCapability, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
 };
 
 use api::Api;
@@ -33,7 +33,7 @@ pub struct Kubernetes;
 
 impl Driver for Kubernetes {
     const NAME: &str = "purlin/kubernetes";
-    const DESCRIPTION: &str = "Objects of a Kubernetes cluster, applied on the server's side and waited for.";
+    const DESCRIPTION: &str = "Objects of a Kubernetes cluster, applied server-side and watched until ready.";
     /// An object of an earlier attempt is recognised by its mark, and applying it again changes
     /// nothing.
     const REPEAT_CREATE: bool = true;
@@ -43,8 +43,8 @@ impl Driver for Kubernetes {
         vec![TypeSchema::of::<KubernetesInputs, KubernetesOutputs>("*")]
     }
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "http".to_owned(),
             pattern: String::new(),
             reason:

@@ -163,7 +163,7 @@ impl Look<'_> {
         }
     }
 
-    /// The inputs as reality has them.
+    /// Replaces the inputs with the observed ones.
     fn tell(
         &self,
         values: &mut Json,
@@ -188,7 +188,7 @@ impl Look<'_> {
         } else {
             values["manifests"] = seen.into();
         }
-        // So far, reality only exists.
+        // The objects exist, but are not ready yet.
         if self.inputs.values.wait.until == WaitFor::Ready
             && !provision::is_ready(&self.api, live)
             && let Some(wait) = values.get_mut("wait").and_then(Json::as_object_mut)

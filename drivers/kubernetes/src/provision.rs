@@ -69,7 +69,7 @@ impl Task<'_> {
         if let Err(failure) = result {
             return Err(self.partly(&id, &items, failure));
         }
-        // Work that has not begun need not be finished.
+        // Do not begin if the call is cancelled or its time is over.
         api.client.pause(Duration::ZERO).map_err(|failure| self.partly(&id, &items, failure))?;
         if self.recorded.is_none() {
             operation::checkpoint(&id);
@@ -177,7 +177,7 @@ impl Task<'_> {
                 return match whose {
                     Whose::Ours if self.recorded.is_none() && !self.is_of_this_life(live) => {
                         Err(Failure::Conflict(format!(
-                            "{what} exists already, created by this resource earlier: import it to adopt it, with the \
+                            "{what} already exists, created by this resource earlier: import it to adopt it, with the \
                              id `{}`; or, to replace it, set `delete_before_replace: true` in the lifecycle, because \
                              two objects cannot have the same name",
                             item.place.identity
@@ -186,7 +186,7 @@ impl Task<'_> {
                     Whose::Ours => Ok(()),
                     Whose::Another(mark) => Err(live::of_another(&item.place.identity, &mark)),
                     Whose::Nobodys => Err(Failure::Conflict(format!(
-                        "{what} exists already and does not belong to this resource; import it to adopt it, with the id `{}`",
+                        "{what} already exists and does not belong to this resource; import it to adopt it, with the id `{}`",
                         item.place.identity
                     ))),
                 };

@@ -89,7 +89,7 @@ fn one(
             Err(trouble) => return Err(failure(trouble)),
         }
     }
-    Err(Failure::Conflict(format!("{what}: others keep creating it again while it is deleted")))
+    Err(Failure::Conflict(format!("{what}: others keep recreating it while it is being deleted")))
 }
 
 fn until_gone(

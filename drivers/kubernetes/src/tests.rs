@@ -82,7 +82,7 @@ fn a_connection_has_complete_credentials() {
             json!({"server": "https://k", "token": "t", "username": "u", "password": "p"}),
             "given together with",
         ),
-        (json!({"server": "https://k", "username": "u"}), "belong together"),
+        (json!({"server": "https://k", "username": "u"}), "together with `password`"),
     ] {
         let given =
             inputs(&json!({"connection": connection, "values": {"manifest": config_map("a", &json!({}))}}));

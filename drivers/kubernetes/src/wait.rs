@@ -49,7 +49,7 @@ fn one(
                 let pods = troubles(api, live.as_ref());
                 return Err(Failure::failed(format!("{what} will not become ready: {why}{pods}")));
             }
-            None => return Err(Failure::failed(format!("{what} was deleted while it was waited for"))),
+            None => return Err(Failure::failed(format!("{what} was deleted before it became ready"))),
         };
         if why != said {
             operation::progress(&format!("{what}: {why}"), percent);
@@ -64,7 +64,7 @@ fn one(
             let hint = if begun.elapsed() >= patience {
                 String::new()
             } else {
-                "; the call's time is over, `limits.time` of the driver gives more".to_owned()
+                "; the call ran out of time; raise `limits.time` of the driver".to_owned()
             };
             let pods = troubles(api, live.as_ref());
             let time = begun.elapsed().as_secs_f64();

@@ -26,7 +26,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Connects, agrees on TLS, and authenticates.
+    /// Connects, negotiates TLS, and authenticates.
     pub(crate) fn connect(connection: &Connection, database: &str, until: Deadline) -> Result<Self, Fault> {
         let place = connection.place();
         let mut stream = purlin_sdk_net::connect(&place, until)?;

@@ -197,7 +197,7 @@ impl Operation<'_, Database> {
         id: Option<&str>,
         kept: Option<Kept>,
     ) -> Result<Option<(State, Json)>, Failure> {
-        let mut seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "looking at")?;
+        let mut seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "reading")?;
         if let Located::Unfinished(_) = seen.located {
             // Nobody works on it, because the lock is held here, and nobody ever used it: a killed
             // attempt left it. Dropping it makes certain that there is none, and leaves nothing
@@ -235,7 +235,7 @@ impl Operation<'_, Database> {
         let there = Client::connect(&self.inputs.connection, database, self.until).and_then(|mut client| {
             client.select::<Extension>("SELECT extname AS name FROM pg_catalog.pg_extension")
         });
-        let there = there.map_err(|fault| fault.failure(&self.what("looking at the extensions of")))?;
+        let there = there.map_err(|fault| fault.failure(&self.what("reading the extensions of")))?;
         let is_there = |wanted: &&String| there.iter().any(|extension| extension.name == **wanted);
         Ok(self.wanted.extensions.iter().filter(is_there).cloned().collect())
     }

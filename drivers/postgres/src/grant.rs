@@ -22,9 +22,9 @@ impl Kind for Grant {
 #[derive(Debug, Deserialize)]
 struct PrivilegeState {
     privilege: String,
-    /// The number of objects that it can be on.
+    /// The number of objects to which the privilege applies.
     things: i64,
-    /// The number of objects that it is on.
+    /// The number of these objects on which it is granted.
     held: i64,
 }
 
@@ -148,7 +148,7 @@ impl Operation<'_, Grant> {
         ))
     }
 
-    /// The wanted roles on whose future objects the role gets all of it.
+    /// The wanted roles on whose future objects the role gets all of the privileges.
     fn future(&self, session: &mut Session) -> Result<Vec<String>, Fault> {
         let kind = match self.wanted.on {
             On::AllTables => "r",
@@ -182,7 +182,7 @@ impl Operation<'_, Grant> {
     /// The existing privileges. If the database or the schema does not exist, it may have another
     /// name for a while: then `recorded` exists with no privileges left, so that it is repaired.
     pub(crate) fn read(&self, id: Option<&str>, recorded: bool) -> Result<Option<(State, Json)>, Failure> {
-        let doing = self.what("looking at");
+        let doing = self.what("reading");
         let failure = |fault: Fault| fault.failure(&doing);
         let nothing = Grant { privileges: Vec::new(), future_of: Vec::new(), ..self.wanted.clone() };
         let mut session = match (self.open(), id) {

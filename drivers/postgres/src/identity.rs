@@ -173,11 +173,11 @@ pub(crate) fn taken<C: Candidate>(identity: &Identity, candidate: &C) -> Failure
         ),
         Some(comment) => {
             format!(
-                "the {kind} `{name}` exists already, and belongs to another resource; its comment is `{comment}`"
+                "the {kind} `{name}` already exists, and belongs to another resource; its comment is `{comment}`"
             )
         }
         None => format!(
-            "the {kind} `{name}` exists already, without a mark of this resource; import it to adopt it"
+            "the {kind} `{name}` already exists, without a mark of this resource; import it to adopt it"
         ),
     })
 }

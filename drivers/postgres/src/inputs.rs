@@ -58,7 +58,7 @@ pub(crate) struct Connection {
     pub(crate) database: String,
     /// Whether the connection is encrypted (TLS 1.3), and how the server's certificate is verified:
     /// `verify-full` requires a certificate from `ca` with the host's name, `verify-ca` one from
-    /// `ca`, `require` any certificate, and `disable` no TLS. There is no `prefer`.
+    /// `ca`; `require` accepts any certificate, and `disable` turns TLS off. There is no `prefer`.
     #[input(default)]
     pub(crate) tls: Tls,
     /// The certificates (PEM) of the authorities for the server's certificate. `verify-full` and

@@ -14,8 +14,8 @@ mod session;
 
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Json,
-    Name, NameRequest, Object, Observed, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact,
-    UpdateRequest, Wish,
+    Name, NameRequest, Object, Observed, Read, ReadRequest, RequestedCapability, State, TypeSchema, Update,
+    UpdateImpact, UpdateRequest,
 };
 use purlin_sdk_net::Deadline;
 
@@ -35,8 +35,8 @@ impl Driver for Postgres {
         vec![TypeSchema::of::<PgInputs, PgOutputs>("*")]
     }
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "tcp".to_owned(),
             pattern: String::new(),
             reason: "the PostgreSQL server, at `connection.host` and `connection.port`".to_owned(),

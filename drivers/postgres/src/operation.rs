@@ -67,8 +67,8 @@ impl<T: Named> Operation<'_, T> {
         Search::among(session, rows, &self.identity, recorded, &self.what(doing))
     }
 
-    /// The answer to a read that found nothing. By name, another owner's object is no answer, and neither
-    /// is "there is none".
+    /// The result of a read that found nothing: a failure if it searched by name and another owner's
+    /// object has that name.
     pub(crate) fn nothing<X>(&self, seen: &Search<T::Row>, id: Option<&str>) -> Result<Option<X>, Failure> {
         if id.is_none() {
             self.reject_other(seen)?;

@@ -174,9 +174,9 @@ impl Operation<'_, Role> {
     fn options(&self, verifier: Option<&str>, there: Option<&Row>) -> String {
         let wanted = self.wanted;
         let mut options = String::new();
-        let mut flag = |word: &str, wish: bool, is: Option<bool>| {
-            if is != Some(wish) && (wish || is.is_some()) {
-                options.push_str(if wish { " " } else { " NO" });
+        let mut flag = |word: &str, wanted: bool, is: Option<bool>| {
+            if is != Some(wanted) && (wanted || is.is_some()) {
+                options.push_str(if wanted { " " } else { " NO" });
                 options.push_str(word);
             }
         };
@@ -205,7 +205,7 @@ impl Operation<'_, Role> {
         id: Option<&str>,
         kept: Option<Kept>,
     ) -> Result<Option<(State, Json)>, Failure> {
-        let mut seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "looking at")?;
+        let mut seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "reading")?;
         let Some(row) = seen.row() else {
             return self.nothing(&seen, id);
         };
@@ -245,7 +245,7 @@ impl Operation<'_, Role> {
         }
         let query = format!("SELECT rolpassword AS password FROM pg_catalog.pg_authid WHERE oid = {oid}");
         let rows: Result<Vec<Row>, Fault> = session.client.select(&query);
-        let rows = rows.map_err(|fault| fault.failure(&self.what("looking at the password of")))?;
+        let rows = rows.map_err(|fault| fault.failure(&self.what("reading the password of")))?;
         let there = rows.into_iter().next().and_then(|row| row.password);
         Ok(if there == self.verifier() { Password::AsGiven } else { Password::Changed })
     }

@@ -43,7 +43,7 @@ impl<Row: Candidate> Search<Row> {
     }
 
     /// The failure for an object in the place of a new resource. An object to be replaced must go
-    /// first, which was not known if it was created over another way to this server.
+    /// first, which the plan did not know if it was created through another address of this server.
     pub(crate) fn in_the_way(&self, identity: &Identity, row: &Row, old: Option<&Identity>) -> Failure {
         match old {
             Some(old) if self.session.is_same_server(old) && old.is(row) => Failure::NeedsDeleteBefore(

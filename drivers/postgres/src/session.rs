@@ -29,7 +29,7 @@ pub(crate) fn texts<'a>(all: impl IntoIterator<Item = &'a String>) -> String {
 /// The server's facts about itself and about the current role.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Facts {
-    /// Drawn when the server's data were initialised.
+    /// The server's identifier, generated when its data were initialised.
     pub(crate) system: Option<String>,
     /// Such as `150004`.
     pub(crate) version: u32,

@@ -35,8 +35,8 @@ pub(crate) enum ValueKind {
     Bytes,
 }
 
-/// The format of the value, and values to keep it for. Most inputs matter for one kind only, so
-/// they are assumed: a plan for a password need not show the words of a pet.
+/// The format of the value, and its keepers. Most inputs matter for one kind only, so their defaults
+/// are `assumed`: a plan for a password need not show the separator of a pet.
 #[derive(Clone, Debug, Input, Serialize)]
 pub(crate) struct Values {
     /// The kind of value.
@@ -152,7 +152,7 @@ impl Values {
     pub(crate) fn validate(&self) -> Result<(), Failure> {
         let mut faults = Faults::default();
         if self.kind == ValueKind::Pet && self.length() > MOST_WORDS {
-            faults.add("/values/length", format!("is more than the {MOST_WORDS} words of the longest pet"));
+            faults.add("/values/length", format!("has to be at most {MOST_WORDS} for the kind `pet`"));
         }
         if self.kind == ValueKind::Password {
             let classes = self.classes();
@@ -160,7 +160,7 @@ impl Values {
                 faults.add("/values", "one of `lower`, `upper`, `digits` and `special` has to be true");
             }
             for class in classes.iter().filter(|class| class.letters.is_empty()) {
-                faults.add("/values/special_characters", format!("`{}` needs some", class.name));
+                faults.add("/values/special_characters", format!("`{}` needs at least one", class.name));
             }
             let least = [self.min_lower, self.min_upper, self.min_digits, self.min_special];
             if least.iter().fold(0usize, |sum, least| sum.saturating_add(*least)) > self.length() {

@@ -60,7 +60,7 @@ fn is_kept(cookie: Option<&str>, values: &Values) -> Result<bool, Failure> {
     if cookie == Some(&*purpose(values)?) {
         return Ok(true);
     }
-    // Passwords from the time of other default characters stay.
+    // Passwords with the former default characters are kept.
     let is_default = values.special_characters == inputs::SPECIAL;
     let former = Values { special_characters: inputs::FORMER_SPECIAL.to_owned(), ..values.clone() };
     Ok(is_default && cookie == Some(&*purpose(&former)?))

@@ -108,7 +108,7 @@ fn impossible_shapes_are_rejected_with_all_faults() {
         (json!({"lower": false, "upper": false, "digits": false, "special": false}), "one of `lower`"),
         (json!({"special_characters": ""}), "/values/special_characters"),
         (json!({"kind": "integer", "min": 2, "max": 1}), "/values/min: is higher than `max`"),
-        (json!({"kind": "pet", "length": 11}), "10 words"),
+        (json!({"kind": "pet", "length": 11}), "at most 10 for the kind `pet`"),
         (json!({"kind": "cat"}), "/values/kind: unknown variant `cat`"),
         (json!({"lenght": 3}), "unknown field `lenght`"),
         (json!({"length": -1}), "/values/length"),

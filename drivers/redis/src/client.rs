@@ -124,7 +124,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Connects, agrees on TLS, and authenticates.
+    /// Connects, negotiates TLS, and authenticates.
     pub(crate) fn connect(connection: &Connection, until: Deadline) -> Result<Self, Fault> {
         let place = connection.place();
         let mut stream = purlin_sdk_net::connect(&place, until).map_err(Fault::Net)?;
@@ -148,7 +148,7 @@ impl Client {
     }
 
     /// Runs commands directly one after the other, with no command of other clients between them,
-    /// even if this side does not live to see the answers. They go out as one message.
+    /// even if this process dies before the answers arrive. They go out as one message.
     pub(crate) fn together(&mut self, commands: &[&[&str]]) -> Result<Vec<Reply>, Fault> {
         let mut all = message(&["MULTI"]);
         for words in commands {
@@ -168,7 +168,7 @@ impl Client {
         }
         match (self.answer(), refused) {
             (Ok(Reply::List(replies)), None) if replies.len() == commands.len() => Ok(replies),
-            // If the server rejects a command at once, it does nothing of it.
+            // If the server rejects a command when it is queued, it runs none of them.
             (Err(Fault::Refused(_)), Some(words)) => Err(Fault::Refused(words)),
             (Err(fault), _) => Err(fault),
             _ => Err(self.nonsense("it sent an unexpected response to a transaction")),

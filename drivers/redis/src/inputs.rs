@@ -43,7 +43,7 @@ pub(crate) struct Connection {
     pub(crate) password: Option<String>,
     /// Whether the connection is encrypted (TLS 1.3), and how the server's certificate is verified:
     /// `verify-full` requires a certificate from `ca` with the host's name, `verify-ca` one from
-    /// `ca`, `require` any certificate, and `disable` no TLS.
+    /// `ca`; `require` accepts any certificate, and `disable` turns TLS off.
     #[input(default)]
     tls: Tls,
     /// The certificates (PEM) of the authorities for the server's certificate, which `verify-full`

@@ -7,8 +7,8 @@ mod user;
 
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact, ImpactRequest, Name,
-    NameRequest, Object, Observed, Read, ReadRequest, State, TypeSchema, Update, UpdateImpact, UpdateRequest,
-    Wish,
+    NameRequest, Object, Observed, Read, ReadRequest, RequestedCapability, State, TypeSchema, Update,
+    UpdateImpact, UpdateRequest,
 };
 use purlin_sdk_net::Deadline;
 
@@ -28,8 +28,8 @@ impl Driver for Redis {
         vec![TypeSchema::of::<RedisInputs, UserOutputs>("*")]
     }
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "tcp".to_owned(),
             pattern: String::new(),
             reason: "the Redis server, at `connection.host` and `connection.port`".to_owned(),

@@ -97,10 +97,10 @@ impl UserOperation<'_> {
         }
         Err(Failure::Conflict(match lost {
             true => format!(
-                "the user `{}` exists already, without a mark of this resource; import it to adopt it",
+                "the user `{}` already exists, without a mark of this resource; import it to adopt it",
                 self.name()
             ),
-            false => format!("the user `{}` exists already, and belongs to another resource", self.name()),
+            false => format!("the user `{}` already exists, and belongs to another resource", self.name()),
         }))
     }
 
@@ -155,7 +155,7 @@ impl UserOperation<'_> {
         let look = self.look(client).and_then(|there| Ok((there, persistent(client)?)));
         let (there, persistent) = look.map_err(|fault| Failure::Partial {
             state: Box::new(State::new(&id)),
-            message: format!("{doing}: it exists, and then: {fault}"),
+            message: format!("{doing}: it exists, but reading it failed: {fault}"),
         })?;
         let there =
             there.ok_or_else(|| Failure::failed(format!("{doing}: others deleted it immediately")))?;
@@ -171,7 +171,7 @@ impl UserOperation<'_> {
                 self.ours(&there, false)?;
                 Err(Failure::Partial {
                     state: Box::new(State::new(id)),
-                    message: format!("{doing}: it was created, and then: {fault}"),
+                    message: format!("{doing}: it was created, although the command failed: {fault}"),
                 })
             }
             Ok(None) => Err(Failure::RetryAfter {
@@ -187,7 +187,7 @@ impl UserOperation<'_> {
 
     /// The existing user, with its actual values if they can be determined.
     pub(crate) fn read(&self, before: Option<&State>) -> Result<Option<(State, Option<Json>)>, Failure> {
-        let doing = self.what("looking at");
+        let doing = self.what("reading");
         let failure = |fault: Fault| fault.failure(&doing);
         let mut client = self.connect().map_err(failure)?;
         let Some(there) = self.look(&mut client).map_err(failure)? else { return Ok(None) };

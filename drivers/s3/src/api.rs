@@ -71,8 +71,9 @@ impl S3 {
         let region = &self.endpoint.region;
         // AWS's first region cannot be requested.
         if region != "us-east-1" {
-            let wish = Element::new("CreateBucketConfiguration").with_text("LocationConstraint", region);
-            request = request.body("application/xml", wish.document(Some(NAMESPACE)));
+            let configuration =
+                Element::new("CreateBucketConfiguration").with_text("LocationConstraint", region);
+            request = request.body("application/xml", configuration.document(Some(NAMESPACE)));
         }
         self.aws.send("s3:CreateBucket", Effect::Same, request).map(drop)
     }

@@ -73,7 +73,7 @@ fn ours(name: &str, found: &Found, guresid: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Conflict(format!(
-        "the bucket `{name}` exists already, without a mark of this resource; \
+        "the bucket `{name}` already exists, without a mark of this resource; \
          `purlin import` with the id `{name}` adopts it"
     )))
 }

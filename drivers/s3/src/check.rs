@@ -112,13 +112,13 @@ pub(crate) fn policy(document: &Json, faults: &mut Faults) {
 /// Rejects invalid keys and keys that would lead elsewhere.
 pub(crate) fn key(key: &str, faults: &mut Faults) {
     if key.is_empty() || key.len() > 1024 {
-        faults.add("/values/object/key", "has 1 to 1024 bytes");
+        faults.add("/values/object/key", "must have 1 to 1024 bytes");
     } else if key.chars().any(char::is_control) {
-        faults.add("/values/object/key", "may not have a control character in it");
+        faults.add("/values/object/key", "must not contain a control character");
     } else if key.split('/').any(|part| part == "." || part == "..") {
         faults.add(
             "/values/object/key",
-            "may not have `.` or `..` between slashes: it would refer to another object",
+            "must not contain `.` or `..` between slashes: it would refer to another object",
         );
     }
 }

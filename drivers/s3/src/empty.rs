@@ -37,8 +37,8 @@ pub(crate) fn empty(s3: &S3, bucket: &str) -> Result<(), Failure> {
         }
         before.clone_from(&objects);
         let count = objects.len();
-        let wish = Element::new("Delete").with_text("Quiet", true);
-        let answer = s3.remove_versions(bucket, &objects.into_iter().fold(wish, Element::with))?;
+        let deletion = Element::new("Delete").with_text("Quiet", true);
+        let answer = s3.remove_versions(bucket, &objects.into_iter().fold(deletion, Element::with))?;
         let refused: Vec<&Element> = answer.all("Error").collect();
         if let Some(first) = refused.first() {
             let text = |name| first.text_of(name).unwrap_or_default();

@@ -35,7 +35,7 @@ struct Values {
 struct Secrets {
     /// The content of an object, if it is secret.
     content: Option<String>,
-    /// Secrets to pass on as outputs of a bucket, such as keys for a workload. Other tools' type
+    /// Secrets to pass on as outputs of a bucket, such as keys for a workload. In other tools, the type
     /// `s3` has the outputs `aws_access_key_id` and `aws_secret_access_key`. The keys of the
     /// connection never become outputs.
     outputs: Option<BTreeMap<String, String>>,
@@ -72,7 +72,7 @@ struct Endpoint {
 }
 
 impl Connection {
-    /// The same for requests.
+    /// The connection in the form that the AWS client takes.
     pub(crate) fn aws(&self) -> purlin_sdk_aws::Connection {
         purlin_sdk_aws::Connection {
             endpoint: self.endpoint.as_ref().map_or_else(Default::default, |endpoint| {

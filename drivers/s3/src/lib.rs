@@ -12,8 +12,8 @@ mod settings;
 
 use purlin_sdk::{
     Call, Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Faults, Impact,
-    ImpactRequest, Name, NameRequest, Observed, Raw, Read, ReadRequest, State, TypeSchema, Update,
-    UpdateImpact, UpdateRequest, Wish,
+    ImpactRequest, Name, NameRequest, Observed, Raw, Read, ReadRequest, RequestedCapability, State,
+    TypeSchema, Update, UpdateImpact, UpdateRequest,
 };
 
 use api::S3;
@@ -25,7 +25,7 @@ pub struct Driven;
 
 impl Driver for Driven {
     const NAME: &str = "purlin/s3";
-    const DESCRIPTION: &str = "Buckets, their policies and objects, in S3 and in servers that speak like it.";
+    const DESCRIPTION: &str = "Buckets, their policies and objects, in S3 and S3-compatible servers.";
     /// An object of an earlier attempt is recognised by its mark, its name or its content.
     const REPEAT_CREATE: bool = true;
     type Inputs = S3Inputs;
@@ -34,11 +34,11 @@ impl Driver for Driven {
         vec![TypeSchema::of::<S3Inputs, S3Outputs>("*")]
     }
 
-    fn wishes() -> Vec<Wish> {
-        vec![Wish {
+    fn requested_capabilities() -> Vec<RequestedCapability> {
+        vec![RequestedCapability {
             capability: "http".to_owned(),
             pattern: "https://*.amazonaws.com".to_owned(),
-            reason: "S3 itself; with `connection.endpoint.url`, that server in its place".to_owned(),
+            reason: "S3, or the server at `connection.endpoint.url` instead".to_owned(),
         }]
     }
 

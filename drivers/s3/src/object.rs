@@ -29,11 +29,11 @@ pub(crate) fn create(request: &CreateRequest<S3Inputs>, s3: &S3, object: &Object
     }
     operation::checkpoint(&id);
     // Of two concurrent writers, one gets an error.
-    let mut wish = wish(s3, object, guresid);
+    let mut upload = upload(s3, object, guresid);
     if found.is_none() {
-        wish = wish.header("if-none-match", "*");
+        upload = upload.header("if-none-match", "*");
     }
-    let answer = s3.put_object(wish);
+    let answer = s3.put_object(upload);
     let lost = s3.aws.was_lost();
     match answer {
         Ok(_) => {}
@@ -55,8 +55,8 @@ pub(crate) fn update(request: &UpdateRequest<S3Inputs>, s3: &S3, object: &Object
         return Err(Failure::input("/values/object/key", "cannot be changed, only replaced"));
     }
     let state = state(s3, &object.bucket, &object.key, content(object).len(), &digest(content(object)))?;
-    let wish = wish(s3, object, &request.resource.guresid);
-    match s3.put_object(wish) {
+    let upload = upload(s3, object, &request.resource.guresid);
+    match s3.put_object(upload) {
         Ok(_) => Ok(state),
         Err(fault) if fault.is(&["NoSuchBucket"]) => Err(no_bucket(&object.bucket)),
         Err(fault) => Err(s3.aws.settle_update(fault.into(), state)),
@@ -101,7 +101,7 @@ pub(crate) fn read(
         let text = whole.as_ref().map(Response::text);
         match text {
             Some(text) => object.insert("content".to_owned(), text.into()),
-            // Too large to be shown: the outputs show it.
+            // It is too large to be shown; the outputs show a change.
             None => None,
         };
     }
@@ -137,7 +137,7 @@ pub(crate) fn delete(s3: &S3, bucket: &str, key: &str, guresid: &str) -> Result<
     }
 }
 
-fn wish(s3: &S3, object: &Object, guresid: &str) -> Request {
+fn upload(s3: &S3, object: &Object, guresid: &str) -> Request {
     Request::put(s3.url(&object.bucket, &object.key, &[]))
         .body(&object.content_type, content(object))
         .header(MARK, guresid)
@@ -158,7 +158,7 @@ fn no_bucket(bucket: &str) -> Failure {
 
 fn another_s(id: &str) -> Failure {
     Failure::Conflict(format!(
-        "the object `{id}` exists already, without a mark of this resource; \
+        "the object `{id}` already exists, without a mark of this resource; \
          `purlin import` with the id `{id}` adopts it"
     ))
 }

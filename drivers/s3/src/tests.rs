@@ -104,7 +104,7 @@ fn wrong_inputs_are_reported_with_pointers() {
         (json!({"bucket": {"encryption": {"kms_key_id": "k"}}}), "/values/bucket/encryption/kms_key_id"),
         (
             json!({"object": {"bucket": "abc", "key": "a/../b", "content": ""}}),
-            "/values/object/key: may not have `.`",
+            "/values/object/key: must not contain `.`",
         ),
         (json!({"object": {"bucket": "abc", "key": "a"}}), "/values/object/content: is missing"),
         (
@@ -123,7 +123,10 @@ fn wrong_inputs_are_reported_with_pointers() {
     assert!(said.contains("`access_key_id`") && said.contains("`secret_access_key`"), "{said}");
     for (endpoint, place) in [
         (json!({"url": "ftp://x"}), "/connection/endpoint/url"),
-        (json!({"url": "http://x/"}), "/connection/endpoint/url: names a server, so it has no `/`"),
+        (
+            json!({"url": "http://x/"}),
+            "/connection/endpoint/url: names a server, so it must not end with `/`",
+        ),
         (json!({"region": "EU"}), "/connection/endpoint/region"),
     ] {
         let said = with(connection(endpoint));

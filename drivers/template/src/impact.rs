@@ -12,7 +12,7 @@ use crate::{World, cookie, make_with};
 
 /// Everything changes in place. Templates render the same outputs from the same inputs, so
 /// rendering them shows which outputs keep their value. A plan does not touch resources that read
-/// no others.
+/// only those.
 pub(crate) fn of(request: &ImpactRequest<TemplateInputs>) -> Result<Impact, Failure> {
     let mut impact = Impact::default();
     if !request.after.unknown.is_empty() {

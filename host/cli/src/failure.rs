@@ -213,7 +213,7 @@ fn hints_on_state(error: &state::Error) -> &'static [&'static str] {
         state::Error::Io { .. } => &["`--state DIR` names another folder for the state"],
         state::Error::Newer { .. } => &["nothing was changed"],
         state::Error::Unreachable { .. } => {
-            &["nothing that was recorded is lost; the same command continues when the database responds"]
+            &["nothing that was recorded is lost; run the same command again when the database responds"]
         }
         state::Error::WrongKey { .. } => {
             &["put the right key there, or set `key` in purlin.yaml to it; nothing was changed"]

@@ -150,7 +150,7 @@ fn no_project(folder: &Path) -> Result<(), Failure> {
     let message = match surroundings::project(folder) {
         surroundings::Project::Possible => return Ok(()),
         surroundings::Project::Home => format!("`{shown}` is a home folder and has no purlin.yaml"),
-        surroundings::Project::System => format!("`{shown}` is a folder of the system, not of a project"),
+        surroundings::Project::System => format!("`{shown}` is a system folder, not a project"),
         surroundings::Project::Large => format!(
             "`{shown}` has no purlin.yaml and contains more than {} files, so it seems not to be a project",
             surroundings::MANY

@@ -47,7 +47,7 @@ pub struct ApplyOptions {
     pub parallelism: usize,
     /// Cancels the run.
     pub cancel: CancelToken,
-    /// The current time, in milliseconds since 1970. It counts only if the store has no clock of its own
+    /// The current time, in milliseconds since 1970. Used only if the store has no clock of its own
     /// ([`Writer::now`]).
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// The seed of the idempotency keys: random, and different for each run.

@@ -206,7 +206,7 @@ pub(crate) async fn impact(
     let impact = driver.update_impact(call, Change { state, before, after, name }).await?;
     if !replaced && impact.replaces.is_empty() && !impact.immutable.is_empty() {
         let fault = |pointer: String| InvalidInput {
-            message: "it cannot change once the resource exists; put back what it was, or ask for a \
+            message: "it cannot change once the resource exists; restore the old value, or request a \
                       replacement with `--replace`"
                 .to_owned(),
             pointer,

@@ -40,7 +40,7 @@ pub enum Error {
     #[error("`{0}` is not recorded")]
     Unknown(purlin_model::Urn),
     /// Something is already recorded under this name.
-    #[error("`{0}` is recorded already")]
+    #[error("`{0}` is already recorded")]
     Taken(purlin_model::Urn),
     /// No call on the resource is pending.
     #[error("no call on `{0}` has an unknown outcome, so there is nothing to settle")]

@@ -56,7 +56,7 @@ impl Cause {
                 let message =
                     format!("the driver `{driver}` returned the id `{id}`, which `{other}` has already");
                 vec![Diagnostic::error(self.code(), message).help(format!(
-                    "nothing was recorded; where `{other}` has another name now, `purlin state rename` moves it"
+                    "nothing was recorded; if `{other}` was renamed, record that with `purlin state rename`"
                 ))]
             }
             cause => vec![Diagnostic::error(cause.code(), cause.to_string())],

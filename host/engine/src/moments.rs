@@ -1,7 +1,7 @@
-//! The time of a run. It must not know what is recorded with it.
+//! The clock of a run. This module must not know what the times are for.
 //!
-//! Hosts that share a store have clocks that may be hours apart, and the clock of a single host may be set back. So
-//! times are those of the store's clock if it has one, and what is made gets moments that only grow.
+//! Hosts that share a store may have clocks hours apart, and a host's clock may be set back. So
+//! the store's clock is used if it has one, and the times of changes only increase.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,12 +12,12 @@ use purlin_state::Writer;
 pub(crate) struct Moments {
     writer: Arc<dyn Writer>,
     own: Arc<dyn Fn() -> u64 + Send + Sync>,
-    /// The last moment at which something was recorded to be made or changed.
+    /// The latest recorded time at which a resource was created or changed.
     last: AtomicU64,
 }
 
 impl Moments {
-    /// The clock of the store behind a writer, else the host's own one. `last` is the latest time that is recorded.
+    /// Uses the clock of the writer's store, else the host's own. `last` is the latest recorded time.
     pub(crate) fn new(writer: &Arc<dyn Writer>, own: Arc<dyn Fn() -> u64 + Send + Sync>, last: u64) -> Self {
         Self { writer: Arc::clone(writer), own, last: AtomicU64::new(last) }
     }
@@ -26,7 +26,7 @@ impl Moments {
         self.writer.now().unwrap_or_else(|| (self.own)())
     }
 
-    /// When something is made or changed now: later than all that is recorded. Which of two resources is older
+    /// The time of a creation or change now, later than any recorded time: the age of two resources
     /// decides whether one may live in the other.
     pub(crate) fn next(&self) -> u64 {
         let now = self.now();

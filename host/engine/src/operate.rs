@@ -322,8 +322,8 @@ fn with_possible_hosts(record: &Record, others: &[Urn]) -> Record {
 
 /// The record after a change that was done in part, or whose extent is unknown: it keeps the inputs from
 /// before, so that the next attempt changes the resource from the old inputs to the desired ones. Its
-/// time is that of the change, which tells the objects that it may need from earlier and later ones of
-/// the same resources. `may_depend` rejects dependencies with which records would form a cycle.
+/// time is that of the change, which distinguishes the objects that it may need from earlier and later
+/// objects of the same resources. `may_depend` rejects dependencies that would form a cycle.
 pub(crate) fn between(before: &Record, changed: &Record, may_depend: impl Fn(&Urn) -> bool) -> Record {
     // It may need its old dependencies as well as its new ones.
     let new = changed.dependencies.iter().filter(|on| may_depend(on));

@@ -224,7 +224,7 @@ fn missing(document: &serde_json::Value, pointer: &str) -> Option<PatchProblem> 
                 serde_json::Value::Null => PatchProblem::Scalar { at, kind: "null" },
                 serde_json::Value::Bool(_) => PatchProblem::Scalar { at, kind: "true or false" },
                 serde_json::Value::Number(_) => PatchProblem::Scalar { at, kind: "a number" },
-                serde_json::Value::String(_) => PatchProblem::Scalar { at, kind: "a text" },
+                serde_json::Value::String(_) => PatchProblem::Scalar { at, kind: "a string" },
             });
         };
         (at, value) = (below, next);
@@ -349,7 +349,7 @@ mod tests {
             ),
             (
                 json!([{"op": "remove", "path": "/spec/containers/main/image/tag"}]),
-                "operation 1, `remove` at `/spec/containers/main/image/tag`: `/spec/containers/main/image` is a text",
+                "operation 1, `remove` at `/spec/containers/main/image/tag`: `/spec/containers/main/image` is a string",
             ),
             (
                 json!([{"op": "test", "path": "/spec/ports/0", "value": 81}]),

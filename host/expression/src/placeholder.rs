@@ -245,7 +245,7 @@ fn parse_access(text: &str, start: usize, end: usize, dialect: Dialect) -> Resul
     }
     Err(Fault::new(
         "placeholder",
-        format!("`{word}` is a text: nothing lies below it"),
+        format!("`{word}` is a string and has no fields"),
         start..end,
         format!("end the placeholder after `.{word}`"),
     ))

@@ -106,7 +106,7 @@ fn end(text: &str, dollar: usize, dialect: Dialect) -> Result<usize, (usize, Fau
             None if c == '$' && text[at + 1..].starts_with('{') => {
                 let fault = Fault::new(
                     "nested-placeholder",
-                    "a placeholder cannot stand inside another",
+                    "a placeholder cannot contain another",
                     at..balanced(text, at),
                     "read the inner value elsewhere first, or write the name out",
                 );

@@ -1,9 +1,9 @@
-//! What people read of errors: the words of the system's errors, and messages with their causes.
+//! Error messages for users: the system's errors in plain words, and messages with their causes.
 
 use std::error::Error;
 use std::io;
 
-/// Why a file or a folder cannot be used, for people: plain words without the number of the system's error.
+/// Why a file or a folder cannot be used, in plain words without the number of the system's error.
 pub fn reason(error: &io::Error) -> String {
     // Errors of our own say more than their kind.
     if let Some(inner) = error.get_ref() {
@@ -12,7 +12,7 @@ pub fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or folder".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::AlreadyExists => "it exists already".to_owned(),
+        io::ErrorKind::AlreadyExists => "it already exists".to_owned(),
         io::ErrorKind::NotADirectory => "a part of the path is not a folder".to_owned(),
         io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),

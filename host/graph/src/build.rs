@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
     }
 
     fn insert(&mut self, key: Key, found: Match) -> NodeId {
-        // Four thousand million keys do not fit in the memory of any machine that runs this.
+        // No machine that runs this can hold 2^32 keys in memory.
         let node = NodeId(self.nodes.map.len() as u32);
         let data =
             NodeData { found, params: None, level: 0, implicit: false, foundation: false, shown: false };

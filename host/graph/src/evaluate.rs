@@ -62,7 +62,7 @@ pub struct Inputs {
     pub account: Option<Value>,
 }
 
-/// A value that a reference field reads, and that the other resource does not have so far, or has empty.
+/// A value that a reference field reads, but that is missing or empty in the other resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmptyReference {
     /// The other resource.
@@ -124,11 +124,11 @@ impl Graph {
         let docs = self.docs();
         let mut faults = Vec::new();
         let mut fill = |template: &Template, scope: Scope| match evaluate(template, &Reader { run, scope }) {
-            // If an optional placeholder is all there is.
+            // The whole template may be an optional placeholder without a value.
             Ok(value) => value.unwrap_or(Value::Null),
             Err(found) => {
                 faults.extend(found);
-                // So that readers of this report nothing more about it.
+                // An unknown value causes no further faults in its readers.
                 Value::unknown()
             }
         };

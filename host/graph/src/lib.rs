@@ -1,5 +1,5 @@
 //! Gather, match, expand, select, order: a pure function from recipes and context to a graph that
-//! cannot be wrong (SPEC §2 to §4).
+//! is valid by construction (SPEC §2 to §4).
 //!
 //! [`build`] returns the [`Graph`], or all faults; [`Graph::evaluate`] resolves the inputs of a
 //! resource once its dependencies exist. This crate knows neither a driver nor a store nor a

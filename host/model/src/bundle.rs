@@ -87,7 +87,7 @@ impl Bundle {
 pub struct Declared {
     /// Its name, unique among those of its kind.
     pub name: Arc<str>,
-    /// `$id`: its globally known name. If both sides have one, it decides.
+    /// `$id`: its globally known name. If both sides of a comparison have one, only it is compared.
     pub id: Option<Arc<str>>,
     /// Its purpose.
     pub description: Option<Arc<str>>,

@@ -148,7 +148,7 @@ pub struct Installed {
     pub made_for: Arc<str>,
     /// The bundle that it was created from.
     pub reference: BundleReference,
-    /// The same for requirements that are the same in every field but their name; none if it is not
+    /// Equal for requirements that differ only in their names; `None` if the installation is not
     /// shared.
     pub identity: Option<Arc<str>>,
     /// The URN of the installation of another environment that it represents.

@@ -54,7 +54,7 @@ impl Obstacle {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 
-    /// How a resource with this obstacle stands, as far as the obstacle says.
+    /// The status of a resource with this obstacle, as far as the obstacle determines it.
     pub fn stand(&self) -> Stand {
         match self {
             Self::Failed { .. } => Stand::Failed,
@@ -67,7 +67,7 @@ impl Obstacle {
     }
 }
 
-/// How a resource stands, in one word: the worst of its conditions.
+/// The status of a resource in one word: the worst of its conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stand {
@@ -85,11 +85,11 @@ pub enum Stand {
     Drifted,
     /// It does not exist.
     Missing,
-    /// It is there, and resources that it is ready together with are not.
+    /// It exists, but resources that must be ready together with it are not.
     NotReady,
     /// It is paused.
     Paused,
-    /// It is as the documents want it.
+    /// It matches the documents.
     Ready,
 }
 

@@ -87,7 +87,7 @@ pub struct LifecycleOptions {
     pub allow_data_loss: Option<bool>,
     /// See [`Lifecycle::paused`].
     pub paused: Option<bool>,
-    /// All settings that show by themselves whether they were written; its `protect`, `retain`,
+    /// The settings whose values show whether they were written; its `protect`, `retain`,
     /// `allow_data_loss` and `paused` are ignored.
     pub rest: Lifecycle,
 }

@@ -223,7 +223,7 @@ pub enum Awaited {
         /// Which.
         key: Key,
     },
-    /// A value that a reference field reads, and that the other resource does not have, or has
+    /// A value that a reference field reads, but that is missing in the other resource, or
     /// empty.
     Empty {
         /// Of which resource.

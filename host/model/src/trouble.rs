@@ -35,7 +35,7 @@ pub enum Problem {
     ConnectTimeout,
     /// A connection was made, and no reply came in time.
     ReplyTimeout,
-    /// TLS could not be agreed on, or the server did not prove its identity.
+    /// TLS could not be negotiated, or the server did not prove its identity.
     Tls(String),
     /// The server ended the connection before it replied.
     Closed,

@@ -240,7 +240,7 @@ impl Value {
         }
     }
 
-    /// JSON with secrets in clear.
+    /// JSON with secrets in plain text.
     ///
     /// # Errors
     /// If something in it is unknown.
@@ -257,7 +257,7 @@ impl Value {
         }
     }
 
-    /// JSON with secrets in clear and unknown values as null; `mark` is called for each of them,
+    /// JSON with secrets in plain text and unknown values as null; `mark` is called for each of them,
     /// with its JSON Pointer.
     pub fn reveal_marked(&self, mark: &mut dyn FnMut(&str, &Self)) -> serde_json::Value {
         self.to_json(&mut String::new(), mark)

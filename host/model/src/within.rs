@@ -2,7 +2,7 @@
 
 use crate::Location;
 
-/// The text with the value of a resource. A JSON Pointer continues from there.
+/// The part of a document that describes a resource. JSON Pointers are relative to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within<'a> {
     /// The inputs of a definition with this place: `/values/…`, `/secrets/…`.
@@ -20,7 +20,7 @@ pub enum Within<'a> {
 }
 
 impl<'a> Within<'a> {
-    /// Where the whole was written.
+    /// The location of that part.
     pub fn location(self) -> &'a Location {
         match self {
             Self::Definition(place)

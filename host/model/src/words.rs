@@ -128,7 +128,7 @@ impl fmt::Display for Awaited {
                 write!(f, "`{}`, which is left alone and depends on the old one", short(key))
             }
             Self::Empty { key, path, at } => {
-                write!(f, "`{}`, which has no `{path}` so far ({at})", short(key))
+                write!(f, "`{}`, which has no `{path}` yet ({at})", short(key))
             }
             Self::Paused { key } => write!(f, "`{}`, which is paused", short(key)),
             Self::Failed { key, message } => write!(f, "`{}`, which failed: {message}", short(key)),
@@ -169,10 +169,10 @@ impl fmt::Display for Finding {
             Self::NotDeleted => "it was not deleted",
             Self::Forgotten => "it was removed from the state, not deleted",
             Self::ForgottenShared => {
-                "it was removed from the state, not deleted: another resource is the same thing"
+                "it was removed from the state, not deleted: another resource is the same object"
             }
             Self::CurrentInputs => {
-                "the call with the recorded inputs failed, and with those of the current documents it succeeded"
+                "the call failed with the recorded inputs, and succeeded with those of the current documents"
             }
             Self::FoundByName => "it exists and was not recorded",
         })

@@ -21,7 +21,7 @@ pub struct Workspace {
     pub database: Option<StateDatabase>,
     /// The source of the key for encrypted secrets.
     pub key: Option<KeySource>,
-    /// The place of the state or the source of its key is written, and cannot be read: nothing may use another one.
+    /// Whether the state's location or key source is set but unreadable; no default may replace it.
     pub is_state_unknown: bool,
     /// Drivers by name, `ORG/NAME`. Built-in ones may be listed too, for their grants and limits.
     pub drivers: IndexMap<Arc<str>, DriverConfig>,

@@ -164,7 +164,7 @@ impl Builder {
         self
     }
 
-    /// Sets a probe that is called at every place where a crash is worth a test: before and after
+    /// Sets a probe that is called at every crash point: before and after
     /// each write, and around each driver call with effects. For tests.
     #[must_use]
     pub fn probe(mut self, probe: Probe) -> Self {
@@ -273,8 +273,8 @@ impl Purlin {
         }
     }
 
-    /// The locks that this drops, which are then being released. A program that ends waits for them, also
-    /// where a function returned early and this was never closed.
+    /// The locks that this value dropped, released in the background. Wait for them before the
+    /// program exits, even if a function returned early and this value was never closed.
     pub fn releases(&self) -> Releases {
         self.releases.clone()
     }

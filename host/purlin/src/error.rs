@@ -61,7 +61,7 @@ pub enum Error {
     },
     /// The command was cancelled while it waited for the last calls of a previous deployment.
     #[error(
-        "calls of the previous deployment of {environment} may still be under way for {} s; repeat the command then",
+        "calls of the previous deployment of {environment} may still run for {} s; run the command again after that",
         .left.as_secs_f64().ceil()
     )]
     Unfinished {

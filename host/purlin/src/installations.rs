@@ -117,7 +117,7 @@ fn resolved(
     match resolving.now_or_never() {
         Some(Ok(resolution)) => Ok(resolution),
         Some(Err(error)) => Err(vec![Diagnostic::error("catalog", error.0)]),
-        None => Err(vec![Diagnostic::error("catalog", "the bundles cannot be asked")]),
+        None => Err(vec![Diagnostic::error("catalog", "the catalog of bundles does not respond")]),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Drivers whose calls with effects are places where a crash is worth a test.
+//! Drivers whose calls with effects are crash points, for tests.
 
 use std::sync::Arc;
 

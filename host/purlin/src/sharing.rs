@@ -354,7 +354,7 @@ impl Session<'_> {
             if *planned != self.purlin.outputs_of(&record).await? {
                 let message = format!("`{urn}` has changed since the plan was made");
                 let fault = Diagnostic::error("deployed-meanwhile", message).at(&request.location);
-                return Err(Error::Documents(vec![fault.help("give the same command again")]));
+                return Err(Error::Documents(vec![fault.help("run the same command again")]));
             }
         }
         Ok(())
@@ -460,7 +460,7 @@ pub(crate) fn recorded(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Option<Urn>> {
 fn is_gone(urn: &Urn, environment: &Environment) -> Diagnostic {
     let key = urn.key().map(|key| key.to_string()).unwrap_or_default();
     let message = format!("`{key}` of {environment}, which is used here, is gone");
-    Diagnostic::error("gone", message).help("give the same command again, to have another one found or made")
+    Diagnostic::error("gone", message).help("run the same command again to find or create another one")
 }
 
 /// The description of a user for messages.

@@ -97,6 +97,6 @@ fn vacancies(one: &Installation, namespace: &Arc<str>) -> impl Iterator<Item = V
 
 fn is_there(found: &Existing) -> Diagnostic {
     let (namespace, name, place) = (&found.share.namespace, &found.name, &found.place);
-    let message = format!("`{namespace}/{name}` of {place} is there since the plan was made, and fits");
-    Diagnostic::error("deployed-meanwhile", message).help("give the same command again, to use it")
+    let message = format!("`{namespace}/{name}` of {place} is new since the plan was made, and fits");
+    Diagnostic::error("deployed-meanwhile", message).help("run the same command again to use it")
 }

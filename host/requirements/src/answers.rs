@@ -87,7 +87,7 @@ impl<'a> Answers<'a> {
             }
             Err(wanted) => {
                 // The value is not shown, because it may be a secret.
-                let message = format!("what `--{} {written}` gives is not {wanted}", part.option());
+                let message = format!("the value of `--{} {written}` is not {wanted}", part.option());
                 let help = format!("give {wanted}, or `--{} {written}:=VALUE` in YAML", part.option());
                 faults.push(Diagnostic::error("answer-type", message).help(help));
                 None
@@ -205,7 +205,7 @@ fn typed(answer: &Answer, declared: &Declared) -> Result<Value, &'static str> {
             Some(&"boolean") => "`true` or `false`",
             Some(&"array") => "a list",
             Some(&"object") => "a map",
-            _ => "what the bundle declares",
+            _ => "a value of the declared type",
         }),
     }
 }

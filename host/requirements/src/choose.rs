@@ -60,7 +60,7 @@ impl fmt::Display for Why {
             Self::There(id) => write!(f, "`{id}` is there, and fits"),
             Self::HighestInRange(range) => write!(f, "the highest version in `{range}`"),
             Self::NoneInRange(range) => {
-                write!(f, "no version is in `{range}`, so that the reference itself counts")
+                write!(f, "no version is in `{range}`, so the reference itself is used")
             }
             Self::Reference => f.write_str("the reference names this version"),
             Self::HighestRelease => f.write_str("the highest release; the reference names no version"),

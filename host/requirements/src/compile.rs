@@ -302,7 +302,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// `{parameters, credentials}`, in the words of the parent.
+    /// `{parameters, credentials}`, with the placeholders of the parent.
     fn params(&self, parent: Option<&Installation>) -> Template {
         let bundle = &self.one.bundle;
         let part = |part: Setting, declared: &[Declared]| {

@@ -39,11 +39,11 @@ impl Resolver<'_> {
         };
         if let (Some(reference), None) = (&requirement.interface.reference, &by_reference) {
             let message = format!(
-                "`{reference}`, whose outputs `{}` has to have, is not in the catalog",
+                "`{reference}`, which defines the outputs required of `{}`, is not in the catalog",
                 requirement.name
             );
             let fault = Diagnostic::warning("unknown-bundle", message).at(&requirement.location);
-            self.done.diagnostics.push(fault.help("only the used parts count"));
+            self.done.diagnostics.push(fault.help("only outputs that placeholders read are required"));
         }
         let used = parent.used.get(&requirement.name).cloned().unwrap_or_default();
         let mut chosen: Option<Installation> = None;
@@ -199,7 +199,7 @@ fn not_there(requirement: &Requirement, asked: &BundleReference, catalog: &dyn C
     let near = purlin_expression::nearest(&asked.repository, known.iter().map(|name| &**name));
     let help = match near {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "none of that name was read: name the file or folder that it lies in".to_owned(),
+        None => "no bundle with this name was read: name the file or folder that contains it".to_owned(),
     };
     Diagnostic::error("no-bundle", message).at(&requirement.location).help(help)
 }

@@ -20,7 +20,7 @@ use crate::names::Names;
 use crate::reuse::There;
 use crate::{same, wires};
 
-/// The maximum depth of requirements. The loops that only a new version ends are found earlier.
+/// The maximum depth of requirements. A loop that repeats a reference is found earlier.
 const DEEPEST: usize = 64;
 
 /// The maximum number of installations for requirements. A few bundles can request an enormous
@@ -48,7 +48,7 @@ pub struct Installation {
     pub(crate) root: Arc<str>,
     /// The requirement that it is created for, as `PARENT/REQUIREMENT`.
     pub(crate) made_for: Arc<str>,
-    /// The same for requirements that are the same in every field but their name, in this run and
+    /// Equal for requirements that differ only in their names, in this run and
     /// in the next; none if it is not shared.
     pub identity: Option<Arc<str>>,
     /// What it is made from.
@@ -280,7 +280,7 @@ const MOST_ROUNDS: usize = 16;
 /// Names that only the same requirement gets.
 type Reserved = BTreeSet<Arc<str>>;
 
-/// The same, and the names that came too late: their owners have another name now.
+/// Like [`resolve`]. Also returns the names that were already taken when their owners needed them.
 async fn resolve_with(
     root: &Root,
     requirers: &[(Key, Arc<Recipe>)],
@@ -563,7 +563,7 @@ impl Resolver<'_> {
         if way.len() >= DEEPEST {
             let message = format!("the requirements lead more than {DEEPEST} bundles deep");
             let fault = Diagnostic::error("requirement-loop", message).at(&requirement.location);
-            self.done.diagnostics.push(fault.help("name an installation that is there in one of them"));
+            self.done.diagnostics.push(fault.help("let one of them use an existing installation"));
             return Ok(None);
         }
         let name = if is_named { name } else { self.names.only(name, &own_name) };

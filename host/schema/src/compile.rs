@@ -143,7 +143,7 @@ impl Schema {
             for (at, target) in std::mem::take(&mut references) {
                 let found = self.target(root, &target).ok_or_else(|| Unusable {
                     pointer: format!("{at}/$ref"),
-                    reason: format!("`{target}` names no part of this schema, and nothing else is fetched"),
+                    reason: format!("`{target}` is not in this schema, and nothing else is fetched"),
                 })?;
                 open.push(found.clone());
                 edges.entry(at).or_default().push(found);

@@ -20,7 +20,7 @@ const LONGEST_SHOWN: usize = 60;
 
 /// A check that takes too many steps, or nests too deep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the schema is too complex to hold this value against it")]
+#[error("the schema is too complex to check this value against it")]
 pub struct TooComplex;
 
 impl Schema {

@@ -59,7 +59,7 @@ impl Words<'_> {
         }
     }
 
-    /// `takes`, in the voice of the schema.
+    /// The verb for the values that the schema accepts.
     fn takes(&self) -> &'static str {
         if matches!(self.subject, Subject::Outputs(_)) { "promises" } else { "takes" }
     }
@@ -156,7 +156,7 @@ impl Words<'_> {
                 (format!("{}; `{who}` {allows} less than {limit}", self.is("too large")), None)
             }
             Fault::MultipleOf(limit) => {
-                (format!("{}; `{who}` {allows} multiples of {limit}", self.is("no multiple")), None)
+                (format!("{}; `{who}` {allows} multiples of {limit}", self.is("not a multiple")), None)
             }
             Fault::Fewer { least, has, of } => {
                 (format!("{it} {} {}; `{who}` {allows} {least} or more", self.have(), count(*has, of)), None)
@@ -227,7 +227,7 @@ impl Words<'_> {
             Fault::Forbidden => {
                 (format!("`{who}` takes no {noun} `{path}` here"), Some("remove it".to_owned()))
             }
-            Fault::Excluded => (format!("{} what `{who}` does not allow", self.be()), None),
+            Fault::Excluded => (format!("{} a value that `{who}` does not allow", self.be()), None),
             Fault::NeedsOneOf(sets) => {
                 let sets = sets.iter().map(|set| and(set.iter().map(|name| format!("`{name}`"))));
                 let place = if path.is_empty() { String::new() } else { format!(" in `{path}`") };

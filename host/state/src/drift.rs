@@ -1,12 +1,12 @@
-//! How far apart the clocks of two machines may run.
+//! The possible difference in speed between the clocks of two machines.
 //!
-//! The database decides with its own clock when a lease ends. Its holder and the next one can only measure with the
-//! clocks of their machines, which run at slightly different rates: NTP corrects a clock by up to 500 millionths. Both
-//! keep a margin of forty times that, so that neither relies on a time that the other one has not reached.
+//! The database's clock decides when a lease ends. Its holder and the next one can only measure with
+//! the clocks of their machines, whose rates differ: NTP corrects a clock by up to 500 ppm. Both
+//! keep a margin of forty times that, so that neither relies on a time that the other has not reached.
 
 use std::time::Duration;
 
-/// The margin is this part of a time.
+/// The fraction of a duration that is kept as a margin: one in this number.
 const MARGIN: u32 = 50;
 
 /// How long a holder may rely on a lease, counted from before it asked for it.

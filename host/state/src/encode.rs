@@ -153,7 +153,7 @@ impl Within<'_> {
     fn key(&self, kind: EntryKind, id: &RecordId) -> Result<Vec<u8>, Error> {
         let name = keyspace::name(&self.prefix, id).ok_or_else(|| Error::Unwritable {
             name: id.to_string(),
-            detail: "it does not lie in the environment that is locked",
+            detail: "it is not in the locked environment",
         })?;
         let mut key = keyspace::prefix(kind, &self.place);
         key.extend_from_slice(&name);

@@ -14,7 +14,7 @@ pub enum Error {
     Locked {
         /// The environment.
         environment: Environment,
-        /// The holder of the reservation, if it could be read.
+        /// The holder of the lock, if it could be read.
         holder: Option<Box<Holder>>,
     },
     /// Another deployment is creating an installation that both would share.
@@ -26,7 +26,7 @@ pub enum Error {
         holder: Option<Box<Holder>>,
     },
     /// The environment to write to already has records.
-    #[error("the environment {environment} has {records} resource{} on record already", if *records == 1 { "" } else { "s" })]
+    #[error("the environment {environment} already has {records} recorded resource{}", if *records == 1 { "" } else { "s" })]
     Exists {
         /// The environment.
         environment: Environment,

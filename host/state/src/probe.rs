@@ -1,9 +1,9 @@
-//! Places where a crash is worth a test.
+//! Crash points: places where tests kill the program.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Is called at each place where a kill is interesting: before and after each write, sync and
+/// Called at each crash point: before and after each write, sync and
 /// rename. For tests.
 #[derive(Clone)]
 pub struct Probe(Arc<dyn Fn(&'static str) + Send + Sync>);

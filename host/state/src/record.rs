@@ -94,7 +94,7 @@ pub struct Record {
     /// The id by which the documents name it for import or observation, if its driver uses a
     /// different one.
     pub named: Option<Arc<str>>,
-    /// Its host: it is deleted together with this resource, without a call of its own
+    /// Its host, together with which it is deleted, without a call of its own
     /// (`lifecycle.deleted_with`).
     pub deleted_with: Option<Urn>,
     /// Its possible hosts, if an interrupted or failed update may have moved it: each of these or

@@ -239,14 +239,14 @@ pub trait Writer: Send + Sync {
         std::future::pending().await
     }
 
-    /// Whether another holder may have the lock now, or the state is gone: what is submitted is then rejected, and
+    /// Whether another holder may have the lock now, or the state is gone: submissions then fail, and
     /// no call may begin. A process that was suspended knows this before [`Writer::lost`] resolves.
     fn is_lost(&self) -> bool {
         false
     }
 
-    /// The time of the store's own clock, in milliseconds since 1970. All hosts that share a store record times of
-    /// this clock, since their own ones disagree. `None` where the store has no clock: then one host writes.
+    /// The store's own clock, in milliseconds since 1970. All hosts that share a store record its
+    /// times, since their own clocks disagree. `None` if the store has no clock: then one host writes.
     fn now(&self) -> Option<u64> {
         None
     }

@@ -236,7 +236,7 @@ fn an_environment_moves_in_a_file() {
     expected.staleness = Some(purlin_state::Staleness::Copied);
     assert_eq!(run(other.load(&environment())).expect("loads"), expected);
     let again = read(&*other, &file, false).expect_err("it is there");
-    assert_eq!(again.to_string(), "the environment dev of acme/shop has 21 resources on record already");
+    assert_eq!(again.to_string(), "the environment dev of acme/shop already has 21 recorded resources");
     run(other.commit(vec![remove(1), put(secret_record(60))])).expect("commits");
     assert!(matches!(read(&*other, &file, true), Err(Error::Locked { .. })));
     other.release().expect("released");

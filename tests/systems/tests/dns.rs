@@ -175,9 +175,9 @@ fn records_of_other_owners_are_left_alone() {
     };
     let by_hand = workspace(dns.port(), "dev", KEY);
     wanted(&by_hand, &zone("taken.example"), &[]);
-    by_hand.run(&["up", "--yes"]).expect(1).says("the zone `taken.example.` exists already");
+    by_hand.run(&["up", "--yes"]).expect(1).says("the zone `taken.example.` already exists");
     wanted(&by_hand, &Value::Null, &[("www", www("192.0.2.2"))]);
-    by_hand.run(&["up", "--yes"]).expect(1).says("www.taken.example. A exists already, of `ops`");
+    by_hand.run(&["up", "--yes"]).expect(1).says("www.taken.example. A already exists, of `ops`");
     assert_eq!(dns.dig("www.taken.example", "A"), ["192.0.2.1"]);
     // Other types of that name are other resources.
     let mut text =
@@ -188,7 +188,7 @@ fn records_of_other_owners_are_left_alone() {
     let other = workspace(dns.port(), "prod", KEY);
     text["content"] = json!(["y"]);
     wanted(&other, &Value::Null, &[("text", text)]);
-    other.run(&["up", "--yes"]).expect(1).says("exists already, of");
+    other.run(&["up", "--yes"]).expect(1).says("already exists, of");
     other
         .run(&["import", "--yes", "dns-record.default#shared.text", "www.taken.example./TXT"])
         .expect(1)

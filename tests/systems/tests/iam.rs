@@ -210,7 +210,7 @@ fn immutable_changes_replace_and_foreign_additions_stay() {
         "put_role_policy",
         json!({"RoleName": role, "PolicyName": "theirs", "PolicyDocument": document.to_string()}),
     );
-    workspace.run(&["destroy", "--yes"]).expect(1).says("the policy `theirs` in it, which others added");
+    workspace.run(&["destroy", "--yes"]).expect(1).says("the inline policy `theirs`, which others added");
     assert_eq!(
         names(
             &moto.ask("iam", "list_attached_role_policies", json!({"RoleName": role}))["AttachedPolicies"],
@@ -236,7 +236,7 @@ fn foreign_objects_are_unchanged_until_adopted() {
     let named = documents("s3:Get", "x").replace("policy: {path", "policy: {name: theirs, path");
     let named = named.replace("description: \"reads pictures & more\", ", "");
     let workspace = moto.workspace(&["iam"], moto.port(), "dev", &named);
-    workspace.run(&["up", "--yes"]).expect(1).says("the policy `theirs` exists already").says(arn);
+    workspace.run(&["up", "--yes"]).expect(1).says("the policy `theirs` already exists").says(arn);
     workspace.purlin(&["import", "--yes", "policy#shared.read", arn]);
     workspace.purlin(&["up", "--yes"]).says("updated policy");
     assert_eq!(self::document(&moto, arn)["Statement"][0]["Action"], "s3:Get");

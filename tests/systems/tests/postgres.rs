@@ -313,8 +313,8 @@ fn resources_of_others_are_left_alone() {
     wanted(&ours, &all);
     let done = ours.run(&["up", "--yes"]).expect(1);
     for what in [
-        "the database `shop` exists already, without a mark of this resource",
-        "the role `app` exists already, without a mark of this resource",
+        "the database `shop` already exists, without a mark of this resource",
+        "the role `app` already exists, without a mark of this resource",
         "it already has CONNECT",
     ] {
         done.clone().says(what);
@@ -330,7 +330,7 @@ fn resources_of_others_are_left_alone() {
     theirs
         .run(&["up", "--yes"])
         .expect(1)
-        .says("the database `shop` exists already, and belongs to another resource");
+        .says("the database `shop` already exists, and belongs to another resource");
     theirs.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(postgres.databases(), ["shop"]);
     // Replacing our mark by another one does not make that object ours.
@@ -562,7 +562,7 @@ fn any_name_is_a_name_and_nothing_else() {
     wanted(&workspace, &json!({"db": database(&"ü".repeat(32), json!({}))}));
     workspace.run(&["up", "--yes"]).expect(2).says("has 64 bytes; PostgreSQL's names have at most 63");
     wanted(&workspace, &json!({"role": role("nul\u{0}byte", json!({}))}));
-    workspace.run(&["up", "--yes"]).expect(2).says("may not have a NUL in it");
+    workspace.run(&["up", "--yes"]).expect(2).says("must not contain a NUL");
     wanted(
         &workspace,
         &json!({"grant": {"type": "pg-grant", "params": {"grant": {"role": "x", "database": "postgres", "privileges": ["CONNECT; DROP"]}}}}),
@@ -570,7 +570,7 @@ fn any_name_is_a_name_and_nothing_else() {
     workspace
         .run(&["up", "--yes"])
         .expect(2)
-        .says("is not a privilege for this; there are CONNECT, CREATE, TEMPORARY");
+        .says("cannot be granted here; the possible privileges are CONNECT, CREATE, TEMPORARY");
 }
 
 #[test]

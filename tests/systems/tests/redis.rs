@@ -160,7 +160,7 @@ fn resources_of_others_are_left_alone() {
     wanted(&ours, &user("shop", &["+get"]));
     ours.run(&["up", "--yes"])
         .expect(1)
-        .says("the user `shop` exists already, without a mark of this resource");
+        .says("the user `shop` already exists, without a mark of this resource");
     // A person may adopt it.
     ours.purlin(&["import", "--yes", "redis#shared.cache", "shop"]);
     ours.purlin(&["up", "--yes"]);
@@ -171,7 +171,7 @@ fn resources_of_others_are_left_alone() {
     theirs
         .run(&["up", "--yes"])
         .expect(1)
-        .says("the user `shop` exists already, and belongs to another resource");
+        .says("the user `shop` already exists, and belongs to another resource");
     wanted(&theirs, &user("default", &["+get"]));
     theirs.run(&["up", "--yes"]).expect(2).says("is a user of every server");
     ours.purlin(&["destroy", "--yes"]);

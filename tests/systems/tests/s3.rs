@@ -191,7 +191,7 @@ fn a_foreign_bucket_is_unchanged_until_adopted() {
     };
     make("theirs");
     let mine = workspace(&moto, moto.port(), "dev", "{name: theirs}");
-    mine.run(&["up", "--yes"]).expect(1).says("the bucket `theirs` exists already").says("purlin import");
+    mine.run(&["up", "--yes"]).expect(1).says("the bucket `theirs` already exists").says("purlin import");
     assert_eq!(moto.bucket_tags("theirs"), json!({}));
     mine.purlin(&["import", "--yes", "s3#shared.pics", "theirs"]);
     mine.purlin(&["up", "--yes"]).says("updated");
@@ -465,7 +465,7 @@ spec:
         "deployment.json",
         &std::fs::read_to_string(workspace.path("deployment.json")).expect("a file"),
     );
-    other.run(&["up", "--yes"]).expect(1).says("the object `keys/plain` exists already");
+    other.run(&["up", "--yes"]).expect(1).says("the object `keys/plain` already exists");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert!(moto.ask("s3", "list_objects_v2", bucket("keys")).get("Contents").is_none());
 }

@@ -1,5 +1,5 @@
 //! Secrets of many shapes through every driver for a real system: the system has them, and none of
-//! Purlin's output or storage holds one in clear.
+//! Purlin's output or storage holds one in plain text.
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 use purlin_systems::kubernetes::{Kubernetes, TOKEN};

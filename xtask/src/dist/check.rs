@@ -99,7 +99,7 @@ impl Release {
         works(&place.join("bin/purlin"), place)
     }
 
-    /// The package whose name ends so.
+    /// The package whose name has this ending.
     fn file(&self, end: &str) -> anyhow::Result<PathBuf> {
         let mut names = self.files()?.into_iter().map(|(name, _)| name);
         let name = names.find(|name| name.ends_with(end)).with_context(|| format!("there is no *{end}"))?;
@@ -107,8 +107,8 @@ impl Release {
     }
 }
 
-/// Deploys a project that `purlin init` writes, in a folder below `place`. The environment has only what such a
-/// program finds anywhere.
+/// Deploys a project that `purlin init` writes, in a folder below `place`. Only `HOME`
+/// and `PATH` are set.
 fn works(program: &Path, place: &Path) -> anyhow::Result<()> {
     let folder = place.join("work");
     fs::create_dir(&folder)?;

@@ -1,4 +1,4 @@
-//! What is inside the program: the crates that it is compiled from, and those of the drivers that it contains.
+//! The components of the program: the crates that it is compiled from, and those of its drivers.
 //! Crates that only build or test it are not inside, and neither are macros.
 
 use std::collections::{BTreeMap, BTreeSet};

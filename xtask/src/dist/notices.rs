@@ -1,4 +1,4 @@
-//! The licences of the components, whose texts go wherever the program goes: most of them ask for that.
+//! The licences of the components. Most of them require that their texts accompany the program.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

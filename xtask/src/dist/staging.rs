@@ -18,7 +18,7 @@ pub(super) const NOTICES: &str = "THIRD-PARTY-LICENSES.txt";
 /// Shells, and the names of the files with their completions.
 const SHELLS: [(&str, &str); 3] = [("bash", "purlin"), ("zsh", "_purlin"), ("fish", "purlin.fish")];
 
-/// A folder that vanishes.
+/// A temporary folder.
 pub(super) struct Staging {
     folder: tempfile::TempDir,
 }

@@ -17,7 +17,7 @@ impl PgInputs {
             ("/secrets/role_password", &self.secrets.role_password),
         ] {
             if secret.as_ref().is_some_and(|secret| secret.contains('\0')) {
-                faults.add(place, "may not have a NUL in it");
+                faults.add(place, "must not contain a NUL");
             }
         }
         let is_role = matches!(self.thing()?, Thing::Role(_));
@@ -59,7 +59,7 @@ fn check_name(faults: &mut Faults, place: &str, name: &str) {
     let fault = if name.len() > LONGEST {
         format!("has {} bytes; PostgreSQL's names have at most {LONGEST}", name.len())
     } else if name.contains('\0') {
-        "may not have a NUL in it".to_owned()
+        "must not contain a NUL".to_owned()
     } else if identity::is_reserved(name) {
         "is a name that this driver uses for unfinished objects".to_owned()
     } else {
@@ -118,7 +118,7 @@ fn check_grant(faults: &mut Faults, grant: &Grant) {
         if !known.contains(&privilege.as_str()) {
             faults.add(
                 format!("/values/grant/privileges/{index}"),
-                format!("is not a privilege for this; there are {}", known.join(", ")),
+                format!("cannot be granted here; the possible privileges are {}", known.join(", ")),
             );
         }
     }

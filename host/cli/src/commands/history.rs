@@ -105,7 +105,7 @@ pub(super) fn find<'a>(
                 failure.hint(format!("there is only number {}; `purlin history` shows it", last.number))
             }
             (Some(first), Some(last)) => failure.hint(format!(
-                "they have the numbers {} to {}; `purlin history` shows them",
+                "the deployments have the numbers {} to {}; `purlin history` shows them",
                 first.number, last.number
             )),
             _ => failure.hint("nothing was deployed yet"),

@@ -75,7 +75,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             std::io::ErrorKind::AlreadyExists => {
                 let path = text::path(path);
                 Failure::input(format!(
-                    "cannot write the plan to `{path}`: it exists already and is not a plan"
+                    "cannot write the plan to `{path}`: it already exists and is not a plan"
                 ))
                 .hint("name a new file, such as `--out my.plan`, or an existing plan")
             }

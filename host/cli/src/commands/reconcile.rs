@@ -493,7 +493,7 @@ fn tally(pass: &Pass) -> String {
         parts.push(paint(UPDATE, format!("{} changed by others", pass.drifted.len())));
     }
     if !pass.needs_consent.is_empty() {
-        parts.push(paint(WARNING, format!("{} left alone without consent", pass.needs_consent.len())));
+        parts.push(paint(WARNING, format!("{} awaiting consent", pass.needs_consent.len())));
     }
     if let Some(cause) = &pass.summary.halted {
         parts.push(paint(DELETE, text::line(&cause.to_string())));

@@ -1,5 +1,5 @@
-//! What keeps a picture of a large graph readable: resources are grouped by workload, and arrows at
-//! hubs are counted instead of drawn. It knows graphs, not pictures.
+//! Keeps a picture of a large graph readable: groups resources by workload, and counts arrows at
+//! hubs instead of drawing them. It knows graphs, not pictures.
 
 use std::collections::{BTreeMap, HashSet};
 

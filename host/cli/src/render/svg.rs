@@ -91,7 +91,7 @@ pub(crate) fn render(graph: &Graph) -> String {
     out
 }
 
-/// How far down each resource is in its picture: in this order, few edges cross.
+/// The vertical position of each resource in the picture, chosen so that few edges cross.
 pub(super) fn heights(graph: &Graph, clusters: &Clusters) -> Vec<f64> {
     let (_, _, drawing) = draw(graph, clusters);
     page::place(&drawing).boxes.into_iter().take(graph.nodes.len()).map(|(_, y)| y).collect()
@@ -245,7 +245,7 @@ fn draw_ways(out: &mut String, page: &Page, drawing: &Drawing, titles: &[String]
             }
             Part::Entry { to, kind } => (*kind, *to, shared(*to)),
         };
-        // Only where the box is does an edge end; a port or another edge goes on.
+        // An edge ends only at its box. At a port or at another edge, it continues.
         let is_tip = *ends && points.last().is_some_and(|(x, _)| (x - page.boxes[to].0).abs() < 0.5);
         let turns: Vec<Turn> = points.iter().map(|(x, y)| (*x, *y, 1.0)).collect();
         draw_way(out, kind, &title, &turns, is_tip);

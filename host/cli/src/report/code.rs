@@ -1,4 +1,4 @@
-//! What codes mean, as plain data.
+//! The meanings of codes, as plain data.
 
 use serde::Serialize;
 

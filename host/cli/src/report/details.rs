@@ -1,4 +1,4 @@
-//! What the page of a graph shows of resources and edges besides the graph: why a definition matched,
+//! Details of resources and edges for the HTML page of a graph: why a definition matched,
 //! inputs, and why there is an edge.
 
 use purlin_host::internal::graph::Graph as Host;

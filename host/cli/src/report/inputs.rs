@@ -10,16 +10,16 @@ const MOST: usize = 100;
 const LONGEST: usize = 2_000;
 const SECRET: &str = "[secret]";
 
-/// What is secret below a place.
+/// Which values below a path are secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Below {
-    /// What has the name of a credential.
+    /// Values whose names are those of credentials.
     Values,
-    /// The same, and there may be references to secret stores in its place.
+    /// The same, but a reference to a secret store may take the place of such a value.
     Connection,
     /// Everything.
     Secrets,
-    /// Everything except where a reference to a secret store leads.
+    /// Everything except the parts of a reference that say where the secret is.
     References,
 }
 

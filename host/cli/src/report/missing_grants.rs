@@ -49,7 +49,7 @@ impl<'a> MissingGrants<'a> {
             true => {
                 "replace the `grants` of these drivers in purlin.yaml with these, which include the current ones:"
             }
-            false => "add this to purlin.yaml; if `spec` or `drivers` exists already, add only the part below it:",
+            false => "add this to purlin.yaml; if `spec` or `drivers` already exists, add only the part below it:",
         });
         ui.raw(&text::block(&lines));
     }

@@ -100,8 +100,8 @@ const OPTIONS: &[Habit] = &[
     Habit {
         words: &["force", "overwrite"],
         option: "",
-        hint: "nothing is forced here: `--yes` answers questions, `--replace KEY` of `purlin up` makes a \
-               resource again, and `purlin state forget KEY` removes a record",
+        hint: "nothing is forced here: `--yes` answers questions, `--replace KEY` of `purlin up` recreates \
+               a resource, and `purlin state forget KEY` removes a record",
         otherwise: "",
     },
     Habit {
@@ -113,7 +113,7 @@ const OPTIONS: &[Habit] = &[
     Habit {
         words: &["no-refresh", "skip-refresh"],
         option: "",
-        hint: "resources are read only where `--refresh` is given",
+        hint: "resources are not read unless `--refresh` is given",
         otherwise: "",
     },
     Habit {
@@ -131,8 +131,8 @@ const OPTIONS: &[Habit] = &[
     Habit {
         words: &["target-replace", "recreate", "force-recreate", "taint"],
         option: "replace",
-        hint: "`--replace KEY` makes a resource again",
-        otherwise: "`purlin up --replace KEY` makes a resource again",
+        hint: "`--replace KEY` recreates a resource",
+        otherwise: "`purlin up --replace KEY` recreates a resource",
     },
     Habit {
         words: &["lock", "no-lock"],
@@ -182,7 +182,7 @@ const OPTIONS: &[Habit] = &[
     Habit {
         words: &["parallel", "concurrency", "jobs", "max-parallel", "threads"],
         option: "",
-        hint: "`--parallelism N` bounds the driver calls at the same time",
+        hint: "`--parallelism N` limits the number of concurrent driver calls",
         otherwise: "",
     },
     Habit {
@@ -282,9 +282,9 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["mv", "move", "rename"], "`purlin state rename OLD NEW` renames a resource"),
     (
         &["force-unlock", "unlock", "lock"],
-        "`purlin state lock` closes an environment, `purlin state unlock` opens it; the lock of a run ends with it",
+        "`purlin state lock` closes an environment, `purlin state unlock` opens it; a run releases its own lock",
     ),
-    (&["cancel"], "Ctrl-C ends a run; a lock ends with its holder"),
+    (&["cancel"], "Ctrl-C ends a run; a lock is released when its holder exits"),
     (&["providers", "provider", "plugin", "plugins", "drivers"], "`purlin driver list` lists the drivers"),
     (
         &["test", "lint", "check", "verify"],

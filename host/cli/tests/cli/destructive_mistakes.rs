@@ -305,7 +305,7 @@ fn a_type_that_has_another_name_everywhere_takes_nothing_along() {
     project.edit("deployment.yaml", "content: aaa", "content: other");
     let ran = project.run(&["up", "--yes"]);
     if ran.status != 0 {
-        assert!(ran.err.contains("error[conflict]: `/out/a` exists already"), "{}", ran.err);
+        assert!(ran.err.contains("error[conflict]: `/out/a` already exists"), "{}", ran.err);
         project.run(&["up", "--yes"]).status(0);
     }
     assert_eq!(files(&project), ["a", "b"]);

@@ -118,12 +118,12 @@ fn existing_resources_are_imported_and_then_changed() {
 
     // Import through the documents, in the same run as everything else.
     let (world, id) = found();
-    let wish = format!("thing#shared.a: {{import: {id}}}");
-    world.write("a: {type: thing, params: {value: wanted}}", &wish);
+    let setting = format!("thing#shared.a: {{import: {id}}}");
+    world.write("a: {type: thing, params: {value: wanted}}", &setting);
     assert_eq!(world.done(&["up", "--yes"], 0), ["adopt a", "update a"]);
     assert_eq!((world.id("a"), world.effects()), (id.clone(), (1, 1, 0)));
     // It is not replaced while the documents import it.
-    world.write("a: {type: thing, params: {value: wanted, fixed: other}}", &wish);
+    world.write("a: {type: thing, params: {value: wanted, fixed: other}}", &setting);
     let refused = world.run(&["up", "--yes"]).status(2);
     assert!(refused.err.contains("import"), "{}", refused.err);
     assert_eq!(world.effects(), (1, 1, 0));
@@ -132,8 +132,8 @@ fn existing_resources_are_imported_and_then_changed() {
 #[test]
 fn an_import_stays_recorded_though_the_change_after_it_fails() {
     let (world, id) = found();
-    let wish = format!("thing#shared.a: {{import: {id}}}");
-    world.write("a: {type: thing, params: {value: wanted}}", &wish);
+    let setting = format!("thing#shared.a: {{import: {id}}}");
+    world.write("a: {type: thing, params: {value: wanted}}", &setting);
     // A folder is in the place of the file that the driver wants to write.
     let obstacle = world.path().join("data/making").join(&id);
     std::fs::create_dir(&obstacle).expect("made");

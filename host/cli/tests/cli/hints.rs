@@ -339,7 +339,7 @@ fn folders_without_a_project_are_not_read() {
         let mut command = project.command(&["plan"]);
         command.current_dir(folder);
         let refused = ran(command).status(2);
-        assert!(refused.err.contains("is a folder of the system, not of a project"), "{}", refused.err);
+        assert!(refused.err.contains("is a system folder, not a project"), "{}", refused.err);
     }
     let home = Project::with(&[("app.yaml", DOCUMENTS)]);
     let at_home = |words: &[&str]| {

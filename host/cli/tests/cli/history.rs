@@ -87,7 +87,7 @@ fn deployments_are_compared_by_their_resources() {
     assert!(!text.contains("hunter2"), "{text}");
 
     for (arguments, message) in [
-        (&["diff", "7"][..], "they have the numbers 1 to 3"),
+        (&["diff", "7"][..], "the deployments have the numbers 1 to 3"),
         (&["diff", "1", "x"], "there is no deployment `x`"),
         (&["diff", "--env", "prod"], "nothing was deployed in prod"),
     ] {

@@ -180,7 +180,7 @@ fn exported_files_stay_in_their_folder() {
 /// the driver's.
 #[test]
 fn an_import_is_known_again_however_its_id_is_written() {
-    for (wish, content) in [("import", "Open all week."), ("observe", "Closed on Mondays.")] {
+    for (setting, content) in [("import", "Open all week."), ("observe", "Closed on Mondays.")] {
         let project = Project::empty();
         std::fs::create_dir(project.path().join("out")).expect("made");
         project.write("out/motd", "Closed on Mondays.");
@@ -191,17 +191,17 @@ fn an_import_is_known_again_however_its_id_is_written() {
         for id in ["/out/./motd", "/out//motd", "/out/motd"] {
             project.write(
                 "deploy.yaml",
-                format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {{motd: {{type: settings}}}}\n  lifecycle: {{settings#shared.motd: {{{wish}: {id}}}}}\n"),
+                format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  shared: {{motd: {{type: settings}}}}\n  lifecycle: {{settings#shared.motd: {{{setting}: {id}}}}}\n"),
             );
             project.run(&["up", "--yes"]).status(0);
             for _ in 0..2 {
                 let again = project.run(&["up", "--yes"]).status(0);
-                assert!(again.err.contains("Nothing to change"), "{wish} {id}: {}", again.err);
+                assert!(again.err.contains("Nothing to change"), "{setting} {id}: {}", again.err);
             }
             project.run(&["plan", "--detailed-exitcode", "--refresh"]).status(0);
         }
         assert_eq!(std::fs::read_to_string(project.path().join("out/motd")).expect("read"), content);
         project.run(&["destroy", "--yes", "--allow-data-loss"]).status(0);
-        assert_eq!(project.path().join("out/motd").exists(), wish == "observe");
+        assert_eq!(project.path().join("out/motd").exists(), setting == "observe");
     }
 }

@@ -56,9 +56,9 @@ fn delete_before_create_affects_only_the_dependents_that_must_be_replaced() {
             reads("root", "fixed"),
         )
     };
-    let wish = "thing#shared.later: {depends_on: [thing#shared.root]}";
-    let world = World::deployed(&with("one"), wish);
-    world.write(&with("two"), wish);
+    let setting = "thing#shared.later: {depends_on: [thing#shared.root]}";
+    let world = World::deployed(&with("one"), setting);
+    world.write(&with("two"), setting);
     let plan = world.plan(&[]);
     let replaced: Vec<&str> = plan["steps"]
         .as_array()
@@ -144,9 +144,9 @@ fn all_that_is_protected_is_named_at_once() {
 #[test]
 fn retained_resources_are_never_deleted() {
     let with = |fixed: &str| format!("a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}");
-    let wish = "thing#shared.a: {retain: true}";
-    let world = World::deployed(&with("one"), wish);
-    world.write(&with("two"), wish);
+    let setting = "thing#shared.a: {retain: true}";
+    let world = World::deployed(&with("one"), setting);
+    world.write(&with("two"), setting);
     world.up();
     world.write("", "");
     let removed = world.run(&["up", "--yes"]).status(0);
@@ -163,9 +163,9 @@ fn one_is_replaced_together_with_another() {
             "a: {{type: thing, params: {{value: v, fixed: {fixed}}}}}\nb: {{type: thing, params: {{value: w}}}}"
         )
     };
-    let wish = "thing#shared.b: {replace_with: [thing#shared.a]}";
-    let world = World::deployed(&with("one"), wish);
-    world.write(&with("two"), wish);
+    let setting = "thing#shared.b: {replace_with: [thing#shared.a]}";
+    let world = World::deployed(&with("one"), setting);
+    world.write(&with("two"), setting);
     let plan = world.plan(&[]);
     let b = plan["steps"].as_array().expect("steps").iter().find(|step| step["key"] == thing("b"));
     assert_eq!(b.expect("b")["action"], "replace", "{plan}");
@@ -176,9 +176,9 @@ fn one_is_replaced_together_with_another() {
 #[test]
 fn changes_that_do_not_count() {
     let with = |value: &str| format!("a: {{type: thing, params: {{value: {value}}}}}");
-    let wish = "thing#shared.a: {ignore_changes: [values.value, params.value]}";
-    let world = World::deployed(&with("one"), wish);
-    world.write(&with("two"), wish);
+    let setting = "thing#shared.a: {ignore_changes: [values.value, params.value]}";
+    let world = World::deployed(&with("one"), setting);
+    world.write(&with("two"), setting);
     world.run(&["plan", "--detailed-exitcode"]).status(0);
     world.up();
     assert_eq!(world.effects(), (1, 0, 0));
@@ -195,9 +195,9 @@ fn changes_that_do_not_count() {
 #[test]
 fn changes_that_replace_though_the_driver_would_update() {
     let with = |value: &str| format!("a: {{type: thing, params: {{value: {value}}}}}");
-    let wish = "thing#shared.a: {replace_on_changes: [values.value]}";
-    let world = World::deployed(&with("one"), wish);
-    world.write(&with("two"), wish);
+    let setting = "thing#shared.a: {replace_on_changes: [values.value]}";
+    let world = World::deployed(&with("one"), setting);
+    world.write(&with("two"), setting);
     let plan = world.run(&["plan"]).status(0).out;
     assert!(plan.contains("values.value: \"one\" → \"two\" (forces replacement)"), "{plan}");
     assert!(plan.contains("a change of `values.value` replaces it (`replace_on_changes`)"), "{plan}");

@@ -37,7 +37,7 @@ fn a_plan_keeps_its_secrets_to_itself() {
     world.run(&["plan", "--out", "up.plan"]).status(0);
     let bytes = std::fs::read(world.path().join("up.plan")).expect("read");
     for text in ["correct-horse", "open", "shared.a", "acme/ledger"] {
-        assert!(!bytes.windows(text.len()).any(|at| at == text.as_bytes()), "`{text}` is in clear");
+        assert!(!bytes.windows(text.len()).any(|at| at == text.as_bytes()), "`{text}` is in plain text");
     }
     #[cfg(unix)]
     {

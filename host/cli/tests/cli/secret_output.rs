@@ -324,7 +324,7 @@ fn names_from_drivers_reveal_no_secret() {
     let made = project.path().join("out/alpha-correct-horse.txt");
     clean(&["plan", "--out", "kept.plan"]);
     let up = clean(&["up", "--yes", "-vv"]);
-    assert!(!up.err.contains("shown and kept in clear"), "{}", up.err);
+    assert!(!up.err.contains("shown and kept in plain text"), "{}", up.err);
     assert!(made.exists(), "the driver has the true path");
     nothing_is_stored(".purlin");
 
@@ -374,7 +374,7 @@ fn names_from_drivers_reveal_no_secret() {
 
     // Commands without a deployment also use the true id.
     let forgot = clean(&["state", "forget", NAMED, "--yes"]);
-    assert!(forgot.err.contains("was not deleted"), "{}", forgot.err);
+    assert!(forgot.err.contains("still exists but is unmanaged"), "{}", forgot.err);
     clean(&["destroy", "--yes", "--format", "json"]);
     assert!(!made.exists(), "it was deleted by its true id");
     nothing_is_stored(".purlin");

@@ -59,8 +59,8 @@ fn a_renamed_resource_is_neither_deleted_nor_made_again() {
         ),
         ("dns#x", "dns#y", "hint: did you mean `dns.default#modules.web.externals.name`?"),
         ("s3#x", "s3#y", "hint: `purlin state list` lists the resources"),
-        (urn, DB, "error: `postgres.default#modules.web.externals.db` is recorded already"),
-        (urn, "urn:purlin:prod/default::shop::web::dns.default::x", "is in another environment"),
+        (urn, DB, "error: `postgres.default#modules.web.externals.db` is already recorded"),
+        (urn, "urn:purlin:prod/default::shop::web::dns.default::x", "is in a different environment"),
         (urn, "urn:purlin:prod", "is not a URN of Purlin"),
         (urn, "dns", "a key is TYPE[.CLASS]#ID"),
     ] {
@@ -90,7 +90,7 @@ fn forgotten_resources_stay_and_are_named() {
     let said = said.status(0).json();
     assert_eq!(said["left"], serde_json::json!([{"driver": "purlin/echo@0.1.0", "provider_id": id}]));
     let said = project.run(&["state", "forget", DB, "--yes"]).status(0);
-    assert!(said.err.contains("was not deleted; it is yours now"), "{}", said.err);
+    assert!(said.err.contains("still exists but is unmanaged"), "{}", said.err);
     assert_eq!(project.recorded().len(), 3);
     project.run(&["state", "forget", DB, "--yes"]).status(2);
     assert_eq!(
@@ -259,7 +259,7 @@ fn closing_an_environment_can_be_repeated() {
     assert_eq!((&first["changed"], &again["changed"]), (&true.into(), &false.into()));
     assert_eq!(first["locked"], again["locked"]);
     let other = project.run(&["state", "lock", "--reason", "testing"]).status(1);
-    assert!(other.err.contains("is closed already, by "), "{}", other.err);
+    assert!(other.err.contains("is already closed, by "), "{}", other.err);
     project.run(&["state", "unlock"]).status(0);
     project.run(&["up", "--yes"]).status(0);
 }

@@ -114,7 +114,7 @@ fn most(longest: Duration) -> Duration {
 
 /// How long after its lease expired, or after it cut calls off and released the environment, the
 /// requests of a previous holder may still be under way: the maximum duration of one attempt at a
-/// pending call, since it began no attempt later. A call without a limit counts as none.
+/// pending call, since it began no attempt later. Calls without a limit are ignored.
 pub fn last_attempts<'a>(pending: impl IntoIterator<Item = &'a Intent>) -> Duration {
     pending.into_iter().filter_map(longest_attempt).max().map_or(Duration::ZERO, outlasting)
 }
@@ -190,8 +190,8 @@ where
     let mut attempts = 1;
     let begun = tokio::time::Instant::now();
     loop {
-        // A host that was suspended finds its timers and its answers before anything tells it that others have the
-        // environment, and these wait only for attempts that were begun under the lease.
+        // After a suspension, timers and answers are ready before the host notices that others have the
+        // environment, and those others wait only for attempts that began under the lease.
         if shared.is_lost() {
             return Err(CallError::Cancelled);
         }

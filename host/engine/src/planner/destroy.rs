@@ -94,7 +94,7 @@ fn paused(recorded: &crate::recorded::Recorded, going: &HashSet<Urn>) -> Vec<Dia
     let paused = recorded.all_unmet().filter(|unmet| unmet.obstacle == Obstacle::Paused);
     let keys = paused.filter(|unmet| going.contains(&unmet.urn)).filter_map(|unmet| unmet.urn.key());
     keys.map(|key| {
-        Diagnostic::error("paused", format!("`{key}` is paused, so that no driver can delete it"))
+        Diagnostic::error("paused", format!("`{key}` is paused, so no driver can delete it"))
             .help(format!("end the pause and run `purlin up`, or leave it out with `--exclude '{key}'`"))
     })
     .collect()

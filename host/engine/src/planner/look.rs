@@ -285,7 +285,7 @@ impl Planner<'_> {
     pub(super) fn recorded_as(&mut self, node: Node<'_>, record: &Record, id: &str) {
         let word = if node.lifecycle.observe.is_some() { "observe" } else { "import" };
         let message =
-            format!("`{}` is to {word} `{id}`, but it is recorded as `{}`", node.key, record.state.id);
+            format!("`{}` has `{word}: {id}`, but it is recorded as `{}`", node.key, record.state.id);
         self.errors.push(
             Diagnostic::error(word, message)
                 .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))

@@ -33,7 +33,7 @@ impl Builder<'_> {
     }
 
     /// Adds an implicit resource. If no definition matches, it falls back to the built-in echo or
-    /// is omitted, unless a definition created it before, because nobody asked for its deletion.
+    /// is omitted, unless a definition created it before, because its deletion was not requested.
     fn implicit(&mut self, key: Key, fall_back: bool) {
         let node = match self.matcher.find(&key) {
             Found::None if (self.recorded)(&key) => {

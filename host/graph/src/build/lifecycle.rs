@@ -83,8 +83,8 @@ impl Builder<'_> {
                 }
                 let how = match field {
                     Field::DependsOn => "depends on",
-                    Field::ReplaceWith => "is replaced with",
-                    Field::DeletedWith => "is deleted with",
+                    Field::ReplaceWith => "is replaced together with",
+                    Field::DeletedWith => "is deleted together with",
                 };
                 let message = format!("`{here}` {how} `{key}`, which is not in the graph");
                 let mut fault = Diagnostic::error("unknown-resource", message).at(location);

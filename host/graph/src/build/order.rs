@@ -14,13 +14,13 @@ use crate::docs::{Nodes, Source};
 use crate::graph::Graph;
 use crate::node::NodeId;
 
-/// The number of resources of a knot from which the search for the shortest loop starts.
+/// The number of resources of a strongly connected component from which a shortest loop is searched.
 const STARTS: usize = 256;
 
 /// Sorts the nodes into levels and marks the foundation and the shown nodes.
 ///
 /// # Errors
-/// The shortest loop of every knot: its nodes, in order of dependence.
+/// The shortest loop of every strongly connected component: its nodes, in order of dependency.
 pub(super) fn order(nodes: &mut Nodes, adjacency: &Adjacency) -> Result<Vec<Vec<NodeId>>, Vec<Vec<NodeId>>> {
     let Ok(mut sorted) = toposort(adjacency, None) else { return Err(loops(nodes, adjacency)) };
     // Dependencies come first.
@@ -92,7 +92,7 @@ fn show(nodes: &mut Nodes, adjacency: &Adjacency) {
     }
 }
 
-/// The shortest loop of every knot of interdependent resources, each from its first key.
+/// The shortest loop of every strongly connected component, each from its first key.
 fn loops(nodes: &Nodes, adjacency: &Adjacency) -> Vec<Vec<NodeId>> {
     let by_key = |a: &NodeId, b: &NodeId| nodes.key(*a).cmp(&nodes.key(*b));
     let mut found: Vec<Vec<NodeId>> = kosaraju_scc(adjacency)
@@ -109,7 +109,7 @@ fn loops(nodes: &Nodes, adjacency: &Adjacency) -> Vec<Vec<NodeId>> {
     found
 }
 
-/// The shortest loop in a knot that leads through one of its first nodes.
+/// The shortest loop through one of the first nodes of a strongly connected component.
 fn shortest_loop(adjacency: &Adjacency, knot: &[NodeId]) -> Option<Vec<NodeId>> {
     let mut graph: DiGraph<NodeId, ()> = DiGraph::with_capacity(knot.len(), knot.len());
     let inside: HashMap<NodeId, NodeIndex> = knot.iter().map(|node| (*node, graph.add_node(*node))).collect();

@@ -4,9 +4,9 @@
 //! The keyword `x-purlin-reaches` is in the schema of an input: `"http"` on a URL, `"tcp"` on a map
 //! with `host` and `port` (`x-purlin-port` is the default), `"dir"` on a path that is written.
 //! Beside `"http"`, `x-purlin-methods` lists the methods that are certainly sent there: each as a
-//! text, or as a map with the `method`, the pointer `at` which inputs name another one, the pointer
-//! `if` to an input that must exist for it to be sent, and `unless` a pointer leads to a value, or
-//! to a list that contains it. One with `later: true` is sent later, and not to create the
+//! text, or as a map: `method`; `at`, a pointer to an input that names another method; `if`, a
+//! pointer to an input that must exist; `unless`, pointers to values with which it is not sent, or to
+//! lists that contain them. A method with `later: true` is sent later, and not to create the
 //! resource.
 
 use std::fmt::{self, Write as _};

@@ -213,7 +213,7 @@ fn made_meanwhile(documents: &Documents, archive: &Archive, environment: &Enviro
     // A watch plans again after its own deployments.
     let is_known = now == *known || now == documents.resolution.installed();
     let message = format!("someone else has just deployed to {environment}");
-    (!is_known).then(|| Diagnostic::error("deployed-meanwhile", message).help("give the same command again"))
+    (!is_known).then(|| Diagnostic::error("deployed-meanwhile", message).help("run the same command again"))
 }
 
 /// The fault of empty documents, with nothing recorded.
@@ -250,7 +250,7 @@ fn workspace(
     let message = format!("this file was the Workspace of deployment {number} of {environment}, and {what}");
     let fault = Diagnostic::error("workspace-missing", message).at(&Location::new(name.clone(), 0, 0));
     let fault =
-        fault.fact("it may say which environment this is, where its state lies, and what drivers may do");
+        fault.fact("it may set the environment, the location of the state, and the grants of drivers");
     Some(fault.help(format!("restore the file, or accept this with `--accept-missing {}`", word(&name))))
 }
 

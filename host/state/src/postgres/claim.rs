@@ -59,7 +59,7 @@ struct Shared {
     ended: OnceLock<Ended>,
     /// The end of the lease by the clock of this machine, measured from before it was requested.
     until: Mutex<Moment>,
-    /// What the clock of the database showed when it was last asked.
+    /// When the clock of the database was last read, and its time.
     clock: Mutex<(Moment, u64)>,
     /// Whether a call was cut off.
     is_cut_off: AtomicBool,
@@ -115,7 +115,7 @@ pub(super) struct Leased {
     pub(super) table: Table,
     pub(super) reached: Reached,
     pub(super) until: Moment,
-    /// What the clock of the database shows.
+    /// When the clock of the database was read, and its time.
     pub(super) clock: (Moment, u64),
 }
 

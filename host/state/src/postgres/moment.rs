@@ -1,5 +1,5 @@
 //! Moments by a clock that continues while the machine is suspended, as the clock of the database does.
-//! `Instant` stops then on some systems, and a laptop that wakes would rely on a lease of yesterday.
+//! `Instant` stops then on some systems, and a laptop that wakes up would rely on yesterday's lease.
 
 use std::time::Duration;
 

@@ -70,7 +70,7 @@ impl Inner {
         rows.iter().map(|row| read(row).map_err(|error| self.unreadable(&error))).collect()
     }
 
-    /// Makes an environment due before all that nobody requested.
+    /// Makes an environment due before all environments that were not requested.
     pub(super) async fn request_turn(&self, environment: &Environment) -> Result<(), Error> {
         let sql = format!(
             "UPDATE {}.environments

@@ -24,7 +24,7 @@ pub fn keeps(store: &dyn Store) {
         .expect("commits");
         // A submission concerns the locked environment.
         let error = here.commit(vec![put(stranger.clone())]).await.expect_err("another environment");
-        assert!(error.to_string().contains("does not lie in the environment that is locked"), "{error}");
+        assert!(error.to_string().contains("is not in the locked environment"), "{error}");
         beside.commit(vec![put(stranger)]).await.expect("commits");
         let expected: Vec<_> =
             (0..40).map(|n| if n % 2 == 0 { record(n) } else { secret_record(n) }).collect();

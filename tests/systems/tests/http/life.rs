@@ -100,7 +100,7 @@ fn a_name_can_be_the_id() {
     assert_eq!(service.all("things").keys().collect::<Vec<_>>(), ["other"]);
     // An existing thing belongs to another.
     let second = Scene::new(&service.url(), &renamed, &none());
-    second.fails().says("`other` exists already");
+    second.fails().says("`other` already exists");
     second.workspace.purlin(&["import", "--yes", THING, "other"]);
     second.up().says("Nothing to change");
     scene.workspace.purlin(&["destroy", "--yes"]);

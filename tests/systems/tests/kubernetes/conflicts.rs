@@ -21,7 +21,7 @@ fn an_existing_object_is_adopted_by_an_import() {
     k8s.create("configmaps", &within("default", map("settings", &json!({"theirs": "1"}))));
     let inputs = settings(&k8s, &json!({"level": "info"}));
     let workspace = scene::workspace(&k8s, &inputs);
-    refused(&workspace).says("exists already and does not belong to this resource").says(ID);
+    refused(&workspace).says("already exists and does not belong to this resource").says(ID);
     assert_eq!(data(&k8s), json!({"theirs": "1"}));
     workspace.purlin(&["import", "--yes", "k8s#shared.it", ID]).says("adopt");
     up(&workspace);

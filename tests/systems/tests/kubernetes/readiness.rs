@@ -116,7 +116,7 @@ fn a_call_ends_in_time() {
     });
     let workspace = workspace_with(&grants, "10s", &patient);
     workspace.write("ca.pem", &k8s.authority());
-    refused(&workspace).says("is not ready").says("`limits.time` of the driver gives more");
+    refused(&workspace).says("is not ready").says("raise `limits.time` of the driver");
     // If a person interrupts it, it reports what it waited for, and nothing is forgotten.
     let config = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("written");
     workspace.write("purlin.yaml", &config.replace("10s", "160s"));

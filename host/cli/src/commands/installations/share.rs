@@ -38,7 +38,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "group")]
     nobody: bool,
 
-    /// Share it as its documents say again.
+    /// Restore the sharing settings of its documents.
     #[arg(long, conflicts_with_all = ["group", "nobody"])]
     as_written: bool,
 

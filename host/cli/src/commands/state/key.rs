@@ -183,7 +183,7 @@ async fn rotate(args: &RotateArgs, app: &App) -> Result<Status, Failure> {
             Some(from) => format!(
                 "store the new key in {from}, in place of the old one: only the new key opens the state now"
             ),
-            None => "keep a copy of the new key in a safe place; the old key stays beside it, in a file named after its public half, for copies of the state that were made before".to_owned(),
+            None => "back up the new key; the old key stays next to it, in a file named after its public key, for older copies of the state".to_owned(),
         });
     }
     Ok(Status::Done)

@@ -48,7 +48,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         (&holder.user, &holder.host, holder.command.as_str()) == (&own.user, &own.host, args.reason.trim())
     };
     if let Some(holder) = held.as_ref().filter(|holder| !is_own(holder)) {
-        return Err(Failure::run(format!("{environment} is closed already, by {holder}"))
+        return Err(Failure::run(format!("{environment} is already closed, by {holder}"))
             .hint("`purlin state unlock` opens it"));
     }
     // An interrupted command can be repeated.

@@ -53,7 +53,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             format!("`{name}` is protected: it is not deleted until `--off` removes the protection.")
         }
         (true, true) => format!("Removed the manual protection from `{name}`."),
-        (false, false) => format!("`{name}` is protected already; nothing was changed."),
+        (false, false) => format!("`{name}` is already protected; nothing was changed."),
         (false, true) => format!("`{name}` had no manual protection; nothing was changed."),
     });
     if args.off && snapshot.records.iter().any(|record| record.urn == urn && record.protect) {

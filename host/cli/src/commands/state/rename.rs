@@ -44,8 +44,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let new = subject::urn(&args.new, &subject.context())?;
     let Subject { place, urn: old, environment, snapshot } = subject;
     if Environment::of_urn(&new).is_none_or(|other| other != environment) {
-        return Err(Failure::input(format!("`{new}` is in another environment than `{}`", key(&old)))
-            .hint("a resource cannot leave its environment; `purlin import` takes over what exists"));
+        return Err(Failure::input(format!("`{new}` is in a different environment from `{}`", key(&old)))
+            .hint("a resource cannot change its environment; `purlin import` adopts existing objects"));
     }
     let mut changed = 0;
     if new != old {

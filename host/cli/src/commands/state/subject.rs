@@ -42,7 +42,7 @@ pub(super) fn failure(error: purlin_host::Error) -> Failure {
             Failure::input(format!("`{}` is not recorded", report::state::key(urn)))
         }
         purlin_host::Error::Engine(engine::Error::Taken(urn)) => {
-            Failure::input(format!("`{}` is recorded already", report::state::key(urn)))
+            Failure::input(format!("`{}` is already recorded", report::state::key(urn)))
                 .hint("`purlin state forget` removes that record without deleting the resource")
         }
         purlin_host::Error::Engine(engine::Error::InUse { urn, dependents }) => {

@@ -52,7 +52,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     app.ui.say(&match (changed, args.off) {
         (true, false) => format!("Marked `{name}` for replacement on the next `purlin up`."),
         (true, true) => format!("Unmarked `{name}`."),
-        (false, false) => format!("`{name}` is marked already; nothing was changed."),
+        (false, false) => format!("`{name}` is already marked; nothing was changed."),
         (false, true) => format!("`{name}` was not marked; nothing was changed."),
     });
     if current.is_some_and(|record| record.protect || record.pinned) && !args.off {

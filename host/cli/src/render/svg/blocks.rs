@@ -19,9 +19,9 @@ pub(super) struct Drawing {
     /// Each box after all whose edges lead to it.
     pub(super) order: Vec<usize>,
     pub(super) groups: Vec<Vec<usize>>,
-    /// Whether the last group is what the others share.
+    /// Whether the last group holds the resources that the other groups share.
     pub(super) has_shared: bool,
-    /// The first of the boxes that stand for others. They are next to the box that they lead to.
+    /// The first box with a count in place of other boxes. Each is next to the box that it leads to.
     pub(super) first_count: usize,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Block {
     pub(super) exits: BTreeMap<(usize, usize), (f64, f64)>,
 }
 
-/// What a path of a block is part of.
+/// The edge, or the bundle of edges, that a path of a block belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// An edge by number.

@@ -8,14 +8,14 @@ use super::layout::Path;
 
 /// The page is about this many times as wide as it is high.
 const SHAPE: f64 = 1.5;
-/// It is never more, or less, if there is a choice.
+/// The largest and the smallest ratio of width to height, if there is a choice.
 const WIDEST: f64 = 1.85;
 const NARROWEST: f64 = 0.65;
 /// The shapes of groups to try.
 const SHAPES: [f64; 4] = [0.6, 1.0, 1.5, 2.2];
 /// A drawing with more boxes is placed in one shape only.
 const MOST_TRIED: usize = 2_000;
-/// The heights of the page to try.
+/// The maximum number of columns to try.
 const MOST_COLUMNS: usize = 16;
 /// Between a frame and its boxes.
 const PADDING: f64 = 16.0;
@@ -137,7 +137,7 @@ fn divide(frames: &[Frame], has_shared: bool) -> Vec<Vec<usize>> {
         }
         columns
     };
-    // So many columns, as even as frames that keep their order allow.
+    // At most `count` columns, as even as possible without reordering the frames.
     let divided = |count: usize| {
         let least = (total / count as f64).max(highest);
         let limits = (0..40).map(|step| least * (1.0 + f64::from(step) * 0.05));
@@ -263,13 +263,13 @@ fn nearest(column: &mut Column, y: f64) -> Option<&mut Gap> {
     column.gaps.iter_mut().filter(|gap| !gap.is_inner).min_by(|a, b| far(a).total_cmp(&far(b)))
 }
 
-/// What the picture has to show.
+/// The area that the picture must cover.
 fn area(page: &Page) -> Area {
     let corners = page
         .frames
         .iter()
         .flat_map(|frame| [(frame.x, frame.y), (frame.x + frame.width, frame.y + frame.height)]);
-    // A turn to the other side bulges.
+    // A curve that reverses its direction extends beyond its points.
     let turns = page
         .routes
         .iter()

@@ -74,7 +74,7 @@ impl Building<'_> {
             let Some(key) = urn.key() else { continue };
             let is_described = self.graph.is_some_and(|graph| graph.find(key.as_str()).is_some());
             let is_left_out = in_scope.is_some_and(|scope| !scope.contains(urn));
-            // `remove` adds those beside which a resource is recorded.
+            // `remove` already adds those that also have a record.
             if is_described || is_left_out || self.going.contains(urn) {
                 continue;
             }
@@ -125,8 +125,8 @@ impl Building<'_> {
         // Operations that only forget a resource affect no others, so they come last.
         let (taking, forgetting): (Vec<_>, Vec<_>) =
             self.deletions.iter().partition(|(_, own)| self.deletes(**own));
-        // If dependents contradict each other, those of other copies give way first, and then those of
-        // copies that are not known.
+        // In a cycle, edges from dependents of other copies are dropped first, then
+        // those of unknown copies.
         let (mut perhaps, mut of_others) = (Vec::new(), Vec::new());
         for (id, own) in taking.into_iter().chain(forgetting) {
             let is_hard = id.superseded.is_none() && self.deletes(*own);
@@ -139,7 +139,7 @@ impl Building<'_> {
                     && other != own
                     && self.deletes(*other)
                 {
-                    // The record does not say on which copy an old one depended, but it says when.
+                    // An old copy's record does not say which copy it depended on, but it says when.
                     let was_there = self.recorded.at(&id.urn, dependent.updated);
                     match was_there {
                         _ if is_hard => self.edges.hard(*other, *own),

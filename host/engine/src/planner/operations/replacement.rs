@@ -102,7 +102,7 @@ impl Building<'_> {
         let index_of: HashMap<&Urn, u32> =
             replaced.iter().filter_map(|(index, _)| Some((self.urn(*index)?, *index))).collect();
         let forced: HashSet<u32> = replaced.iter().filter(|(_, forced)| *forced).map(|(i, _)| *i).collect();
-        let wish = |index: u32| {
+        let requested = |index: u32| {
             let node = self.operations.get(index as usize)?.node?;
             self.graph?.node(node)?.lifecycle.delete_before_replace
         };
@@ -112,7 +112,7 @@ impl Building<'_> {
             }
         };
         let mut forced_all_the_same: Vec<u32> =
-            forced.iter().copied().filter(|index| wish(*index) == Some(false)).collect();
+            forced.iter().copied().filter(|index| requested(*index) == Some(false)).collect();
         forced_all_the_same.sort_unstable();
         for index in forced_all_the_same {
             warn(index, "the old one is deleted before a new one is created, because its driver requires it (`delete_before_replace: false` has no effect)".into());
@@ -122,7 +122,7 @@ impl Building<'_> {
         let mut stack: Vec<u32> = replaced
             .iter()
             .map(|(i, _)| *i)
-            .filter(|i| wish(*i) == Some(false) && !forced.contains(i))
+            .filter(|i| requested(*i) == Some(false) && !forced.contains(i))
             .collect();
         while let Some(index) = stack.pop() {
             if !made_first.insert(index) {
@@ -137,7 +137,7 @@ impl Building<'_> {
             };
             for other in self.past_what_goes(urn, &index_of, dependencies) {
                 if !forced.contains(&other) {
-                    if wish(other) == Some(true) && !made_first.contains(&other) {
+                    if requested(other) == Some(true) && !made_first.contains(&other) {
                         warn(other, "a new one is created before the old one is deleted, because a dependent requires it (`delete_before_replace: false`)".into());
                     }
                     stack.push(other);
@@ -149,7 +149,7 @@ impl Building<'_> {
         let mut stack: Vec<u32> = replaced
             .iter()
             .map(|(index, _)| *index)
-            .filter(|i| forced.contains(i) || wish(*i) == Some(true) && !made_first.contains(i))
+            .filter(|i| forced.contains(i) || requested(*i) == Some(true) && !made_first.contains(i))
             .collect();
         while let Some(index) = stack.pop() {
             if !first.insert(index) {

@@ -111,10 +111,10 @@ fn settings_of_missing_resources_are_faults() {
     dns.default#shared.zone:6:1+0 lifecycle-twice: `dns.default#shared.zone` has two entries in `lifecycle`
       dns.default#shared.zone:6:1: the first one is here
       help: write all settings into one of them
-    postgres:3:1+0 unknown-resource: `postgres.default#shared.db` is replaced with `postgres.default#shared.dc`, which is not in the graph
+    postgres:3:1+0 unknown-resource: `postgres.default#shared.db` is replaced together with `postgres.default#shared.dc`, which is not in the graph
       note: did you mean `postgres.default#shared.db`?
       help: `replace_with` does not add resources: declare it, or refer to it
-    dns:3:1+0 unknown-resource: `dns.default#shared.zone` is deleted with `redis.default#cache`, which is not in the graph
+    dns:3:1+0 unknown-resource: `dns.default#shared.zone` is deleted together with `redis.default#cache`, which is not in the graph
       note: the resources are `base-env.default#base-env`, `dns.default#shared.zone`, `postgres.default#shared.db`
       help: `deleted_with` does not add resources: declare it, or refer to it
     ");

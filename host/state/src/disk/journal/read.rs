@@ -111,7 +111,7 @@ pub(crate) fn reached(folder: &Path, path: &Path, noted: Position, here: Positio
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let detail = if same && !forked {
         format!(
-            "its journal (`journal/{name}`) ends with batch {}, and batch {} was written once: its end is missing, or it is an older copy; put back the newest copy, or continue from this one with `purlin state repair`",
+            "its journal (`journal/{name}`) ends with batch {}, but batch {} had already been written: its end is missing, or it is an older copy; put back the newest copy, or continue from this one with `purlin state repair`",
             here.number, noted.number
         )
     } else {
