@@ -10,8 +10,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     step("format", || step::run(cargo().args(["fmt", "--all", "--check"])))?;
     step::lint_from_now_on();
     std::thread::scope(|scope| {
-        // Install the tools concurrently: this uses the network, and only the tests need them.
-        let tools = scope.spawn(|| tools::run_all(&tools::Arguments::default()));
+        // Install the tools concurrently: this uses the network, and nothing else needs them yet.
+        let tools = scope.spawn(|| {
+            tools::run_all(&tools::Arguments::default())?;
+            deny::install()
+        });
         drivers::run(&drivers::Arguments::default())?;
         step("lints, and what the tests run", || {
             step::run(&mut compile(["test", "--workspace", "--all-targets", "--no-run"]))

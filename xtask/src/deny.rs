@@ -10,7 +10,7 @@ use crate::step::{cargo, root, run, step, works};
 const VERSION: &str = "0.20.2";
 
 pub(crate) fn run_all() -> anyhow::Result<()> {
-    step("cargo deny", install)?;
+    install()?;
     step("licences, sources and versions of dependencies", || {
         run(deny().args(["check", "bans", "licenses", "sources"]))
     })?;
@@ -43,7 +43,7 @@ fn deny() -> Command {
 }
 
 /// Builds the program if it is missing. A debug build is enough, since it runs only for seconds.
-fn install() -> anyhow::Result<()> {
+pub(crate) fn install() -> anyhow::Result<()> {
     let is_there = Command::new(program())
         .arg("--version")
         .output()
@@ -51,10 +51,12 @@ fn install() -> anyhow::Result<()> {
     if is_there {
         return Ok(());
     }
-    run(cargo()
-        .args(["install", "cargo-deny", "--version", VERSION, "--locked", "--debug", "--quiet"])
-        .args(["--no-default-features", "--root"])
-        .arg(folder())
-        .arg("--target-dir")
-        .arg(folder().join("build")))
+    step("cargo deny", || {
+        run(cargo()
+            .args(["install", "cargo-deny", "--version", VERSION, "--locked", "--debug", "--quiet"])
+            .args(["--no-default-features", "--root"])
+            .arg(folder())
+            .arg("--target-dir")
+            .arg(folder().join("build")))
+    })
 }

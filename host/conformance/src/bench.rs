@@ -9,11 +9,11 @@ use purlin_model::driver::{Checked, Failure, Impact, Inputs, Observed, ResourceS
 use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver, Look};
 use serde_json::{Value as Json, json};
 
-use crate::book::Book;
+use crate::findings::Findings;
 use crate::held;
 use crate::report::{Finding, Left};
 use crate::shown::{self, Shown};
-use crate::trial::Trial;
+use crate::test_case::TestCase;
 use crate::watch::{CallObservations, Cut, Watch};
 
 /// How often a driver's request for a retry is granted.
@@ -25,7 +25,7 @@ const SETTLE: Duration = Duration::from_millis(25);
 
 /// How a call is made.
 #[derive(Clone, Default)]
-pub(crate) struct How {
+pub(crate) struct CallOptions {
     /// A driver other than the usual one: without grants, or with a lower limit.
     pub(crate) driver: Option<Driver>,
     /// Another resource.
@@ -72,7 +72,7 @@ pub(crate) struct Bench {
     pub(crate) driver: Driver,
     /// The same without grants; none if nothing is granted.
     pub(crate) bare: Option<Driver>,
-    pub(crate) book: Book,
+    pub(crate) findings: Findings,
     pub(crate) stop: CancelToken,
     /// Created objects that are not deleted yet.
     pub(crate) alive: Vec<Made>,
@@ -86,20 +86,20 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(crate) fn new(driver: Driver, bare: Option<Driver>, book: Book, stop: CancelToken) -> Self {
+    pub(crate) fn new(driver: Driver, bare: Option<Driver>, findings: Findings, stop: CancelToken) -> Self {
         let run = purlin_sandbox::clock::steady()();
         let (alive, left, cleared) = (Vec::new(), Vec::new(), Vec::new());
         let lost = Vec::new();
-        Self { driver, bare, book, stop, alive, left, cleared, lost, last: None, run, calls: 0 }
+        Self { driver, bare, findings, stop, alive, left, cleared, lost, last: None, run, calls: 0 }
     }
 
     /// Whether to test a rule with a case.
-    pub(crate) fn wants(&mut self, trial: &Trial, rule: &'static str) -> bool {
-        if let Some(why) = trial.excuse(rule) {
-            self.book.skip(rule, format!("{}: {why}", trial.name));
+    pub(crate) fn wants(&mut self, test_case: &TestCase, rule: &'static str) -> bool {
+        if let Some(why) = test_case.excuse(rule) {
+            self.findings.skip(rule, format!("{}: {why}", test_case.name));
             return false;
         }
-        !self.stop.is_requested() && self.book.wants(rule)
+        !self.stop.is_requested() && self.findings.wants(rule)
     }
 
     /// A unique key.
@@ -109,49 +109,68 @@ impl Bench {
     }
 
     /// Reports that the last call broke a rule.
-    pub(crate) fn fail(&mut self, trial: &Trial, rule: &'static str, what: impl Into<String>, right: &str) {
-        self.fail_with(trial, rule, what, right, None);
+    pub(crate) fn fail(
+        &mut self,
+        test_case: &TestCase,
+        rule: &'static str,
+        what: impl Into<String>,
+        right: &str,
+    ) {
+        self.fail_with(test_case, rule, what, right, None);
     }
 
     pub(crate) fn fail_with(
         &mut self,
-        trial: &Trial,
+        test_case: &TestCase,
         rule: &'static str,
         what: impl Into<String>,
         right: &str,
         hint: Option<&str>,
     ) {
-        if trial.excuse(rule).is_none() {
-            let finding = self.finding(trial, what, right, hint);
-            self.book.tried(rule);
-            self.book.fail(rule, finding);
+        if test_case.excuse(rule).is_none() {
+            let finding = self.finding(test_case, what, right, hint);
+            self.findings.tried(rule);
+            self.findings.fail(rule, finding);
         }
     }
 
-    pub(crate) fn advise(&mut self, trial: &Trial, rule: &'static str, what: &str, right: &str, hint: &str) {
-        if trial.excuse(rule).is_none() {
-            let finding = self.finding(trial, what, right, Some(hint));
-            self.book.tried(rule);
-            self.book.advise(rule, finding);
+    pub(crate) fn advise(
+        &mut self,
+        test_case: &TestCase,
+        rule: &'static str,
+        what: &str,
+        right: &str,
+        hint: &str,
+    ) {
+        if test_case.excuse(rule).is_none() {
+            let finding = self.finding(test_case, what, right, Some(hint));
+            self.findings.tried(rule);
+            self.findings.advise(rule, finding);
         }
     }
 
-    fn finding(&self, trial: &Trial, what: impl Into<String>, right: &str, hint: Option<&str>) -> Finding {
+    fn finding(
+        &self,
+        test_case: &TestCase,
+        what: impl Into<String>,
+        right: &str,
+        hint: Option<&str>,
+    ) -> Finding {
         let (request, answer) = self.last.clone().unzip();
         Finding {
-            case: Some(trial.name.clone()),
-            what: hidden(trial, what.into()),
-            request: request.map(|request| masked(trial, request)),
-            answer: answer.map(|answer| masked(trial, answer)),
-            right: hidden(trial, right.to_owned()),
+            case: Some(test_case.name.clone()),
+            what: hidden(test_case, what.into()),
+            request: request.map(|request| masked(test_case, request)),
+            answer: answer.map(|answer| masked(test_case, answer)),
+            right: hidden(test_case, right.to_owned()),
             hint: hint.map(str::to_owned),
         }
     }
 
     pub(crate) async fn check(
         &mut self,
-        trial: &Trial,
-        how: How,
+        test_case: &TestCase,
+        how: CallOptions,
         inputs: &Inputs,
         previous: Option<&Inputs>,
     ) -> Done<Checked> {
@@ -159,35 +178,43 @@ impl Bench {
         if let Some(previous) = previous {
             request["previous"] = previous.shown();
         }
-        self.quiet(trial, how, request, async |driver, context| driver.check(context, inputs, previous).await)
+        self.quiet(test_case, how, request, async |driver, context| {
+            driver.check(context, inputs, previous).await
+        })
+        .await
+    }
+
+    pub(crate) async fn name(
+        &mut self,
+        test_case: &TestCase,
+        how: CallOptions,
+        inputs: &Inputs,
+    ) -> Done<Label> {
+        let request = json!({"function": "name", "inputs": inputs.shown()});
+        self.quiet(test_case, how, request, async |driver, context| driver.name_of(context, inputs).await)
             .await
     }
 
-    pub(crate) async fn name(&mut self, trial: &Trial, how: How, inputs: &Inputs) -> Done<Label> {
-        let request = json!({"function": "name", "inputs": inputs.shown()});
-        self.quiet(trial, how, request, async |driver, context| driver.name_of(context, inputs).await).await
-    }
-
-    pub(crate) async fn impact(&mut self, trial: &Trial, change: Change<'_>) -> Done<Impact> {
+    pub(crate) async fn impact(&mut self, test_case: &TestCase, change: Change<'_>) -> Done<Impact> {
         let request = json!({
             "function": "update-impact", "id": change.state.id.to_string(),
             "before": change.before.shown(), "after": change.after.shown(),
         });
         let mut done = self
-            .quiet(trial, How::default(), request, async |driver, context| {
+            .quiet(test_case, CallOptions::default(), request, async |driver, context| {
                 driver.update_impact(context, change).await
             })
             .await;
         if let Ok(impact) = &mut done.answer {
-            held::judge(&trial.schema, &change, impact);
+            held::judge(&test_case.schema, &change, impact);
         }
         done
     }
 
     pub(crate) async fn create(
         &mut self,
-        trial: &Trial,
-        how: How,
+        test_case: &TestCase,
+        how: CallOptions,
         inputs: &Inputs,
         name: &str,
     ) -> Done<ResourceState> {
@@ -198,7 +225,7 @@ impl Bench {
         }
         let looks_itself = how.cut.is_some() || (how.time.is_some() && !how.cancelled);
         let done = self
-            .patient(trial, how, request, async |driver, context| {
+            .patient(test_case, how, request, async |driver, context| {
                 driver.create(context, inputs, name, replaces.as_ref()).await
             })
             .await;
@@ -220,7 +247,7 @@ impl Bench {
 
     pub(crate) async fn read(
         &mut self,
-        trial: &Trial,
+        test_case: &TestCase,
         id: Option<&str>,
         name: &str,
         inputs: &Inputs,
@@ -231,20 +258,20 @@ impl Bench {
             "state": state.map(Shown::shown),
         });
         let mut done = self
-            .patient(trial, How::default(), request, async |driver, context| {
+            .patient(test_case, CallOptions::default(), request, async |driver, context| {
                 driver.read(context, Look { id, name, inputs, state, known: &[] }).await
             })
             .await;
         if let (Ok(Some(observed)), Some(state)) = (&mut done.answer, state) {
-            held::keep(&trial.schema, &state.outputs, &mut observed.state.outputs);
+            held::keep(&test_case.schema, &state.outputs, &mut observed.state.outputs);
         }
         done
     }
 
     pub(crate) async fn update(
         &mut self,
-        trial: &Trial,
-        how: How,
+        test_case: &TestCase,
+        how: CallOptions,
         change: Change<'_>,
     ) -> Done<ResourceState> {
         let request = json!({
@@ -252,10 +279,10 @@ impl Bench {
             "before": change.before.shown(), "after": change.after.shown(),
         });
         let mut done = self
-            .patient(trial, how, request, async |driver, context| driver.update(context, change).await)
+            .patient(test_case, how, request, async |driver, context| driver.update(context, change).await)
             .await;
         if let Ok(state) = &mut done.answer {
-            held::keep(&trial.schema, &change.state.outputs, &mut state.outputs);
+            held::keep(&test_case.schema, &change.state.outputs, &mut state.outputs);
         }
         if let Ok(state) = &done.answer
             && let Some(made) = self.alive.iter_mut().find(|made| made.state.id.expose() == state.id.expose())
@@ -265,20 +292,27 @@ impl Bench {
         done
     }
 
-    pub(crate) async fn delete(&mut self, trial: &Trial, state: &ResourceState, inputs: &Inputs) -> Done<()> {
-        self.delete_with(trial, How::default(), state, inputs).await
+    pub(crate) async fn delete(
+        &mut self,
+        test_case: &TestCase,
+        state: &ResourceState,
+        inputs: &Inputs,
+    ) -> Done<()> {
+        self.delete_with(test_case, CallOptions::default(), state, inputs).await
     }
 
     pub(crate) async fn delete_with(
         &mut self,
-        trial: &Trial,
-        how: How,
+        test_case: &TestCase,
+        how: CallOptions,
         state: &ResourceState,
         inputs: &Inputs,
     ) -> Done<()> {
         let request = json!({"function": "delete", "id": state.id.to_string(), "inputs": inputs.shown()});
         let done = self
-            .patient(trial, how, request, async |driver, context| driver.delete(context, state, inputs).await)
+            .patient(test_case, how, request, async |driver, context| {
+                driver.delete(context, state, inputs).await
+            })
             .await;
         if done.answer.is_ok() {
             self.alive.retain(|made| made.state.id.expose() != state.id.expose());
@@ -287,10 +321,10 @@ impl Bench {
     }
 
     /// Deletes everything that still exists, and records what cannot be deleted.
-    pub(crate) async fn clear(&mut self, trial: &Trial) {
+    pub(crate) async fn clear(&mut self, test_case: &TestCase) {
         for (name, inputs) in std::mem::take(&mut self.lost) {
             if self.driver.manifest().implements.read {
-                match self.read(trial, None, &name, &inputs, None).await.answer {
+                match self.read(test_case, None, &name, &inputs, None).await.answer {
                     Ok(None) => continue,
                     Ok(Some(observed)) => {
                         if !self.alive.iter().any(|made| made.state.id.expose() == observed.state.id.expose())
@@ -303,17 +337,17 @@ impl Bench {
                 }
             }
             let why = "`create` was not answered, and `read` does not show its outcome".to_owned();
-            let left = Left { case: trial.name.clone(), id: hidden(trial, name), why };
+            let left = Left { case: test_case.name.clone(), id: hidden(test_case, name), why };
             if !self.left.contains(&left) {
                 self.left.push(left);
             }
         }
         for Made { state, inputs } in std::mem::take(&mut self.alive) {
-            if let Err(error) = self.delete(trial, &state, &inputs).await.answer {
-                let why = hidden(trial, error.to_string());
+            if let Err(error) = self.delete(test_case, &state, &inputs).await.answer {
+                let why = hidden(test_case, error.to_string());
                 self.left.push(Left {
-                    case: trial.name.clone(),
-                    id: hidden(trial, state.id.to_string()),
+                    case: test_case.name.clone(),
+                    id: hidden(test_case, state.id.to_string()),
                     why,
                 });
             }
@@ -323,35 +357,35 @@ impl Bench {
     /// A call that must not have effects.
     async fn quiet<R: Shown>(
         &mut self,
-        trial: &Trial,
-        how: How,
+        test_case: &TestCase,
+        how: CallOptions,
         request: Json,
         call: impl AsyncFnOnce(&Driver, &CallContext<'_>) -> Result<R, CallError>,
     ) -> Done<R> {
-        let done = self.call(trial, how, request, call).await;
-        self.book.tried("quiet");
+        let done = self.call(test_case, how, request, call).await;
+        self.findings.tried("quiet");
         let what = match (done.seen.reached.first(), done.seen.refused.first()) {
             (_, Some(refused)) => format!("it was denied: {refused}"),
             (Some(purlin_sandbox::HostRequest::Files), None) => "it opened a file".to_owned(),
             (Some(_), None) => "it used the network".to_owned(),
             (None, None) => return done,
         };
-        self.fail(trial, "quiet", what, "no effects, apart from random defaults in `check`");
+        self.fail(test_case, "quiet", what, "no effects, apart from random defaults in `check`");
         done
     }
 
     /// A call that may be retried on request.
     async fn patient<R: Shown>(
         &mut self,
-        trial: &Trial,
-        how: How,
+        test_case: &TestCase,
+        how: CallOptions,
         request: Json,
         call: impl AsyncFn(&Driver, &CallContext<'_>) -> Result<R, CallError>,
     ) -> Done<R> {
-        let how = How { key: Some(how.key.clone().unwrap_or_else(|| self.key())), ..how };
+        let how = CallOptions { key: Some(how.key.clone().unwrap_or_else(|| self.key())), ..how };
         let mut left = if how.cut.is_some() || how.cancelled { 0 } else { PATIENCE };
         loop {
-            let done = self.call(trial, how.clone(), request.clone(), &call).await;
+            let done = self.call(test_case, how.clone(), request.clone(), &call).await;
             match &done.answer {
                 Err(CallError::Failure(Failure::RetryAfter { after, .. })) if left > 0 => {
                     left -= 1;
@@ -364,8 +398,8 @@ impl Bench {
 
     async fn call<R: Shown>(
         &mut self,
-        trial: &Trial,
-        how: How,
+        test_case: &TestCase,
+        how: CallOptions,
         request: Json,
         call: impl AsyncFnOnce(&Driver, &CallContext<'_>) -> Result<R, CallError>,
     ) -> Done<R> {
@@ -380,7 +414,7 @@ impl Bench {
             cancel,
             checkpoint: Some(watch.clone()),
             observer: Some(watch.clone()),
-            ..CallContext::new(how.subject.as_ref().unwrap_or(&trial.subject), &key)
+            ..CallContext::new(how.subject.as_ref().unwrap_or(&test_case.subject), &key)
         };
         let driver = how.driver.unwrap_or_else(|| self.driver.clone());
         let begun = Instant::now();
@@ -395,22 +429,22 @@ impl Bench {
         };
         self.last = Some((request, shown));
         let seen = watch.take();
-        self.secrets(trial, &seen);
+        self.secrets(test_case, &seen);
         if how.blame != Blame::Nobody {
-            self.answered(trial, how.blame, &answer);
+            self.answered(test_case, how.blame, &answer);
         }
         Done { answer, seen, took }
     }
 
     /// Whether a secret was output in plain text.
-    fn secrets(&mut self, trial: &Trial, seen: &CallObservations) {
+    fn secrets(&mut self, test_case: &TestCase, seen: &CallObservations) {
         const RULE: &str = "secrets.hidden";
-        if trial.canaries.is_empty() {
+        if test_case.canaries.is_empty() {
             return;
         }
-        self.book.tried(RULE);
+        self.findings.tried(RULE);
         for (part, text) in &seen.said {
-            if trial.canaries.iter().any(|secret| says(text, secret)) {
+            if test_case.canaries.iter().any(|secret| says(text, secret)) {
                 let hint = match *part {
                     "outputs" => "values derived from secrets belong in the state's `secrets`",
                     "log" => {
@@ -419,18 +453,18 @@ impl Bench {
                     _ => "leave it out, or use a digest",
                 };
                 let what = format!("a secret of the case is in plain text in its {part}");
-                self.fail_with(trial, RULE, what, "no secret in plain text", Some(hint));
+                self.fail_with(test_case, RULE, what, "no secret in plain text", Some(hint));
             }
         }
     }
 
     /// Whether there was any answer.
-    fn answered<R>(&mut self, trial: &Trial, blame: Blame, answer: &Result<R, CallError>) {
+    fn answered<R>(&mut self, test_case: &TestCase, blame: Blame, answer: &Result<R, CallError>) {
         let rule = match blame {
             Blame::Rule(rule) => rule,
             _ => "answers",
         };
-        self.book.tried("answers");
+        self.findings.tried("answers");
         if let Err(error) = answer
             && is_broken(error)
         {
@@ -440,7 +474,7 @@ impl Bench {
                 _ => None,
             };
             self.fail_with(
-                trial,
+                test_case,
                 rule,
                 error.to_string(),
                 "an answer or a failure, as in the contract",
@@ -461,16 +495,16 @@ fn says(text: &str, secret: &str) -> bool {
     text.contains(secret) || text.contains(json.trim_matches('"'))
 }
 
-fn hidden(trial: &Trial, text: String) -> String {
-    trial.canaries.iter().fold(text, |text, secret| text.replace(secret.as_str(), "[secret]"))
+fn hidden(test_case: &TestCase, text: String) -> String {
+    test_case.canaries.iter().fold(text, |text, secret| text.replace(secret.as_str(), "[secret]"))
 }
 
-fn masked(trial: &Trial, json: Json) -> Json {
+fn masked(test_case: &TestCase, json: Json) -> Json {
     match json {
-        Json::String(text) => hidden(trial, text).into(),
-        Json::Array(items) => items.into_iter().map(|item| masked(trial, item)).collect(),
+        Json::String(text) => hidden(test_case, text).into(),
+        Json::Array(items) => items.into_iter().map(|item| masked(test_case, item)).collect(),
         Json::Object(map) => {
-            map.into_iter().map(|(key, item)| (hidden(trial, key), masked(trial, item))).collect()
+            map.into_iter().map(|(key, item)| (hidden(test_case, key), masked(test_case, item))).collect()
         }
         other => other,
     }

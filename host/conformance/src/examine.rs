@@ -6,10 +6,10 @@ use purlin_model::{DriverCases, FORMAT, Grants, Limits};
 use purlin_sandbox::{CancelToken, DriverSetup, Sandbox, Source};
 
 use crate::bench::Bench;
-use crate::book::Book;
+use crate::findings::Findings;
 use crate::report::{Cases, ConformanceReport, Status};
 use crate::rules::Rule;
-use crate::trial::{self, Trial};
+use crate::test_case::{self, TestCase};
 use crate::{Error, checks};
 
 /// The subject and the settings of an examination.
@@ -39,12 +39,12 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Con
         async move { sandbox.load(source, &setup).await }
     };
     let driver = load(setup.clone()).await?;
-    let (trials, from) = trial::trials(driver.manifest(), cases.as_ref())?;
+    let (test_cases, from) = test_case::test_cases(driver.manifest(), cases.as_ref())?;
     let bare = match setup.grants == Grants::default() {
         true => None,
         false => Some(load(DriverSetup { grants: Grants::default(), ..setup.clone() }).await?),
     };
-    let mut bench = Bench::new(driver.clone(), bare, Book::new(only.map(|rule| rule.id)), stop.clone());
+    let mut bench = Bench::new(driver.clone(), bare, Findings::new(only.map(|rule| rule.id)), stop.clone());
     checks::describe::run(&mut bench, sandbox, component, setup).await?;
     let mut small = Vec::new();
     for memory in [4 << 20, 12 << 20] {
@@ -55,16 +55,16 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Con
             small.push(driver);
         }
     }
-    for trial in &trials {
+    for test_case in &test_cases {
         if !stop.is_requested() {
-            case(&mut bench, trial, &small).await;
+            case(&mut bench, test_case, &small).await;
         }
-        bench.clear(trial).await;
+        bench.clear(test_case).await;
     }
-    if trials.iter().all(|trial| trial.canaries.is_empty()) {
-        bench.book.skip("secrets.hidden", "no case has secrets of six letters or more");
+    if test_cases.iter().all(|test_case| test_case.canaries.is_empty()) {
+        bench.findings.skip("secrets.hidden", "no case has secrets of six letters or more");
     }
-    let rules = bench.book.close();
+    let rules = bench.findings.close();
     let stopped = stop.is_requested();
     let is_broken = rules.iter().any(|outcome| outcome.status == Status::Failed);
     Ok(ConformanceReport {
@@ -72,7 +72,7 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Con
         driver: driver.manifest().name.clone(),
         version: driver.manifest().version.to_string(),
         digest: driver.digest().to_owned(),
-        cases: Cases { from, names: trials.iter().map(|trial| trial.name.clone()).collect() },
+        cases: Cases { from, names: test_cases.iter().map(|test_case| test_case.name.clone()).collect() },
         grants: setup.grants.lines().into_iter().map(|(name, grant)| format!("{name} {grant}")).collect(),
         ok: !is_broken && bench.left.is_empty() && !stopped,
         stopped,
@@ -83,20 +83,20 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Con
 }
 
 /// All tests of one case.
-async fn case(bench: &mut Bench, trial: &Trial, small: &[purlin_sandbox::Driver]) {
-    let Some(inputs) = checks::check::run(bench, trial).await else { return };
-    checks::check::small(bench, trial, small).await;
-    let Some(name) = checks::name::run(bench, trial, &inputs).await else { return };
-    if !checks::read::before(bench, trial, &inputs, &name).await {
+async fn case(bench: &mut Bench, test_case: &TestCase, small: &[purlin_sandbox::Driver]) {
+    let Some(inputs) = checks::check::run(bench, test_case).await else { return };
+    checks::check::small(bench, test_case, small).await;
+    let Some(name) = checks::name::run(bench, test_case, &inputs).await else { return };
+    if !checks::read::before(bench, test_case, &inputs, &name).await {
         return;
     }
-    checks::denied::run(bench, trial, &inputs, &name).await;
-    let Some(life) = checks::life::run(bench, trial, inputs, name).await else { return };
-    checks::cut::create(bench, trial, &life).await;
-    checks::lost::create(bench, trial, &life).await;
-    checks::lost::delete(bench, trial, &life).await;
-    checks::connection::run(bench, trial, &life).await;
-    checks::clean::run(bench, trial, &life).await;
-    checks::cancel::run(bench, trial, &life).await;
-    checks::change::run(bench, trial, &life).await;
+    checks::denied::run(bench, test_case, &inputs, &name).await;
+    let Some(life) = checks::life::run(bench, test_case, inputs, name).await else { return };
+    checks::cut::create(bench, test_case, &life).await;
+    checks::lost::create(bench, test_case, &life).await;
+    checks::lost::delete(bench, test_case, &life).await;
+    checks::connection::run(bench, test_case, &life).await;
+    checks::clean::run(bench, test_case, &life).await;
+    checks::cancel::run(bench, test_case, &life).await;
+    checks::change::run(bench, test_case, &life).await;
 }

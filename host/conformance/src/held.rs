@@ -25,5 +25,5 @@ pub(crate) fn judge(schema: &TypeSchema, change: &Change<'_>, impact: &mut Impac
 
 /// Keeps outputs that only `create` returns if they are not returned again.
 pub(crate) fn keep(schema: &TypeSchema, before: &Value, outputs: &mut Value) {
-    keywords::keep_told(&schema.outputs, before, outputs);
+    keywords::keep_write_once(&schema.outputs, before, outputs);
 }

@@ -6,16 +6,16 @@
 //! no workspace and no file: the caller passes in the component, its grants, and cases.
 
 mod bench;
-mod book;
 mod checks;
 mod examine;
+mod findings;
 mod held;
 mod merge;
 mod report;
 mod rules;
 mod schema;
 mod shown;
-mod trial;
+mod test_case;
 mod watch;
 
 pub use examine::{Examination, examine};

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Spot, Within};
+use purlin_model::{DocumentPart, Spot};
 
 use crate::SourceMap;
 use crate::yaml::{self, Entry, Node, NodeKind, Span, Style};
@@ -14,7 +14,7 @@ impl SourceMap {
     /// The place of the value at a JSON Pointer, or of its nearest written ancestor; none if the
     /// text is missing. For a map or a list, and with `key` for everything, it is the place of the
     /// key.
-    pub fn find(&self, within: Within<'_>, pointer: &str, key: bool) -> Option<Spot> {
+    pub fn find(&self, within: DocumentPart<'_>, pointer: &str, key: bool) -> Option<Spot> {
         let anchor = within.location();
         let (file, text) = (&anchor.file, self.text(&anchor.file)?);
         let mut found = None;
@@ -72,7 +72,7 @@ fn reach<'n, 't>(node: &'n Node<'t>, line: u32, column: u32, way: &mut Vec<Step<
 }
 
 fn spot(
-    within: Within<'_>,
+    within: DocumentPart<'_>,
     way: &[Step<'_, '_>],
     pointer: &str,
     key: bool,
@@ -84,7 +84,7 @@ fn spot(
     let mut segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let last = way.last();
     let anchor = last.map(|step| match (within, step.key) {
-        (Within::Params(_), Some(entry)) => entry.key_span,
+        (DocumentPart::Params(_), Some(entry)) => entry.key_span,
         _ => step.node.span,
     });
     // In the innermost map around the anchor that has one of these keys.
@@ -93,7 +93,7 @@ fn spot(
     };
     let mut fields: Vec<&[&str]> = Vec::new();
     let start = match within {
-        Within::Definition(_) => {
+        DocumentPart::Definition(_) => {
             let first = segments.first().copied().unwrap_or("values");
             segments = segments.split_off(1.min(segments.len()));
             fields.push(&["spec", "entity", "object"]);
@@ -106,22 +106,22 @@ fn spot(
             });
             around(&["spec", "entity", "object"])
         }
-        Within::Params(_) => {
+        DocumentPart::Params(_) => {
             fields.push(&["params"]);
             last.map(|step| step.node)
         }
-        Within::Workload(_) => {
+        DocumentPart::Workload(_) => {
             let written = last.map(|step| step.node).filter(|node| node.get("spec").is_some());
             if written.is_none() && segments.first() == Some(&"spec") {
                 segments.remove(0);
             }
             written.or_else(|| around(&["metadata", "containers"]))
         }
-        Within::ResourceType(_) => {
+        DocumentPart::ResourceType(_) => {
             fields.push(&["spec"]);
             around(&["spec"])
         }
-        Within::Manifest(_) => {
+        DocumentPart::Manifest(_) => {
             let root = around(&["apiVersion"]);
             let spec = root.and_then(|root| root.get("spec"));
             fields.extend(spec.map(|_| -> &[&str] { &["spec"] }));
@@ -144,7 +144,7 @@ fn spot(
     let steps = fields.iter().map(|names| names.to_vec()).chain(segments.iter().map(|name| vec![*name]));
     for mut names in steps {
         let references = match within {
-            Within::Manifest(_) => references_of(&names),
+            DocumentPart::Manifest(_) => references_of(&names),
             _ => Vec::new(),
         };
         names.extend(references.iter().map(String::as_str));
@@ -222,7 +222,7 @@ resources:
   bare: {type: dns}
 ";
 
-    fn at(within: fn(&Location) -> Within<'_>, anchor: (u32, u32), pointer: &str, key: bool) -> String {
+    fn at(within: fn(&Location) -> DocumentPart<'_>, anchor: (u32, u32), pointer: &str, key: bool) -> String {
         let mut sources = SourceMap::default();
         sources.insert("a.yaml", TEXT);
         let anchor = Location::new("a.yaml", anchor.0, anchor.1);
@@ -234,7 +234,7 @@ resources:
 
     #[test]
     fn values_are_found() {
-        let definition = |pointer, key| at(|place| Within::Definition(place), (12, 16), pointer, key);
+        let definition = |pointer, key| at(|place| DocumentPart::Definition(place), (12, 16), pointer, key);
         assert_eq!(definition("/values/host", false), "18:13 a");
         assert_eq!(definition("/values/host", true), "18:7 host");
         assert_eq!(definition("/values/list/1/x", false), "19:21 2");
@@ -243,24 +243,26 @@ resources:
         assert_eq!(definition("/values/nowhere/x", false), "17:5 values");
         assert_eq!(definition("/secrets/password", false), "23:7 password");
         assert_eq!(definition("", false), "17:5 values");
-        let params = |anchor, pointer| at(|place| Within::Params(place), anchor, pointer, false);
+        let params = |anchor, pointer| at(|place| DocumentPart::Params(place), anchor, pointer, false);
         assert_eq!(params((31, 3), "/ttl"), "31:35 30");
         assert_eq!(params((31, 3), "/a~1b/c"), "31:50 1");
         assert_eq!(params((31, 3), "/other"), "31:21 params");
         assert_eq!(params((32, 3), "/other"), "32:3 bare");
         assert_eq!(params((25, 5), "/size"), "25:25 3");
-        let rule = at(|place| Within::ResourceType(place), (5, 9), "/params/properties/ttl/minimum", true);
+        let rule =
+            at(|place| DocumentPart::ResourceType(place), (5, 9), "/params/properties/ttl/minimum", true);
         assert_eq!(rule, "8:28 minimum");
-        let workload = at(|place| Within::Workload(place), (28, 18), "/spec/containers/main/image", false);
+        let workload =
+            at(|place| DocumentPart::Workload(place), (28, 18), "/spec/containers/main/image", false);
         assert_eq!(workload, "29:28 x");
     }
 
     #[test]
     fn missing_texts_have_no_places() {
         let anchor = Location::new("b.yaml", 1, 1);
-        assert_eq!(SourceMap::default().find(Within::Params(&anchor), "/a", false), None);
+        assert_eq!(SourceMap::default().find(DocumentPart::Params(&anchor), "/a", false), None);
         let mut sources = SourceMap::default();
         sources.insert("b.yaml", "a: [");
-        assert_eq!(sources.find(Within::Params(&anchor), "/a", false), None);
+        assert_eq!(sources.find(DocumentPart::Params(&anchor), "/a", false), None);
     }
 }

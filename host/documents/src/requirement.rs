@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_expression::Dialect;
-use purlin_model::{Diagnostic, Interface, Requirement, Sharing, Template, Wire};
+use purlin_model::{Binding, Diagnostic, Interface, Requirement, Sharing, Template};
 
 use crate::bundle::{declared, reference};
 use crate::reader::{Fields, Reader};
@@ -87,7 +87,7 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
     fields.done(reader);
     let name: Arc<str> = name?.into();
     // The meaning of `${outputs.X}` is known here: outputs of this requirement.
-    let outputs = outputs.into_iter().map(|wire| Wire { value: named(wire.value, &name), ..wire });
+    let outputs = outputs.into_iter().map(|wire| Binding { value: named(wire.value, &name), ..wire });
     Some(Requirement {
         reference: found,
         version,
@@ -133,10 +133,10 @@ fn wires(
     fields: &mut Fields<'_, '_>,
     name: &'static str,
     dialect: Dialect,
-) -> Vec<Wire> {
+) -> Vec<Binding> {
     let Some(node) = fields.get(reader, name) else { return Vec::new() };
     let entries = reader.map(node, &format!("`{name}`")).unwrap_or_default();
-    let wires = entries.iter().map(|entry| Wire {
+    let wires = entries.iter().map(|entry| Binding {
         name: entry.key.clone(),
         value: template(reader, &entry.value, dialect),
         location: reader.at(&entry.key_span),

@@ -3,7 +3,8 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 use purlin_model::{
-    Attribute, LifecycleOptions, Manifest, Modifiers, Piece, Reference, Severity, Template, Value, Within,
+    Attribute, DocumentPart, LifecycleOptions, Manifest, Modifiers, Piece, Reference, Severity, Template,
+    Value,
 };
 
 use purlin_documents::{Input, Loaded, load};
@@ -559,7 +560,7 @@ items:
     let loaded = read(text);
     let place = |manifest: usize, pointer: &str| {
         let place = &loaded.deployment.manifests[manifest].location;
-        let spot = loaded.sources.find(Within::Manifest(place), pointer, false).expect("a spot");
+        let spot = loaded.sources.find(DocumentPart::Manifest(place), pointer, false).expect("a spot");
         format!("{}:{}", spot.location.line, spot.location.column)
     };
     assert_eq!(place(0, "/cidr"), "9:15");

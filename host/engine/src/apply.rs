@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use crate::error::{Cause, Error};
-use crate::evaluate::Board;
+use crate::evaluate::NodeValueTable;
 use crate::event::{Event, Phase, Summary};
 use crate::events::Events;
 use crate::exclusion::Sides;
@@ -27,8 +27,8 @@ use crate::operate::{self, Outcome, Turn};
 use crate::plan::{Action, OperationKind, Plan, Step};
 use crate::planner::waits;
 use crate::recorded::{Recorded, exists};
+use crate::recorded_status::RecordedStatus;
 use crate::schedule::Schedule;
-use crate::standing::Standing;
 use purlin_sandbox::CancelToken;
 
 /// The number of operations that may be in flight at the same time. It bounds memory;
@@ -88,7 +88,7 @@ impl Stream for Run {
 /// The state that all operations of a run share.
 pub(crate) struct Shared {
     pub plan: Plan,
-    pub board: Board,
+    pub board: NodeValueTable,
     pub permits: Arc<Semaphore>,
     /// Whether driver calls run one at a time. The order of events is then deterministic.
     one_at_a_time: bool,
@@ -143,7 +143,7 @@ impl Shared {
     /// Whether the host of this guest is known and is not an old copy.
     pub(crate) fn has_home(&self, guest: &Record) -> bool {
         let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
-        recorded.home_of(guest).is_some_and(|home| home.superseded.is_none())
+        recorded.host_of(guest).is_some_and(|home| home.superseded.is_none())
     }
 
     /// The current guests of a host, each with whether the relation is certain.
@@ -182,17 +182,17 @@ impl Shared {
         }
     }
 
-    /// Reports the new standing of a resource whose obstacle changed. Resources with unsettled
+    /// Reports the new status of a resource whose obstacle changed. Resources with unsettled
     /// calls are left out, since only the next run can determine their state.
     fn tell_stand(&self, change: &Change, unsettled: &[Key]) {
         let Change::Obstruct { urn, unmet } = change else { return };
         let Some(key) = urn.key().filter(|key| !unsettled.contains(key)) else { return };
         let record = self.recorded(&RecordId::current(urn.clone()));
         let unmet = unmet.as_deref();
-        let standing = Standing { urn, record: record.as_deref(), pending: None, unmet };
-        let (stand, conditions) = (standing.stand(), standing.conditions());
+        let recorded = RecordedStatus { urn, record: record.as_deref(), pending: None, unmet };
+        let (status, conditions) = (recorded.status(), recorded.conditions());
         let obstacle = unmet.map(|unmet| unmet.obstacle.clone());
-        self.events.send(Event::Stands { key, stand, conditions, obstacle });
+        self.events.send(Event::Status { key, status, conditions, obstacle });
     }
 
     /// Whether the records are still consistent with each other.
@@ -325,7 +325,7 @@ pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Resu
     let (sender, events) = mpsc::unbounded_channel();
     let nodes = plan.graph.as_ref().map_or(0, |graph| graph.len());
     let shared = Arc::new(Shared {
-        board: Board::new(nodes),
+        board: NodeValueTable::new(nodes),
         permits: Arc::new(Semaphore::new(options.parallelism.max(1))),
         one_at_a_time: options.parallelism <= 1,
         cancel: options.cancel,

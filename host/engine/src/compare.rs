@@ -9,7 +9,7 @@ use purlin_state::Snapshot;
 
 use crate::diff;
 use crate::error::Error;
-use crate::evaluate::{self, Board, Known};
+use crate::evaluate::{self, NodeValueTable, NodeValues};
 use crate::plan::Change;
 use crate::recorded::Recorded;
 use crate::secrets::Vault;
@@ -105,7 +105,7 @@ fn secret_entries(value: Value) -> Value {
 type InputsByKey = BTreeMap<Key, ((String, String), Inputs, Value)>;
 
 fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<InputsByKey, Vec<Diagnostic>> {
-    let board = Board::new(graph.len());
+    let board = NodeValueTable::new(graph.len());
     // Two secrets are equal if they have the same reference, so no store is read.
     let closed = Vault::closed();
     let mut asked = BTreeMap::new();
@@ -124,7 +124,7 @@ fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<InputsByKey, Vec<Diag
             Ok((inputs, refs)) => {
                 let record = recorded.current(&Urn::new(graph.context(), node.key));
                 let outputs = record.map_or(Value::unknown(), |record| record.state.outputs.clone());
-                board.settle(id, Known::with_outputs(&inputs, outputs));
+                board.settle(id, NodeValues::with_outputs(&inputs, outputs));
                 let driver = match &node.recipe.driver.range {
                     None => node.recipe.driver.name.to_string(),
                     Some(range) => format!("{}@{range}", node.recipe.driver.name),

@@ -74,20 +74,20 @@ impl Dependence {
     }
 
     /// The groups of resources that depend on each other, directly or indirectly.
-    pub(crate) fn circles(&self) -> Circles {
+    pub(crate) fn circles(&self) -> DependencyCycles {
         let circles = kosaraju_scc(&self.graph).into_iter().filter(|circle| circle.len() > 1);
         let numbered = circles.enumerate().flat_map(|(number, circle)| {
             let urns = circle.into_iter().filter_map(|node| self.graph.node_weight(node));
             urns.map(move |urn| (urn.clone(), number))
         });
-        Circles(numbered.collect())
+        DependencyCycles(numbered.collect())
     }
 }
 
 /// Groups of resources that depend on each other, directly or indirectly.
-pub(crate) struct Circles(HashMap<Urn, usize>);
+pub(crate) struct DependencyCycles(HashMap<Urn, usize>);
 
-impl Circles {
+impl DependencyCycles {
     /// Whether two resources depend on each other.
     pub(crate) fn join(&self, a: &Urn, b: &Urn) -> bool {
         self.0.get(a).is_some_and(|circle| self.0.get(b) == Some(circle))
@@ -96,14 +96,14 @@ impl Circles {
 
 /// The cycles that would arise if some resources kept their recorded dependencies while others got
 /// those of the documents. Computed on first use.
-pub(crate) struct Turned<'a> {
+pub(crate) struct TransitionCycles<'a> {
     graph: &'a Graph,
     context: &'a Context,
     recorded: &'a Recorded,
-    circles: OnceLock<Circles>,
+    circles: OnceLock<DependencyCycles>,
 }
 
-impl<'a> Turned<'a> {
+impl<'a> TransitionCycles<'a> {
     pub(crate) fn new(graph: &'a Graph, context: &'a Context, recorded: &'a Recorded) -> Self {
         Self { graph, context, recorded, circles: OnceLock::new() }
     }

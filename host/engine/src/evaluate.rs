@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use purlin_graph::{Graph, Inputs as Resolved, Node, NodeId, Provisioned};
-use purlin_model::driver::keywords::told_once;
+use purlin_model::driver::keywords::write_once_outputs;
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Diagnostic, Recipe, Value};
 
@@ -14,7 +14,7 @@ use crate::secrets::{self, SecretRef, Vault};
 
 /// The values of a node once its turn has passed.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct NodeValues {
     /// Its outputs, unknown before it is provisioned.
     pub outputs: Value,
     /// Its resolved `inputs.values`.
@@ -25,7 +25,7 @@ pub(crate) struct Known {
     pub more_outputs: bool,
 }
 
-impl Known {
+impl NodeValues {
     /// The values of a node that matches the documents.
     pub(crate) fn settled(inputs: &Inputs, state: &ResourceState) -> Self {
         Self::with_outputs(inputs, state.outputs.clone())
@@ -48,27 +48,27 @@ impl Known {
 }
 
 /// One slot for each node, filled once and read by its dependents.
-pub(crate) struct Board(Vec<OnceLock<Known>>);
+pub(crate) struct NodeValueTable(Vec<OnceLock<NodeValues>>);
 
-impl Board {
+impl NodeValueTable {
     /// As many empty slots as the graph has nodes.
     pub(crate) fn new(nodes: usize) -> Self {
         Self(std::iter::repeat_with(OnceLock::new).take(nodes).collect())
     }
 
     /// Fills a slot. Each node has one turn, so no slot is filled twice.
-    pub(crate) fn settle(&self, node: NodeId, known: Known) {
+    pub(crate) fn settle(&self, node: NodeId, known: NodeValues) {
         if let Some(slot) = self.0.get(node.index()) {
             let _ = slot.set(known);
         }
     }
 
-    fn get(&self, node: NodeId) -> Option<&Known> {
+    fn get(&self, node: NodeId) -> Option<&NodeValues> {
         self.0.get(node.index()).and_then(OnceLock::get)
     }
 }
 
-impl Provisioned for Board {
+impl Provisioned for NodeValueTable {
     fn outputs(&self, node: NodeId) -> Option<Cow<'_, Value>> {
         self.get(node).map(|known| Cow::Borrowed(&known.outputs))
     }
@@ -76,7 +76,7 @@ impl Provisioned for Board {
         self.get(node).map(|known| Cow::Borrowed(&known.values))
     }
     fn account(&self, node: NodeId) -> Option<Cow<'_, Value>> {
-        let account = |known: &Known| known.account.as_deref().map_or(Value::Null, Value::from);
+        let account = |known: &NodeValues| known.account.as_deref().map_or(Value::Null, Value::from);
         self.get(node).map(|known| Cow::Owned(account(known)))
     }
     fn has_more_outputs(&self, node: NodeId) -> bool {
@@ -87,7 +87,7 @@ impl Provisioned for Board {
 /// The board, combined with the drivers, which know the outputs that only a creation returns.
 pub(crate) struct Reading<'a> {
     pub graph: &'a Graph,
-    pub board: &'a Board,
+    pub board: &'a NodeValueTable,
     pub drivers: &'a DriverSet,
 }
 
@@ -104,11 +104,11 @@ impl Provisioned for Reading<'_> {
     fn has_more_outputs(&self, node: NodeId) -> bool {
         self.board.has_more_outputs(node)
     }
-    fn is_told_once(&self, node: NodeId, output: &str) -> bool {
+    fn is_write_once(&self, node: NodeId, output: &str) -> bool {
         let Some(node) = self.graph.node(node) else { return false };
         let driver = self.drivers.get(&requirement_name(&node.recipe.driver));
         let schema = driver.and_then(|driver| driver.manifest().schema(node.key.type_name()));
-        schema.is_some_and(|schema| told_once(&schema.outputs).any(|name| name == output))
+        schema.is_some_and(|schema| write_once_outputs(&schema.outputs).any(|name| name == output))
     }
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn references(resolved: &Resolved) -> Value {
 pub(crate) async fn read_inputs(
     graph: &Graph,
     node: Node<'_>,
-    board: &Board,
+    board: &NodeValueTable,
     plan: &Plan,
 ) -> Result<Inputs, Vec<Diagnostic>> {
     let vault = &plan.vault;
@@ -156,7 +156,7 @@ pub(crate) async fn read_inputs(
 pub(crate) fn known_inputs(
     graph: &Graph,
     node: Node<'_>,
-    board: &Board,
+    board: &NodeValueTable,
     vault: &Vault,
 ) -> Result<Inputs, Vec<Diagnostic>> {
     inputs(node, graph.evaluate(node.id, board)?, vault)

@@ -6,7 +6,7 @@ use purlin_model::{Condition, Finding, Key, Obstacle, Reason};
 
 use crate::error::Cause;
 use crate::plan::{Action, Tally};
-use crate::standing::Stand;
+use crate::recorded_status::ResourceStatus;
 
 /// The progress of a resource.
 #[derive(Clone, Debug)]
@@ -83,14 +83,14 @@ pub enum Event {
         /// The progress.
         phase: Phase,
     },
-    /// The standing of a resource changed since the previous run (SPEC §7): an obstacle arose or
+    /// The status of a resource changed since the previous run (SPEC §7): an obstacle arose or
     /// ended. Sent at the end of a run, at most once for each resource.
-    Stands {
+    Status {
         /// The resource.
         key: Key,
-        /// The standing in one word.
-        stand: Stand,
-        /// The standing as conditions.
+        /// The status in one word.
+        status: ResourceStatus,
+        /// The status as conditions.
         conditions: [Condition; 3],
         /// The obstacle, if there is one.
         obstacle: Option<Obstacle>,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use purlin_model::driver::{Failure, Inputs};
 use purlin_model::grants::{Endpoint, HttpGrant, Need};
 use purlin_model::trouble::Trouble;
-use purlin_model::{Diagnostic, Grants, Location, Recipe, Spot, Value, Within};
+use purlin_model::{Diagnostic, DocumentPart, Grants, Location, Recipe, Spot, Value};
 use purlin_sandbox::{CallError, Facts};
 
 use crate::driver::Driver;
@@ -128,7 +128,7 @@ impl CallFailed {
         // The definition contains every input except those from the developer's params.
         let own = self.pointers().filter(|pointer| !pointer.starts_with("/params"));
         let spot = |pointer: &str| {
-            Some((pointer.to_owned(), rules.place(Within::Definition(&defined.location), pointer)?))
+            Some((pointer.to_owned(), rules.place(DocumentPart::Definition(&defined.location), pointer)?))
         };
         self.spots = own.filter_map(spot).collect();
         self

@@ -16,7 +16,7 @@ use crate::driver::Driver;
 
 /// The data that is lost when a resource is deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lost {
+pub enum LostData {
     /// This data, in the driver's words.
     Named(String),
     /// Data that the driver does not describe.
@@ -25,7 +25,7 @@ pub enum Lost {
     Unknown,
 }
 
-impl Lost {
+impl LostData {
     /// The form in which a record keeps it (`Record::holds_data`).
     fn recorded(self) -> Option<Arc<str>> {
         match self {
@@ -57,7 +57,7 @@ pub(crate) fn held(
 ) -> Option<Arc<str>> {
     let now = driver.manifest().schema(type_name).and_then(|schema| Holding::default().of(schema, inputs));
     let other = before.filter(|before| *before.driver.digest != *driver.digest());
-    now.and_then(Lost::recorded).or_else(|| other?.holds_data.clone())
+    now.and_then(LostData::recorded).or_else(|| other?.holds_data.clone())
 }
 
 /// Schemas may refer to themselves; no description of inputs is nested deeper than this.
@@ -75,7 +75,7 @@ pub(crate) struct Holding<'a> {
 
 impl<'a> Holding<'a> {
     /// The data that is lost when a resource of this type with these inputs is deleted.
-    pub(crate) fn of(&mut self, schema: &'a TypeSchema, inputs: &Inputs) -> Option<Lost> {
+    pub(crate) fn of(&mut self, schema: &'a TypeSchema, inputs: &Inputs) -> Option<LostData> {
         let root = &schema.inputs;
         if !*self.marked.entry(std::ptr::from_ref(root)).or_insert_with(|| mentions(root)) {
             return None;
@@ -96,18 +96,18 @@ impl<'a> Holding<'a> {
         schema: &'a Json,
         value: &Json,
         left: usize,
-        found: &mut Option<Lost>,
+        found: &mut Option<LostData>,
     ) {
         let (Some(fields), Some(left)) = (schema.as_object(), left.checked_sub(1)) else { return };
         match fields.get(HOLDS_DATA) {
             None | Some(Json::Bool(false)) => {}
             // The first description is as good as any other, and better than no description.
             Some(Json::String(what)) if !what.trim().is_empty() => match found {
-                Some(Lost::Named(_)) => {}
-                _ => *found = Some(Lost::Named(what.trim().to_owned())),
+                Some(LostData::Named(_)) => {}
+                _ => *found = Some(LostData::Named(what.trim().to_owned())),
             },
             Some(_) => {
-                found.get_or_insert(Lost::Data);
+                found.get_or_insert(LostData::Data);
             }
         }
         let local =

@@ -37,12 +37,12 @@ mod outputs;
 mod plan;
 mod planner;
 mod recorded;
+mod recorded_status;
 mod renames;
 mod rules;
 mod saved;
 mod schedule;
 mod secrets;
-mod standing;
 mod workload;
 
 pub use apply::{ApplyOptions, Run, apply};
@@ -55,7 +55,7 @@ pub use error::{Cause, Error};
 pub use event::{Event, Phase, Summary};
 pub use failed::{CallFailed, Defined, Lacking};
 pub use foresight::{ByManifest, RecordedSecrets};
-pub use holding::Lost;
+pub use holding::LostData;
 pub use operate::last_attempts;
 pub use outputs::KnownOutputs;
 pub use plan::{Action, Change, GRACE, Loss, Plan, Step, Suggestion, Tally, Warning};
@@ -64,9 +64,9 @@ pub use planner::{
     plan, read, recover, refresh, select, validate,
 };
 pub use purlin_sandbox::CancelToken;
+pub use recorded_status::{RecordedStatus, ResourceStatus, recorded_statuses};
 pub use renames::rename;
 pub use rules::{Places, Rules, seal_outputs};
 pub use saved::{Deviation, Differs, Line, Saved, deviations, drawn};
 pub use secrets::{SecretFault, SecretRef, SecretStores, check_secrets};
-pub use standing::{Stand, Standing, standings};
 pub use workload::{PatchFault, PatchProblem, WorkloadDocument, WorkloadError, workload_document};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purlin_graph::NodeId;
 use purlin_model::{Awaited, Key, Obstacle, Reason, Urn, Wait};
-use purlin_state::{Change, Unmet};
+use purlin_state::{Change, ObstacleRecord};
 
 use crate::error::Cause;
 use crate::event::Summary;
@@ -30,8 +30,8 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u6
     let cut: HashSet<&Key> =
         summary.skipped.iter().filter(|(_, because)| because.is_none()).map(|(key, _)| key).collect();
     let unknown: HashSet<&Key> = summary.unknown.iter().collect();
-    let mut changes: BTreeMap<&Urn, Option<Box<Unmet>>> = BTreeMap::new();
-    // A resource and its old copies are separate steps, but share one standing.
+    let mut changes: BTreeMap<&Urn, Option<Box<ObstacleRecord>>> = BTreeMap::new();
+    // A resource and its old copies are separate steps, but share one status.
     let mut steps: BTreeMap<&Urn, Vec<&Step>> = BTreeMap::new();
     for step in plan.steps.iter().filter(|step| !step.left_out && !cut.contains(&step.key)) {
         steps.entry(&step.urn).or_default().push(step);
@@ -51,7 +51,7 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u6
             (before, Some(obstacle)) => {
                 let since = before.filter(|before| before.obstacle.is_like(&obstacle));
                 let since = since.map_or(now, |before| before.since);
-                let unmet = Unmet { urn: step.urn.clone(), obstacle, since };
+                let unmet = ObstacleRecord { urn: step.urn.clone(), obstacle, since };
                 changes.insert(&step.urn, Some(Box::new(unmet)));
             }
             _ => {}
@@ -67,7 +67,8 @@ pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u6
         let strays = strays.filter(|urn| !known.contains(urn) && plan.recorded.current(urn).is_none());
         changes.extend(strays.map(|urn| (urn, None)));
     }
-    let change = |(urn, unmet): (&Urn, Option<Box<Unmet>>)| Change::Obstruct { urn: urn.clone(), unmet };
+    let change =
+        |(urn, unmet): (&Urn, Option<Box<ObstacleRecord>>)| Change::Obstruct { urn: urn.clone(), unmet };
     changes.into_iter().map(change).collect()
 }
 
@@ -218,7 +219,7 @@ fn blocked(plan: &Plan, summary: &Summary, late: &[(&Key, Vec<Wait>)]) -> HashMa
 fn beside(plan: &Plan, found: &HashMap<Key, Obstacle>) -> HashMap<Key, Vec<Wait>> {
     let mut beside: HashMap<Key, Vec<Wait>> = HashMap::new();
     let Some(graph) = &plan.graph else { return beside };
-    for (from, to) in graph.beside() {
+    for (from, to) in graph.non_blocking_dependencies() {
         let (Some(from), Some(to)) = (graph.key(*from), graph.key(*to)) else { continue };
         let waits = match found.get(to) {
             Some(Obstacle::Failed { message, .. }) => {

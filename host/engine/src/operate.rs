@@ -27,7 +27,7 @@ use self::effort::Effort;
 use crate::apply::Shared;
 use crate::driver::Driver;
 use crate::error::Cause;
-use crate::evaluate::Known;
+use crate::evaluate::NodeValues;
 use crate::event::Phase;
 use crate::holding;
 use crate::plan::{Action, Operation, OperationKind, Prepared, Step};
@@ -137,7 +137,7 @@ impl<'a> Task<'a> {
     /// connection. Otherwise the record would name resources that are gone.
     fn keep(self, prepared: Option<&Prepared>) -> Outcome {
         let (Some(node), Some(record)) = (self.node(), self.current()) else { return Ok(nothing()) };
-        self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+        self.shared.board.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
         let lifecycle = node.lifecycle;
         if !exists(&record) {
             return Err(self.deleted_meanwhile());
@@ -211,7 +211,7 @@ impl<'a> Task<'a> {
 
     fn pass(self) -> Completed {
         if let (Some(node), Some(record)) = (self.node(), self.current()) {
-            self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+            self.shared.board.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
         }
         nothing()
     }

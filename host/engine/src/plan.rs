@@ -15,7 +15,7 @@ use purlin_state::{Record, RecordId};
 
 use crate::current::CurrentInputs;
 use crate::driver::Driver;
-use crate::holding::Lost;
+use crate::holding::LostData;
 use crate::json::is_zero;
 use crate::recorded::Recorded;
 use crate::secrets::Vault;
@@ -84,13 +84,13 @@ impl Change {
 /// The data that is lost with a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    pub(crate) what: Lost,
+    pub(crate) what: LostData,
     pub(crate) allowed: bool,
 }
 
 impl Loss {
     /// The data.
-    pub fn what(&self) -> &Lost {
+    pub fn what(&self) -> &LostData {
         &self.what
     }
 
@@ -146,7 +146,7 @@ impl Step {
 
     /// The same step, which loses data.
     #[must_use]
-    pub fn losing(mut self, what: Lost, allowed: bool) -> Self {
+    pub fn losing(mut self, what: LostData, allowed: bool) -> Self {
         self.loss = Some(Box::new(Loss { what, allowed }));
         self
     }

@@ -39,10 +39,10 @@ use purlin_state::RecordId;
 use crate::answers::Total;
 use crate::ask;
 use crate::current::CurrentInputs;
-use crate::cycles::Turned;
+use crate::cycles::TransitionCycles;
 use crate::driver::Drivers;
 use crate::error::{Cause, Error};
-use crate::evaluate::{self, Board, Known};
+use crate::evaluate::{self, NodeValueTable, NodeValues};
 use crate::failed::{CallFailed, Defined};
 use crate::plan::{DriverSet, Operation, OperationKind, Plan, Prepared, Step, Warning};
 use crate::recorded::{Recorded, exists};
@@ -183,11 +183,11 @@ pub async fn plan(
         false => Vault::new(Arc::clone(&options.stores), context, options.parallelism),
     };
     let of_turned = Arc::clone(&graph);
-    let turned = Turned::new(&of_turned, context, &recorded);
+    let turned = TransitionCycles::new(&of_turned, context, &recorded);
     let mut waiting = waits::find(&graph, context, &recorded, &options.held, &turned);
     let (mut steps, mut operations, warnings, drafts) = loop {
         let mut planner = Planner {
-            board: Board::new(graph.len()),
+            board: NodeValueTable::new(graph.len()),
             drivers: &available,
             total: Arc::new(Total::new(graph.len())),
             vault: &vault,
@@ -266,13 +266,14 @@ pub async fn plan(
             continue;
         }
         // The order of replacements depends on all decisions, and can change some of them.
-        let mut homeless = operations::homeless(&graph, context, &recorded, &steps, &operations);
+        let mut losing_their_host =
+            operations::losing_their_host(&graph, context, &recorded, &steps, &operations);
         // Resources that cannot be replaced, such as undecided ones, keep their decision.
-        homeless.retain(|(urn, _)| !forced.contains_key(urn));
-        if homeless.is_empty() {
+        losing_their_host.retain(|(urn, _)| !forced.contains_key(urn));
+        if losing_their_host.is_empty() {
             break (steps, operations, warnings, drafts);
         }
-        forced.extend(homeless);
+        forced.extend(losing_their_host);
     };
     let rules = Arc::clone(&options.rules);
     let mut set = available;
@@ -400,13 +401,13 @@ struct Planner<'a> {
     in_scope: &'a Option<HashSet<Urn>>,
     /// Resources that are left alone, each with its reasons.
     waiting: HashMap<NodeId, Vec<Reason>>,
-    turned: &'a Turned<'a>,
+    turned: &'a TransitionCycles<'a>,
     /// Resources to replace regardless of their inputs, each with the reason.
     forced: &'a HashMap<Urn, Reason>,
     /// The provider ids to adopt.
     import: &'a HashMap<Urn, Arc<str>>,
     options: &'a PlanOptions,
-    board: Board,
+    board: NodeValueTable,
     drivers: &'a DriverSet,
     /// The total size of the drivers' answers.
     total: Arc<Total>,
@@ -490,7 +491,7 @@ impl Planner<'_> {
 
     /// Records the values of a node. It is an error if the document of its workload cannot be built
     /// from them.
-    fn know(&mut self, node: Node<'_>, inputs: &Inputs, known: Known) {
+    fn know(&mut self, node: Node<'_>, inputs: &Inputs, known: NodeValues) {
         if let Err(error) = workload::check(node.key, &inputs.params, &known.outputs) {
             let at = &node.recipe.location;
             self.errors.push(

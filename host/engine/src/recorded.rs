@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use purlin_model::{Label, Unfinished, Urn};
-use purlin_state::{Change, Intent, Operation, Pool, Record, RecordId, Snapshot, Status, Unmet};
+use purlin_state::{Change, Intent, ObstacleRecord, Operation, Pool, Record, RecordId, Snapshot, Status};
 
 use crate::cycles::Dependence;
 use crate::error::Error;
@@ -18,7 +18,7 @@ pub(crate) struct Recorded {
     current: HashMap<Urn, Arc<Record>>,
     superseded: BTreeMap<RecordId, Arc<Record>>,
     pending: BTreeMap<RecordId, Arc<Intent>>,
-    unmet: BTreeMap<Urn, Arc<Unmet>>,
+    unmet: BTreeMap<Urn, Arc<ObstacleRecord>>,
     /// The possible guests of each host, by the URN of the host.
     guests: HashMap<Urn, BTreeSet<RecordId>>,
     /// The records by their real object, as numbered by [`thing`].
@@ -43,7 +43,7 @@ impl Recorded {
         }
         recorded.pending =
             snapshot.pending.into_iter().map(|intent| (intent.id(), Arc::new(intent))).collect();
-        let by_urn = |unmet: Unmet| (unmet.urn.clone(), Arc::new(unmet));
+        let by_urn = |unmet: ObstacleRecord| (unmet.urn.clone(), Arc::new(unmet));
         recorded.unmet = snapshot.unmet.into_iter().map(by_urn).collect();
         recorded.verify()?;
         Ok(recorded)
@@ -136,12 +136,12 @@ impl Recorded {
     }
 
     /// The obstacle of a resource, recorded or not, since the last run that covered it.
-    pub(crate) fn unmet(&self, urn: &Urn) -> Option<&Arc<Unmet>> {
+    pub(crate) fn unmet(&self, urn: &Urn) -> Option<&Arc<ObstacleRecord>> {
         self.unmet.get(urn)
     }
 
     /// All resources that do not match the documents, by URN.
-    pub(crate) fn all_unmet(&self) -> impl Iterator<Item = &Arc<Unmet>> {
+    pub(crate) fn all_unmet(&self) -> impl Iterator<Item = &Arc<ObstacleRecord>> {
         self.unmet.values()
     }
 
@@ -198,8 +198,8 @@ impl Recorded {
 
     /// The record of a guest's host (`deleted_with`): the current record or an old copy. `None` if
     /// there are several candidates.
-    pub(crate) fn home_of(&self, guest: &Record) -> Option<&Arc<Record>> {
-        match self.homes_of(guest) {
+    pub(crate) fn host_of(&self, guest: &Record) -> Option<&Arc<Record>> {
+        match self.possible_hosts_of(guest) {
             (homes, true) => homes.first().copied(),
             _ => None,
         }
@@ -210,7 +210,7 @@ impl Recorded {
     /// A guest entered its host when it was created or by a later change, so the host is the copy
     /// of that time. As long as the records may be older than the real state, the guest may have
     /// moved since.
-    pub(crate) fn homes_of(&self, guest: &Record) -> (Vec<&Arc<Record>>, bool) {
+    pub(crate) fn possible_hosts_of(&self, guest: &Record) -> (Vec<&Arc<Record>>, bool) {
         let all = |host: &Urn| -> Vec<&Arc<Record>> { self.copies(host).chain(self.current(host)).collect() };
         let Some(host) = &guest.deleted_with else {
             return (guest.perhaps_deleted_with.iter().flat_map(all).collect(), false);
@@ -241,9 +241,10 @@ impl Recorded {
     ) -> Vec<&'a Arc<Record>> {
         let is_old = |record: &Record| record.superseded.is_some();
         // A guest of an old copy is replaced once that copy is deleted.
-        let lives_in_one = |record: &Record| self.homes_of(record).0.into_iter().any(|home| is_old(home));
+        let lives_in_one =
+            |record: &Record| self.possible_hosts_of(record).0.into_iter().any(|home| is_old(home));
         let all = |urn| self.copies(urn).chain(self.current(urn));
-        let needed = record.dependencies.iter().flat_map(all).chain(self.homes_of(record).0);
+        let needed = record.dependencies.iter().flat_map(all).chain(self.possible_hosts_of(record).0);
         needed.filter(|other| is_old(other) || goes(&other.urn) || lives_in_one(other)).collect()
     }
 
@@ -262,7 +263,7 @@ impl Recorded {
         let mut open: Vec<RecordId> = is_old(home).then(|| home.id()).into_iter().collect();
         while let Some(host) = open.pop() {
             for guest in self.guests.get(&host.urn).into_iter().flatten().filter_map(|id| self.get(id)) {
-                let lives_here = self.home_of(guest).is_some_and(|home| home.id() == host);
+                let lives_here = self.host_of(guest).is_some_and(|home| home.id() == host);
                 if lives_here && is_old(guest) && seen.insert(guest.id()) {
                     open.push(guest.id());
                     found.extend(Some(guest).filter(|guest| guest.retain));
@@ -277,7 +278,7 @@ impl Recorded {
     pub(crate) fn guests_of(&self, host: &RecordId) -> Vec<(Arc<Record>, bool)> {
         let guests = self.guests.get(&host.urn).into_iter().flatten().filter_map(|id| self.get(id));
         let living = guests.filter_map(|guest| {
-            let (homes, is_known) = self.homes_of(guest);
+            let (homes, is_known) = self.possible_hosts_of(guest);
             homes.iter().any(|home| home.id() == *host).then(|| (Arc::clone(guest), is_known))
         });
         living.collect()
@@ -393,7 +394,7 @@ impl Recorded {
         let mut records: Vec<Arc<Record>> = self.records().cloned().collect();
         records.sort_by_cached_key(|record| record.id());
         let pending = self.pending.values().map(|intent| Intent::clone(intent)).collect();
-        let unmet = self.unmet.values().map(|unmet| Unmet::clone(unmet)).collect();
+        let unmet = self.unmet.values().map(|unmet| ObstacleRecord::clone(unmet)).collect();
         Snapshot { records, pending, unmet, ..Snapshot::default() }
     }
 

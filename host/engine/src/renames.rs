@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::Urn;
-use purlin_state::{Change, Intent, Operation, Record, RecordId, Snapshot, Unmet};
+use purlin_state::{Change, Intent, ObstacleRecord, Operation, Record, RecordId, Snapshot};
 
 use crate::error::Error;
 use crate::operate::each_once;
@@ -74,7 +74,7 @@ pub(crate) fn renames(recorded: &Recorded, names: &BTreeMap<Urn, Urn>) -> Vec<Ch
     let unmet = || names.iter().filter_map(|(old, new)| Some((old, new, recorded.unmet(old)?)));
     changes.extend(unmet().map(|(old, ..)| Change::Obstruct { urn: old.clone(), unmet: None }));
     changes.extend(unmet().map(|(_, new, unmet)| {
-        let unmet = Unmet { urn: new.clone(), ..Unmet::clone(unmet) };
+        let unmet = ObstacleRecord { urn: new.clone(), ..ObstacleRecord::clone(unmet) };
         Change::Obstruct { urn: new.clone(), unmet: Some(Box::new(unmet)) }
     }));
     changes

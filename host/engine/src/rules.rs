@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_graph::{Graph, Node};
 use purlin_model::driver::{Inputs, InvalidInput};
-use purlin_model::{Diagnostic, Location, Map, Path, ResourceType, Spot, Value, Within};
-use purlin_schema::{Fault, Misfit, Schema, Subject, say};
+use purlin_model::{Diagnostic, DocumentPart, Location, Map, Path, ResourceType, Spot, Value};
+use purlin_schema::{Fault, Schema, Subject, Violation, say};
 
 use crate::driver::Driver;
 
@@ -27,7 +27,7 @@ pub use sealing::seal_outputs;
 pub trait Places: fmt::Debug + Send + Sync {
     /// The location of the value at a JSON Pointer, or of its nearest existing parent; with `key`,
     /// the location of the value's name. Slow, so called only if there is a fault.
-    fn find(&self, within: Within<'_>, pointer: &str, key: bool) -> Option<Spot>;
+    fn find(&self, within: DocumentPart<'_>, pointer: &str, key: bool) -> Option<Spot>;
 }
 
 /// All rules from schemas. Empty by default.
@@ -76,7 +76,13 @@ impl Rules {
     }
 
     /// Adds the location to a fault, as close to the value as possible.
-    pub(crate) fn at(&self, fault: Diagnostic, within: Within<'_>, pointer: &str, key: bool) -> Diagnostic {
+    pub(crate) fn at(
+        &self,
+        fault: Diagnostic,
+        within: DocumentPart<'_>,
+        pointer: &str,
+        key: bool,
+    ) -> Diagnostic {
         match self.places.as_ref().and_then(|places| places.find(within, pointer, key)) {
             Some(Spot { location, length, .. }) => fault.at(&location).spanning(length as usize),
             None => fault.at(within.location()),
@@ -84,7 +90,7 @@ impl Rules {
     }
 
     /// Where the value at a pointer is written.
-    pub(crate) fn place(&self, within: Within<'_>, pointer: &str) -> Option<Spot> {
+    pub(crate) fn place(&self, within: DocumentPart<'_>, pointer: &str) -> Option<Spot> {
         self.places.as_ref()?.find(within, pointer, false)
     }
 
@@ -101,39 +107,45 @@ impl Rules {
             (None, Some(TypeRules { params: Some(schema), location, .. })) => (schema, Some(location)),
             (None, _) => return Vec::new(),
         };
-        let written = graph.params_written(node.id).unwrap_or(Within::Params(&node.recipe.location));
-        let misfits = match schema.hold(params) {
-            Ok(misfits) => misfits,
+        let written = graph.params_written(node.id).unwrap_or(DocumentPart::Params(&node.recipe.location));
+        let violations = match schema.validate(params) {
+            Ok(violations) => violations,
             Err(error) => {
                 let message = format!("the params of `{}` cannot be checked: {error}", node.key);
                 return vec![self.at(Diagnostic::error("params", message), written, "", false)];
             }
         };
-        let fault = |misfit: &Misfit| {
+        let fault = |violation: &Violation| {
             let of = node.installation.and(node.recipe.name.as_deref()).unwrap_or(name);
-            let fault = worded("params", Subject::Params(of), misfit);
-            let fault = self.at(fault, written, &misfit.at, is_about_a_name(&misfit.fault));
+            let fault = worded("params", Subject::Params(of), violation);
+            let fault = self.at(fault, written, &violation.at, is_about_a_name(&violation.fault));
             match rule {
-                Some(location) => self.with_rule(fault, location, "params", misfit),
+                Some(location) => self.with_rule(fault, location, "params", violation),
                 None => fault,
             }
         };
-        misfits.iter().map(fault).collect()
+        violations.iter().map(fault).collect()
     }
 
     /// Adds the location of the violated rule in the document of the resource type.
-    fn with_rule(&self, fault: Diagnostic, location: &Location, part: &str, misfit: &Misfit) -> Diagnostic {
+    fn with_rule(
+        &self,
+        fault: Diagnostic,
+        location: &Location,
+        part: &str,
+        violation: &Violation,
+    ) -> Diagnostic {
         // No single line of a schema rejects an unknown name.
-        if matches!(misfit.fault, Fault::Unknown { .. }) {
+        if matches!(violation.fault, Fault::Unknown { .. }) {
             return fault;
         }
-        let pointer = format!("/{part}{}", misfit.rule);
+        let pointer = format!("/{part}{}", violation.rule);
         let spot = self
             .places
             .as_ref()
-            .and_then(|places| places.find(Within::ResourceType(location), &pointer, true));
-        let keyword = misfit.rule.rsplit('/').next().unwrap_or_default();
-        let limit = match &misfit.fault {
+            .and_then(|places| places.find(DocumentPart::ResourceType(location), &pointer, true));
+        let keyword = violation.rule.rsplit('/').next().unwrap_or_default();
+        let limit = match &violation.fault {
             Fault::Minimum(limit)
             | Fault::ExclusiveMinimum(limit)
             | Fault::Maximum(limit)
@@ -177,31 +189,31 @@ impl Rules {
         inputs: &Inputs,
         definition: &Location,
         asked: &Location,
-        params: Option<Within<'_>>,
+        params: Option<DocumentPart<'_>>,
     ) -> Vec<Diagnostic> {
         let schema = match self.of_driver(driver, type_name) {
             Some(Ok(schema)) => schema,
             Some(Err(reason)) => return self.unusable(driver, type_name, asked, &reason),
             None => return Vec::new(),
         };
-        let misfits = match schema.hold(&document(driver, type_name, inputs)) {
-            Ok(misfits) => misfits,
+        let violations = match schema.validate(&document(driver, type_name, inputs)) {
+            Ok(violations) => violations,
             Err(error) => {
                 let message =
                     format!("the inputs cannot be checked by the schema of `{}`: {error}", driver.known_as());
                 return vec![Diagnostic::error("invalid-inputs", message).at(definition)];
             }
         };
-        let fault = |misfit: &Misfit| {
-            let fault = worded("invalid-inputs", Subject::Inputs(driver.known_as()), misfit);
-            let fault = match connection::moved(driver, type_name, inputs, misfit) {
+        let fault = |violation: &Violation| {
+            let fault = worded("invalid-inputs", Subject::Inputs(driver.known_as()), violation);
+            let fault = match connection::moved(driver, type_name, inputs, violation) {
                 Some(help) => fault.help(help),
                 None => fault,
             };
-            let (within, pointer) = place_of(&misfit.at, definition, params);
-            self.at(fault, within, pointer, is_about_a_name(&misfit.fault))
+            let (within, pointer) = place_of(&violation.at, definition, params);
+            self.at(fault, within, pointer, is_about_a_name(&violation.fault))
         };
-        misfits.iter().map(fault).collect()
+        violations.iter().map(fault).collect()
     }
 
     /// The inputs that a driver reports as invalid, with their locations, both during planning and
@@ -240,7 +252,7 @@ impl Rules {
             };
             // A fault in a definition affects all its resources and is reported once.
             fault.fact(match within {
-                Within::Definition(_) => reporter,
+                DocumentPart::Definition(_) => reporter,
                 _ => format!("{reporter} for `{}`", node.key),
             })
         };
@@ -271,10 +283,11 @@ impl Rules {
         let Some(schema) = self.types.get(type_name).and_then(|one| one.outputs.as_ref()) else {
             return Vec::new();
         };
-        match schema.hold(outputs) {
-            Ok(misfits) => {
-                let broken = misfits.iter().filter(|misfit| !matches!(misfit.fault, Fault::Unknown { .. }));
-                broken.map(|misfit| say(Subject::Outputs(type_name), misfit).message).collect()
+        match schema.validate(outputs) {
+            Ok(violations) => {
+                let broken =
+                    violations.iter().filter(|violation| !matches!(violation.fault, Fault::Unknown { .. }));
+                broken.map(|violation| say(Subject::Outputs(type_name), violation).message).collect()
             }
             Err(error) => vec![format!("the outputs cannot be checked: {error}")],
         }
@@ -350,8 +363,8 @@ pub(crate) fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
     faults
 }
 
-fn worded(code: &'static str, subject: Subject<'_>, misfit: &Misfit) -> Diagnostic {
-    let said = say(subject, misfit);
+fn worded(code: &'static str, subject: Subject<'_>, violation: &Violation) -> Diagnostic {
+    let said = say(subject, violation);
     let fault = Diagnostic::error(code, said.message);
     let fault = said.notes.into_iter().fold(fault, Diagnostic::fact);
     match said.help {
@@ -369,11 +382,11 @@ fn is_about_a_name(fault: &Fault) -> bool {
 fn place_of<'a, 'p>(
     pointer: &'p str,
     definition: &'a Location,
-    params: Option<Within<'a>>,
-) -> (Within<'a>, &'p str) {
+    params: Option<DocumentPart<'a>>,
+) -> (DocumentPart<'a>, &'p str) {
     match (pointer.strip_prefix("/params"), params) {
         (Some(rest), Some(params)) if rest.is_empty() || rest.starts_with('/') => (params, rest),
-        _ => (Within::Definition(definition), pointer),
+        _ => (DocumentPart::Definition(definition), pointer),
     }
 }
 

@@ -53,8 +53,16 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     if !builder.faults.is_empty() {
         return Err(once(builder.faults));
     }
-    let Builder { mut nodes, mut sources, lifecycles, edges, mut targets, mut missing, mut beside, .. } =
-        builder;
+    let Builder {
+        mut nodes,
+        mut sources,
+        lifecycles,
+        edges,
+        mut targets,
+        mut missing,
+        mut non_blocking_dependencies,
+        ..
+    } = builder;
     let adjacency = Adjacency::new(nodes.map.len(), &edges);
     drop(edges);
     sources.sort_unstable();
@@ -63,8 +71,8 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
     nodes.map.shrink_to_fit();
     targets.shrink_to_fit();
     missing.sort_by(|a, b| a.location.cmp(&b.location));
-    beside.sort_unstable();
-    beside.dedup();
+    non_blocking_dependencies.sort_unstable();
+    non_blocking_dependencies.dedup();
     let order = order::order(&mut nodes, &adjacency);
     let mut graph = Graph {
         context: input.context.clone(),
@@ -76,7 +84,7 @@ pub fn build(input: &Input<'_>) -> Result<Graph, Vec<Diagnostic>> {
         adjacency,
         targets,
         missing,
-        beside,
+        non_blocking_dependencies,
         levels: Vec::new(),
         secret_params: None,
     };
@@ -167,7 +175,7 @@ struct Builder<'a> {
     /// Targets of reference fields that no document declares.
     missing: Vec<Missing>,
     /// Dependencies without an order: dependent and dependency.
-    beside: Vec<(NodeId, NodeId)>,
+    non_blocking_dependencies: Vec<(NodeId, NodeId)>,
     /// Placeholders that read the params of a node.
     params_read: Vec<(NodeId, &'a Placeholder)>,
     /// Output names by definition and, for patterns, type.
@@ -199,7 +207,7 @@ impl<'a> Builder<'a> {
             fields: Vec::new(),
             targets: Targets::default(),
             missing: Vec::new(),
-            beside: Vec::new(),
+            non_blocking_dependencies: Vec::new(),
             params_read: Vec::new(),
             known_outputs: HashMap::new(),
             unmatched: Vec::new(),

@@ -39,7 +39,7 @@ pub trait Provisioned {
     }
     /// Whether only the creation of the resource returns this output, so that only another creation
     /// restores a lost value.
-    fn is_told_once(&self, _node: NodeId, _output: &str) -> bool {
+    fn is_write_once(&self, _node: NodeId, _output: &str) -> bool {
         false
     }
 }
@@ -402,7 +402,9 @@ impl Reader<'_> {
                 Some(read) => read,
                 None => match below(UNKNOWN_OUTPUT, provisioned.outputs(node), path) {
                     Err(Unread::Absent(_)) if provisioned.has_more_outputs(node) => Ok(Value::unknown()),
-                    Err(Unread::Absent(fault)) => Err(Unread::Absent(self.told_once(node, path, fault))),
+                    Err(Unread::Absent(fault)) => {
+                        Err(Unread::Absent(self.with_write_once_help(node, path, fault)))
+                    }
                     read => read,
                 },
             },
@@ -415,11 +417,11 @@ impl Reader<'_> {
     }
 
     /// The fault of reading a missing output, with a way out if it was lost.
-    fn told_once(&self, node: NodeId, path: &Path, fault: Box<Diagnostic>) -> Box<Diagnostic> {
+    fn with_write_once_help(&self, node: NodeId, path: &Path, fault: Box<Diagnostic>) -> Box<Diagnostic> {
         let (Some(output), Some(key)) = (path.0.first(), self.run.graph.nodes.key(node)) else {
             return fault;
         };
-        if !self.run.provisioned.is_told_once(node, output) {
+        if !self.run.provisioned.is_write_once(node, output) {
             return fault;
         }
         let help = format!(

@@ -33,7 +33,7 @@ pub struct Graph {
     pub(crate) adjacency: Adjacency,
     pub(crate) targets: Targets,
     pub(crate) missing: Vec<Missing>,
-    pub(crate) beside: Vec<(NodeId, NodeId)>,
+    pub(crate) non_blocking_dependencies: Vec<(NodeId, NodeId)>,
     pub(crate) levels: Vec<Vec<NodeId>>,
     pub(crate) secret_params: Option<Arc<dyn crate::SecretParams>>,
 }
@@ -209,7 +209,7 @@ impl Graph {
 
     /// Non-blocking dependencies: each a resource and another that must be ready before the first
     /// is ready. They imply no order (SPEC §7).
-    pub fn beside(&self) -> &[(NodeId, NodeId)] {
-        &self.beside
+    pub fn non_blocking_dependencies(&self) -> &[(NodeId, NodeId)] {
+        &self.non_blocking_dependencies
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Key, Location, Reference, Which};
+use purlin_model::{Key, Location, Reference, TargetSelector};
 
 use crate::docs::{Params, Scope, Source};
 use crate::graph::Graph;
@@ -207,7 +207,7 @@ impl Graph {
                         });
                         for dependency in manifest.into_iter().flat_map(|m| &m.depends_on) {
                             let named = match &dependency.target.which {
-                                Which::Named(name) => self.names(to, name),
+                                TargetSelector::Named(name) => self.names(to, name),
                                 _ => true,
                             };
                             if named && dependency.blocking {

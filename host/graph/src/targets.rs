@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use purlin_model::{
-    Access, Attribute, Diagnostic, Key, Path, Placeholder, Reference, Target as Meant, Which,
+    Access, Attribute, Diagnostic, Key, Path, Placeholder, Reference, Target as Meant, TargetSelector,
 };
 
 use crate::docs::Scope;
@@ -131,8 +131,8 @@ impl Missing {
         let message = format!("no document declares {}", self.target);
         // The place is that of the name, which is shorter than the field and the name.
         let written = match &self.target.which {
-            Which::Named(name) => name,
-            Which::Labelled(_) | Which::AllLabelled(_) => &self.field,
+            TargetSelector::Named(name) => name,
+            TargetSelector::Labelled(_) | TargetSelector::AllLabelled(_) => &self.field,
         };
         let fault = Diagnostic::warning("missing-target", message)
             .at(&self.location)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use purlin_model::{Path, Value, Within};
+use purlin_model::{DocumentPart, Path, Value};
 
 use crate::docs::{Docs, Source};
 use crate::graph::Graph;
@@ -34,7 +34,7 @@ impl Graph {
     }
 
     /// Where the params of a resource were written, or would be; none if only references name it.
-    pub fn params_written(&self, node: NodeId) -> Option<Within<'_>> {
+    pub fn params_written(&self, node: NodeId) -> Option<DocumentPart<'_>> {
         let (_, data) = self.nodes.get(node)?;
         let docs: Docs<'_> = self.docs();
         let from = self.sources.partition_point(|(other, _)| *other < node);
@@ -42,9 +42,9 @@ impl Graph {
         let source = data.params.or(first)?;
         let location = docs.location(&self.nodes, source)?;
         Some(match source {
-            Source::Workload(_) => Within::Workload(location),
-            Source::Manifest(_) => Within::Manifest(location),
-            _ => Within::Params(location),
+            Source::Workload(_) => DocumentPart::Workload(location),
+            Source::Manifest(_) => DocumentPart::Manifest(location),
+            _ => DocumentPart::Params(location),
         })
     }
 }

@@ -118,11 +118,11 @@ pub struct Requirement {
     /// What it must offer beyond the outputs that are used.
     pub interface: Interface,
     /// The values of its parameters. Placeholders are those of the parent.
-    pub parameters: Vec<Wire>,
+    pub parameters: Vec<Binding>,
     /// The values of its credentials.
-    pub credentials: Vec<Wire>,
+    pub credentials: Vec<Binding>,
     /// Outputs of the parent, made from outputs of the requirement.
-    pub outputs: Vec<Wire>,
+    pub outputs: Vec<Binding>,
     /// How it is shared.
     pub sharing: Sharing,
     /// Where it was written.
@@ -131,7 +131,7 @@ pub struct Requirement {
 
 /// A value that is passed on under a name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wire {
+pub struct Binding {
     /// The parameter, credential or output that it sets.
     pub name: Arc<str>,
     /// The value.

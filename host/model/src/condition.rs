@@ -55,14 +55,14 @@ impl Obstacle {
     }
 
     /// The status of a resource with this obstacle, as far as the obstacle determines it.
-    pub fn stand(&self) -> Stand {
+    pub fn status(&self) -> ResourceStatus {
         match self {
-            Self::Failed { .. } => Stand::Failed,
-            Self::Waits { .. } => Stand::Waiting,
-            Self::NeedsConsent { .. } => Stand::NeedsConsent,
-            Self::Drifted => Stand::Drifted,
-            Self::Paused => Stand::Paused,
-            Self::Beside { .. } => Stand::NotReady,
+            Self::Failed { .. } => ResourceStatus::Failed,
+            Self::Waits { .. } => ResourceStatus::Waiting,
+            Self::NeedsConsent { .. } => ResourceStatus::NeedsConsent,
+            Self::Drifted => ResourceStatus::Drifted,
+            Self::Paused => ResourceStatus::Paused,
+            Self::Beside { .. } => ResourceStatus::NotReady,
         }
     }
 }
@@ -70,7 +70,7 @@ impl Obstacle {
 /// The status of a resource in one word: the worst of its conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stand {
+pub enum ResourceStatus {
     /// The last operation on it failed.
     Failed,
     /// A call was interrupted, and its outcome is not known.
@@ -93,7 +93,7 @@ pub enum Stand {
     Ready,
 }
 
-impl Stand {
+impl ResourceStatus {
     /// The word, as in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -126,7 +126,7 @@ impl Stand {
 
     /// Reads the word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|stand| stand.as_str() == word)
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
 }
 

@@ -14,7 +14,7 @@ pub struct Departure {
     pub deployment: u64,
     /// The source of the resource.
     #[serde(flatten)]
-    pub by: By,
+    pub by: DeclaredBy,
     /// The file of the source, `-` for standard input.
     pub file: Arc<str>,
     /// What became of that file.
@@ -24,7 +24,7 @@ pub struct Departure {
 /// The source of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
-pub enum By {
+pub enum DeclaredBy {
     /// A Deployment's shared resources, or a workload that still exists.
     Declaration,
     /// A workload that is gone: the resource is that workload, or one of its resources.

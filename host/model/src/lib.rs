@@ -15,6 +15,7 @@ mod departure;
 mod deployment;
 mod descriptor;
 mod diagnostic;
+mod document_part;
 pub mod driver;
 mod driver_cases;
 pub mod entries;
@@ -38,7 +39,6 @@ mod times;
 pub mod trouble;
 mod urn;
 mod value;
-mod within;
 mod worded;
 mod words;
 mod workspace;
@@ -47,18 +47,19 @@ mod workspace;
 pub const FORMAT: u8 = 1;
 
 pub use bundle::{
-    BadReference, Bundle, BundleReference, Declared, InstallationRequest, Interface, RequiredBy, Requirement,
-    Sharing, Wire,
+    BadReference, Binding, Bundle, BundleReference, Declared, InstallationRequest, Interface, RequiredBy,
+    Requirement, Sharing,
 };
 pub use choices::{Answer, Choices, Installed, RequirementChoice, RequirementContext, Setting};
-pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle, Stand};
+pub use condition::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle, ResourceStatus};
 pub use context::{Context, ContextField, EnvironmentId};
 pub use dangerous::is_dangerous;
 pub use definition::{Criterion, Definition, ManifestKind, ResourceType};
-pub use departure::{By, Departure, FileNow};
+pub use departure::{DeclaredBy, Departure, FileNow};
 pub use deployment::{Deployment, Requirer, ResourceRequest, Workload};
 pub use descriptor::{Descriptor, Direction, Hop, Part, Selector};
 pub use diagnostic::{Diagnostic, Severity};
+pub use document_part::{DocumentPart, Spot};
 pub use driver_cases::{CaseInputs, DriverCase, DriverCases, InvalidCase, SkippedRule};
 pub use entries::Entries;
 pub use grants::{DirGrant, Grants};
@@ -68,7 +69,9 @@ pub use label::Label;
 pub use lifecycle::{Alias, AliasName, Lifecycle, LifecycleOptions, ResourceLifecycle};
 pub use location::Location;
 pub use lock::{Digest, Lock, Pin};
-pub use manifest::{Attribute, Dependency, FieldReference, Manifest, ManifestPart, Target, Under, Which};
+pub use manifest::{
+    Attribute, Dependency, FieldReference, Manifest, ManifestPart, ParamsPosition, Target, TargetSelector,
+};
 pub use map::Map;
 pub use name::{Class, NameError, ResourceId, TypeName};
 pub use reason::{Awaited, Finding, Reason, Unfinished, Wait};
@@ -82,7 +85,6 @@ pub use template::{
 pub use times::{duration, moment};
 pub use urn::{Guresid, Urn};
 pub use value::{JsonError, Secret, Unknown, Value};
-pub use within::{Spot, Within};
 pub use worded::Worded;
 pub use workspace::{
     ContextDefaults, ContextPlaces, DeclaredEnvironment, Drift, DriverConfig, DriverSource, GivenValue,

@@ -30,7 +30,7 @@ pub struct Manifest {
     /// `metadata.annotations`, without those that are instructions for Purlin.
     pub annotations: BTreeMap<Arc<str>, Arc<str>>,
     /// The position of its params.
-    pub under: Under,
+    pub under: ParamsPosition,
     /// `spec.forProvider`, else `spec`, with reference fields resolved: a map.
     pub params: Arc<Template>,
     /// Its dependencies besides its reference fields.
@@ -41,7 +41,7 @@ pub struct Manifest {
 
 /// The position of the params in a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Under {
+pub enum ParamsPosition {
     /// Under `spec.forProvider`.
     ForProvider,
     /// Under `spec`.
@@ -63,7 +63,7 @@ pub enum ManifestPart {
     Nothing(Vec<Arc<str>>),
 }
 
-impl Under {
+impl ParamsPosition {
     fn path(self) -> &'static [&'static str] {
         match self {
             Self::ForProvider => &["spec", "forProvider"],
@@ -186,12 +186,12 @@ pub struct Target {
     /// The namespace of the manifest that refers, or the one that the field names.
     pub namespace: Option<Arc<str>>,
     /// Which of them.
-    pub which: Which,
+    pub which: TargetSelector,
 }
 
 /// The selection among the resources of a type and namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Which {
+pub enum TargetSelector {
     /// The one with this name.
     Named(Arc<str>),
     /// The only one with all of these labels.
@@ -213,7 +213,7 @@ pub enum Attribute {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, labels) = match &self.which {
-            Which::Named(name) => {
+            TargetSelector::Named(name) => {
                 let kind = self.type_name.as_ref().map_or("manifest", TypeName::as_str);
                 write!(f, "{kind} `")?;
                 if let Some(namespace) = &self.namespace {
@@ -221,9 +221,9 @@ impl fmt::Display for Target {
                 }
                 return write!(f, "{name}`");
             }
-            Which::Labelled(labels) => ("a", labels),
+            TargetSelector::Labelled(labels) => ("a", labels),
             // If some match, all of them are targets; if none does, the text is about the first.
-            Which::AllLabelled(labels) => ("any", labels),
+            TargetSelector::AllLabelled(labels) => ("any", labels),
         };
         let kind = self.type_name.as_ref().map_or("manifest", TypeName::as_str);
         write!(f, "{what} {kind} with ")?;

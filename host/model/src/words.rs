@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{Awaited, By, Departure, FileNow, Finding, Key, Obstacle, Reason, Unfinished, Wait};
+use crate::{Awaited, DeclaredBy, Departure, FileNow, Finding, Key, Obstacle, Reason, Unfinished, Wait};
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -187,11 +187,11 @@ impl fmt::Display for Departure {
             file => format!("`{}`", file.escape_debug()),
         };
         let did = match by {
-            By::Declaration => "declared it".to_owned(),
-            By::Workload { workload } => format!("declared its workload `{workload}`"),
-            By::Definition { of: None } => "provisioned it".to_owned(),
-            By::Reference { of: None } => "referred to it".to_owned(),
-            By::Definition { of: Some(other) } | By::Reference { of: Some(other) } => {
+            DeclaredBy::Declaration => "declared it".to_owned(),
+            DeclaredBy::Workload { workload } => format!("declared its workload `{workload}`"),
+            DeclaredBy::Definition { of: None } => "provisioned it".to_owned(),
+            DeclaredBy::Reference { of: None } => "referred to it".to_owned(),
+            DeclaredBy::Definition { of: Some(other) } | DeclaredBy::Reference { of: Some(other) } => {
                 return write!(f, "`{}`, which requested it, is no longer in the documents", short(other));
             }
         };
@@ -217,15 +217,15 @@ mod tests {
     fn departures() -> Vec<Departure> {
         let key = Key::parse("s3.default#shared.a").expect("a key");
         let of = |by, now| Departure { deployment: 12, by, file: "apps/web.yaml".into(), now };
-        let web = || By::Workload { workload: "web".into() };
+        let web = || DeclaredBy::Workload { workload: "web".into() };
         vec![
-            of(By::Declaration, FileNow::Removed),
-            of(By::Declaration, FileNow::Changed),
+            of(DeclaredBy::Declaration, FileNow::Removed),
+            of(DeclaredBy::Declaration, FileNow::Changed),
             of(web(), FileNow::Removed),
             of(web(), FileNow::Empty),
-            of(By::Definition { of: None }, FileNow::Changed),
-            of(By::Definition { of: Some(key) }, FileNow::Changed),
-            of(By::Reference { of: None }, FileNow::Unread),
+            of(DeclaredBy::Definition { of: None }, FileNow::Changed),
+            of(DeclaredBy::Definition { of: Some(key) }, FileNow::Changed),
+            of(DeclaredBy::Reference { of: None }, FileNow::Unread),
         ]
     }
 

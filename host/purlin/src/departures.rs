@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purlin_engine::Plan;
 use purlin_graph::{Graph, Origin};
-use purlin_model::{By, Departure, FileNow, Key, Location};
+use purlin_model::{DeclaredBy, Departure, FileNow, Key, Location};
 use purlin_state::Deployment;
 
 use crate::missing_documents::Comparison;
@@ -82,39 +82,41 @@ impl Past<'_> {
         let is_there = |key: &str| now.is_some_and(|graph| graph.find(key).is_some());
         let gone = |key: &Key| Some(key.clone()).filter(|key| !is_there(key.as_str()));
         if let Some(workload) = self.documents.workload_of(key) {
-            return Some(self.asked_by(By::Declaration, &workload.location));
+            return Some(self.asked_by(DeclaredBy::Declaration, &workload.location));
         }
-        let mut causes: Vec<(By, Location)> = Vec::new();
+        let mut causes: Vec<(DeclaredBy, Location)> = Vec::new();
         for origin in self.graph.origins(id) {
             causes.push(match origin {
                 Origin::Declared { workload: Some(name), location } => {
                     match is_there(&format!("workload.default#modules.{name}")) {
-                        true => (By::Declaration, location),
-                        false => (By::Workload { workload: name }, location),
+                        true => (DeclaredBy::Declaration, location),
+                        false => (DeclaredBy::Workload { workload: name }, location),
                     }
                 }
                 Origin::Declared { workload: None, location }
                 | Origin::Manifest { location }
-                | Origin::Installed { location } => (By::Declaration, location),
-                Origin::Required { by, location } => (By::Reference { of: gone(&by) }, location),
-                Origin::CoProvision { by, location } => (By::Definition { of: gone(&by) }, location),
-                Origin::Reference { from, location, .. } => (By::Reference { of: gone(&from) }, location),
+                | Origin::Installed { location } => (DeclaredBy::Declaration, location),
+                Origin::Required { by, location } => (DeclaredBy::Reference { of: gone(&by) }, location),
+                Origin::CoProvision { by, location } => (DeclaredBy::Definition { of: gone(&by) }, location),
+                Origin::Reference { from, location, .. } => {
+                    (DeclaredBy::Reference { of: gone(&from) }, location)
+                }
                 Origin::Implicit => {
                     let definition = self.graph.node(id)?.definition?;
-                    (By::Definition { of: None }, definition.location.clone())
+                    (DeclaredBy::Definition { of: None }, definition.location.clone())
                 }
             });
         }
         // Declarations by the user come before their consequences.
         causes.sort_by_key(|(by, _)| match by {
-            By::Declaration | By::Workload { .. } => 0,
-            By::Definition { of } | By::Reference { of } => 1 + usize::from(of.is_some()),
+            DeclaredBy::Declaration | DeclaredBy::Workload { .. } => 0,
+            DeclaredBy::Definition { of } | DeclaredBy::Reference { of } => 1 + usize::from(of.is_some()),
         });
         let (by, location) = causes.into_iter().next()?;
         Some(self.asked_by(by, &location))
     }
 
-    fn asked_by(&self, by: By, location: &Location) -> Departure {
+    fn asked_by(&self, by: DeclaredBy, location: &Location) -> Departure {
         let known = self.comparison.fate_of(&location.file);
         let (file, now) = match known {
             Some((file, fate)) => (file, fate.file_now()),

@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_documents::{AttachedFile, Loaded, SourceText, load_sources};
-use purlin_engine::{Action, Base, ByManifest, Change, Lost, Plan, PlanOptions, RecordedSecrets, Step};
+use purlin_engine::{Action, Base, ByManifest, Change, LostData, Plan, PlanOptions, RecordedSecrets, Step};
 use purlin_graph::may_match;
 use purlin_model::{Context, Definition, Diagnostic, Key, Reason, ResourceType, Workspace};
-use purlin_state::{Environment, Known, Outcome, Snapshot};
+use purlin_state::{Environment, EnvironmentSummary, Outcome, Snapshot};
 use sha2::{Digest as _, Sha256};
 
 use crate::archive::Archive;
@@ -65,7 +65,7 @@ pub struct Affected {
     /// The changes to its inputs.
     pub changes: Vec<Change>,
     /// The data that would be lost, if any.
-    pub loses: Option<Lost>,
+    pub loses: Option<LostData>,
 }
 
 impl Proposal {
@@ -232,7 +232,12 @@ impl Purlin {
     /// # Errors
     /// [`Error::State`] if the records cannot be read; [`Error::Archive`] if a newer program wrote
     /// the documents; [`Error::Documents`] if the recorded documents are no longer valid.
-    pub async fn impact(&self, known: &Known, proposal: &Proposal, ask: bool) -> Result<Impact, Error> {
+    pub async fn impact(
+        &self,
+        known: &EnvironmentSummary,
+        proposal: &Proposal,
+        ask: bool,
+    ) -> Result<Impact, Error> {
         let Some(last) = self.last_deployed_of(known).await? else {
             return Ok(if known.records == 0 { Impact::None } else { Impact::Unknown });
         };

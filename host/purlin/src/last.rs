@@ -4,7 +4,7 @@
 use purlin_documents::{Loaded, SourceText};
 use purlin_engine::Base;
 use purlin_model::{Context, ContextDefaults, RequirementContext, Workspace};
-use purlin_state::{Deployment, Environment, Known};
+use purlin_state::{Deployment, Environment, EnvironmentSummary};
 
 use crate::archive::Archive;
 use crate::settle::settle;
@@ -126,7 +126,7 @@ impl Purlin {
     ///
     /// # Errors
     /// [`Error::State`] if the store cannot be read.
-    pub async fn last_deployed_of(&self, known: &Known) -> Result<Option<LastDeployed>, Error> {
+    pub async fn last_deployed_of(&self, known: &EnvironmentSummary) -> Result<Option<LastDeployed>, Error> {
         if known.records == 0 {
             return Ok(None);
         }

@@ -91,9 +91,10 @@ pub use purlin_documents::{Input, Loaded, SourceMap, SourceText, load, load_sour
 /// Words: names, contexts, values, and what happens to a resource and why.
 #[doc(inline)]
 pub use purlin_model::{
-    Awaited, By, Condition, ConditionReason, ConditionStatus, ConditionType, Context, ContextDefaults,
-    Departure, Diagnostic, EnvironmentId, FORMAT, FileNow, Finding, Grants, Key, Label, Location, Obstacle,
-    Reason, Secret, Severity, Spot, Stand, Unfinished, Unknown, Urn, Value, Wait, Worded, Workspace,
+    Awaited, Condition, ConditionReason, ConditionStatus, ConditionType, Context, ContextDefaults,
+    DeclaredBy, Departure, Diagnostic, EnvironmentId, FORMAT, FileNow, Finding, Grants, Key, Label, Location,
+    Obstacle, Reason, ResourceStatus, Secret, Severity, Spot, Unfinished, Unknown, Urn, Value, Wait, Worded,
+    Workspace,
 };
 
 /// The graph of resources.
@@ -103,8 +104,8 @@ pub use purlin_graph::{Edge, Explanation, Graph, Node, NodeId};
 /// Plans.
 #[doc(inline)]
 pub use purlin_engine::{
-    Action, Base, Change, DestroyOptions, Deviation, Loss, Lost, Plan, PlanOptions, Scope, Step, Suggestion,
-    Tally, Warning,
+    Action, Base, Change, DestroyOptions, Deviation, Loss, LostData, Plan, PlanOptions, Scope, Step,
+    Suggestion, Tally, Warning,
 };
 
 /// Runs: their events, and why resources fail.
@@ -124,9 +125,9 @@ pub use purlin_sandbox::{CallError, Compiler, InProcess, SandboxError, Worker, s
 /// The state, and what is recorded in it.
 #[doc(inline)]
 pub use purlin_state::{
-    Address, DatabaseReport, Deployment, EmbeddedStore, Environment, Error as StateError, Export, Held,
-    Holder, Intent, KeyProvider, Known, MemoryStore, OpenOptions, Outcome, PostgresOptions, PostgresStore,
-    Probe, Record, RecordId, RepairReport, Snapshot, Staleness, Status, Store,
+    Address, DatabaseReport, Deployment, EmbeddedStore, Environment, EnvironmentSummary, Error as StateError,
+    Export, Held, Holder, Intent, KeyProvider, MemoryStore, OpenOptions, Outcome, PostgresOptions,
+    PostgresStore, Probe, Record, RecordId, RepairReport, Snapshot, Staleness, Status, Store,
 };
 
 /// The crates below this one, as a whole, for the command line and for tests. They change without

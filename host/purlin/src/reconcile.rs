@@ -12,7 +12,7 @@ use purlin_engine::{Action, Base, CancelToken, Event, Plan, PlanOptions, Summary
 use purlin_graph::Graph;
 use purlin_model::{Context, Drift, Key, Obstacle, Reason, Reconcile, Urn};
 use purlin_sandbox::clock;
-use purlin_state::{Change, Deployment, Status, Unmet};
+use purlin_state::{Change, Deployment, ObstacleRecord, Status};
 
 use self::due::Schedule;
 use crate::{Documents, Error, Purlin, Session};
@@ -332,14 +332,15 @@ impl Keeper {
         let known: HashSet<&Key> =
             plan.graph().into_iter().flat_map(Graph::nodes).map(|node| node.key).collect();
         let snapshot = base.snapshot();
-        let unmet: HashMap<&Urn, &Unmet> = snapshot.unmet.iter().map(|unmet| (&unmet.urn, unmet)).collect();
+        let unmet: HashMap<&Urn, &ObstacleRecord> =
+            snapshot.unmet.iter().map(|unmet| (&unmet.urn, unmet)).collect();
         let action: Arc<str> = Action::Delete.as_str().into();
         let mut changes = Vec::new();
         for record in base.all_current().filter(|record| record.status != Status::Absent) {
             let Some(key) = record.urn.key().filter(|key| !known.contains(key)) else { continue };
             let obstacle = Obstacle::NeedsConsent { action: Arc::clone(&action) };
             if unmet.get(&record.urn).is_none_or(|unmet| unmet.obstacle != obstacle) {
-                let unmet = Unmet { urn: record.urn.clone(), obstacle, since: now };
+                let unmet = ObstacleRecord { urn: record.urn.clone(), obstacle, since: now };
                 changes.push(Change::Obstruct { urn: record.urn.clone(), unmet: Some(Box::new(unmet)) });
             }
             pass.needs_consent.push((key, Action::Delete));

@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 use purlin_engine::SecretRef;
 use purlin_model::{Context, EnvironmentId, SecretStoreKind, StateDatabase};
 use purlin_state::{
-    Address, Change, DatabaseReport, EmbeddedStore, Environment, Export, Held, Holder, ImportOptions,
-    KeyProvider, Known, OpenOptions, PostgresOptions, PostgresStore, Record, RepairReport, Snapshot, Store,
+    Address, Change, DatabaseReport, EmbeddedStore, Environment, EnvironmentSummary, Export, Held, Holder,
+    ImportOptions, KeyProvider, OpenOptions, PostgresOptions, PostgresStore, Record, RepairReport, Snapshot,
+    Store,
 };
 use secrecy::SecretString;
 
@@ -134,12 +135,12 @@ impl Purlin {
     ///
     /// # Errors
     /// As for [`Self::environments`].
-    pub async fn known_environments(&self) -> Result<Vec<Known>, Error> {
+    pub async fn known_environments(&self) -> Result<Vec<EnvironmentSummary>, Error> {
         if self.is_untouched() {
             return Ok(Vec::new());
         }
         let store = self.store().await?;
-        let mut all: Vec<Known> = Vec::new();
+        let mut all: Vec<EnvironmentSummary> = Vec::new();
         loop {
             let after = all.last().map(|known| &known.environment);
             let page = store.environments(after, PAGE).await?;

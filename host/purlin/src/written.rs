@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use purlin_documents::SourceMap;
 use purlin_engine::Places;
-use purlin_model::{Location, Spot, Within};
+use purlin_model::{DocumentPart, Location, Spot};
 
 /// The maximum number of lookups, since each one parses a text again. Further faults get the
 /// location of the whole document.
@@ -28,7 +28,7 @@ impl Written {
 }
 
 impl Places for Written {
-    fn find(&self, within: Within<'_>, pointer: &str, key: bool) -> Option<Spot> {
+    fn find(&self, within: DocumentPart<'_>, pointer: &str, key: bool) -> Option<Spot> {
         let asked = (kind_of(within), within.location().clone(), pointer.to_owned(), key);
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = found.get(&asked) {
@@ -43,12 +43,12 @@ impl Places for Written {
     }
 }
 
-fn kind_of(within: Within<'_>) -> u8 {
+fn kind_of(within: DocumentPart<'_>) -> u8 {
     match within {
-        Within::Definition(_) => 0,
-        Within::Params(_) => 1,
-        Within::Workload(_) => 2,
-        Within::ResourceType(_) => 3,
-        Within::Manifest(_) => 4,
+        DocumentPart::Definition(_) => 0,
+        DocumentPart::Params(_) => 1,
+        DocumentPart::Workload(_) => 2,
+        DocumentPart::ResourceType(_) => 3,
+        DocumentPart::Manifest(_) => 4,
     }
 }

@@ -19,7 +19,7 @@ pub enum Why {
     /// It is installed, and still fits.
     Installed,
     /// It is an existing installation of this namespace and name, and fits.
-    There(Arc<str>),
+    Existing(Arc<str>),
     /// No other version in the range is higher.
     HighestInRange(Range),
     /// No version is in the range, so the reference itself is used.
@@ -40,7 +40,7 @@ impl Why {
             Self::Named => "named",
             Self::NamedBefore => "named-before",
             Self::Installed => "installed",
-            Self::There(_) => "existing",
+            Self::Existing(_) => "existing",
             Self::HighestInRange(_) => "highest-in-range",
             Self::NoneInRange(_) => "none-in-range",
             Self::Reference => "reference",
@@ -57,7 +57,7 @@ impl fmt::Display for Why {
             Self::Named => f.write_str("`--with` names it"),
             Self::NamedBefore => f.write_str("`--with` named it in an earlier run"),
             Self::Installed => f.write_str("it is installed, and still fits"),
-            Self::There(id) => write!(f, "`{id}` is there, and fits"),
+            Self::Existing(id) => write!(f, "`{id}` is there, and fits"),
             Self::HighestInRange(range) => write!(f, "the highest version in `{range}`"),
             Self::NoneInRange(range) => {
                 write!(f, "no version is in `{range}`, so the reference itself is used")
@@ -71,7 +71,7 @@ impl fmt::Display for Why {
 
 /// Why a bundle was not chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lost {
+pub enum Rejection {
     /// Its version is not in the range.
     OutOfRange,
     /// It is a prerelease, and nothing asks for one.
@@ -100,7 +100,7 @@ pub enum Lost {
     Farther,
 }
 
-impl Lost {
+impl Rejection {
     /// A stable short name, for programs.
     pub fn code(&self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ impl Lost {
     }
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfRange => f.write_str("not in the range"),
@@ -145,7 +145,7 @@ impl fmt::Display for Lost {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Candidates {
     pub(crate) fitting: Vec<(BundleReference, Why)>,
-    pub(crate) lost: Vec<(BundleReference, Lost)>,
+    pub(crate) lost: Vec<(BundleReference, Rejection)>,
 }
 
 /// The tag for a reference, and why: its own, else that of the highest release, else `latest`. None
@@ -186,16 +186,16 @@ fn sorted(asked: &BundleReference, range: Option<&Range>, tags: &[Arc<str>]) -> 
         match purlin_range::lenient(tag) {
             Some(version) => versions.push((version, tag)),
             None if &**tag == "latest" => latest = Some(of(tag)),
-            None => found.lost.push((of(tag), Lost::NoVersion)),
+            None => found.lost.push((of(tag), Rejection::NoVersion)),
         }
     }
     versions.sort_by(|(one, a), (other, b)| other.cmp_precedence(one).then_with(|| b.cmp(a)));
     for (version, tag) in versions {
         let admitted = match range {
             Some(range) if range.matches(&version) => Ok(Why::HighestInRange(range.clone())),
-            Some(_) => Err(Lost::OutOfRange),
+            Some(_) => Err(Rejection::OutOfRange),
             None if version.pre.is_empty() => Ok(Why::HighestRelease),
-            None => Err(Lost::Prerelease),
+            None => Err(Rejection::Prerelease),
         };
         match admitted {
             Ok(why) => found.fitting.push((of(tag), why)),
@@ -210,7 +210,7 @@ fn sorted(asked: &BundleReference, range: Option<&Range>, tags: &[Arc<str>]) -> 
                 found.fitting.push((asked.clone(), Why::NoneInRange(range.clone())));
             }
         }
-        Some(_) => found.lost.extend(latest.map(|latest| (latest, Lost::NoVersion))),
+        Some(_) => found.lost.extend(latest.map(|latest| (latest, Rejection::NoVersion))),
         None => found.fitting.extend(latest.map(|latest| (latest, Why::Latest))),
     }
     found

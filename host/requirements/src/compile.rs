@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use purlin_expression::write_template;
 use purlin_model::{
-    Access, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, Existing,
+    Access, Binding, Bundle, Class, Declared, Descriptor, Diagnostic, DriverRequirement, Entries, Existing,
     InstallationField, InstallationRequest, Lifecycle, Location, Map, NameError, Part, Path, Piece,
     Placeholder, Provision, Recipe, Reference, RequiredBy, Requirement, ResourceId, Setting, Share, Template,
-    TypeName, Use, Value, Wire,
+    TypeName, Use, Value,
 };
 use serde_json::json;
 
@@ -385,7 +385,7 @@ fn kept(promoted: Option<&Template>) -> BTreeMap<Arc<str>, serde_json::Value> {
 }
 
 /// The outputs that a bundle promotes from its requirements, except its own.
-fn promoted(bundle: &Bundle) -> impl Iterator<Item = &Wire> {
+fn promoted(bundle: &Bundle) -> impl Iterator<Item = &Binding> {
     let wires = bundle.requires.iter().flat_map(|one| &one.outputs);
     wires.filter(|wire| !bundle.outputs.iter().any(|output| output.name == wire.name))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use purlin_model::{Bundle, Existing, Interface, Requirement, Urn, Use, User};
 use semver::Version;
 
-use crate::choose::Lost;
+use crate::choose::Rejection;
 use crate::fit::fits;
 use crate::resolve::LookedFor;
 
@@ -32,7 +32,7 @@ pub(crate) struct Wanted<'a> {
 pub(crate) type Fitting<'a> = (&'a Existing, BTreeMap<Arc<str>, Arc<str>>);
 
 /// The others, by namespace and name.
-pub(crate) type PassedOver = Vec<(Arc<str>, Lost)>;
+pub(crate) type PassedOver = Vec<(Arc<str>, Rejection)>;
 
 impl<'a> VisibleInstallations<'a> {
     pub(crate) fn new(namespace: Arc<str>, all: &'a [Existing]) -> Self {
@@ -81,7 +81,7 @@ impl<'a> VisibleInstallations<'a> {
         &self,
         used: Option<&Urn>,
         wanted: Wanted<'_>,
-    ) -> Result<Option<Fitting<'a>>, (Arc<str>, Lost)> {
+    ) -> Result<Option<Fitting<'a>>, (Arc<str>, Rejection)> {
         let Some(one) = used.and_then(|urn| self.by_urn.get(urn)).copied() else { return Ok(None) };
         let outputs = versions_fit(one, wanted.requirement).and_then(|()| outputs_fit(one, wanted));
         outputs.map(|outputs| Some((one, outputs))).map_err(|why| (id(one), why))
@@ -101,13 +101,13 @@ impl<'a> VisibleInstallations<'a> {
         for one in all {
             let fit = match one.is_ready {
                 true => versions_fit(one, wanted.requirement).and_then(|()| outputs_fit(one, wanted)),
-                false => Err(Lost::NotReady),
+                false => Err(Rejection::NotReady),
             };
             match fit {
                 Ok(outputs) if found.is_none() => found = Some((one, outputs)),
-                Ok(_) => lost.push((id(one), Lost::Farther)),
+                Ok(_) => lost.push((id(one), Rejection::Farther)),
                 // There may be any number of other bundles, which were not requested.
-                Err(Lost::OtherBundle) => {}
+                Err(Rejection::OtherBundle) => {}
                 Err(why) => lost.push((id(one), why)),
             }
         }
@@ -144,16 +144,16 @@ pub(crate) fn suits(
     user: &User,
     version: Option<&Version>,
     offered: &BTreeSet<Arc<str>>,
-) -> Result<(), Lost> {
+) -> Result<(), Rejection> {
     let range = user.needs.version.as_deref().filter(|_| !user.needs.by_hand);
     let range = range.and_then(|range| purlin_range::Range::parse(range).ok());
     if let (Some(range), Some(version)) = (range, version)
         && !range.matches(version)
     {
-        return Err(Lost::OutOfRange);
+        return Err(Rejection::OutOfRange);
     }
     match user.needs.outputs.iter().find(|output| !offered.contains(*output)) {
-        Some(output) => Err(Lost::LacksOutput(Arc::clone(output))),
+        Some(output) => Err(Rejection::LacksOutput(Arc::clone(output))),
         None => Ok(()),
     }
 }
@@ -165,38 +165,41 @@ pub(crate) fn looked_for(requirement: &Requirement) -> LookedFor {
     if by_bundle { LookedFor::Bundle } else { LookedFor::Interface }
 }
 
-fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Lost> {
+fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Rejection> {
     let Interface { id, reference, outputs } = &requirement.interface;
     let is_named = id.is_some() && *id == one.share.provides;
     let by_interface = is_named || reference.is_some() || !outputs.is_empty();
     let Some(asked) = &requirement.reference else {
-        return if by_interface { Ok(()) } else { Err(Lost::OtherBundle) };
+        return if by_interface { Ok(()) } else { Err(Rejection::OtherBundle) };
     };
     if asked.repository != one.reference.repository {
-        return if by_interface { Ok(()) } else { Err(Lost::OtherBundle) };
+        return if by_interface { Ok(()) } else { Err(Rejection::OtherBundle) };
     }
     let version = one.reference.version();
     match (&requirement.version, version) {
         (Some(range), Some(version)) if range.matches(&version) => Ok(()),
-        (Some(_), _) => Err(Lost::OutOfRange),
+        (Some(_), _) => Err(Rejection::OutOfRange),
         // A digest identifies one content: the same tag may have another.
         (None, _) if asked.digest.is_some() => match asked.digest == one.reference.digest {
             true => Ok(()),
-            false => Err(Lost::OtherVersion),
+            false => Err(Rejection::OtherVersion),
         },
         (None, version) if asked.tag.is_none() || version == asked.version() => Ok(()),
-        (None, _) => Err(Lost::OtherVersion),
+        (None, _) => Err(Rejection::OtherVersion),
     }
 }
 
 /// Whether it has the requested outputs: according to its bundle's declarations, and to the record.
-pub(crate) fn outputs_fit(one: &Existing, wanted: Wanted<'_>) -> Result<BTreeMap<Arc<str>, Arc<str>>, Lost> {
+pub(crate) fn outputs_fit(
+    one: &Existing,
+    wanted: Wanted<'_>,
+) -> Result<BTreeMap<Arc<str>, Arc<str>>, Rejection> {
     if !one.share.is_whole() {
-        return Err(Lost::NotReady);
+        return Err(Rejection::NotReady);
     }
     let found = fits(&one.share.offers, wanted.requirement, wanted.used, wanted.by_reference)?;
     match found.iter().find(|(_, own)| !one.outputs.contains(*own)) {
-        Some((name, _)) => Err(Lost::LacksOutput(Arc::clone(name))),
+        Some((name, _)) => Err(Rejection::LacksOutput(Arc::clone(name))),
         None => Ok(found),
     }
 }

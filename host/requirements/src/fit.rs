@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purlin_model::{Bundle, Offered, Piece, Placeholder, Reference, Requirement, Template};
 
-use crate::choose::Lost;
+use crate::choose::Rejection;
 
 /// The outputs of requirements that a bundle uses, by requirement, each by the bundle's name for
 /// it.
@@ -48,7 +48,7 @@ pub(crate) fn fits(
     requirement: &Requirement,
     used: &BTreeSet<Arc<str>>,
     by_reference: Option<&Bundle>,
-) -> Result<BTreeMap<Arc<str>, Arc<str>>, Lost> {
+) -> Result<BTreeMap<Arc<str>, Arc<str>>, Rejection> {
     let wanted: Vec<Offered> = match by_reference {
         Some(other) => self::offered(other),
         None => requirement.interface.outputs.iter().map(Offered::from).collect(),
@@ -61,13 +61,13 @@ pub(crate) fn fits(
             (Some(wanted), Some(known)) => wanted == known,
             _ => output.name == *name,
         };
-        let output = offered.iter().find(is_it).ok_or_else(|| Lost::LacksOutput(Arc::clone(name)))?;
+        let output = offered.iter().find(is_it).ok_or_else(|| Rejection::LacksOutput(Arc::clone(name)))?;
         // Both sides must declare the same schema.
         let differs = expected.is_some_and(|one| {
             one.schema.iter().any(|(word, said)| output.schema.get(word).is_some_and(|known| known != said))
         });
         if differs {
-            return Err(Lost::OtherType(Arc::clone(name)));
+            return Err(Rejection::OtherType(Arc::clone(name)));
         }
         found.insert(Arc::clone(name), Arc::clone(&output.name));
     }

@@ -19,7 +19,7 @@ mod same;
 mod wires;
 
 pub use catalog::{Catalog, CatalogError, Folders};
-pub use choose::{Lost, Why, choose};
+pub use choose::{Rejection, Why, choose};
 pub use compile::{compile, requirers, unsaid};
 pub use resolve::{
     Installation, LookedFor, Offer, PassedValue, Requirer, Resolution, Root, Unmapped, resolve,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use purlin_model::{Bundle, BundleReference, Diagnostic, Requirement};
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::choose::{Lost, Why, candidates, choose};
+use crate::choose::{Rejection, Why, candidates, choose};
 use crate::fit::{fits, offered};
 use crate::resolve::{Installation, Offer, Parent, Resolver};
 
@@ -51,12 +51,12 @@ impl Resolver<'_> {
             if chosen.is_some() {
                 // Whether the catalog has a bundle that is not needed was not checked.
                 if !matches!(why, Why::NoneInRange(_)) {
-                    lost.push((reference, Lost::Lower));
+                    lost.push((reference, Rejection::Lower));
                 }
                 continue;
             }
             let Some(bundle) = self.catalog.bundle(&reference).await? else {
-                lost.push((reference, Lost::NotFound));
+                lost.push((reference, Rejection::NotFound));
                 continue;
             };
             match fits(&offered(&bundle), requirement, &used, by_reference.as_deref()) {
@@ -160,14 +160,15 @@ impl Resolver<'_> {
         };
         // A candidate that was no longer checked, because a better one was found, could be
         // chosen.
-        let is_it = |(one, why): &(BundleReference, Lost)| *one == before.reference && *why == Lost::Lower;
+        let is_it =
+            |(one, why): &(BundleReference, Rejection)| *one == before.reference && *why == Rejection::Lower;
         let Some(at) = best.lost.iter().position(is_it) else { return Ok(best) };
         let Some(bundle) = self.catalog.bundle(&before.reference).await? else { return Ok(best) };
         let Ok(outputs) = fits(&offered(&bundle), asked.requirement, asked.used, asked.by_reference) else {
             return Ok(best);
         };
         best.lost.swap_remove(at);
-        best.lost.push((best.reference.clone(), Lost::Newer));
+        best.lost.push((best.reference.clone(), Rejection::Newer));
         // Its users must accept a newer one.
         if self.unsuited(&best.name, &best).is_none() {
             let offer = Offer {
@@ -208,7 +209,7 @@ fn none_fits(
     requirement: &Requirement,
     (asked, is_named): (&BundleReference, bool),
     tags: &[Arc<str>],
-    lost: &[(BundleReference, Lost)],
+    lost: &[(BundleReference, Rejection)],
 ) -> Diagnostic {
     const TOLD: usize = 5;
     let message = match &requirement.version {
@@ -224,7 +225,7 @@ fn none_fits(
     if lost.len() > TOLD {
         fault = fault.fact(format!("and {} more", lost.len() - TOLD));
     }
-    let are_known = !tags.is_empty() && lost.iter().all(|(_, why)| *why == Lost::NotFound);
+    let are_known = !tags.is_empty() && lost.iter().all(|(_, why)| *why == Rejection::NotFound);
     if are_known {
         let tags: Vec<String> = tags.iter().map(|tag| format!("`{tag}`")).collect();
         fault = fault.fact(format!("the catalog has {} of it", tags.join(", ")));

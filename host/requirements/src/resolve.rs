@@ -6,18 +6,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use purlin_model::{
-    Bundle, BundleReference, Choices, Declared, Diagnostic, Existing, Installed, Key, Location, Recipe,
-    Requirement, RequirementContext, Setting, Sharing, Template, Urn, Use, User, Value, Wire,
+    Binding, Bundle, BundleReference, Choices, Declared, Diagnostic, Existing, Installed, Key, Location,
+    Recipe, Requirement, RequirementContext, Setting, Sharing, Template, Urn, Use, User, Value,
 };
 use serde::Serialize;
 
 use crate::answers::Answers;
 use crate::catalog::{Catalog, CatalogError};
-use crate::choose::{Lost, Why};
+use crate::choose::{Rejection, Why};
 use crate::existing::{VisibleInstallations, looked_for};
 use crate::fit::{Used, used};
 use crate::names::Names;
-use crate::reuse::There;
+use crate::reuse::ExistingMatch;
 use crate::{same, wires};
 
 /// The maximum depth of requirements. A loop that repeats a reference is found earlier.
@@ -58,9 +58,9 @@ pub struct Installation {
     /// Why that bundle.
     pub why: Why,
     /// The other candidates, and why each of them was not taken.
-    pub lost: Vec<(BundleReference, Lost)>,
+    pub lost: Vec<(BundleReference, Rejection)>,
     /// Existing installations that were not used, by namespace and name, and why.
-    pub passed_over: Vec<(Arc<str>, Lost)>,
+    pub passed_over: Vec<(Arc<str>, Rejection)>,
     /// The properties that an installation of others must have to be used in its place; none if no
     /// search took place.
     pub looked_for: Option<LookedFor>,
@@ -95,7 +95,7 @@ pub struct PassedValue {
     /// Whether it is a parameter or a credential.
     pub part: Setting,
     /// The value, as the parent wrote it.
-    pub wire: Wire,
+    pub wire: Binding,
 }
 
 /// A resource whose definition requires bundles.
@@ -518,9 +518,9 @@ impl Resolver<'_> {
             false => self.names.of(&made_for, &own_name, identity.as_ref()),
         };
         let chosen = match self.there(parent, requirement, (&name, group.as_deref()), is_named).await? {
-            There::Uses(chosen) => Some(*chosen),
-            There::Wrong => None,
-            There::Nothing(passed_over) => {
+            ExistingMatch::Uses(chosen) => Some(*chosen),
+            ExistingMatch::Wrong => None,
+            ExistingMatch::Nothing(passed_over) => {
                 let chosen = self.choose(parent, requirement, &name).await?;
                 let looked_for = passed_over.is_some().then(|| looked_for(requirement));
                 let passed_over = passed_over.unwrap_or_default();
@@ -634,7 +634,10 @@ fn answered(
     location: &Location,
 ) -> PassedValue {
     let value = Template::Constant(Value::from(value));
-    PassedValue { part, wire: Wire { name: Arc::clone(&declared.name), value, location: location.clone() } }
+    PassedValue {
+        part,
+        wire: Binding { name: Arc::clone(&declared.name), value, location: location.clone() },
+    }
 }
 
 fn looped(

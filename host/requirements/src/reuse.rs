@@ -8,13 +8,13 @@ use purlin_model::{Bundle, Diagnostic, Existing, Requirement, RequirementChoice,
 use semver::Version;
 
 use crate::catalog::CatalogError;
-use crate::choose::{Lost, Why};
+use crate::choose::{Rejection, Why};
 use crate::existing::{PassedOver, Wanted, id, needs, outputs_fit, suits};
 use crate::fit::offered;
 use crate::resolve::{Installation, Parent, Resolver};
 
 /// The result of the search for an existing installation.
-pub(crate) enum There {
+pub(crate) enum ExistingMatch {
     /// An installation that it uses.
     Uses(Box<Installation>),
     /// Nothing fits. Includes the skipped ones; none if no search took place.
@@ -23,7 +23,7 @@ pub(crate) enum There {
     Wrong,
 }
 
-impl There {
+impl ExistingMatch {
     fn uses(
         name: &Arc<str>,
         requirement: &Requirement,
@@ -37,7 +37,7 @@ impl There {
             ..Bundle::requiring(Vec::new())
         };
         let needs = needs(one, requirement, by_hand, &outputs);
-        let why = if by_hand { Why::Named } else { Why::There(id(one)) };
+        let why = if by_hand { Why::Named } else { Why::Existing(id(one)) };
         let made = Installation::new(Arc::clone(name), Arc::new(bundle), one.reference.clone(), why);
         Self::Uses(Box::new(Installation { uses: Some(Box::new((one.clone(), needs))), outputs, ..made }))
     }
@@ -51,7 +51,7 @@ impl<'a> Resolver<'a> {
         requirement: &Requirement,
         (name, group): (&Arc<str>, Option<&str>),
         is_named: bool,
-    ) -> Result<There, CatalogError> {
+    ) -> Result<ExistingMatch, CatalogError> {
         let used = parent.used.get(&requirement.name).cloned().unwrap_or_default();
         let by_reference = match &requirement.interface.reference {
             Some(reference) => self.catalog.bundle(reference).await?,
@@ -62,18 +62,18 @@ impl<'a> Resolver<'a> {
         if let Some(named) = &named {
             let one = match self.named(&named.choice, requirement) {
                 Ok(Some(one)) => one,
-                Ok(None) => return Ok(There::Nothing(None)),
+                Ok(None) => return Ok(ExistingMatch::Nothing(None)),
                 Err(fault) => {
                     self.done.diagnostics.push(*fault);
-                    return Ok(There::Wrong);
+                    return Ok(ExistingMatch::Wrong);
                 }
             };
             let fit = match one.share.group {
                 Some(_) => outputs_fit(one, wanted),
-                None => Err(Lost::NotShared),
+                None => Err(Rejection::NotShared),
             };
             return Ok(match fit {
-                Ok(outputs) => There::uses(name, requirement, one, (outputs, true)),
+                Ok(outputs) => ExistingMatch::uses(name, requirement, one, (outputs, true)),
                 Err(why) => {
                     let message =
                         format!("`{}` cannot be used for `{}`: {why}", named.choice, requirement.name);
@@ -83,7 +83,7 @@ impl<'a> Resolver<'a> {
                         requirement.name
                     );
                     self.done.diagnostics.push(fault.help(help));
-                    There::Wrong
+                    ExistingMatch::Wrong
                 }
             });
         }
@@ -95,13 +95,13 @@ impl<'a> Resolver<'a> {
         };
         let is_made = before.is_some_and(Option::is_none) || self.is_begun(name);
         let (Some(group), false) = (group, is_made || (is_named && self.answers.makes())) else {
-            return Ok(There::Nothing(None));
+            return Ok(ExistingMatch::Nothing(None));
         };
         let mut passed_over = Vec::new();
         if !self.answers.takes_back(name, &requirement.name) {
             match self.seen.used_before(before.and_then(Option::as_ref), wanted) {
                 Ok(Some((one, outputs))) => {
-                    return Ok(There::uses(name, requirement, one, (outputs, false)));
+                    return Ok(ExistingMatch::uses(name, requirement, one, (outputs, false)));
                 }
                 Ok(None) => {}
                 Err(lost) => passed_over.push(lost),
@@ -109,16 +109,18 @@ impl<'a> Resolver<'a> {
         }
         // An unknown interface cannot be compared.
         if requirement.interface.reference.is_some() && by_reference.is_none() {
-            return Ok(There::Nothing(Some(passed_over)));
+            return Ok(ExistingMatch::Nothing(Some(passed_over)));
         }
         let (found, lost) = self.seen.fitting(group, wanted);
         passed_over.extend(lost);
         Ok(match found {
-            Some((one, outputs)) => match There::uses(name, requirement, one, (outputs, false)) {
-                There::Uses(chosen) => There::Uses(Box::new(Installation { passed_over, ..*chosen })),
+            Some((one, outputs)) => match ExistingMatch::uses(name, requirement, one, (outputs, false)) {
+                ExistingMatch::Uses(chosen) => {
+                    ExistingMatch::Uses(Box::new(Installation { passed_over, ..*chosen }))
+                }
                 other => other,
             },
-            None => There::Nothing(Some(passed_over)),
+            None => ExistingMatch::Nothing(Some(passed_over)),
         })
     }
 
@@ -175,7 +177,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The first user of the installation with a name who does not accept a bundle, and why.
-    pub(crate) fn unsuited(&self, name: &str, chosen: &Installation) -> Option<(&User, Lost)> {
+    pub(crate) fn unsuited(&self, name: &str, chosen: &Installation) -> Option<(&User, Rejection)> {
         let users = self.users.get(name)?;
         let offered: BTreeSet<Arc<str>> = offered(&chosen.bundle).into_iter().map(|one| one.name).collect();
         let version = chosen.reference.version();
@@ -190,7 +192,7 @@ impl<'a> Resolver<'a> {
             format!("`{}` would no longer suit `{}`, which uses `{name}`", chosen.reference, user.urn);
         let fault = Diagnostic::error("breaks-user", message).at(&requirement.location);
         let fault = match &why {
-            Lost::OutOfRange => fault.fact(format!("that needs a version in `{range}`")),
+            Rejection::OutOfRange => fault.fact(format!("that needs a version in `{range}`")),
             why => fault.fact(why.to_string()),
         };
         let fault = match self.names.installed(name) {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::{
-    Descriptor, Diagnostic, InstallationField, Part, Piece, Reference, Requirement, Setting, Template, Value,
-    Wire,
+    Binding, Descriptor, Diagnostic, InstallationField, Part, Piece, Reference, Requirement, Setting,
+    Template, Value,
 };
 
 use sha2::{Digest as _, Sha256};
@@ -45,7 +45,7 @@ pub(crate) fn short(meaning: String) -> String {
 pub(crate) fn meanings(requirement: &Requirement, parent: Parent<'_>, siblings: &Siblings) -> Meanings {
     let parameters = requirement.parameters.iter().map(|wire| (Setting::Parameter, wire));
     let credentials = requirement.credentials.iter().map(|wire| (Setting::Credential, wire));
-    let one = |(part, wire): (Setting, &Wire)| {
+    let one = |(part, wire): (Setting, &Binding)| {
         ((part, Arc::clone(&wire.name)), short(meaning(&wire.value, parent, siblings)))
     };
     parameters.chain(credentials).map(one).collect()

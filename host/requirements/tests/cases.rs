@@ -7,7 +7,7 @@ mod support;
 use std::sync::Arc;
 
 use purlin_model::{Answer, Choices, RequiredBy, RequirementContext, Setting};
-use purlin_requirements::{Lost, Why, compile, resolve_requirements};
+use purlin_requirements::{Rejection, Why, compile, resolve_requirements};
 use support::{after, bundle, catalog, deployed, errors, faults_of, names, required_by, resolved};
 
 const DB: &str =
@@ -355,7 +355,7 @@ fn a_version_that_lacks_an_output_loses() {
     let resolution = of(&bundles);
     let db = &resolution.installations[0];
     assert_eq!(db.reference.to_string(), "acme/db:v1.0.0");
-    assert_eq!(db.lost[0].1, Lost::LacksOutput("connstr".into()));
+    assert_eq!(db.lost[0].1, Rejection::LacksOutput("connstr".into()));
 }
 
 /// Groups are named by values that are known before anything is created.

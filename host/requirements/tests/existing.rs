@@ -53,7 +53,7 @@ fn used(requirement: &str, said: &RequirementContext) -> Option<String> {
     assert_eq!(errors(&resolution), Vec::<&str>::new(), "{requirement}");
     let one = resolution.installations.first().expect("one");
     let uses = one.uses.as_ref().map(|uses| format!("{}/{}", uses.0.share.namespace, uses.0.name));
-    assert_eq!(uses.is_some(), matches!(one.why, Why::There(_) | Why::Named), "{:?}", one.why);
+    assert_eq!(uses.is_some(), matches!(one.why, Why::Existing(_) | Why::Named), "{:?}", one.why);
     uses
 }
 

@@ -30,13 +30,13 @@ use crate::facts::Facts;
 use crate::inspect;
 use crate::limits::{HANDLES, Limits, TABLE_ELEMENTS};
 use crate::sandbox::{DriverSetup, Sandbox, Shared};
-use crate::secrets::Needles;
+use crate::secrets::SecretMatcher;
 use crate::within::within;
 
 /// The data of a call.
 pub(crate) struct CallData<'a> {
     pub(crate) context: &'a CallContext<'a>,
-    pub(crate) needles: Arc<Needles>,
+    pub(crate) needles: Arc<SecretMatcher>,
     creates: bool,
 }
 
@@ -47,7 +47,7 @@ impl<'a> CallData<'a> {
         inputs: &[Option<&Inputs>],
         state: Option<&ResourceState>,
     ) -> Self {
-        let mut needles = Needles::default();
+        let mut needles = SecretMatcher::default();
         env.iter().for_each(|value| needles.collect_setting(value));
         for inputs in inputs.iter().flatten() {
             needles.collect(&inputs.values, false);
@@ -196,7 +196,7 @@ impl Runner {
 
     /// Asks the component for its manifest.
     pub(crate) async fn describe(&self) -> Result<wit::Manifest, CallError> {
-        let needles = Arc::new(Needles::default());
+        let needles = Arc::new(SecretMatcher::default());
         let cancel = CancelToken::default();
         let call = OneCall {
             log: Log::new(&self.name, None, &needles, self.limits.log, None, Facts::default()),
@@ -320,7 +320,7 @@ impl Runner {
     }
 
     /// The reason that ended a call, in the operator's words.
-    fn explain(&self, error: wasmtime::Error, guest: &Guest, needles: &Needles) -> CallError {
+    fn explain(&self, error: wasmtime::Error, guest: &Guest, needles: &SecretMatcher) -> CallError {
         let driver = || self.name.to_string();
         let error = match error.downcast::<Stop>() {
             Ok(Stop(error)) => return error,
@@ -373,6 +373,6 @@ struct OneCall {
     log: Log,
     operation: Operation,
     time: Duration,
-    needles: Arc<Needles>,
+    needles: Arc<SecretMatcher>,
     cancel: CancelToken,
 }

@@ -7,7 +7,7 @@ use crate::CONTRACT_VERSION;
 use crate::contract::Contract;
 use crate::convert::people;
 use crate::error::LoadError;
-use crate::secrets::Needles;
+use crate::secrets::SecretMatcher;
 
 const LIFECYCLE: &str = "purlin:driver/lifecycle";
 
@@ -55,7 +55,7 @@ pub(crate) fn check_names<'a>(
         });
     };
     match imports.find(|name| !offered(name)) {
-        Some(name) => Err(LoadError::UnknownImport { import: people(&Needles::default(), name) }),
+        Some(name) => Err(LoadError::UnknownImport { import: people(&SecretMatcher::default(), name) }),
         None => Ok(*found),
     }
 }

@@ -16,7 +16,7 @@ use crate::bindings::purlin::driver::types;
 use crate::error::CallError;
 use crate::json::{self, Values};
 use crate::observer::{CallEvent, CallObserver};
-use crate::secrets::{Needles, neutralise};
+use crate::secrets::{SecretMatcher, neutralise};
 use crate::sensitive;
 
 /// Bytes of a provider id or a name.
@@ -136,7 +136,7 @@ pub(crate) fn state(state: &ResourceState) -> types::State {
 pub(crate) struct Reader<'a> {
     driver: &'a str,
     limit: u64,
-    needles: &'a Needles,
+    needles: &'a SecretMatcher,
     observer: Option<&'a dyn CallObserver>,
     values: Values,
 }
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(
         driver: &'a str,
         limit: u64,
-        needles: &'a Needles,
+        needles: &'a SecretMatcher,
         observer: Option<&'a dyn CallObserver>,
     ) -> Self {
         Self { driver, limit, needles, observer, values: Values::new(limit / BYTES_PER_VALUE) }
@@ -371,7 +371,7 @@ impl Drop for wit::Checked {
 }
 
 /// Text from a driver, for people: without secrets, and without effects on a terminal.
-pub(crate) fn people(needles: &Needles, text: &str) -> String {
+pub(crate) fn people(needles: &SecretMatcher, text: &str) -> String {
     let masked = needles.mask(text);
     let end = masked.floor_char_boundary(LONGEST_MESSAGE);
     let cut = masked.get(..end).unwrap_or_default();

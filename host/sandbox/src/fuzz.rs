@@ -11,7 +11,7 @@ use crate::bindings::purlin::driver::types;
 use crate::convert::Reader;
 use crate::error::CallError;
 use crate::manifest;
-use crate::secrets::{self, Needles};
+use crate::secrets::{self, SecretMatcher};
 use crate::worker;
 
 /// The secret that must not appear in plain text.
@@ -49,7 +49,7 @@ pub fn answer(bytes: &[u8]) {
         connection: Value::map(),
         account: None,
     };
-    let mut needles = Needles::default();
+    let mut needles = SecretMatcher::default();
     needles.collect(&given.secrets, true);
     needles.finish();
     let reader = Reader::new("fuzzed", 1 << 20, &needles, None);

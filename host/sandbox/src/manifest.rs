@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
 use crate::convert::people;
-use crate::secrets::Needles;
+use crate::secrets::SecretMatcher;
 
 /// Bytes of all texts of a manifest.
 const LARGEST: usize = 1 << 20;
@@ -77,7 +77,7 @@ pub(crate) fn from_wit(manifest: wit::Manifest) -> Result<Manifest, String> {
 
 /// Text for people, who read it before they trust the driver.
 fn plain(text: &str) -> String {
-    people(&Needles::default(), text)
+    people(&SecretMatcher::default(), text)
 }
 
 fn resource_type(name: String) -> Result<String, String> {

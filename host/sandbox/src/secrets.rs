@@ -39,7 +39,7 @@ const MASK: &str = "[secret]";
 
 /// The texts that must not appear in plain text.
 #[derive(Debug, Default)]
-pub(crate) struct Needles {
+pub(crate) struct SecretMatcher {
     /// Found anywhere. They move out of here when `found` is built from them.
     parts: Vec<Box<[u8]>>,
     /// Finds all of them at once; none if there are none.
@@ -59,14 +59,14 @@ pub(crate) struct Needles {
     searched: AtomicUsize,
 }
 
-impl Drop for Needles {
+impl Drop for SecretMatcher {
     fn drop(&mut self) {
         self.forget_parts();
         self.wholes.iter_mut().for_each(|needle| needle.zeroize());
     }
 }
 
-impl Needles {
+impl SecretMatcher {
     /// Adds every secret of a value; all of it if `secret`.
     pub(crate) fn collect(&mut self, value: &Value, secret: bool) {
         match value {
@@ -315,7 +315,7 @@ pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
 pub(crate) fn fuzz(text: &str) {
     let lines: Vec<&str> = text.split('\n').collect();
     let Some((text, secrets)) = lines.split_last() else { return };
-    let mut needles = Needles::default();
+    let mut needles = SecretMatcher::default();
     secrets.iter().for_each(|secret| needles.add(secret));
     let mut parts = needles.parts.clone();
     parts.extend(needles.wholes.iter().map(|whole| whole.as_bytes().into()));
@@ -341,8 +341,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn needles(secrets: serde_json::Value) -> Needles {
-        let mut needles = Needles::default();
+    fn needles(secrets: serde_json::Value) -> SecretMatcher {
+        let mut needles = SecretMatcher::default();
         needles.collect(&Value::from(secrets), true);
         needles.finish();
         needles
@@ -454,7 +454,7 @@ mod tests {
 
     #[test]
     fn a_short_setting_matches_only_the_whole_text() {
-        let mut needles = Needles::default();
+        let mut needles = SecretMatcher::default();
         ["require", "a-long-token", ""].iter().for_each(|setting| needles.collect_setting(setting));
         needles.finish();
         assert_eq!(needles.mask("sslmode=require"), "sslmode=require");

@@ -22,7 +22,7 @@ pub use self::serve::serve_worker;
 use crate::compiler::{Compilation, Compiler, Names};
 use crate::convert::people;
 use crate::error::{LoadError, size};
-use crate::secrets::Needles;
+use crate::secrets::SecretMatcher;
 
 const NAMES: u8 = b'n';
 const COMPILE: u8 = b'c';
@@ -130,7 +130,7 @@ impl Worker {
             Ok((DONE, answer)) => return Ok(answer),
             // The message may quote the component.
             Ok((_, answer)) => {
-                let message = people(&Needles::default(), &String::from_utf8_lossy(&answer));
+                let message = people(&SecretMatcher::default(), &String::from_utf8_lossy(&answer));
                 return Err(LoadError::Invalid { message });
             }
             Err(error) => error,

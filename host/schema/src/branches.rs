@@ -3,8 +3,8 @@
 use purlin_model::Value;
 use serde_json::Value as Json;
 
-use crate::fault::{Fault, Misfit};
-use crate::hold::{Run, TooComplex, Verdict};
+use crate::fault::{Fault, Violation};
+use crate::validate::{Run, TooComplex, Verdict};
 
 /// The maximum number of forms in a message if none fits.
 const MOST_FORMS: usize = 4;
@@ -37,7 +37,7 @@ impl<'s> Run<'s> {
                 } else if keyword == "oneOf" && sure > 1 {
                     let fitting = schemas.iter().zip(&held).filter(|(_, one)| one.fits());
                     let forms = fitting.map(|(schema, _)| required(schema)).collect();
-                    verdict.faults.push(self.misfit(keyword, value, Fault::SeveralForms(forms)));
+                    verdict.faults.push(self.violation(keyword, value, Fault::SeveralForms(forms)));
                 } else {
                     let decided = if keyword == "oneOf" { sure == 1 && possible == 1 } else { sure > 0 };
                     for one in held.into_iter().filter(|one| one.faults.is_empty()) {
@@ -49,7 +49,7 @@ impl<'s> Run<'s> {
             ("not", schema) => {
                 let held = self.within(&[keyword], schema, value)?;
                 if held.fits() {
-                    verdict.faults.push(self.misfit(keyword, value, Fault::Excluded));
+                    verdict.faults.push(self.violation(keyword, value, Fault::Excluded));
                 }
                 verdict.undecided = held.undecided && held.faults.is_empty();
             }
@@ -79,8 +79,8 @@ impl<'s> Run<'s> {
     }
 
     /// The message if no form fits: the faults of the most likely form.
-    fn none_fits(&self, keyword: &str, held: Vec<Verdict>, value: &Value) -> Vec<Misfit> {
-        let here = |misfit: &Misfit| misfit.at == self.at;
+    fn none_fits(&self, keyword: &str, held: Vec<Verdict>, value: &Value) -> Vec<Violation> {
+        let here = |violation: &Violation| violation.at == self.at;
         // All of them require another type, or another constant.
         let mut types = Vec::new();
         let mut constants = Vec::new();
@@ -101,24 +101,26 @@ impl<'s> Run<'s> {
         };
         if is_only(|fault| matches!(fault, Fault::Type { .. })) {
             types.dedup();
-            let found = held.iter().flat_map(|one| &one.faults).find_map(|misfit| match misfit.fault {
+            let found = held.iter().flat_map(|one| &one.faults).find_map(|violation| match violation.fault {
                 Fault::Type { found, .. } => Some(found),
                 _ => None,
             });
             let fault = Fault::Type { takes: types, found: found.unwrap_or("a value") };
-            return vec![self.misfit(keyword, value, fault)];
+            return vec![self.violation(keyword, value, fault)];
         }
         if is_only(|fault| matches!(fault, Fault::Enum(_))) {
-            return vec![self.misfit(keyword, value, Fault::Enum(constants))];
+            return vec![self.violation(keyword, value, Fault::Enum(constants))];
         }
         // Forms of another type, or with another constant as a mark, were not intended.
         let other_type = |one: &Verdict| {
-            one.faults.iter().any(|misfit| here(misfit) && matches!(misfit.fault, Fault::Type { .. }))
+            one.faults
+                .iter()
+                .any(|violation| here(violation) && matches!(violation.fault, Fault::Type { .. }))
         };
         let other_constant = |one: &Verdict| {
             one.faults
                 .iter()
-                .any(|misfit| matches!(&misfit.fault, Fault::Enum(allowed) if allowed.len() == 1))
+                .any(|violation| matches!(&violation.fault, Fault::Enum(allowed) if allowed.len() == 1))
         };
         let mut likely: Vec<Verdict> = held;
         for unlikely in [&other_type as &dyn Fn(&Verdict) -> bool, &other_constant] {
@@ -134,21 +136,21 @@ impl<'s> Run<'s> {
             let names: Option<Vec<String>> = one
                 .faults
                 .iter()
-                .map(|misfit| match &misfit.fault {
-                    Fault::Missing { name, .. } if here(misfit) => Some(name.clone()),
+                .map(|violation| match &violation.fault {
+                    Fault::Missing { name, .. } if here(violation) => Some(name.clone()),
                     _ => None,
                 })
                 .collect();
             missing.push(names);
         }
         if let Some(sets) = missing.into_iter().collect::<Option<Vec<_>>>() {
-            return vec![self.misfit(keyword, value, Fault::NeedsOneOf(sets))];
+            return vec![self.violation(keyword, value, Fault::NeedsOneOf(sets))];
         }
         // The one with the fewest faulty places is the most likely one.
         likely.sort_by_key(|one| one.faults.len());
         let firsts = likely.into_iter().take(MOST_FORMS).filter_map(|one| one.faults.into_iter().next());
         let firsts = firsts.collect();
-        vec![self.misfit(keyword, value, Fault::NoForm(firsts))]
+        vec![self.violation(keyword, value, Fault::NoForm(firsts))]
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Number, Value as Json};
 
 /// A value that does not fit a schema.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Misfit {
+pub struct Violation {
     /// JSON Pointer to the value.
     pub at: String,
     /// JSON Pointer into the schema, to the keyword that the value breaks.
@@ -68,14 +68,14 @@ pub enum Fault {
         /// Its type, if the schema declares one.
         takes: Option<String>,
     },
-    /// There is no such entry. [`Misfit::at`] is the entry.
+    /// There is no such entry. [`Violation::at`] is the entry.
     Unknown {
         /// Its name.
         name: String,
         /// The known names.
         known: Vec<String>,
     },
-    /// The name of an entry does not fit. [`Misfit::at`] is the entry.
+    /// The name of an entry does not fit. [`Violation::at`] is the entry.
     Name {
         /// The name.
         name: String,
@@ -105,7 +105,7 @@ pub enum Fault {
     /// One of several sets of entries is needed.
     NeedsOneOf(Vec<Vec<String>>),
     /// It fits none of several forms; the faults for each.
-    NoForm(Vec<Misfit>),
+    NoForm(Vec<Violation>),
     /// It fits several forms of which only one is allowed; the entries that make them.
     SeveralForms(Vec<Vec<String>>),
 }

@@ -11,11 +11,11 @@ mod compile;
 mod defaults;
 mod fault;
 mod format;
-mod hold;
 mod seal;
+mod validate;
 mod words;
 
 pub use compile::{Schema, Unusable};
-pub use fault::{Fault, Misfit};
-pub use hold::TooComplex;
+pub use fault::{Fault, Violation};
+pub use validate::TooComplex;
 pub use words::{FaultText, Subject, say};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use purlin_expression::did_you_mean;
 use serde_json::Value as Json;
 
-use crate::fault::{Fault, Misfit};
+use crate::fault::{Fault, Violation};
 
 /// The maximum number of allowed values in a message.
 const MOST_LISTED: usize = 8;
@@ -33,10 +33,10 @@ pub struct FaultText {
 }
 
 /// The message for a fault.
-pub fn say(subject: Subject<'_>, misfit: &Misfit) -> FaultText {
-    let words = Words { subject, misfit };
+pub fn say(subject: Subject<'_>, violation: &Violation) -> FaultText {
+    let words = Words { subject, violation };
     let (message, help) = words.message();
-    let notes = match &misfit.fault {
+    let notes = match &violation.fault {
         Fault::NoForm(forms) => {
             let mut notes: Vec<String> = forms.iter().map(|form| say(subject, form).message).collect();
             notes.dedup();
@@ -49,7 +49,7 @@ pub fn say(subject: Subject<'_>, misfit: &Misfit) -> FaultText {
 
 struct Words<'a> {
     subject: Subject<'a>,
-    misfit: &'a Misfit,
+    violation: &'a Violation,
 }
 
 impl Words<'_> {
@@ -71,7 +71,7 @@ impl Words<'_> {
     /// The kind of the value, and its path.
     fn place(&self) -> (&'static str, String) {
         let segments: Vec<String> = self
-            .misfit
+            .violation
             .at
             .split('/')
             .skip(1)
@@ -111,7 +111,7 @@ impl Words<'_> {
     fn is(&self, otherwise: &str) -> String {
         let it = self.it();
         let are = if it.ends_with('s') && !it.contains('`') { "are" } else { "is" };
-        match &self.misfit.value {
+        match &self.violation.value {
             Some(value) => format!("{it} {are} {}", shown(value)),
             None => format!("{it} {are} {otherwise}"),
         }
@@ -120,7 +120,7 @@ impl Words<'_> {
     fn message(&self) -> (String, Option<String>) {
         let (who, takes, allows, it) = (self.who(), self.takes(), self.allows(), self.it());
         let (noun, path) = self.place();
-        match &self.misfit.fault {
+        match &self.violation.fault {
             Fault::Type { takes: types, found } => {
                 let listed =
                     or(types.iter().filter(|one| *one != "null" || types.len() == 1).map(|one| kind(one)));
@@ -134,7 +134,7 @@ impl Words<'_> {
                     (0, _) => or(listed.into_iter()),
                     (more, _) => format!("{} or {more} others", listed.join(", ")),
                 };
-                let near = match (&self.misfit.value, allowed.len()) {
+                let near = match (&self.violation.value, allowed.len()) {
                     (Some(Json::String(text)), 2..) => {
                         let names = allowed.iter().filter_map(Json::as_str);
                         purlin_expression::nearest(text, names).map(|near| format!("did you mean `{near}`?"))
@@ -198,13 +198,13 @@ impl Words<'_> {
                 (format!("`{who}` has no {noun} `{path}`"), Some(help))
             }
             Fault::Name { name, fault } => {
-                let inner = Misfit {
-                    at: self.misfit.at.clone(),
+                let inner = Violation {
+                    at: self.violation.at.clone(),
                     rule: String::new(),
                     value: Some(Json::from(name.as_str())),
                     fault: (**fault).clone(),
                 };
-                let (message, help) = Words { subject: self.subject, misfit: &inner }.message();
+                let (message, help) = Words { subject: self.subject, violation: &inner }.message();
                 (format!("the name {}", message.trim_start_matches("the ")), help)
             }
             Fault::Twice { first, second } => {
@@ -262,9 +262,9 @@ impl Words<'_> {
     }
 
     fn be(&self) -> String {
-        let (it, value) = (self.it(), &self.misfit.value);
+        let (it, value) = (self.it(), &self.violation.value);
         let be = if self.is_plural() { "are" } else { "is" };
-        match (value, &self.misfit.fault) {
+        match (value, &self.violation.fault) {
             // Text that looks like another type is worth showing.
             (Some(Json::String(text)), Fault::Type { found: "a string", .. }) => {
                 return format!("{it} {be} `{text}`,");
@@ -290,7 +290,7 @@ impl Words<'_> {
         if matches!(self.subject, Subject::Outputs(_)) {
             return None;
         }
-        Some(match self.misfit.value.as_ref()? {
+        Some(match self.violation.value.as_ref()? {
             Json::String(text) if takes("integer") && text.parse::<i64>().is_ok() => {
                 format!("write `{text}` without quotes")
             }

@@ -14,8 +14,8 @@ fn schema(json: Json) -> Schema {
 }
 
 fn places(schema: &Schema, value: Value) -> Vec<(String, String)> {
-    let misfits = schema.hold(&value).expect("within bounds");
-    misfits.into_iter().map(|misfit| (misfit.at, misfit.rule)).collect()
+    let violations = schema.validate(&value).expect("within bounds");
+    violations.into_iter().map(|violation| (violation.at, violation.rule)).collect()
 }
 
 #[test]
@@ -150,17 +150,20 @@ fn hostile_schemas_do_not_hang() {
     definitions.insert("l60".to_owned(), json!({"type": "string"}));
     let laughs = schema(json!({"$ref": "#/$defs/l0", "$defs": definitions}));
     let begun = Instant::now();
-    assert_eq!(laughs.hold(&"x".into()), Err(TooComplex));
+    assert_eq!(laughs.validate(&"x".into()), Err(TooComplex));
     // The same, one level of the value at a time.
     let twice = schema(json!({"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}));
     let mut value = Value::from("x");
     for _ in 0..60 {
         value = Value::List(vec![value]);
     }
-    assert_eq!(twice.hold(&value), Err(TooComplex));
+    assert_eq!(twice.validate(&value), Err(TooComplex));
     // Backtracking would take forever.
     let slow = schema(json!({"pattern": "^(a+)+$"}));
-    assert_eq!(slow.hold(&format!("{}b", "a".repeat(100_000)).as_str().into()).expect("bounded").len(), 1);
+    assert_eq!(
+        slow.validate(&format!("{}b", "a".repeat(100_000)).as_str().into()).expect("bounded").len(),
+        1
+    );
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 
@@ -236,12 +239,12 @@ proptest! {
         let document = json!({"v": value});
         let ours = Schema::new(&whole).expect("a schema");
         let theirs = jsonschema::draft202012::new(&whole).expect("a schema");
-        let misfits = ours.hold(&document.clone().into()).expect("within bounds");
-        prop_assert_eq!(misfits.is_empty(), theirs.is_valid(&document), "{:?}", misfits);
-        for misfit in &misfits {
-            prop_assert!(whole.pointer(&misfit.rule).is_some(), "{:?}", misfit);
-            prop_assert!(document.pointer(&misfit.at).is_some(), "{:?}", misfit);
-            prop_assert!(!say(Subject::Params("t"), misfit).message.is_empty());
+        let violations = ours.validate(&document.clone().into()).expect("within bounds");
+        prop_assert_eq!(violations.is_empty(), theirs.is_valid(&document), "{:?}", violations);
+        for violation in &violations {
+            prop_assert!(whole.pointer(&violation.rule).is_some(), "{:?}", violation);
+            prop_assert!(document.pointer(&violation.at).is_some(), "{:?}", violation);
+            prop_assert!(!say(Subject::Params("t"), violation).message.is_empty());
         }
     }
 
@@ -258,16 +261,16 @@ proptest! {
             inner.insert("b".into(), part);
             Value::Map(Map::from_iter([("v".into(), Value::Map(inner))]))
         };
-        if schema.hold(&with(part.into())).expect("within bounds").is_empty() {
-            prop_assert_eq!(schema.hold(&with(Value::unknown())).expect("within bounds"), []);
+        if schema.validate(&with(part.into())).expect("within bounds").is_empty() {
+            prop_assert_eq!(schema.validate(&with(Value::unknown())).expect("within bounds"), []);
         }
     }
 
     #[test]
     fn nothing_panics(rule in value(), document in value()) {
         if let Ok(schema) = Schema::new(&rule) {
-            for misfit in schema.hold(&document.clone().into()).into_iter().flatten() {
-                say(Subject::Inputs("d"), &misfit);
+            for violation in schema.validate(&document.clone().into()).into_iter().flatten() {
+                say(Subject::Inputs("d"), &violation);
             }
             let _ = schema.seal(document.clone().into());
             schema.fill(&["values"], &mut document.into(), &|_| true);

@@ -8,9 +8,9 @@ use serde_json::{Value as Json, json};
 
 fn said_of(subject: Subject<'_>, schema: Json, value: Value) -> Vec<String> {
     let schema = Schema::new(&schema).expect("a schema");
-    let faults = schema.hold(&value).expect("within bounds");
-    let line = |misfit| {
-        let said = say(subject, misfit);
+    let faults = schema.validate(&value).expect("within bounds");
+    let line = |violation| {
+        let said = say(subject, violation);
         let notes: String = said.notes.iter().map(|note| format!(" ({note})")).collect();
         match said.help {
             Some(help) => format!("{}{notes} — {help}", said.message),
@@ -233,9 +233,9 @@ fn a_secret_is_never_repeated() {
         json!({"propertyNames": {"maxLength": 1}}),
     ] {
         let schema = Schema::new(&rule).expect("a schema");
-        let misfits = schema.hold(&Value::from("hidden-text").into_secret()).expect("within bounds");
-        for misfit in &misfits {
-            let said = format!("{:?} {misfit:?}", say(Subject::Inputs("d"), misfit));
+        let violations = schema.validate(&Value::from("hidden-text").into_secret()).expect("within bounds");
+        for violation in &violations {
+            let said = format!("{:?} {misfit:?}", say(Subject::Inputs("d"), violation));
             assert!(!said.contains("hidden-text"), "{said}");
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use purlin_model::{Label, Obstacle, Stand, Urn};
+use purlin_model::{Label, Obstacle, ResourceStatus, Urn};
 
 use crate::{Deployment, Environment, Holder, Intent, Record, RecordId};
 
@@ -41,7 +41,7 @@ pub enum Change {
         /// Its URN.
         urn: Urn,
         /// The obstacle.
-        unmet: Option<Box<Unmet>>,
+        unmet: Option<Box<ObstacleRecord>>,
     },
     /// Closes the environment to deployments until `None` opens it again.
     Hold(Option<Holder>),
@@ -66,7 +66,7 @@ impl Change {
 
 /// A resource that does not match the documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unmet {
+pub struct ObstacleRecord {
     /// The stable logical name.
     pub urn: Urn,
     /// The obstacle.
@@ -101,7 +101,7 @@ pub struct Revision(pub(crate) [u64; 3]);
 
 /// An environment in a list of all environments.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Known {
+pub struct EnvironmentSummary {
     /// The environment.
     pub environment: Environment,
     /// The number of recorded resources, including old copies.
@@ -113,7 +113,7 @@ pub struct Known {
     pub last: Option<Deployment>,
     /// The number of resources that do not match the documents, by their standing. Ready resources
     /// are not included.
-    pub unready: BTreeMap<Stand, usize>,
+    pub unready: BTreeMap<ResourceStatus, usize>,
     /// The user who closed it, if it is closed.
     pub held: Option<Holder>,
     /// The holder of its lock, if that can be determined.
@@ -129,7 +129,7 @@ pub struct Snapshot {
     pub pending: Vec<Intent>,
     /// Resources that do not match the documents, sorted by URN, each as the last run that covered
     /// it found it.
-    pub unmet: Vec<Unmet>,
+    pub unmet: Vec<ObstacleRecord>,
     /// The user who closed it, if it is closed.
     pub held: Option<Holder>,
     /// Why the records may be older than the real state. Resources are then read before planning.

@@ -129,7 +129,7 @@ type Names = BTreeMap<Vec<u8>, Environment>;
 /// The environments of the entries of a table, as far as any entry names one.
 fn names(table: &Table) -> Names {
     let mut names = Names::new();
-    for kind in [EntryKind::Record, EntryKind::Deployment, EntryKind::Intent, EntryKind::Unmet] {
+    for kind in [EntryKind::Record, EntryKind::Deployment, EntryKind::Intent, EntryKind::ObstacleRecord] {
         for (key, value) in table.range(&keyspace::all(kind)) {
             let Some(place) = keyspace::place_of(key).filter(|place| !names.contains_key(*place)) else {
                 continue;
@@ -170,7 +170,7 @@ fn check(key: &[u8], value: &[u8], name: &str, keys: Option<&Keyring>) -> Result
         }
         (Some(b'u'), Some(keys)) => {
             let unmet = codec::decode_unmet(value, &name, keys)?;
-            placed(key, keyspace::of(EntryKind::Unmet, &crate::RecordId::current(unmet.urn)), name)
+            placed(key, keyspace::of(EntryKind::ObstacleRecord, &crate::RecordId::current(unmet.urn)), name)
         }
         (Some(b'd'), Some(keys)) => match digest() {
             Some(digest) => codec::decode_documents(value, &digest, keys).map(drop),

@@ -85,8 +85,10 @@ impl Writes {
             Change::Obstruct { urn, unmet } => {
                 let id = RecordId::current(urn.clone());
                 match unmet {
-                    Some(unmet) => self.put(key(EntryKind::Unmet, &id)?, codec::encode_unmet(unmet, keys)?),
-                    None => self.remove(key(EntryKind::Unmet, &id)?),
+                    Some(unmet) => {
+                        self.put(key(EntryKind::ObstacleRecord, &id)?, codec::encode_unmet(unmet, keys)?)
+                    }
+                    None => self.remove(key(EntryKind::ObstacleRecord, &id)?),
                 }
             }
             Change::Deployed { deployment, documents } => {

@@ -41,7 +41,7 @@ pub(crate) enum EntryKind {
     Record = b'r',
     Intent = b'i',
     Checkpoint = b'k',
-    Unmet = b'u',
+    ObstacleRecord = b'u',
     Deployment = b'h',
     Documents = b'd',
     Hold = b'l',

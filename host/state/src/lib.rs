@@ -12,10 +12,10 @@
 
 mod change;
 mod check;
+mod clock_skew;
 mod codec;
 mod deployment;
 mod disk;
-mod drift;
 mod embedded;
 mod encode;
 mod environment;
@@ -36,11 +36,11 @@ mod store;
 mod table;
 mod vacancy;
 
-pub use change::{Change, Known, Revision, Snapshot, Staleness, Unmet};
+pub use change::{Change, EnvironmentSummary, ObstacleRecord, Revision, Snapshot, Staleness};
 pub use check::RepairReport;
+pub use clock_skew::{time_to_outlast, usable_lease};
 pub use codec::{decode_changes, encode_changes};
 pub use deployment::{Deployment, Outcome};
-pub use drift::{outlasting, relied_on};
 pub use embedded::{EmbeddedStore, OpenOptions};
 pub use environment::Environment;
 pub use error::Error;

@@ -12,8 +12,8 @@ use crate::encode::Writes;
 use crate::keys::Keyring;
 use crate::table::Table;
 use crate::{
-    Change, Claim, Deployment, Durable, Environment, Error, Holder, Known, Listing, Lock, Record, Reserved,
-    Snapshot, Store, Vacancy, Writer, codec, snapshot,
+    Change, Claim, Deployment, Durable, Environment, EnvironmentSummary, Error, Holder, Listing, Lock,
+    Record, Reserved, Snapshot, Store, Vacancy, Writer, codec, snapshot,
 };
 
 /// A store in memory.
@@ -80,7 +80,11 @@ impl Store for MemoryStore {
         self.read(&environment, |table, keys| snapshot::find(table, urn, keys))
     }
 
-    async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {
+    async fn environments(
+        &self,
+        after: Option<&Environment>,
+        most: usize,
+    ) -> Result<Vec<EnvironmentSummary>, Error> {
         let tables = self.0.tables();
         let tables = tables.as_ref().ok_or(Error::Closed)?;
         let after = after.map(Environment::urn_prefix);
@@ -93,7 +97,7 @@ impl Store for MemoryStore {
             .take(most)
             .map(|(prefix, (environment, table))| {
                 let holder = tables.held.get(prefix).map(|(holder, _)| holder.clone());
-                Ok(Known { holder, ..snapshot::known(table, environment, &self.0.keys)? })
+                Ok(EnvironmentSummary { holder, ..snapshot::known(table, environment, &self.0.keys)? })
             })
             .collect()
     }

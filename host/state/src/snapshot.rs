@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use purlin_model::{Stand, Urn};
+use purlin_model::{ResourceStatus, Urn};
 
 use crate::keys::Keyring;
 use crate::keyspace::{self, EntryKind};
 use crate::pool::Pool;
 use crate::table::{Entries, Table};
 use crate::{
-    Deployment, Environment, Error, Holder, Intent, Known, Listing, Record, RecordId, Revision, Snapshot,
-    Unmet, codec,
+    Deployment, Environment, EnvironmentSummary, Error, Holder, Intent, Listing, ObstacleRecord, Record,
+    RecordId, Revision, Snapshot, codec,
 };
 
 /// The number of records that justify a thread.
@@ -54,17 +54,17 @@ fn with_records(
     records.sort_by(|a, b| a.urn.cmp(&b.urn).then(a.superseded.cmp(&b.superseded)));
     share_urns(&mut records);
     let pending = read_intents(table, &of(EntryKind::Intent), environment, keys)?;
-    let unmet = of(EntryKind::Unmet);
+    let unmet = of(EntryKind::ObstacleRecord);
     let unmet = table.range(&unmet).map(|(key, value)| {
         let name = keyspace::describe(key, Some(environment));
         let unmet = codec::decode_unmet(value, &name, keys)?;
         let id = RecordId::current(unmet.urn.clone());
-        match keyspace::of(EntryKind::Unmet, &id).as_deref() == Some(key) {
+        match keyspace::of(EntryKind::ObstacleRecord, &id).as_deref() == Some(key) {
             true => Ok(unmet),
             false => Err(misplaced(name, unmet.urn.as_str())),
         }
     });
-    let mut unmet = unmet.collect::<Result<Vec<Unmet>, Error>>()?;
+    let mut unmet = unmet.collect::<Result<Vec<ObstacleRecord>, Error>>()?;
     unmet.sort_by(|a, b| a.urn.cmp(&b.urn));
     let held = held(table, environment, keys)?;
     let staleness = of(EntryKind::Staleness);
@@ -117,7 +117,11 @@ fn may_be_installation(key: &[u8]) -> bool {
 }
 
 /// The summary of an environment for lists.
-pub(crate) fn known(table: &Table, environment: &Environment, keys: &Keyring) -> Result<Known, Error> {
+pub(crate) fn known(
+    table: &Table,
+    environment: &Environment,
+    keys: &Keyring,
+) -> Result<EnvironmentSummary, Error> {
     let prefix = keyspace::prefix(EntryKind::Deployment, &keyspace::place(environment));
     let last = table.range(&prefix).last().map(|(key, value)| deployment(key, value, environment, keys));
     known_with(table, environment, keys, last.transpose()?)
@@ -129,7 +133,7 @@ pub(crate) fn known_with(
     environment: &Environment,
     keys: &Keyring,
     last: Option<Deployment>,
-) -> Result<Known, Error> {
+) -> Result<EnvironmentSummary, Error> {
     let place = keyspace::place(environment);
     let records = table.range(&keyspace::prefix(EntryKind::Record, &place)).count();
     let installations = [EntryKind::Record, EntryKind::Intent]
@@ -142,7 +146,15 @@ pub(crate) fn known_with(
     let last = last.map(|last| Deployment { steps: Vec::new(), ..last });
     let held = held(table, environment, keys)?;
     let unready = unready(table, environment, keys)?;
-    Ok(Known { environment: environment.clone(), records, installations, last, unready, held, holder: None })
+    Ok(EnvironmentSummary {
+        environment: environment.clone(),
+        records,
+        installations,
+        last,
+        unready,
+        held,
+        holder: None,
+    })
 }
 
 /// The number of resources that do not match the documents: those with an obstacle, and those with
@@ -151,18 +163,18 @@ fn unready(
     table: &Table,
     environment: &Environment,
     keys: &Keyring,
-) -> Result<BTreeMap<Stand, usize>, Error> {
+) -> Result<BTreeMap<ResourceStatus, usize>, Error> {
     let place = keyspace::place(environment);
-    let mut stands: BTreeMap<Urn, Stand> = BTreeMap::new();
-    let unmet = keyspace::prefix(EntryKind::Unmet, &place);
+    let mut stands: BTreeMap<Urn, ResourceStatus> = BTreeMap::new();
+    let unmet = keyspace::prefix(EntryKind::ObstacleRecord, &place);
     for (key, value) in table.range(&unmet) {
         let unmet = codec::decode_unmet(value, &keyspace::describe(key, Some(environment)), keys)?;
-        stands.insert(unmet.urn, unmet.obstacle.stand());
+        stands.insert(unmet.urn, unmet.obstacle.status());
     }
     for intent in read_intents(table, &keyspace::prefix(EntryKind::Intent, &place), environment, keys)? {
-        let stand = stands.entry(intent.id().urn).or_insert(Stand::Interrupted);
-        if !matches!(stand, Stand::Failed | Stand::Paused) {
-            *stand = Stand::Interrupted;
+        let stand = stands.entry(intent.id().urn).or_insert(ResourceStatus::Interrupted);
+        if !matches!(stand, ResourceStatus::Failed | ResourceStatus::Paused) {
+            *stand = ResourceStatus::Interrupted;
         }
     }
     let mut counts = BTreeMap::new();

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::{
-    Change, Deployment, Environment, Error, Export, ImportOptions, Known, Listing, Record, RecordId,
-    Reserved, Snapshot, Vacancy,
+    Change, Deployment, Environment, EnvironmentSummary, Error, Export, ImportOptions, Listing, Record,
+    RecordId, Reserved, Snapshot, Vacancy,
 };
 
 /// Resolves once the submitted changes survive a crash of the program and of the machine.
@@ -43,7 +43,11 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// If the store cannot be read.
-    async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error>;
+    async fn environments(
+        &self,
+        after: Option<&Environment>,
+        most: usize,
+    ) -> Result<Vec<EnvironmentSummary>, Error>;
 
     /// The installations and uses of all environments that have any, sorted by URN prefix.
     ///

@@ -14,7 +14,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 use purlin_model::Value;
 use purlin_state::{
-    Change, Deployment, EmbeddedStore, Environment, Error, Known, MemoryStore, Outcome, RecordId, Store,
+    Change, Deployment, EmbeddedStore, Environment, EnvironmentSummary, Error, MemoryStore, Outcome,
+    RecordId, Store,
 };
 use sha2::{Digest, Sha256};
 
@@ -109,7 +110,7 @@ fn deployments_are_numbered_in_their_environment() {
         assert_eq!(history(&other())[0].number, 1);
         // An environment with only a history is listed.
         let known = run(store.environments(None, 9)).expect("lists");
-        let last = |known: &Known| known.last.as_ref().map(|last| last.id.to_string());
+        let last = |known: &EnvironmentSummary| known.last.as_ref().map(|last| last.id.to_string());
         assert_eq!(
             known.iter().map(|known| (known.environment.clone(), last(known))).collect::<Vec<_>>(),
             [(environment(), Some("d".to_owned())), (other(), Some("a".to_owned()))]
@@ -259,7 +260,7 @@ fn told(store: &dyn Store) -> impl PartialEq + std::fmt::Debug + use<> {
     }
     // Each store has its own locks.
     let known = run(store.environments(None, 9)).expect("lists").into_iter();
-    (all, known.map(|known| Known { holder: None, ..known }).collect::<Vec<_>>())
+    (all, known.map(|known| EnvironmentSummary { holder: None, ..known }).collect::<Vec<_>>())
 }
 
 #[test]

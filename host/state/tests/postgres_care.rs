@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::scene::{all, deployed, fill, runtime};
 use common::*;
-use purlin_model::Stand;
+use purlin_model::ResourceStatus;
 use purlin_state::{
     Environment, Error, Export, ImportOptions, KeyProvider, PostgresOptions, PostgresStore, Staleness, Store,
 };
@@ -97,7 +97,7 @@ fn an_environment_moves_between_stores_and_files() {
     assert_eq!(scene.run(database.load(&environment())).expect("loads").staleness, Some(Staleness::Copied));
     assert_eq!(scene.sql("SELECT count(*) FROM purlin.entries WHERE get_byte(key, 0) = ascii('d')"), "2");
     let known = scene.run(database.environments(None, 10)).expect("lists");
-    assert_eq!(known[0].unready, [(Stand::Interrupted, 1)].into());
+    assert_eq!(known[0].unready, [(ResourceStatus::Interrupted, 1)].into());
 }
 
 #[test]

@@ -358,7 +358,7 @@ impl<'a> Watch<'a> {
                         app.timings.driver(driver, took);
                     }
                 }
-                Event::Resource { .. } | Event::Stands { .. } => {}
+                Event::Resource { .. } | Event::Status { .. } => {}
             }
         };
         progress.finish();

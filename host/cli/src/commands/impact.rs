@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use purlin_host::Proposal;
-use purlin_host::internal::state::Known;
+use purlin_host::internal::state::EnvironmentSummary;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -181,11 +181,11 @@ pub(super) async fn check_read(purlin: &purlin_host::Purlin, proposal: &Proposal
         .hint("name the files or folders that `purlin up` reads; for a new file, name its folder"))
 }
 
-type Planned = (Known, Result<purlin_host::Impact, purlin_host::Error>);
+type Planned = (EnvironmentSummary, Result<purlin_host::Impact, purlin_host::Error>);
 
 /// Plans all environments, two per processor at a time.
 fn plans(
-    known: Vec<Known>,
+    known: Vec<EnvironmentSummary>,
     purlin: &Arc<purlin_host::Purlin>,
     proposal: &Arc<Proposal>,
     check: bool,

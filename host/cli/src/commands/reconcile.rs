@@ -375,8 +375,8 @@ impl Messages {
     fn event(&mut self, event: &Event, app: &App) {
         let (key, phase) = match event {
             Event::Resource { key, phase, .. } => (key, phase),
-            Event::Stands { .. } if self.json => return app.ui.json_line(event),
-            Event::Stands { .. } | Event::Summary(_) => return,
+            Event::Status { .. } if self.json => return app.ui.json_line(event),
+            Event::Status { .. } | Event::Summary(_) => return,
         };
         let Some(line) = line(key, phase) else { return };
         match phase {

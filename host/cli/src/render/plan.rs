@@ -1,7 +1,7 @@
 //! Renders a plan as text: the action for each resource, its reasons, and the changes of its
 //! inputs.
 
-use purlin_host::internal::engine::{self, Action, Change, Loss, Lost, Step, Suggestion, Tally, Warning};
+use purlin_host::internal::engine::{self, Action, Change, Loss, LostData, Step, Suggestion, Tally, Warning};
 use purlin_host::internal::model::Reason;
 
 use crate::style::{CREATE, DELETE, DIM, HINT, STRONG, UPDATE, WARNING, paint};
@@ -191,9 +191,9 @@ fn summary(plan: &Plan<'_>) -> String {
 /// The message about lost data.
 fn loss(loss: &Loss) -> String {
     let said = match loss.what() {
-        Lost::Unknown => "may lose data: its driver is missing".to_owned(),
-        Lost::Named(what) => format!("loses data: {}", text::line(what)),
-        Lost::Data => "loses data".to_owned(),
+        LostData::Unknown => "may lose data: its driver is missing".to_owned(),
+        LostData::Named(what) => format!("loses data: {}", text::line(what)),
+        LostData::Data => "loses data".to_owned(),
     };
     if loss.is_allowed() { format!("{said} (allowed by `allow_data_loss`)") } else { said }
 }
@@ -237,8 +237,10 @@ fn one_line(out: &mut String, step: &Step, look: PlanView) {
     if let Some(lost) = step.loss() {
         // The loss takes precedence over the reasons if there is little space.
         let rest = if remark.is_empty() { String::new() } else { format!("; {remark}") };
-        remark =
-            format!("{}{rest}", if *lost.what() == Lost::Unknown { "may lose data" } else { "loses data" });
+        remark = format!(
+            "{}{rest}",
+            if *lost.what() == LostData::Unknown { "may lose data" } else { "loses data" }
+        );
     }
     let remark = text::line(&remark);
     let remark = match room {
@@ -518,7 +520,7 @@ mod tests {
 
     #[test]
     fn losses_of_data_stand_out_at_80_columns() {
-        let named = |what: &str| Lost::Named(what.into());
+        let named = |what: &str| LostData::Named(what.into());
         let replaces = Change {
             replaces: true,
             ..change("/values/encoding", Some("UTF8".into()), Some("LATIN1".into()))
@@ -535,9 +537,9 @@ mod tests {
                 false,
             ),
             step(Action::Delete, "s3.default#shared.files", &[Reason::Destroyed], vec![])
-                .losing(Lost::Data, true),
+                .losing(LostData::Data, true),
             step(Action::Delete, "queue.default#shared.q", &[Reason::Destroyed], vec![])
-                .losing(Lost::Unknown, false),
+                .losing(LostData::Unknown, false),
             step(Action::Delete, "dns.default#shared.www", &[Reason::Destroyed], vec![]),
         ]);
         plan.loses_data = 3;

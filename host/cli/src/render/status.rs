@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use purlin_host::internal::engine::Stand;
+use purlin_host::internal::engine::ResourceStatus;
 
 use super::tree::{self, Node};
 use crate::report::status::{Resource, StatusReport};
@@ -83,12 +83,12 @@ fn cut(out: String, look: StatusView) -> String {
 fn heading(report: &StatusReport, look: StatusView) -> String {
     let place = &report.environment;
     let all = report.resources.len();
-    let ready = report.summary.get(&Stand::Ready).copied().unwrap_or(0);
+    let ready = report.summary.get(&ResourceStatus::Ready).copied().unwrap_or(0);
     let count = format!("{ready} of {} ready", text::count(all, "resource"));
     let count = if ready == all { paint(GOOD, count) } else { count };
     let place = format!("{} of {}/{}", place.env, place.org, place.app);
     let mut out = format!("{}: {count}", paint(STRONG, text::line(&place)));
-    for (stand, count) in report.summary.iter().filter(|(stand, _)| **stand != Stand::Ready) {
+    for (stand, count) in report.summary.iter().filter(|(stand, _)| **stand != ResourceStatus::Ready) {
         let _ = write!(out, ", {count} {}", paint(style(*stand), word(*stand)));
     }
     out.push('\n');
@@ -107,7 +107,8 @@ fn heading(report: &StatusReport, look: StatusView) -> String {
 
 /// Which resources are not ready, or depend on one that is not.
 fn wrong(report: &StatusReport) -> Vec<bool> {
-    let mut wrong: Vec<bool> = report.resources.iter().map(|one| one.status != Stand::Ready).collect();
+    let mut wrong: Vec<bool> =
+        report.resources.iter().map(|one| one.status != ResourceStatus::Ready).collect();
     let index: HashMap<&str, usize> =
         report.resources.iter().enumerate().map(|(index, resource)| (&*resource.key, index)).collect();
     let mut dependents = vec![Vec::new(); wrong.len()];
@@ -153,16 +154,19 @@ fn notes(resource: &Resource) -> Vec<String> {
     notes
 }
 
-fn word(stand: Stand) -> String {
+fn word(stand: ResourceStatus) -> String {
     stand.as_str().replace('-', " ")
 }
 
-fn style(stand: Stand) -> anstyle::Style {
+fn style(stand: ResourceStatus) -> anstyle::Style {
     match stand {
-        Stand::Failed | Stand::Incomplete | Stand::Interrupted | Stand::Missing => DELETE,
-        Stand::Waiting | Stand::NeedsConsent | Stand::NotReady => WARNING,
-        Stand::Drifted => UPDATE,
-        Stand::Ready => GOOD,
+        ResourceStatus::Failed
+        | ResourceStatus::Incomplete
+        | ResourceStatus::Interrupted
+        | ResourceStatus::Missing => DELETE,
+        ResourceStatus::Waiting | ResourceStatus::NeedsConsent | ResourceStatus::NotReady => WARNING,
+        ResourceStatus::Drifted => UPDATE,
+        ResourceStatus::Ready => GOOD,
         _ => DIM,
     }
 }

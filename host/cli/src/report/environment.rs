@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use purlin_host::Documents;
-use purlin_host::internal::model::{Piece, Stand, Template, ValueOrigin};
-use purlin_host::internal::state::{Deployment, Environment, Known, Snapshot};
+use purlin_host::internal::model::{Piece, ResourceStatus, Template, ValueOrigin};
+use purlin_host::internal::state::{Deployment, Environment, EnvironmentSummary, Snapshot};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -44,7 +44,7 @@ pub(crate) struct Entry {
     pub(crate) protected: bool,
     pub(crate) resources: usize,
     /// The number of resources that do not match the documents, by status.
-    pub(crate) unready: BTreeMap<Stand, usize>,
+    pub(crate) unready: BTreeMap<ResourceStatus, usize>,
     pub(crate) closed: Option<Holder>,
     /// The process that is deploying it.
     pub(crate) in_use: Option<User>,
@@ -118,7 +118,7 @@ impl Entry {
     /// The declared and recorded data of an environment.
     pub(crate) async fn of(
         environment: &Environment,
-        known: Option<&Known>,
+        known: Option<&EnvironmentSummary>,
         place: &Place,
     ) -> Result<Self, purlin_host::Error> {
         let declared = place.workspace.environments.get(&environment.env);

@@ -208,7 +208,7 @@ impl Graph {
             })
             .collect();
         edges.sort_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
-        let beside = graph.beside().iter().filter(|(from, to)| shown(*from) && shown(*to));
+        let beside = graph.non_blocking_dependencies().iter().filter(|(from, to)| shown(*from) && shown(*to));
         let beside = beside.filter_map(|(from, to)| Some(Beside { from: key(*from)?, to: key(*to)? }));
         let beside = beside.collect();
         let level = |level: &Vec<NodeId>| -> Vec<String> {

@@ -109,9 +109,9 @@ fn effect_of(affected: &Affected) -> Effect {
 impl Resource {
     fn new(affected: &Affected) -> Self {
         let loses = affected.loses.as_ref().map(|lost| match lost {
-            engine::Lost::Named(what) => what.clone(),
-            engine::Lost::Data => "its data".to_owned(),
-            engine::Lost::Unknown => "perhaps data".to_owned(),
+            engine::LostData::Named(what) => what.clone(),
+            engine::LostData::Data => "its data".to_owned(),
+            engine::LostData::Unknown => "perhaps data".to_owned(),
         });
         Self {
             key: affected.key.to_string(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use purlin_host::internal::engine::{Standing, standings};
+use purlin_host::internal::engine::{RecordedStatus, recorded_statuses};
 use purlin_host::internal::model::driver::Inputs as HostInputs;
 use purlin_host::internal::model::{Condition, Unfinished, Urn, Value, Worded};
 use purlin_host::internal::state::{Environment, Intent, Operation, Record, RecordId, Snapshot, Status};
@@ -338,9 +338,9 @@ impl Details {
                 None => (&**snapshot.records.iter().find(of)?, false),
             },
         };
-        let nothing = Standing { urn, record: None, pending: None, unmet: None };
-        let standing =
-            standings(snapshot).into_iter().find(|standing| standing.urn == urn).unwrap_or(nothing);
+        let nothing = RecordedStatus { urn, record: None, pending: None, unmet: None };
+        let recorded =
+            recorded_statuses(snapshot).into_iter().find(|recorded| recorded.urn == urn).unwrap_or(nothing);
         let json = |value: &Value| render::value::json(value, show_secrets);
         let HostInputs { values, secrets, params, connection, account } = &record.inputs;
         let dependents =
@@ -366,7 +366,7 @@ impl Details {
                 Status::Partial(unfinished) => Some(unfinished.clone().into()),
                 Status::Ready | Status::Absent => None,
             },
-            conditions: standing.conditions(),
+            conditions: recorded.conditions(),
             pending: pending(snapshot, &current, show_secrets),
             driver: driver(record),
             driver_digest: record.driver.digest.to_string(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use purlin_host::internal::engine::{Stand, standings};
+use purlin_host::internal::engine::{ResourceStatus, recorded_statuses};
 use purlin_host::internal::model::{Awaited, Condition, Obstacle, Worded};
 use purlin_host::internal::state::{Deployment, Environment, Snapshot};
 use serde::{Serialize, Serializer};
@@ -19,7 +19,7 @@ pub(crate) struct StatusReport {
     /// The latest deployment; null if the history is empty.
     pub(crate) deployment: Option<Latest>,
     /// The number of resources per status that occurs.
-    pub(crate) summary: BTreeMap<Stand, usize>,
+    pub(crate) summary: BTreeMap<ResourceStatus, usize>,
     pub(crate) resources: Vec<Resource>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Resource {
     pub(crate) key: String,
     pub(crate) urn: String,
     /// A summary of its conditions.
-    pub(crate) status: Stand,
+    pub(crate) status: ResourceStatus,
     pub(crate) conditions: [Condition; 3],
     /// The obstacle that keeps it from matching the documents.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,12 +62,12 @@ impl StatusReport {
     pub(crate) fn new(environment: &Environment, snapshot: &Snapshot, history: &[Deployment]) -> Self {
         let mut summary = BTreeMap::new();
         let mut resources = Vec::new();
-        for standing in standings(snapshot) {
-            let Some(key) = standing.urn.key() else { continue };
-            let status = standing.stand();
+        for recorded in recorded_statuses(snapshot) {
+            let Some(key) = recorded.urn.key() else { continue };
+            let status = recorded.status();
             *summary.entry(status).or_default() += 1;
-            let obstacle = standing.unmet.map(|unmet| unmet.obstacle.clone());
-            let mut dependencies: Vec<String> = match standing.record {
+            let obstacle = recorded.unmet.map(|unmet| unmet.obstacle.clone());
+            let mut dependencies: Vec<String> = match recorded.record {
                 Some(record) => record
                     .dependencies
                     .iter()
@@ -79,13 +79,13 @@ impl StatusReport {
             dependencies.dedup();
             resources.push(Resource {
                 key: key.to_string(),
-                urn: standing.urn.to_string(),
+                urn: recorded.urn.to_string(),
                 status,
-                conditions: standing.conditions(),
+                conditions: recorded.conditions(),
                 obstacle: obstacle.map(Worded::from),
                 dependencies,
-                driver: standing.record.map(|record| record.driver.name.to_string()),
-                provider_id: standing.record.map(|record| record.state.id.to_string()),
+                driver: recorded.record.map(|record| record.driver.name.to_string()),
+                provider_id: recorded.record.map(|record| record.state.id.to_string()),
             });
         }
         resources.sort_by(|a, b| a.key.cmp(&b.key));

@@ -7,10 +7,10 @@ use purlin_model::driver::{Checked, Failure, Inputs};
 use purlin_sandbox::{CallError, Driver};
 use serde_json::json;
 
-use crate::bench::{Bench, Blame, How, is_broken};
+use crate::bench::{Bench, Blame, CallOptions, is_broken};
 use crate::merge::{self, same};
 use crate::schema;
-use crate::trial::Trial;
+use crate::test_case::TestCase;
 
 /// The maximum number of places that are tried as unknown.
 const MOST_UNKNOWN: usize = 12;
@@ -18,8 +18,8 @@ const MOST_UNKNOWN: usize = 12;
 const NOT_IMPLEMENTED: &str = "the driver does not implement `check`";
 
 /// The checked inputs; none if they were rejected.
-pub(crate) async fn run(bench: &mut Bench, trial: &Trial) -> Option<Inputs> {
-    let done = bench.check(trial, How::default(), &trial.inputs, None).await;
+pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase) -> Option<Inputs> {
+    let done = bench.check(test_case, CallOptions::default(), &test_case.inputs, None).await;
     let checked = match done.answer {
         Ok(checked) => checked,
         Err(error) => {
@@ -27,7 +27,7 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial) -> Option<Inputs> {
                 let right = "accepted inputs";
                 let hint = "correct the case or the driver";
                 bench.fail_with(
-                    trial,
+                    test_case,
                     "check.accepts",
                     "it rejects the inputs of the case",
                     right,
@@ -37,24 +37,24 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial) -> Option<Inputs> {
             return None;
         }
     };
-    bench.book.tried("check.accepts");
-    let inputs = merge::checked(&trial.inputs, &checked);
-    agrees(bench, trial, &inputs);
+    bench.findings.tried("check.accepts");
+    let inputs = merge::checked(&test_case.inputs, &checked);
+    agrees(bench, test_case, &inputs);
     if !bench.driver.manifest().implements.check {
         for rule in ["check.fixpoint", "check.previous", "check.unknown", "check.faults", "limits"] {
-            bench.book.skip(rule, NOT_IMPLEMENTED);
+            bench.findings.skip(rule, NOT_IMPLEMENTED);
         }
-        hostile(bench, trial).await;
+        hostile(bench, test_case).await;
         return Some(inputs);
     }
-    again(bench, trial, &inputs, &checked).await;
-    if bench.wants(trial, "check.unknown") {
-        unknown(bench, trial).await;
+    again(bench, test_case, &inputs, &checked).await;
+    if bench.wants(test_case, "check.unknown") {
+        unknown(bench, test_case).await;
     }
-    if bench.wants(trial, "check.faults") {
-        faults(bench, trial).await;
+    if bench.wants(test_case, "check.faults") {
+        faults(bench, test_case).await;
     }
-    hostile(bench, trial).await;
+    hostile(bench, test_case).await;
     Some(inputs)
 }
 
@@ -63,70 +63,75 @@ fn equal(a: &Checked, b: &Checked) -> bool {
 }
 
 /// The inputs and results of `check` fit the schema.
-fn agrees(bench: &mut Bench, trial: &Trial, checked: &Inputs) {
+fn agrees(bench: &mut Bench, test_case: &TestCase, checked: &Inputs) {
     const RULE: &str = "schema.agrees";
-    let Ok(validator) = schema::compile(&trial.schema.inputs) else { return };
-    bench.book.tried(RULE);
-    for (which, inputs) in [("accepts", &trial.inputs), ("returns", checked)] {
+    let Ok(validator) = schema::compile(&test_case.schema.inputs) else { return };
+    bench.findings.tried(RULE);
+    for (which, inputs) in [("accepts", &test_case.inputs), ("returns", checked)] {
         if let Some(fault) = schema::misfit(&validator, &merge::document(inputs)) {
             let what = format!("`check` {which} inputs that do not match its schema: {fault}");
-            bench.fail(trial, RULE, what, "a schema that accepts the same inputs as the driver");
+            bench.fail(test_case, RULE, what, "a schema that accepts the same inputs as the driver");
         }
     }
 }
 
-async fn again(bench: &mut Bench, trial: &Trial, inputs: &Inputs, checked: &Checked) {
-    if bench.wants(trial, "check.fixpoint") {
+async fn again(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs, checked: &Checked) {
+    if bench.wants(test_case, "check.fixpoint") {
         for previous in [None, Some(inputs)] {
-            let done = bench.check(trial, How::default(), inputs, previous).await;
-            bench.book.tried("check.fixpoint");
+            let done = bench.check(test_case, CallOptions::default(), inputs, previous).await;
+            bench.findings.tried("check.fixpoint");
             match done.answer {
                 Ok(more) if !equal(checked, &more) => {
                     bench.fail(
-                        trial,
+                        test_case,
                         "check.fixpoint",
                         "checking its result changes the result",
                         "the same result",
                     );
                 }
                 Err(CallError::Failure(_)) => {
-                    bench.fail(trial, "check.fixpoint", "it rejects its own result", "the same result");
+                    bench.fail(test_case, "check.fixpoint", "it rejects its own result", "the same result");
                 }
                 _ => {}
             }
         }
     }
-    if bench.wants(trial, "check.previous") {
-        let done = bench.check(trial, How::default(), &trial.inputs, Some(inputs)).await;
-        bench.book.tried("check.previous");
+    if bench.wants(test_case, "check.previous") {
+        let done = bench.check(test_case, CallOptions::default(), &test_case.inputs, Some(inputs)).await;
+        bench.findings.tried("check.previous");
         if done.answer.is_ok_and(|kept| !equal(checked, &kept)) {
             let what = "the same inputs with `previous` give another result than before";
             let hint = "take a random default from `previous` if that contains it";
-            bench.fail_with(trial, "check.previous", what, "the values of `previous`", Some(hint));
+            bench.fail_with(test_case, "check.previous", what, "the values of `previous`", Some(hint));
         }
     }
-    if bench.wants(trial, "quiet")
+    if bench.wants(test_case, "quiet")
         && let Some(bare) = bench.bare.clone()
     {
-        let usual = bench.check(trial, How::default(), &trial.inputs, Some(inputs)).await;
-        let how = How { driver: Some(bare), ..How::default() };
-        let done = bench.check(trial, how, &trial.inputs, Some(inputs)).await;
+        let usual = bench.check(test_case, CallOptions::default(), &test_case.inputs, Some(inputs)).await;
+        let how = CallOptions { driver: Some(bare), ..CallOptions::default() };
+        let done = bench.check(test_case, how, &test_case.inputs, Some(inputs)).await;
         let differs = match (&usual.answer, &done.answer) {
             (Ok(usual), Ok(other)) => !equal(usual, other),
             (Ok(_), Err(error)) => !is_broken(error),
             _ => false,
         };
         if differs {
-            bench.fail(trial, "quiet", "without its grants, `check` gives another answer", "the same answer");
+            bench.fail(
+                test_case,
+                "quiet",
+                "without its grants, `check` gives another answer",
+                "the same answer",
+            );
         }
     }
 }
 
-async fn unknown(bench: &mut Bench, trial: &Trial) {
+async fn unknown(bench: &mut Bench, test_case: &TestCase) {
     const RULE: &str = "check.unknown";
     let mut places: Vec<(&str, String)> = Vec::new();
-    for (part, value) in [("values", &trial.inputs.values), ("secrets", &trial.inputs.secrets)] {
-        places.extend(Trial::keys(value).into_iter().map(|key| (part, key)));
+    for (part, value) in [("values", &test_case.inputs.values), ("secrets", &test_case.inputs.secrets)] {
+        places.extend(TestCase::keys(value).into_iter().map(|key| (part, key)));
     }
     places.truncate(MOST_UNKNOWN);
     let mut sets: Vec<Vec<(&str, String)>> = places.iter().map(|place| vec![place.clone()]).collect();
@@ -134,11 +139,11 @@ async fn unknown(bench: &mut Bench, trial: &Trial) {
         sets.push(places);
     }
     for places in sets {
-        let inputs = places.iter().fold(trial.inputs.clone(), |inputs, (part, key)| {
+        let inputs = places.iter().fold(test_case.inputs.clone(), |inputs, (part, key)| {
             merge::at(&inputs, part, key, Some(Value::unknown()))
         });
-        let done = bench.check(trial, How::default(), &inputs, None).await;
-        bench.book.tried(RULE);
+        let done = bench.check(test_case, CallOptions::default(), &inputs, None).await;
+        bench.findings.tried(RULE);
         let names: Vec<String> =
             places.iter().map(|(part, key)| format!("`/{part}/{}`", merge::escaped(key))).collect();
         let names = names.join(", ");
@@ -155,18 +160,24 @@ async fn unknown(bench: &mut Bench, trial: &Trial) {
                             "`/{part}/{}` is unknown, and is returned as another value",
                             merge::escaped(key)
                         );
-                        bench.fail(trial, RULE, what, "`null` in that place");
+                        bench.fail(test_case, RULE, what, "`null` in that place");
                     }
                 }
             }
             Err(CallError::Failure(Failure::InvalidInputs(_))) => {
                 let what = format!("it rejects inputs of which {names} are not known yet");
                 let hint = "do not check inputs listed in `unknown`, or anything that depends on them";
-                bench.fail_with(trial, RULE, what, "`null` in that place, and the rest checked", Some(hint));
+                bench.fail_with(
+                    test_case,
+                    RULE,
+                    what,
+                    "`null` in that place, and the rest checked",
+                    Some(hint),
+                );
             }
             Err(CallError::Failure(_)) => {
                 bench.fail(
-                    trial,
+                    test_case,
                     RULE,
                     format!("it fails when {names} are not known yet"),
                     "`null` in that place",
@@ -178,25 +189,25 @@ async fn unknown(bench: &mut Bench, trial: &Trial) {
 }
 
 /// Wrong inputs: those of the case, and those that the schema rejects, alone and together.
-async fn faults(bench: &mut Bench, trial: &Trial) {
+async fn faults(bench: &mut Bench, test_case: &TestCase) {
     const RULE: &str = "check.faults";
-    let validator = schema::compile(&trial.schema.inputs).ok();
-    for (inputs, at) in &trial.invalid {
+    let validator = schema::compile(&test_case.schema.inputs).ok();
+    for (inputs, at) in &test_case.invalid {
         // The host rejects what the schema rejects, and names it.
         let held = validator.as_ref().map(|validator| schema::misfits(validator, &merge::document(inputs)));
         let held = held.unwrap_or_default();
         let left = |place: &&String| !held.iter().any(|pointer| about(pointer, place));
         let left: Vec<String> = at.iter().filter(left).cloned().collect();
         if left.is_empty() {
-            bench.book.tried(RULE);
+            bench.findings.tried(RULE);
         } else {
-            refused(bench, trial, inputs, &left).await;
+            refused(bench, test_case, inputs, &left).await;
         }
     }
     let Some(validator) = validator else { return };
-    let wrong = schema::refused(&trial.schema.inputs, &validator, &trial.inputs);
+    let wrong = schema::refused(&test_case.schema.inputs, &validator, &test_case.inputs);
     for one in &wrong {
-        refused(bench, trial, &one.inputs, &[one.pointer()]).await;
+        refused(bench, test_case, &one.inputs, &[one.pointer()]).await;
     }
     // One fault per place.
     let mut places: Vec<&schema::Wrong> = Vec::new();
@@ -207,32 +218,37 @@ async fn faults(bench: &mut Bench, trial: &Trial) {
     }
     if let [first, second, ..] = places.as_slice() {
         let both = second.also(&first.inputs);
-        refused(bench, trial, &both, &[first.pointer(), second.pointer()]).await;
+        refused(bench, test_case, &both, &[first.pointer(), second.pointer()]).await;
     }
-    if trial.invalid.is_empty() && wrong.is_empty() {
-        bench.book.skip(RULE, "the schema rejects nothing, and the case has no `invalid`");
+    if test_case.invalid.is_empty() && wrong.is_empty() {
+        bench.findings.skip(RULE, "the schema rejects nothing, and the case has no `invalid`");
     }
 }
 
-async fn refused(bench: &mut Bench, trial: &Trial, inputs: &Inputs, at: &[String]) {
+async fn refused(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs, at: &[String]) {
     const RULE: &str = "check.faults";
-    let done = bench.check(trial, How::default(), inputs, None).await;
-    bench.book.tried(RULE);
+    let done = bench.check(test_case, CallOptions::default(), inputs, None).await;
+    bench.findings.tried(RULE);
     let named = at.iter().map(|place| format!("`{place}`")).collect::<Vec<_>>().join(" and ");
     let right = format!("`invalid-inputs` that names {named}");
     match done.answer {
-        Ok(_) => bench.fail(trial, RULE, format!("it accepts inputs that are wrong at {named}"), &right),
+        Ok(_) => bench.fail(test_case, RULE, format!("it accepts inputs that are wrong at {named}"), &right),
         Err(CallError::Failure(Failure::InvalidInputs(faults))) => {
             for place in at {
                 if !faults.iter().any(|fault| about(&fault.pointer, place)) {
-                    bench.fail(trial, RULE, format!("it does not report `{place}`, which is wrong"), &right);
+                    bench.fail(
+                        test_case,
+                        RULE,
+                        format!("it does not report `{place}`, which is wrong"),
+                        &right,
+                    );
                 }
             }
             for fault in &faults {
                 if !exists(&fault.pointer) {
                     let what = format!("`{}` does not point into the inputs", fault.pointer);
                     bench.fail(
-                        trial,
+                        test_case,
                         RULE,
                         what,
                         "a pointer into `values`, `secrets`, `params` or `connection`",
@@ -240,7 +256,7 @@ async fn refused(bench: &mut Bench, trial: &Trial, inputs: &Inputs, at: &[String
                 }
                 if fault.message.trim().is_empty() {
                     bench.fail(
-                        trial,
+                        test_case,
                         RULE,
                         format!("it has no message for `{}`", fault.pointer),
                         "a message",
@@ -250,7 +266,7 @@ async fn refused(bench: &mut Bench, trial: &Trial, inputs: &Inputs, at: &[String
         }
         Err(CallError::Failure(_)) => {
             bench.fail(
-                trial,
+                test_case,
                 RULE,
                 format!("it fails with another failure for inputs that are wrong at {named}"),
                 &right,
@@ -286,61 +302,64 @@ fn texts() -> Vec<String> {
     ]
 }
 
-async fn hostile(bench: &mut Bench, trial: &Trial) {
+async fn hostile(bench: &mut Bench, test_case: &TestCase) {
     const RULE: &str = "text.any";
-    if !bench.wants(trial, RULE) {
+    if !bench.wants(test_case, RULE) {
         return;
     }
-    let keys: Vec<String> = Trial::keys(&trial.inputs.values);
-    let validator = schema::compile(&trial.schema.inputs).ok();
+    let keys: Vec<String> = TestCase::keys(&test_case.inputs.values);
+    let validator = schema::compile(&test_case.schema.inputs).ok();
     for text in texts() {
         let strange = |inputs: &Inputs| {
             let params = json!({"text": text, text.clone(): [text], "deep": {"er": {"x": null}}});
             Inputs { params: params.into(), account: Some(text.as_str().into()), ..inputs.clone() }
         };
-        let mut all = vec![strange(&trial.inputs)];
+        let mut all = vec![strange(&test_case.inputs)];
         all.extend(keys.iter().take(MOST_UNKNOWN).map(|key| {
-            merge::at(&strange(&trial.inputs), "values", key, Some(Value::string(text.as_str())))
+            merge::at(&strange(&test_case.inputs), "values", key, Some(Value::string(text.as_str())))
         }));
         for inputs in all {
-            let subject = Some(trial.stranger(&text));
-            let how = How { subject, blame: Blame::Rule(RULE), ..How::default() };
-            let done = bench.check(trial, how.clone(), &inputs, None).await;
-            bench.book.tried(RULE);
+            let subject = Some(test_case.stranger(&text));
+            let how = CallOptions { subject, blame: Blame::Rule(RULE), ..CallOptions::default() };
+            let done = bench.check(test_case, how.clone(), &inputs, None).await;
+            bench.findings.tried(RULE);
             // The host calls no `name` with inputs that the schema rejects.
             let document = merge::document(&inputs);
             let fits = validator.as_ref().is_none_or(|validator| validator.is_valid(&document));
             if let (true, Ok(checked)) = (fits, done.answer) {
-                bench.name(trial, how, &merge::checked(&inputs, &checked)).await;
+                bench.name(test_case, how, &merge::checked(&inputs, &checked)).await;
             }
         }
     }
 }
 
 /// Less memory and time than usual.
-pub(crate) async fn small(bench: &mut Bench, trial: &Trial, drivers: &[Driver]) {
+pub(crate) async fn small(bench: &mut Bench, test_case: &TestCase, drivers: &[Driver]) {
     const RULE: &str = "limits";
-    if !bench.driver.manifest().implements.check || !bench.wants(trial, RULE) {
+    if !bench.driver.manifest().implements.check || !bench.wants(test_case, RULE) {
         return;
     }
-    let usual = bench.check(trial, How::default(), &trial.inputs, None).await;
+    let usual = bench.check(test_case, CallOptions::default(), &test_case.inputs, None).await;
     let Ok(checked) = usual.answer else { return };
-    let previous = merge::checked(&trial.inputs, &checked);
-    let usual = bench.check(trial, How::default(), &trial.inputs, Some(&previous)).await;
+    let previous = merge::checked(&test_case.inputs, &checked);
+    let usual = bench.check(test_case, CallOptions::default(), &test_case.inputs, Some(&previous)).await;
     let Ok(checked) = usual.answer else { return };
-    let mut hows: Vec<(&str, How)> = drivers
+    let mut hows: Vec<(&str, CallOptions)> = drivers
         .iter()
         .map(|driver| {
-            ("memory", How { driver: Some(driver.clone()), blame: Blame::Nobody, ..How::default() })
+            (
+                "memory",
+                CallOptions { driver: Some(driver.clone()), blame: Blame::Nobody, ..CallOptions::default() },
+            )
         })
         .collect();
     for time in [usual.took / 4, usual.took / 2] {
         let time = Some(time.max(Duration::from_micros(50)));
-        hows.push(("time", How { time, blame: Blame::Nobody, ..How::default() }));
+        hows.push(("time", CallOptions { time, blame: Blame::Nobody, ..CallOptions::default() }));
     }
     for (what, how) in hows {
-        let done = bench.check(trial, how, &trial.inputs, Some(&previous)).await;
-        bench.book.tried(RULE);
+        let done = bench.check(test_case, how, &test_case.inputs, Some(&previous)).await;
+        bench.findings.tried(RULE);
         let differs = match &done.answer {
             Ok(other) => !equal(&checked, other),
             Err(CallError::Failure(_)) => true,
@@ -350,7 +369,7 @@ pub(crate) async fn small(bench: &mut Bench, trial: &Trial, drivers: &[Driver]) 
             let hint = "let it end if a limit is reached; do not continue with less";
             let what = format!("with less {what}, `check` gives another answer");
             bench.fail_with(
-                trial,
+                test_case,
                 RULE,
                 what,
                 "the same answer, or the end of the call by the host",

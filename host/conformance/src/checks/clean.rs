@@ -4,41 +4,41 @@ use purlin_model::driver::Failure;
 use purlin_sandbox::CallError;
 
 use super::life::Life;
-use crate::bench::{Bench, How, Made};
-use crate::trial::Trial;
+use crate::bench::{Bench, CallOptions, Made};
+use crate::test_case::TestCase;
 
-pub(crate) async fn run(bench: &mut Bench, trial: &Trial, life: &Life) {
+pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     const RULE: &str = "create.clean";
-    if !bench.wants(trial, RULE) {
+    if !bench.wants(test_case, RULE) {
         return;
     }
     if !bench.driver.manifest().implements.read {
-        bench.book.skip(RULE, "the driver does not implement `read`, so this cannot be checked");
+        bench.findings.skip(RULE, "the driver does not implement `read`, so this cannot be checked");
         return;
     }
     let mut tried = false;
     // The host never passes inputs that `check` rejected; a driver that accepts them is not at
     // fault.
-    for (inputs, _) in &trial.invalid {
+    for (inputs, _) in &test_case.invalid {
         let name = life.name.as_str();
-        let answer = bench.create(trial, How::default(), inputs, name).await.answer;
+        let answer = bench.create(test_case, CallOptions::default(), inputs, name).await.answer;
         if failed(&answer) {
             tried = true;
-            nothing(bench, trial, life).await;
+            nothing(bench, test_case, life).await;
         }
-        bench.clear(trial).await;
+        bench.clear(test_case).await;
     }
     if let Some(bare) = bench.bare.clone() {
-        let how = How { driver: Some(bare), ..How::default() };
-        let answer = bench.create(trial, how, &life.inputs, &life.name).await.answer;
+        let how = CallOptions { driver: Some(bare), ..CallOptions::default() };
+        let answer = bench.create(test_case, how, &life.inputs, &life.name).await.answer;
         if failed(&answer) {
             tried = true;
-            nothing(bench, trial, life).await;
+            nothing(bench, test_case, life).await;
         }
-        bench.clear(trial).await;
+        bench.clear(test_case).await;
     }
     if !tried {
-        bench.book.skip(RULE, "no `create` failed: the case has no `invalid` that it rejects");
+        bench.findings.skip(RULE, "no `create` failed: the case has no `invalid` that it rejects");
     }
 }
 
@@ -46,10 +46,10 @@ fn failed<R>(answer: &Result<R, CallError>) -> bool {
     matches!(answer, Err(CallError::Failure(failure)) if !matches!(failure, Failure::Partial { .. }))
 }
 
-pub(crate) async fn nothing(bench: &mut Bench, trial: &Trial, life: &Life) {
+pub(crate) async fn nothing(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     const RULE: &str = "create.clean";
-    bench.book.tried(RULE);
-    let left = match bench.read(trial, None, &life.name, &life.inputs, None).await.answer {
+    bench.findings.tried(RULE);
+    let left = match bench.read(test_case, None, &life.name, &life.inputs, None).await.answer {
         Ok(None) => return,
         Ok(Some(observed)) => {
             bench.alive.push(Made { state: observed.state, inputs: life.inputs.clone() });
@@ -59,5 +59,5 @@ pub(crate) async fn nothing(bench: &mut Bench, trial: &Trial, life: &Life) {
         Err(_) => return,
     };
     let hint = "undo the changes before failing, or fail with `partial`";
-    bench.fail_with(trial, RULE, left, "none", Some(hint));
+    bench.fail_with(test_case, RULE, left, "none", Some(hint));
 }

@@ -7,8 +7,8 @@ use purlin_model::{Label, Value};
 use purlin_sandbox::{CallError, Change};
 
 use super::life::{self, Life};
-use crate::bench::{Bench, Blame, How, Made, is_broken};
-use crate::trial::Trial;
+use crate::bench::{Bench, Blame, CallOptions, Made, is_broken};
+use crate::test_case::TestCase;
 use crate::watch::Cut;
 
 /// The maximum number of tried instants of one call.
@@ -43,22 +43,22 @@ pub(crate) fn when(cut: Cut, asked: usize) -> String {
     }
 }
 
-pub(crate) async fn create(bench: &mut Bench, trial: &Trial, life: &Life) {
+pub(crate) async fn create(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     const RULE: &str = "create.cut";
-    if !bench.wants(trial, RULE) {
+    if !bench.wants(test_case, RULE) {
         return;
     }
     let implements = bench.driver.manifest().implements;
     if !implements.read && !implements.repeat_create {
-        bench.book.skip(RULE, "without `read` and `repeat-create`, a person has to decide");
+        bench.findings.skip(RULE, "without `read` and `repeat-create`, a person has to decide");
         return;
     }
     let mut all = instants(life.asked);
     if life.reports_checkpoint {
         all.extend([Cut::BeforeCheckpoint, Cut::AfterCheckpoint]);
     }
-    each(bench, trial, RULE, all, async |bench, cut| {
-        once(bench, trial, life, cut, &when(cut, life.asked)).await;
+    each(bench, test_case, RULE, all, async |bench, cut| {
+        once(bench, test_case, life, cut, &when(cut, life.asked)).await;
         true
     })
     .await;
@@ -70,44 +70,49 @@ fn spread(all: Vec<Cut>) -> Vec<Cut> {
     (0..step).flat_map(|first| all.iter().skip(first).step_by(step).copied().collect::<Vec<_>>()).collect()
 }
 
-async fn once(bench: &mut Bench, trial: &Trial, life: &Life, cut: Cut, when: &str) {
+async fn once(bench: &mut Bench, test_case: &TestCase, life: &Life, cut: Cut, when: &str) {
     const RULE: &str = "create.cut";
     let key = bench.key();
-    let how = How { key: Some(key.clone()), cut: Some(cut), blame: Blame::Nobody, ..How::default() };
-    let done = bench.create(trial, how, &life.inputs, &life.name).await;
-    bench.book.tried(RULE);
+    let how = CallOptions {
+        key: Some(key.clone()),
+        cut: Some(cut),
+        blame: Blame::Nobody,
+        ..CallOptions::default()
+    };
+    let done = bench.create(test_case, how, &life.inputs, &life.name).await;
+    bench.findings.tried(RULE);
     if matches!(done.answer, Err(CallError::Cancelled)) {
         // A server continues its work: after a real crash, the next run also starts later.
         tokio::time::sleep(life.took.min(LONGEST_SETTLE)).await;
         let checkpoint = done.seen.checkpoints.last().cloned();
-        Recovery { rule: RULE, when, key, checkpoint }.run(bench, trial, life).await;
+        Recovery { rule: RULE, when, key, checkpoint }.run(bench, test_case, life).await;
     }
-    one_at_most(bench, trial, life, RULE, when).await;
+    one_at_most(bench, test_case, life, RULE, when).await;
 }
 
 /// Deletes the found object; then there is no other.
 pub(crate) async fn one_at_most(
     bench: &mut Bench,
-    trial: &Trial,
+    test_case: &TestCase,
     life: &Life,
     rule: &'static str,
     when: &str,
 ) {
     for Made { state, inputs } in bench.alive.clone() {
-        bench.delete(trial, &state, &inputs).await;
+        bench.delete(test_case, &state, &inputs).await;
     }
     if bench.driver.manifest().implements.read {
-        let more = bench.read(trial, None, &life.name, &life.inputs, None).await.answer;
+        let more = bench.read(test_case, None, &life.name, &life.inputs, None).await.answer;
         if let Ok(Some(observed)) = more {
             let what = format!("{when}, a second one is found next to it: `{}`", observed.state.id);
-            bench.fail(trial, rule, what, "exactly one");
+            bench.fail(test_case, rule, what, "exactly one");
             bench.alive.push(Made { state: observed.state, inputs: life.inputs.clone() });
         } else if more.is_err_and(|error| !is_broken(&error)) {
             let what = format!("{when}, after it is found and deleted, `read` fails");
-            bench.fail(trial, rule, what, "none");
+            bench.fail(test_case, rule, what, "none");
         }
     }
-    bench.clear(trial).await;
+    bench.clear(test_case).await;
 }
 
 /// The host's recovery of a create with an unknown outcome.
@@ -130,14 +135,14 @@ impl Recovery<'_> {
     /// Runs one after another, as operators start them. A slow server may still be working for the
     /// interrupted call, so only a lasting fault is the driver's. Once the rule is broken, more
     /// examples are not worth the wait.
-    pub(crate) async fn run(&self, bench: &mut Bench, trial: &Trial, life: &Life) {
+    pub(crate) async fn run(&self, bench: &mut Bench, test_case: &TestCase, life: &Life) {
         let mut pause = life.took.clamp(FIRST_PAUSE, LONGEST_SETTLE);
         let begun = Instant::now();
         loop {
-            let Some(stuck) = self.once(bench, trial, life).await else { return };
-            let is_known = bench.book.is_broken(self.rule);
+            let Some(stuck) = self.once(bench, test_case, life).await else { return };
+            let is_known = bench.findings.is_broken(self.rule);
             if is_known || begun.elapsed() > LAST_RUN || bench.stop.is_requested() {
-                bench.fail_with(trial, self.rule, stuck.what, stuck.right, Some(stuck.hint));
+                bench.fail_with(test_case, self.rule, stuck.what, stuck.right, Some(stuck.hint));
                 return;
             }
             tokio::time::sleep(pause).await;
@@ -145,11 +150,11 @@ impl Recovery<'_> {
         }
     }
 
-    async fn once(&self, bench: &mut Bench, trial: &Trial, life: &Life) -> Option<Stuck> {
+    async fn once(&self, bench: &mut Bench, test_case: &TestCase, life: &Life) -> Option<Stuck> {
         let when = self.when;
         if bench.driver.manifest().implements.read {
             let id = self.checkpoint.as_ref().map(Label::expose);
-            match bench.read(trial, id, &life.name, &life.inputs, None).await.answer {
+            match bench.read(test_case, id, &life.name, &life.inputs, None).await.answer {
                 Ok(Some(observed)) => {
                     let half = life::changed(&observed, life.told.as_ref());
                     let made = Made { state: observed.state, inputs: life.inputs.clone() };
@@ -173,8 +178,8 @@ impl Recovery<'_> {
                 }
             }
         }
-        let how = How { key: Some(self.key.clone()), ..How::default() };
-        let answer = bench.create(trial, how, &life.inputs, &life.name).await.answer;
+        let how = CallOptions { key: Some(self.key.clone()), ..CallOptions::default() };
+        let answer = bench.create(test_case, how, &life.inputs, &life.name).await.answer;
         answer.is_err_and(|error| !is_broken(&error)).then(|| Stuck {
             what: format!("{when}, it cannot be created again"),
             right: "the resource",
@@ -194,13 +199,19 @@ pub(crate) struct Updated {
 }
 
 /// An update that is cut off, and repeated.
-pub(crate) async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs, updated: &Updated) {
+pub(crate) async fn update(
+    bench: &mut Bench,
+    test_case: &TestCase,
+    life: &Life,
+    after: &Inputs,
+    updated: &Updated,
+) {
     const RULE: &str = "update.cut";
-    if !bench.wants(trial, RULE) {
+    if !bench.wants(test_case, RULE) {
         return;
     }
-    each(bench, trial, RULE, instants(updated.asked), async |bench, cut| {
-        interrupted(bench, trial, (life, after, updated), RULE, cut).await
+    each(bench, test_case, RULE, instants(updated.asked), async |bench, cut| {
+        interrupted(bench, test_case, (life, after, updated), RULE, cut).await
     })
     .await;
 }
@@ -209,19 +220,19 @@ pub(crate) async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after:
 /// to continue.
 pub(crate) async fn each(
     bench: &mut Bench,
-    trial: &Trial,
+    test_case: &TestCase,
     rule: &'static str,
     all: Vec<Cut>,
     once: impl AsyncFn(&mut Bench, Cut) -> bool,
 ) {
-    bench.book.tried(rule);
+    bench.findings.tried(rule);
     let begun = Instant::now();
     for (tried, cut) in spread(all).into_iter().enumerate() {
         if bench.stop.is_requested() || (tried >= FEWEST && begun.elapsed() > ENOUGH) {
             break;
         }
         let goes_on = once(bench, cut).await;
-        bench.clear(trial).await;
+        bench.clear(test_case).await;
         if !goes_on {
             break;
         }
@@ -231,40 +242,41 @@ pub(crate) async fn each(
 /// An update that is interrupted, and repeated.
 pub(crate) async fn interrupted(
     bench: &mut Bench,
-    trial: &Trial,
+    test_case: &TestCase,
     (life, after, updated): (&Life, &Inputs, &Updated),
     rule: &'static str,
     cut: Cut,
 ) -> bool {
-    let Ok(state) = bench.create(trial, How::default(), &life.inputs, &life.name).await.answer else {
+    let Ok(state) = bench.create(test_case, CallOptions::default(), &life.inputs, &life.name).await.answer
+    else {
         return false;
     };
     let when = when(cut, if matches!(cut, Cut::Answer(_)) { updated.answers } else { updated.asked });
     let key = bench.key();
     let change = Change { state: &state, before: &life.inputs, after, name: &life.name };
     let blame = if matches!(cut, Cut::Answer(_)) { Blame::Rule(rule) } else { Blame::Nobody };
-    let how = How { key: Some(key.clone()), cut: Some(cut), blame, ..How::default() };
-    let first = bench.update(trial, how, change).await.answer;
+    let how = CallOptions { key: Some(key.clone()), cut: Some(cut), blame, ..CallOptions::default() };
+    let first = bench.update(test_case, how, change).await.answer;
     if matches!(first, Err(CallError::Cancelled | CallError::Failure(_))) {
-        again(bench, trial, life, change, key, (rule, &when, updated.told.as_ref())).await;
+        again(bench, test_case, life, change, key, (rule, &when, updated.told.as_ref())).await;
     }
     true
 }
 
 async fn again(
     bench: &mut Bench,
-    trial: &Trial,
+    test_case: &TestCase,
     life: &Life,
     change: Change<'_>,
     key: String,
     (rule, when, told): (&'static str, &str, Option<&Value>),
 ) {
-    let how = How { key: Some(key), ..How::default() };
-    let state: ResourceState = match bench.update(trial, how, change).await.answer {
+    let how = CallOptions { key: Some(key), ..CallOptions::default() };
+    let state: ResourceState = match bench.update(test_case, how, change).await.answer {
         Ok(state) => state,
         Err(error) => {
             if !is_broken(&error) {
-                bench.fail(trial, rule, format!("{when}, the same update fails"), "done");
+                bench.fail(test_case, rule, format!("{when}, the same update fails"), "done");
             }
             return;
         }
@@ -273,16 +285,16 @@ async fn again(
         return;
     }
     let answer =
-        bench.read(trial, Some(state.id.expose()), &life.name, change.after, Some(&state)).await.answer;
+        bench.read(test_case, Some(state.id.expose()), &life.name, change.after, Some(&state)).await.answer;
     match &answer {
         Ok(Some(observed)) => {
             if let Some(key) = life::changed(observed, told) {
                 let what = format!("{when} and repeated, `values.{key}` is wrong");
-                bench.fail(trial, rule, what, "the same as after an undisturbed update");
+                bench.fail(test_case, rule, what, "the same as after an undisturbed update");
             }
         }
         Ok(None) => {
-            bench.fail(trial, rule, format!("{when} and repeated, it is gone"), "the requested resource");
+            bench.fail(test_case, rule, format!("{when} and repeated, it is gone"), "the requested resource");
         }
         Err(_) => {}
     }

@@ -3,21 +3,21 @@
 use purlin_model::driver::{Failure, Inputs};
 use purlin_sandbox::CallError;
 
-use crate::bench::{Bench, How};
-use crate::trial::Trial;
+use crate::bench::{Bench, CallOptions};
+use crate::test_case::TestCase;
 
-pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: &Inputs, name: &str) {
+pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs, name: &str) {
     const RULE: &str = "denied";
     let Some(bare) = bench.bare.clone() else {
-        bench.book.skip(RULE, "the workspace grants it nothing");
+        bench.findings.skip(RULE, "the workspace grants it nothing");
         return;
     };
-    if !bench.wants(trial, RULE) && !bench.wants(trial, "create.clean") {
+    if !bench.wants(test_case, RULE) && !bench.wants(test_case, "create.clean") {
         return;
     }
-    let how = How { driver: Some(bare), ..How::default() };
-    let done = bench.create(trial, how, inputs, name).await;
-    bench.book.tried(RULE);
+    let how = CallOptions { driver: Some(bare), ..CallOptions::default() };
+    let done = bench.create(test_case, how, inputs, name).await;
+    bench.findings.tried(RULE);
     let right = "`denied`, with the capability and the target that are missing";
     match &done.answer {
         // It needs none of them.
@@ -25,16 +25,16 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: &Inputs, name:
         Err(CallError::Failure(Failure::Denied { capability, target, .. })) => {
             let known = ["http", "tcp", "udp", "dns", "env", "dirs", "secrets"];
             if !known.contains(&capability.as_str()) {
-                bench.fail(trial, RULE, format!("there is no capability `{capability}`"), right);
+                bench.fail(test_case, RULE, format!("there is no capability `{capability}`"), right);
             }
             if target.is_empty() {
-                bench.fail(trial, RULE, "it does not name the target", right);
+                bench.fail(test_case, RULE, "it does not name the target", right);
             }
         }
         Err(CallError::Failure(_)) => {
             let hint = "check the error: a folder that does not exist, or a connection that is refused without an attempt, means a missing grant";
             bench.fail_with(
-                trial,
+                test_case,
                 RULE,
                 "without its grants, `create` fails with another failure",
                 right,
@@ -43,5 +43,5 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: &Inputs, name:
         }
         Err(_) => {}
     }
-    bench.clear(trial).await;
+    bench.clear(test_case).await;
 }

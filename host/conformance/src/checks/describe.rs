@@ -28,10 +28,10 @@ pub(crate) async fn run(
     setup: &DriverSetup,
 ) -> Result<(), Error> {
     let manifest = bench.driver.manifest().clone();
-    if bench.book.wants("describe.same") || bench.book.wants("describe.alone") {
+    if bench.findings.wants("describe.same") || bench.findings.wants("describe.alone") {
         asked(bench, sandbox, component, setup, &manifest).await?;
     }
-    if bench.book.wants("schema.valid") {
+    if bench.findings.wants("schema.valid") {
         schemas(bench, &manifest);
     }
     Ok(())
@@ -47,19 +47,19 @@ async fn asked(
     let ask = || sandbox.ask(component.to_vec().into(), None, &setup.name, &setup.limits);
     match ask().await {
         Err(LoadError::Describe(error)) => {
-            bench.book.tried("describe.alone");
+            bench.findings.tried("describe.alone");
             let what = format!("in an instance without access to anything, it does not answer: {error}");
             let hint = "move these calls into the functions that need them";
-            bench.book.fail("describe.alone", finding(what, "an answer without calls", Some(hint)));
+            bench.findings.fail("describe.alone", finding(what, "an answer without calls", Some(hint)));
         }
         Err(other) => return Err(other.into()),
         Ok(alone) => {
-            bench.book.tried("describe.alone");
+            bench.findings.tried("describe.alone");
             for said in [alone, ask().await?] {
-                bench.book.tried("describe.same");
+                bench.findings.tried("describe.same");
                 if let Some(field) = difference(manifest, &said) {
                     let what = format!("the second answer differs in its {field}");
-                    bench.book.fail("describe.same", finding(what, "the same each time", None));
+                    bench.findings.fail("describe.same", finding(what, "the same each time", None));
                 }
             }
         }
@@ -83,17 +83,17 @@ fn schemas(bench: &mut Bench, manifest: &Manifest) {
     const RULE: &str = "schema.valid";
     for one in &manifest.types {
         for (side, schema) in [("inputs", &one.inputs), ("outputs", &one.outputs)] {
-            bench.book.tried(RULE);
+            bench.findings.tried(RULE);
             let of = format!("the schema of the {side} of `{}`", one.type_name);
             if let Err(error) = schema::compile(schema) {
                 let what = format!("{of} is not a valid schema: {error}");
                 let hint = "a validator for JSON Schema 2020-12 gives details";
-                bench.book.fail(RULE, finding(what, "a JSON Schema of 2020-12", Some(hint)));
+                bench.findings.fail(RULE, finding(what, "a JSON Schema of 2020-12", Some(hint)));
                 continue;
             }
             for fault in schema::bad_examples(schema) {
                 let what = format!("{of} has {fault}");
-                bench.book.fail(RULE, finding(what, "valid examples and defaults", None));
+                bench.findings.fail(RULE, finding(what, "valid examples and defaults", None));
             }
         }
     }

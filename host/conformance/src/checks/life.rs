@@ -6,10 +6,10 @@ use purlin_model::driver::{Inputs, Observed, ResourceState, TypeSchema, keywords
 use purlin_model::{Label, Value};
 use serde_json::Value as Json;
 
-use crate::bench::{Bench, How};
+use crate::bench::{Bench, CallOptions};
 use crate::merge::same;
 use crate::schema;
-use crate::trial::Trial;
+use crate::test_case::TestCase;
 
 /// Outputs that only `create` returns stay unchanged.
 const ONCE: &str = "outputs.once";
@@ -31,11 +31,16 @@ pub(crate) struct Life {
 }
 
 /// None if nothing can be created.
-pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: Inputs, name: String) -> Option<Life> {
+pub(crate) async fn run(
+    bench: &mut Bench,
+    test_case: &TestCase,
+    inputs: Inputs,
+    name: String,
+) -> Option<Life> {
     let key = bench.key();
-    let how = How { key: Some(key.clone()), ..How::default() };
-    let done = bench.create(trial, how.clone(), &inputs, &name).await;
-    bench.book.tried("create.works");
+    let how = CallOptions { key: Some(key.clone()), ..CallOptions::default() };
+    let done = bench.create(test_case, how.clone(), &inputs, &name).await;
+    bench.findings.tried("create.works");
     let state = match done.answer {
         Ok(state) => state,
         Err(error) => {
@@ -47,7 +52,7 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: Inputs, name: 
                     _ => Some("correct the case, its system, or the driver"),
                 };
                 bench.fail_with(
-                    trial,
+                    test_case,
                     "create.works",
                     "it does not create the resource of the case",
                     "the resource",
@@ -67,30 +72,30 @@ pub(crate) async fn run(bench: &mut Bench, trial: &Trial, inputs: Inputs, name: 
         name,
         told: None,
     };
-    outputs(bench, trial, &state);
-    told_once(bench, trial, &state);
-    checkpoint(bench, trial, &state, done.seen.checkpoints.last());
-    life.told = found(bench, trial, &life, &state).await;
-    repeat(bench, trial, &life, how, &state).await;
-    life.last_answers = gone(bench, trial, &life, &state).await;
+    outputs(bench, test_case, &state);
+    write_once(bench, test_case, &state);
+    checkpoint(bench, test_case, &state, done.seen.checkpoints.last());
+    life.told = found(bench, test_case, &life, &state).await;
+    repeat(bench, test_case, &life, how, &state).await;
+    life.last_answers = gone(bench, test_case, &life, &state).await;
     Some(life)
 }
 
 /// Outputs match the schema.
-pub(crate) fn outputs(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
+pub(crate) fn outputs(bench: &mut Bench, test_case: &TestCase, state: &ResourceState) {
     const RULE: &str = "create.outputs";
-    if !bench.wants(trial, RULE) {
+    if !bench.wants(test_case, RULE) {
         return;
     }
-    let schema = &trial.schema.outputs;
+    let schema = &test_case.schema.outputs;
     let Ok(validator) = schema::compile(schema) else { return };
-    bench.book.tried(RULE);
+    bench.findings.tried(RULE);
     let plain = state.outputs.reveal_marked(&mut |_, _| {});
     if schema.get("x-purlin-outputs").is_none()
         && let Some(fault) = schema::misfit(&validator, &plain)
     {
         bench.fail(
-            trial,
+            test_case,
             RULE,
             format!("its outputs do not match their schema: {fault}"),
             "outputs that match",
@@ -101,53 +106,55 @@ pub(crate) fn outputs(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
         let there = state.outputs.as_map().and_then(|map| map.get(name.as_str()));
         if there.is_some_and(|value| !matches!(value, Value::Secret(_))) {
             let what = format!("the output `{name}` is secret in the schema, but returned in plain text");
-            bench.fail(trial, RULE, what, "in the state's `secrets`");
+            bench.fail(test_case, RULE, what, "in the state's `secrets`");
         }
     }
 }
 
 /// `create` returns the required outputs that only it can return.
-fn told_once(bench: &mut Bench, trial: &Trial, state: &ResourceState) {
-    let names: Vec<&str> = keywords::told_once(&trial.schema.outputs).collect();
+fn write_once(bench: &mut Bench, test_case: &TestCase, state: &ResourceState) {
+    let names: Vec<&str> = keywords::write_once_outputs(&test_case.schema.outputs).collect();
     if names.is_empty() {
-        bench.book.skip(ONCE, format!("{}: the schema of outputs has no `x-purlin-write-once`", trial.name));
+        bench
+            .findings
+            .skip(ONCE, format!("{}: the schema of outputs has no `x-purlin-write-once`", test_case.name));
         return;
     }
-    if !bench.wants(trial, ONCE) {
+    if !bench.wants(test_case, ONCE) {
         return;
     }
-    bench.book.tried(ONCE);
-    let required = trial.schema.outputs.get("required").and_then(Json::as_array);
+    bench.findings.tried(ONCE);
+    let required = test_case.schema.outputs.get("required").and_then(Json::as_array);
     let is_required = |name: &&str| required.is_some_and(|names| names.iter().any(|one| one == name));
     for name in names.into_iter().filter(is_required) {
         let told = state.outputs.as_map().and_then(|map| map.get(name));
         if told.is_none_or(|value| matches!(value.exposed(), Value::Null)) {
             let what = format!("`create` does not return the output `{name}`, which no other call returns");
-            bench.fail(trial, ONCE, what, "the output");
+            bench.fail(test_case, ONCE, what, "the output");
         }
     }
 }
 
-fn checkpoint(bench: &mut Bench, trial: &Trial, state: &ResourceState, last: Option<&Label>) {
+fn checkpoint(bench: &mut Bench, test_case: &TestCase, state: &ResourceState, last: Option<&Label>) {
     const RULE: &str = "create.checkpoint";
     if !bench.driver.manifest().implements.read {
-        bench.book.skip(RULE, "the driver does not implement `read`, so a checkpoint would not help");
+        bench.findings.skip(RULE, "the driver does not implement `read`, so a checkpoint would not help");
         return;
     }
-    if !bench.wants(trial, RULE) {
+    if !bench.wants(test_case, RULE) {
         return;
     }
-    bench.book.tried(RULE);
+    bench.findings.tried(RULE);
     match last {
         Some(last) if last.expose() != state.id.expose() => {
             let what = format!("its last checkpoint was `{last}`, but its id differs");
-            bench.fail(trial, RULE, what, "the id that it returns");
+            bench.fail(test_case, RULE, what, "the id that it returns");
         }
         Some(_) => {}
         None => {
             let hint = "call `operation.checkpoint` with the id, before creating the object if the id is already known";
             bench.advise(
-                trial,
+                test_case,
                 RULE,
                 "`create` reports no checkpoint",
                 "a checkpoint as soon as the id is known",
@@ -158,10 +165,10 @@ fn checkpoint(bench: &mut Bench, trial: &Trial, state: &ResourceState, last: Opt
 }
 
 /// `read` finds it, in each of the host's ways.
-async fn found(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceState) -> Option<Value> {
+async fn found(bench: &mut Bench, test_case: &TestCase, life: &Life, state: &ResourceState) -> Option<Value> {
     if !bench.driver.manifest().implements.read {
         for rule in ["read.finds", "read.values"] {
-            bench.book.skip(rule, "the driver does not implement `read`");
+            bench.findings.skip(rule, "the driver does not implement `read`");
         }
         return None;
     }
@@ -173,13 +180,13 @@ async fn found(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceSt
         ("by its id alone", id, None),
         ("by its name", None, None),
     ] {
-        let answer = bench.read(trial, id, &life.name, &life.inputs, recorded).await.answer;
+        let answer = bench.read(test_case, id, &life.name, &life.inputs, recorded).await.answer;
         if told.is_none()
             && let Ok(Some(observed)) = &answer
         {
             told = observed.values.clone();
         }
-        compare(bench, trial, how, answer, state, &life.inputs.values);
+        compare(bench, test_case, how, answer, state, &life.inputs.values);
     }
     told
 }
@@ -192,64 +199,66 @@ pub(crate) fn changed(observed: &Observed, told: Option<&Value>) -> Option<Strin
 /// Compares the answer of `read` with the existing object.
 pub(crate) fn compare(
     bench: &mut Bench,
-    trial: &Trial,
+    test_case: &TestCase,
     how: &str,
     answer: Result<Option<Observed>, purlin_sandbox::CallError>,
     state: &ResourceState,
     values: &Value,
 ) {
     const FINDS: &str = "read.finds";
-    if bench.wants(trial, FINDS) {
-        bench.book.tried(FINDS);
+    if bench.wants(test_case, FINDS) {
+        bench.findings.tried(FINDS);
         match &answer {
-            Ok(None) => bench.fail(trial, FINDS, format!("read {how}, it is not found"), "the resource"),
+            Ok(None) => bench.fail(test_case, FINDS, format!("read {how}, it is not found"), "the resource"),
             Ok(Some(observed)) if observed.state.id.expose() != state.id.expose() => {
                 bench.fail(
-                    trial,
+                    test_case,
                     FINDS,
                     format!("read {how}, it has another id"),
                     &format!("`{}`", state.id),
                 );
             }
             Ok(Some(observed)) => {
-                if let Some(name) = differing_output(&trial.schema, &observed.state.outputs, &state.outputs) {
+                if let Some(name) =
+                    differing_output(&test_case.schema, &observed.state.outputs, &state.outputs)
+                {
                     let what = format!("read {how}, it has another output `{name}`");
-                    bench.fail(trial, FINDS, what, "the outputs that `create` or `update` returned");
+                    bench.fail(test_case, FINDS, what, "the outputs that `create` or `update` returned");
                 }
             }
             Err(error) if !crate::bench::is_broken(error) => {
-                bench.fail(trial, FINDS, format!("read {how}, it fails"), "the resource");
+                bench.fail(test_case, FINDS, format!("read {how}, it fails"), "the resource");
             }
             Err(_) => {}
         }
     }
-    if bench.wants(trial, ONCE)
+    if bench.wants(test_case, ONCE)
         && let Ok(Some(observed)) = &answer
     {
-        for name in keywords::told_once(&trial.schema.outputs) {
+        for name in keywords::write_once_outputs(&test_case.schema.outputs) {
             let of = |outputs: &Value| outputs.as_map().and_then(|map| map.get(name).cloned());
             let told = of(&observed.state.outputs).filter(|told| !matches!(told.exposed(), Value::Null));
             if told.is_some_and(|told| !of(&state.outputs).is_some_and(|first| same(&told, &first))) {
                 let what = format!("read {how}, the output `{name}` differs from that of `create`");
-                bench.fail(trial, ONCE, what, "the same, or nothing");
+                bench.fail(test_case, ONCE, what, "the same, or nothing");
             }
         }
     }
-    if bench.wants(trial, "read.values")
+    if bench.wants(test_case, "read.values")
         && let Ok(Some(observed)) = &answer
     {
-        drift(bench, trial, how, observed, values);
+        drift(bench, test_case, how, observed, values);
     }
 }
 
 /// Whether it wrongly appears changed by somebody.
-fn drift(bench: &mut Bench, trial: &Trial, how: &str, observed: &Observed, values: &Value) {
+fn drift(bench: &mut Bench, test_case: &TestCase, how: &str, observed: &Observed, values: &Value) {
     const RULE: &str = "read.values";
     let Some(told) = observed.values.as_ref().and_then(Value::as_map) else {
-        bench.book.skip(RULE, "`read` returns no values");
+        bench.findings.skip(RULE, "`read` returns no values");
         return;
     };
-    bench.book.tried(RULE);
+    bench.findings.tried(RULE);
     for (key, value) in told {
         let wanted = values.as_map().and_then(|map| map.get(key));
         if !wanted.is_some_and(|wanted| same(wanted, value)) {
@@ -258,7 +267,7 @@ fn drift(bench: &mut Bench, trial: &Trial, how: &str, observed: &Observed, value
                 None => format!("read {how}, it has `values.{key}`, which `check` did not return"),
             };
             let hint = "let `check` return it as the system does, or leave it out of the values of `read`";
-            bench.fail_with(trial, RULE, what, "the values that `check` returned, or fewer", Some(hint));
+            bench.fail_with(test_case, RULE, what, "the values that `check` returned, or fewer", Some(hint));
         }
     }
 }
@@ -268,7 +277,7 @@ pub(crate) fn differing_output(schema: &TypeSchema, observed: &Value, told: &Val
     let (mut observed, mut told) = (observed.clone(), told.clone());
     for outputs in [&mut observed, &mut told] {
         if let Value::Map(map) = outputs {
-            for name in keywords::told_once(&schema.outputs) {
+            for name in keywords::write_once_outputs(&schema.outputs) {
                 map.remove(name);
             }
         }
@@ -286,65 +295,76 @@ fn differing(a: &Value, b: &Value) -> Option<String> {
     a.keys().chain(b.keys()).find(differs).map(ToString::to_string)
 }
 
-async fn repeat(bench: &mut Bench, trial: &Trial, life: &Life, how: How, state: &ResourceState) {
+async fn repeat(
+    bench: &mut Bench,
+    test_case: &TestCase,
+    life: &Life,
+    how: CallOptions,
+    state: &ResourceState,
+) {
     const RULE: &str = "create.repeat";
     if !bench.driver.manifest().implements.repeat_create {
-        bench.book.skip(RULE, "the driver does not promise `repeat-create`");
+        bench.findings.skip(RULE, "the driver does not promise `repeat-create`");
         return;
     }
-    if !bench.wants(trial, RULE) {
+    if !bench.wants(test_case, RULE) {
         return;
     }
-    let answer = bench.create(trial, how, &life.inputs, &life.name).await.answer;
-    bench.book.tried(RULE);
+    let answer = bench.create(test_case, how, &life.inputs, &life.name).await.answer;
+    bench.findings.tried(RULE);
     let right = "the id that the first attempt returned";
     match answer {
         Ok(again) if again.id.expose() != state.id.expose() => {
             let hint = "recognise the existing object by name or key, or do not promise `repeat-create`";
-            bench.fail_with(trial, RULE, "the same key created another object", right, Some(hint));
+            bench.fail_with(test_case, RULE, "the same key created another object", right, Some(hint));
         }
         Ok(_) => {}
         Err(error) if !crate::bench::is_broken(&error) => {
-            bench.fail(trial, RULE, "a repeated `create` with the same key fails", right);
+            bench.fail(test_case, RULE, "a repeated `create` with the same key fails", right);
         }
         Err(_) => {}
     }
 }
 
 /// Deletes it; then it is gone. Returns how many answers of servers that took.
-async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, state: &ResourceState) -> usize {
+async fn gone(bench: &mut Bench, test_case: &TestCase, life: &Life, state: &ResourceState) -> usize {
     const GONE: &str = "delete.gone";
-    let done = bench.delete(trial, state, &life.inputs).await;
+    let done = bench.delete(test_case, state, &life.inputs).await;
     let (deleted, answers) = (done.answer, done.seen.answers);
-    if bench.wants(trial, GONE) {
-        bench.book.tried(GONE);
+    if bench.wants(test_case, GONE) {
+        bench.findings.tried(GONE);
         if let Err(error) = &deleted
             && !crate::bench::is_broken(error)
         {
-            bench.fail(trial, GONE, "it cannot be deleted", "done");
+            bench.fail(test_case, GONE, "it cannot be deleted", "done");
         }
     }
     if deleted.is_err() {
         return answers;
     }
-    if bench.driver.manifest().implements.read && bench.wants(trial, GONE) {
+    if bench.driver.manifest().implements.read && bench.wants(test_case, GONE) {
         for (how, id, recorded) in [("id", Some(state.id.expose()), Some(state)), ("name", None, None)] {
-            let answer = bench.read(trial, id, &life.name, &life.inputs, recorded).await.answer;
+            let answer = bench.read(test_case, id, &life.name, &life.inputs, recorded).await.answer;
             if matches!(answer, Ok(Some(_))) {
-                bench.fail(trial, GONE, format!("after `delete`, it is still found by its {how}"), "none");
+                bench.fail(
+                    test_case,
+                    GONE,
+                    format!("after `delete`, it is still found by its {how}"),
+                    "none",
+                );
                 bench.alive.push(crate::bench::Made { state: state.clone(), inputs: life.inputs.clone() });
             } else if answer.is_err_and(|error| !crate::bench::is_broken(&error)) {
-                bench.fail(trial, GONE, format!("after `delete`, `read` by its {how} fails"), "none");
+                bench.fail(test_case, GONE, format!("after `delete`, `read` by its {how} fails"), "none");
             }
         }
     }
-    if bench.wants(trial, "delete.repeat") {
-        let again = bench.delete(trial, state, &life.inputs).await.answer;
-        bench.book.tried("delete.repeat");
+    if bench.wants(test_case, "delete.repeat") {
+        let again = bench.delete(test_case, state, &life.inputs).await.answer;
+        bench.findings.tried("delete.repeat");
         if again.is_err_and(|error| !crate::bench::is_broken(&error)) {
-            bench.fail(trial, "delete.repeat", "deleting a deleted resource fails", "done");
+            bench.fail(test_case, "delete.repeat", "deleting a deleted resource fails", "done");
         }
     }
-    bench.clear(trial).await;
+    bench.clear(test_case).await;
     answers
 }

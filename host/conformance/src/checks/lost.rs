@@ -6,8 +6,8 @@ use purlin_sandbox::CallError;
 
 use super::cut::{self, Recovery, Updated};
 use super::life::Life;
-use crate::bench::{Bench, Blame, How, Made};
-use crate::trial::Trial;
+use crate::bench::{Bench, Blame, CallOptions, Made};
+use crate::test_case::TestCase;
 use crate::watch::Cut;
 
 const NO_SERVER: &str = "the driver receives no answers over the network";
@@ -23,98 +23,110 @@ fn answers(of: usize) -> Vec<Cut> {
         .collect()
 }
 
-fn wants(bench: &mut Bench, trial: &Trial, rule: &'static str, answers: usize) -> bool {
+fn wants(bench: &mut Bench, test_case: &TestCase, rule: &'static str, answers: usize) -> bool {
     if answers == 0 {
-        bench.book.skip(rule, NO_SERVER);
+        bench.findings.skip(rule, NO_SERVER);
         return false;
     }
-    bench.wants(trial, rule)
+    bench.wants(test_case, rule)
 }
 
-pub(crate) async fn create(bench: &mut Bench, trial: &Trial, life: &Life) {
+pub(crate) async fn create(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     const RULE: &str = "create.lost";
     let implements = bench.driver.manifest().implements;
-    if !wants(bench, trial, RULE, life.answers) {
+    if !wants(bench, test_case, RULE, life.answers) {
         return;
     }
     if !implements.read {
-        bench.book.skip(RULE, "the driver does not implement `read`, so this cannot be checked");
+        bench.findings.skip(RULE, "the driver does not implement `read`, so this cannot be checked");
         return;
     }
-    cut::each(bench, trial, RULE, answers(life.answers), async |bench, cut| {
-        made(bench, trial, life, cut).await;
+    cut::each(bench, test_case, RULE, answers(life.answers), async |bench, cut| {
+        made(bench, test_case, life, cut).await;
         true
     })
     .await;
 }
 
-async fn made(bench: &mut Bench, trial: &Trial, life: &Life, cut: Cut) {
+async fn made(bench: &mut Bench, test_case: &TestCase, life: &Life, cut: Cut) {
     const RULE: &str = "create.lost";
     let when = cut::when(cut, life.answers);
     let key = bench.key();
-    let how = How { key: Some(key.clone()), cut: Some(cut), blame: Blame::Rule(RULE), ..How::default() };
-    let done = bench.create(trial, how, &life.inputs, &life.name).await;
+    let how = CallOptions {
+        key: Some(key.clone()),
+        cut: Some(cut),
+        blame: Blame::Rule(RULE),
+        ..CallOptions::default()
+    };
+    let done = bench.create(test_case, how, &life.inputs, &life.name).await;
     let checkpoint = done.seen.checkpoints.last().cloned();
     match done.answer {
         Err(CallError::Failure(Failure::Undecided(_))) => {
-            Recovery { rule: RULE, when: &when, key, checkpoint }.run(bench, trial, life).await;
+            Recovery { rule: RULE, when: &when, key, checkpoint }.run(bench, test_case, life).await;
         }
         Err(CallError::Failure(Failure::Partial { .. })) | Ok(_) => {}
         Err(CallError::Failure(_)) => {
-            let found = bench.read(trial, None, &life.name, &life.inputs, None).await.answer;
+            let found = bench.read(test_case, None, &life.name, &life.inputs, None).await.answer;
             if let Ok(Some(observed)) = found {
                 let what = format!(
                     "{when}, it reports that it created nothing, but it created `{}`",
                     observed.state.id
                 );
                 let hint = "end with `undecided` when the answer to a request with effects is lost";
-                bench.fail_with(trial, RULE, what, "`undecided`, or the resource", Some(hint));
+                bench.fail_with(test_case, RULE, what, "`undecided`, or the resource", Some(hint));
                 bench.alive.push(Made { state: observed.state, inputs: life.inputs.clone() });
             }
         }
         Err(_) => {}
     }
-    cut::one_at_most(bench, trial, life, RULE, &when).await;
+    cut::one_at_most(bench, test_case, life, RULE, &when).await;
 }
 
-pub(crate) async fn update(bench: &mut Bench, trial: &Trial, life: &Life, after: &Inputs, updated: &Updated) {
+pub(crate) async fn update(
+    bench: &mut Bench,
+    test_case: &TestCase,
+    life: &Life,
+    after: &Inputs,
+    updated: &Updated,
+) {
     const RULE: &str = "update.lost";
-    if wants(bench, trial, RULE, updated.answers) {
-        cut::each(bench, trial, RULE, answers(updated.answers), async |bench, cut| {
-            cut::interrupted(bench, trial, (life, after, updated), RULE, cut).await
+    if wants(bench, test_case, RULE, updated.answers) {
+        cut::each(bench, test_case, RULE, answers(updated.answers), async |bench, cut| {
+            cut::interrupted(bench, test_case, (life, after, updated), RULE, cut).await
         })
         .await;
     }
 }
 
-pub(crate) async fn delete(bench: &mut Bench, trial: &Trial, life: &Life) {
+pub(crate) async fn delete(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     const RULE: &str = "delete.lost";
-    if wants(bench, trial, RULE, life.last_answers) {
-        cut::each(bench, trial, RULE, answers(life.last_answers), async |bench, cut| {
-            gone(bench, trial, life, cut).await
+    if wants(bench, test_case, RULE, life.last_answers) {
+        cut::each(bench, test_case, RULE, answers(life.last_answers), async |bench, cut| {
+            gone(bench, test_case, life, cut).await
         })
         .await;
     }
 }
 
-async fn gone(bench: &mut Bench, trial: &Trial, life: &Life, cut: Cut) -> bool {
+async fn gone(bench: &mut Bench, test_case: &TestCase, life: &Life, cut: Cut) -> bool {
     const RULE: &str = "delete.lost";
-    let Ok(state) = bench.create(trial, How::default(), &life.inputs, &life.name).await.answer else {
+    let Ok(state) = bench.create(test_case, CallOptions::default(), &life.inputs, &life.name).await.answer
+    else {
         return false;
     };
     let when = cut::when(cut, life.last_answers);
-    let how = How { cut: Some(cut), blame: Blame::Rule(RULE), ..How::default() };
-    if let Err(CallError::Failure(_)) = bench.delete_with(trial, how, &state, &life.inputs).await.answer {
-        let again = bench.delete(trial, &state, &life.inputs).await.answer;
+    let how = CallOptions { cut: Some(cut), blame: Blame::Rule(RULE), ..CallOptions::default() };
+    if let Err(CallError::Failure(_)) = bench.delete_with(test_case, how, &state, &life.inputs).await.answer {
+        let again = bench.delete(test_case, &state, &life.inputs).await.answer;
         if matches!(again, Err(CallError::Failure(_))) {
-            bench.fail(trial, RULE, format!("{when}, it cannot be deleted"), "done");
+            bench.fail(test_case, RULE, format!("{when}, it cannot be deleted"), "done");
             return true;
         }
     }
     if bench.driver.manifest().implements.read
-        && let Ok(Some(observed)) = bench.read(trial, None, &life.name, &life.inputs, None).await.answer
+        && let Ok(Some(observed)) = bench.read(test_case, None, &life.name, &life.inputs, None).await.answer
     {
-        bench.fail(trial, RULE, format!("{when} and deleted again, it still exists"), "none");
+        bench.fail(test_case, RULE, format!("{when} and deleted again, it still exists"), "none");
         bench.alive.push(Made { state: observed.state, inputs: life.inputs.clone() });
     }
     true

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use purlin_model::{Dependency, ManifestKind, Target, TypeName, Which};
+use purlin_model::{Dependency, ManifestKind, Target, TargetSelector, TypeName};
 
 use super::head::{Body, Head};
 use super::types;
@@ -78,7 +78,7 @@ fn entry(reader: &mut Reader<'_>, node: &Node<'_>, head: &Head, scope: &Scope<'_
         target: Target {
             type_name,
             namespace: namespace.or_else(|| head.namespace.clone()),
-            which: Which::Named(name),
+            which: TargetSelector::Named(name),
         },
         blocking,
         optional,
@@ -147,6 +147,6 @@ fn provider(reader: &mut Reader<'_>, node: &Node<'_>, head: &Head, scope: &Scope
         Some(manifest) => (manifest.type_name.clone(), manifest.namespace.clone()),
         None => (scope.type_of(&ManifestKind { group, kind })?, None),
     };
-    let target = Target { type_name: Some(type_name), namespace, which: Which::Named(name) };
+    let target = Target { type_name: Some(type_name), namespace, which: TargetSelector::Named(name) };
     Some(Dependency { target, blocking: true, optional: true, location })
 }

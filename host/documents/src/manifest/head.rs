@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use purlin_model::{Diagnostic, Location, ManifestKind, ResourceId, Severity, Under};
+use purlin_model::{Diagnostic, Location, ManifestKind, ParamsPosition, ResourceId, Severity};
 
 use crate::near::slip;
 use crate::reader::Reader;
@@ -201,7 +201,7 @@ pub(super) struct Body<'n, 't> {
     /// The dependencies of the manifest.
     pub(super) depends_on: Vec<&'n Node<'t>>,
     pub(super) annotations: &'n [Entry<'t>],
-    pub(super) under: Under,
+    pub(super) under: ParamsPosition,
 }
 
 impl<'n, 't> Body<'n, 't> {
@@ -226,7 +226,7 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
         beside: None,
         depends_on: root.get("dependsOn").into_iter().collect(),
         annotations,
-        under: Under::Top,
+        under: ParamsPosition::Top,
     };
     let Some(spec) = root.get("spec") else {
         body.params.extend(top.iter().filter(|entry| !HEAD.contains(&&*entry.key)));
@@ -239,7 +239,7 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
         });
         fields.done(reader);
     }
-    body.under = Under::Spec;
+    body.under = ParamsPosition::Spec;
     if spec.is_null() {
         return body;
     }
@@ -255,7 +255,7 @@ pub(super) fn body<'n, 't>(reader: &mut Reader<'_>, root: &'n Node<'t>, head: &H
     }
     fields.done(reader);
     body.beside = spec.entries();
-    body.under = Under::ForProvider;
+    body.under = ParamsPosition::ForProvider;
     if !provider.value.is_null() {
         let entries = reader.map(&provider.value, "`forProvider`").unwrap_or_default();
         body.params.extend(entries);

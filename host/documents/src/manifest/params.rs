@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_model::{
-    Absent, Attribute, FieldReference, Modifiers, Piece, Placeholder, Reference, Target, Template, Value,
-    Which,
+    Absent, Attribute, FieldReference, Modifiers, Piece, Placeholder, Reference, Target, TargetSelector,
+    Template, Value,
 };
 
 use super::field::{self, Field, Form, Found, Labelled, Named};
@@ -247,7 +247,7 @@ impl Compiler<'_, '_, '_> {
         let target = Target {
             type_name: rule.and_then(|rule| rule.type_name.clone()),
             namespace: named.namespace.clone().or_else(|| self.own.namespace.clone()),
-            which: Which::Named(named.name.clone()),
+            which: TargetSelector::Named(named.name.clone()),
         };
         reading(rule, &target, &source, named.policy, &named.location)
     }
@@ -269,8 +269,8 @@ impl Compiler<'_, '_, '_> {
             format!("{key}: {}", if labels.is_empty() { "all".to_owned() } else { labels.join(", ") });
         let namespace = labelled.namespace.clone().or_else(|| self.own.namespace.clone());
         let which = match filled.is_list {
-            true => Which::AllLabelled(labelled.labels.clone()),
-            false => Which::Labelled(labelled.labels.clone()),
+            true => TargetSelector::AllLabelled(labelled.labels.clone()),
+            false => TargetSelector::Labelled(labelled.labels.clone()),
         };
         let target = Target { type_name, namespace, which };
         if let (true, Some(Rule { read: Read::Build(_), .. })) = (filled.is_list, filled.rule) {
@@ -302,7 +302,7 @@ impl Compiler<'_, '_, '_> {
                 .map(|manifest| {
                     let target = Target {
                         type_name: Some(manifest.type_name.clone()),
-                        which: Which::Named(manifest.name.clone()),
+                        which: TargetSelector::Named(manifest.name.clone()),
                         ..target.clone()
                     };
                     reading(rule, &target, source, labelled.policy, &labelled.location)

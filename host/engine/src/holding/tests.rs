@@ -3,19 +3,19 @@ use serde_json::json;
 
 use super::*;
 
-fn lost(schema: Json, values: Json) -> Option<Lost> {
+fn lost(schema: Json, values: Json) -> Option<LostData> {
     let schema = TypeSchema { type_name: "*".into(), inputs: schema, outputs: json!({}) };
     let inputs = Inputs { values: values.into(), ..Inputs::default() };
     Holding::default().of(&schema, &inputs)
 }
 
-fn named(what: &str) -> Option<Lost> {
-    Some(Lost::Named(what.into()))
+fn named(what: &str) -> Option<LostData> {
+    Some(LostData::Named(what.into()))
 }
 
 #[test]
 fn at_the_root_it_applies_to_every_resource() {
-    assert_eq!(lost(json!({HOLDS_DATA: true}), json!({})), Some(Lost::Data));
+    assert_eq!(lost(json!({HOLDS_DATA: true}), json!({})), Some(LostData::Data));
     assert_eq!(lost(json!({HOLDS_DATA: "its rows"}), json!({})), named("its rows"));
     assert_eq!(lost(json!({HOLDS_DATA: false}), json!({})), None);
     assert_eq!(lost(json!({"type": "object"}), json!({"a": 1})), None);
@@ -52,7 +52,7 @@ fn conditions_lists_and_references_are_followed() {
     let kinds = |kinds: &[&str]| json!({"manifests": kinds.iter().map(|kind| json!({"kind": kind})).collect::<Vec<_>>()});
     assert_eq!(lost(schema(), kinds(&["Pod", "Volume"])), named("what the volume holds"));
     assert_eq!(lost(schema(), kinds(&["Pod"])), None);
-    assert_eq!(lost(schema(), json!({"holds_data": true})), Some(Lost::Data));
+    assert_eq!(lost(schema(), json!({"holds_data": true})), Some(LostData::Data));
     assert_eq!(lost(schema(), json!({"holds_data": false})), None);
 }
 
@@ -65,13 +65,13 @@ fn a_secret_input_counts_without_its_value() {
     assert_eq!(Holding::default().of(&schema, &inputs), None, "one secret, not a map");
     let secrets = Value::Map([("key".into(), Value::from("k").into_secret())].into_iter().collect());
     let inputs = Inputs { secrets, ..Inputs::default() };
-    assert_eq!(Holding::default().of(&schema, &inputs), Some(Lost::Data));
+    assert_eq!(Holding::default().of(&schema, &inputs), Some(LostData::Data));
 }
 
 #[test]
 fn recursive_schemas_end_and_invalid_ones_count() {
     let endless = json!({"$ref": "#", "properties": {"values": {HOLDS_DATA: 7}}});
-    assert_eq!(lost(endless, json!({})), Some(Lost::Data), "not true, not text, and not false");
+    assert_eq!(lost(endless, json!({})), Some(LostData::Data), "not true, not text, and not false");
     let wrong = json!({"if": {"type": 5}, "then": {HOLDS_DATA: true}});
-    assert_eq!(lost(wrong, json!({})), Some(Lost::Data));
+    assert_eq!(lost(wrong, json!({})), Some(LostData::Data));
 }

@@ -8,17 +8,17 @@ use super::is_zero;
 use crate::error::Cause;
 use crate::event::{Event, Phase, Summary};
 use crate::plan::{Action, Change, Tally};
-use crate::standing::Stand;
+use crate::recorded_status::ResourceStatus;
 
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Resource { key, action, phase } => Resource::new(key, *action, phase).serialize(serializer),
-            Self::Stands { key, stand, conditions, obstacle } => Stands {
+            Self::Status { key, status, conditions, obstacle } => ResourceStatusChange {
                 format: FORMAT,
-                event: "stands",
+                event: "status",
                 key,
-                status: *stand,
+                status: *status,
                 conditions,
                 obstacle: obstacle.as_ref().map(Worded::from),
             }
@@ -102,11 +102,11 @@ impl<'a> Resource<'a> {
 
 /// The status of a resource changed.
 #[derive(Serialize)]
-struct Stands<'a> {
+struct ResourceStatusChange<'a> {
     format: u8,
     event: &'static str,
     key: &'a Key,
-    status: Stand,
+    status: ResourceStatus,
     conditions: &'a [Condition; 3],
     /// The obstacle that keeps the resource from matching the documents.
     #[serde(skip_serializing_if = "Option::is_none")]

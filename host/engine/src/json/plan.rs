@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use super::is_false;
 use crate::compare::Difference;
-use crate::holding::Lost;
+use crate::holding::LostData;
 use crate::plan::{Action, Change, Loss, Plan, Step, Suggestion, Tally, Warning};
 
 /// A document with `format`, without the resources that the run excludes.
@@ -81,10 +81,10 @@ impl Serialize for Loss {
             allowed: bool,
         }
         let what = match self.what() {
-            Lost::Named(what) => Some(what.as_str()),
-            Lost::Data | Lost::Unknown => None,
+            LostData::Named(what) => Some(what.as_str()),
+            LostData::Data | LostData::Unknown => None,
         };
-        Shape { what, unknown: *self.what() == Lost::Unknown, allowed: self.is_allowed() }
+        Shape { what, unknown: *self.what() == LostData::Unknown, allowed: self.is_allowed() }
             .serialize(serializer)
     }
 }

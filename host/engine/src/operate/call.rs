@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use purlin_model::Label;
 use purlin_model::driver::{Failure, Subject};
 use purlin_sandbox::{CallError, CheckpointSink, clock};
-use purlin_state::{Change, Intent, Operation, RecordId, outlasting};
+use purlin_state::{Change, Intent, Operation, RecordId, time_to_outlast};
 
 use super::Task;
 use super::effort::Effort;
@@ -116,7 +116,7 @@ fn most(longest: Duration) -> Duration {
 /// requests of a previous holder may still be under way: the maximum duration of one attempt at a
 /// pending call, since it began no attempt later. Calls without a limit are ignored.
 pub fn last_attempts<'a>(pending: impl IntoIterator<Item = &'a Intent>) -> Duration {
-    pending.into_iter().filter_map(longest_attempt).max().map_or(Duration::ZERO, outlasting)
+    pending.into_iter().filter_map(longest_attempt).max().map_or(Duration::ZERO, time_to_outlast)
 }
 
 /// The maximum duration of one attempt at a call, according to its intent; `None` if the driver has

@@ -49,7 +49,7 @@ impl Task<'_> {
             }
             changes.push(Change::Settle(intent));
             // Only a real deletion removes the guests too.
-            changes.extend(self.company(id, true));
+            changes.extend(self.guests_gone(id, true));
         } else if exists(&record) {
             changes.extend(self.shared.left_behind(id));
         }
@@ -61,13 +61,13 @@ impl Task<'_> {
 impl Task<'_> {
     /// The changes that record that a resource and its guests are gone. If a part of the journal
     /// was lost, another record may stand for the same object, which is then gone as well.
-    pub(super) fn gone_with_company(self, record: &Record, deleted: bool) -> Vec<Change> {
+    pub(super) fn gone_with_guests(self, record: &Record, deleted: bool) -> Vec<Change> {
         let mut changes = Vec::new();
         for record in self.shared.with_twins(record) {
             // Other records may still refer to it; the next plan removes entries that are not
             // needed.
             changes.extend(gone(&record, record.superseded.is_none()));
-            changes.extend(self.company(&record.id(), deleted));
+            changes.extend(self.guests_gone(&record.id(), deleted));
         }
         changes
     }
@@ -76,7 +76,7 @@ impl Task<'_> {
     /// (`lifecycle.deleted_with`). If the host was found gone rather than `deleted` by Purlin,
     /// guests that their drivers can read are left out, since their own read decides. Possible
     /// guests are deleted and created again, since it is unknown whether they still exist.
-    fn company(self, host: &RecordId, deleted: bool) -> Vec<Change> {
+    fn guests_gone(self, host: &RecordId, deleted: bool) -> Vec<Change> {
         let mut changes = Vec::new();
         let mut seen = HashSet::from([host.clone()]);
         let mut hosts = vec![(host.clone(), true)];

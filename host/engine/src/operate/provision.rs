@@ -14,7 +14,7 @@ use super::{Completed, Outcome, Task, Turn, each_once, named, nothing, share, wi
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
-use crate::evaluate::{self, Known};
+use crate::evaluate::{self, NodeValues};
 use crate::exclusion::Side;
 use crate::fate::{self, Case, Fate};
 use crate::plan::{Action, InsteadOf, Prepared};
@@ -123,7 +123,7 @@ impl Task<'_> {
                 if let (Some(record), InsteadOf::Forgotten) = (record, instead_of) {
                     changes.extend(self.shared.left_behind(&record.id()));
                 }
-                let known = Known::settled(&made.inputs, &made.state);
+                let known = NodeValues::settled(&made.inputs, &made.state);
                 // Other records with the same id are allowed here: resources may be swapping names.
                 changes.push(Change::Put(Box::new(made)));
                 changes.push(Change::Settle(id));
@@ -385,7 +385,7 @@ impl Task<'_> {
                     return Err(cause);
                 }
             };
-        let known = Known::settled(&changed.inputs, &changed.state);
+        let known = NodeValues::settled(&changed.inputs, &changed.state);
         let durable = self.shared.submit(vec![Change::Put(Box::new(changed)), Change::Settle(id)])?;
         self.finished(node, known, Action::Update, durable, failure).await
     }
@@ -395,7 +395,7 @@ impl Task<'_> {
     async fn finished(
         self,
         node: Node<'_>,
-        known: Known,
+        known: NodeValues,
         action: Action,
         durable: Durable,
         failure: Option<Cause>,

@@ -14,7 +14,7 @@ use super::{Completed, Outcome, Task, named, nothing, record_of, with_unknown_ho
 use crate::apply::Shared;
 use crate::driver::{Call, Driver, Look};
 use crate::error::Cause;
-use crate::evaluate::{self, Known};
+use crate::evaluate::{self, NodeValues};
 use crate::plan::{Action, GRACE};
 use crate::recorded::exists;
 use crate::{ask, diff, digest};
@@ -83,7 +83,7 @@ impl Task<'_> {
             (Ok(durable), _) => durable,
             (Err(holder), driver) => return Err(held(&**driver?, &record, &holder)),
         };
-        self.shared.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+        self.shared.board.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
         Ok(Completed { action: Action::Read, durable: Some(durable) })
     }
 
@@ -99,7 +99,7 @@ impl Task<'_> {
                 return Ok(Completed { action: Action::Read, durable: None });
             }
             self.observed(Finding::Gone, Vec::new());
-            let durable = self.shared.submit(self.gone_with_company(&record, false))?;
+            let durable = self.shared.submit(self.gone_with_guests(&record, false))?;
             return Ok(Completed { action: Action::Read, durable: Some(durable) });
         };
         let mut read = refreshed(&record, &found);
@@ -135,7 +135,7 @@ impl Task<'_> {
             return Ok(());
         }
         self.observed(Finding::Gone, Vec::new());
-        self.written(self.gone_with_company(record, false)).await?;
+        self.written(self.gone_with_guests(record, false)).await?;
         Ok(())
     }
 

@@ -171,7 +171,7 @@ impl Task<'_> {
             Ok(Looked::Not) => {}
             Ok(Looked::Found(found)) => known = refreshed(&known, &found),
             Ok(Looked::Gone) => {
-                return self.settled(self.gone_with_company(&record, false), id, Finding::Gone);
+                return self.settled(self.gone_with_guests(&record, false), id, Finding::Gone);
             }
             Err(cause) => {
                 // The rest of this run must know how far the change may have come.
@@ -210,7 +210,7 @@ impl Task<'_> {
                 return Err(error.into());
             }
         }
-        self.settled(self.gone_with_company(&record, true), id.clone(), Finding::Gone)
+        self.settled(self.gone_with_guests(&record, true), id.clone(), Finding::Gone)
     }
 }
 

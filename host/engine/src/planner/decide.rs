@@ -10,7 +10,7 @@ use purlin_state::{Record, Status};
 use super::{Decided, Planner, is_done, predict, prepared};
 use crate::ask::{self, Answer, Ask, Question};
 use crate::diff;
-use crate::evaluate::Known;
+use crate::evaluate::NodeValues;
 use crate::fate::{self, Case, Fate};
 use crate::operate::{named, record_of, with_unknown_host};
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step, Warning};
@@ -68,7 +68,7 @@ impl Planner<'_> {
         let step = |action| Step::new(key.clone(), urn.clone(), action);
         let Some(record) = record else {
             let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
-            self.know(node, &inputs, Known::with_outputs(&inputs, outputs));
+            self.know(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
             let uses = node.installation.and_then(|installation| installation.share.uses.as_ref());
             let reasons = match uses {
                 Some(uses) => vec![Reason::Uses { other: uses.installation.clone() }],
@@ -119,7 +119,7 @@ impl Planner<'_> {
             .then(|| Box::new(Record { external: false, digest: [0; 32], ..Record::clone(&record) }));
         match fate {
             Fate::Keep => {
-                self.know(node, &record.inputs, Known::settled(&record.inputs, &record.state));
+                self.know(node, &record.inputs, NodeValues::settled(&record.inputs, &record.state));
                 let action = if adopt.is_some() { Action::Adopt } else { Action::None };
                 let kind = OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) };
                 let step = Step { reasons: taken_over(&record), ..step(action) };
@@ -135,7 +135,7 @@ impl Planner<'_> {
                     &impact.stable_outputs,
                 );
                 let more = !predict::mirrors(&*driver, &key);
-                self.know(node, &inputs, Known::with_outputs(&inputs, outputs).with_more(more));
+                self.know(node, &inputs, NodeValues::with_outputs(&inputs, outputs).with_more(more));
                 let action = if adopt.is_some() { Action::Adopt } else { Action::Update };
                 let reasons = taken_over(&record).into_iter().chain(reasons).collect();
                 let kind = OperationKind::Update {
@@ -147,7 +147,7 @@ impl Planner<'_> {
             }
             Fate::Replace => {
                 let outputs = predict::outputs(&self.options.rules, &*driver, &key, &inputs, None, &[]);
-                self.know(node, &inputs, Known::with_outputs(&inputs, outputs));
+                self.know(node, &inputs, NodeValues::with_outputs(&inputs, outputs));
                 // The order, and what happens to the old resource, depend on all decisions
                 // together.
                 let certain = forced || record.tainted;
@@ -164,7 +164,7 @@ impl Planner<'_> {
     /// can the resource. `None` for a resource that lives in an old copy.
     fn goes_with(&self, record: &Record, forced: Option<&Reason>) -> Option<Urn> {
         let Some(Reason::GoesWith { other }) = forced else { return None };
-        if self.recorded.home_of(record).is_some_and(|home| home.superseded.is_some()) {
+        if self.recorded.host_of(record).is_some_and(|home| home.superseded.is_some()) {
             return None;
         }
         let is_it = |step: &&Step| step.key == *other && step.action == Action::Replace;
@@ -214,7 +214,7 @@ impl Planner<'_> {
                 changes.is_empty() && record.state == seen.state && record.inputs == seen.inputs
             }
         };
-        self.board.settle(node.id, Known::settled(&seen.inputs, &seen.state));
+        self.board.settle(node.id, NodeValues::settled(&seen.inputs, &seen.state));
         if same {
             self.settle(node.id, Step::new(key, urn, Action::None), OperationKind::Keep { prepared: None });
             return;
@@ -262,7 +262,7 @@ impl Planner<'_> {
             ),
         };
         let more = fate == Fate::Update && !predict::mirrors(&*driver, &key);
-        self.board.settle(node.id, Known::with_outputs(&inputs, outputs).with_more(more));
+        self.board.settle(node.id, NodeValues::with_outputs(&inputs, outputs).with_more(more));
         let kind = match fate {
             _ if self.options.import_only => OperationKind::Keep { prepared: None },
             Fate::Keep => OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) },

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use purlin_graph::{Node, NodeId};
 use purlin_model::driver::Inputs;
 use purlin_model::grants::{Lack, Reached, reached};
-use purlin_model::{Diagnostic, DirGrant, Within};
+use purlin_model::{Diagnostic, DirGrant, DocumentPart};
 
 use super::Planner;
 use crate::driver::Driver;
@@ -102,6 +102,6 @@ impl Planner<'_> {
             return missing_grants::read_only(driver, path, grant, Some(definition));
         }
         let fault = missing_grants::not_granted(driver, &reached.need, &wanted.methods);
-        self.options.rules.at(fault, Within::Definition(definition), &reached.pointer, false)
+        self.options.rules.at(fault, DocumentPart::Definition(definition), &reached.pointer, false)
     }
 }

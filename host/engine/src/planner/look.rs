@@ -10,7 +10,7 @@ use purlin_state::{Record, RecordId, Status};
 use super::drivers::requirement_name;
 use super::{Planner, is_done, waits};
 use crate::ask::{Ask, Question};
-use crate::evaluate::{self, Known};
+use crate::evaluate::{self, NodeValues};
 use crate::plan::{Action, InsteadOf, OperationKind, Prepared, Step};
 use crate::recorded::exists;
 use crate::rules::connection;
@@ -123,7 +123,7 @@ impl Planner<'_> {
             && (!self.options.full || is_done(record, self.context))
             && self.forced(id, &urn).is_none()
         {
-            self.know(node, &record.inputs, Known::settled(&record.inputs, &record.state));
+            self.know(node, &record.inputs, NodeValues::settled(&record.inputs, &record.state));
             let step = Step::new(node.key.clone(), urn, Action::None);
             // A changed connection is recorded without a driver call.
             let reached = digest.and_then(|digest| {
@@ -139,7 +139,7 @@ impl Planner<'_> {
                 return None;
             }
             // The place of the resource becomes known only while the plan is executed.
-            self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
+            self.board.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
             let reasons = vec![Reason::Observed { id: (&**id).into() }];
             let step = Step { reasons, ..Step::new(node.key.clone(), urn, Action::Read) };
             self.settle(node.id, step, OperationKind::Observe { id: Arc::clone(id), found: None });
@@ -189,7 +189,7 @@ impl Planner<'_> {
     /// Leaves a resource alone. Its dependents read the recorded values.
     fn pass(&mut self, node: Node<'_>, step: Step, record: Option<Arc<Record>>) {
         if let Some(record) = &record {
-            self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+            self.board.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
         }
         self.settle(node.id, step, OperationKind::Pass);
     }
@@ -244,7 +244,7 @@ impl Planner<'_> {
         if record.is_none() && (self.import.contains_key(urn) || import.is_some() || observe.is_some()) {
             return false;
         }
-        self.board.settle(node.id, Known::with_outputs(inputs, Value::unknown()));
+        self.board.settle(node.id, NodeValues::with_outputs(inputs, Value::unknown()));
         let step = Step { reasons: vec![reason], ..Step::new(node.key.clone(), urn.clone(), action) };
         self.settle(node.id, step, OperationKind::Undecided);
         true
@@ -319,7 +319,7 @@ impl Planner<'_> {
     ) {
         let step = |action| Step::new(node.key.clone(), urn.clone(), action);
         let Some(record) = record else {
-            self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
+            self.board.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(None, &inputs);
             let reasons = vec![Reason::New];
             let kind = OperationKind::Create {
@@ -335,10 +335,10 @@ impl Planner<'_> {
             && record.status == Status::Ready
             && record.digest == digest::of(&inputs, &record.driver.name, &record.driver.digest);
         if same {
-            self.board.settle(node.id, Known::settled(&record.inputs, &record.state));
+            self.board.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
             self.settle(node.id, step(Action::None), OperationKind::Keep { prepared: None });
         } else {
-            self.board.settle(node.id, Known::with_outputs(&inputs, Value::unknown()));
+            self.board.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(Some(&record.inputs), &inputs);
             let mut reasons: Vec<Reason> = fate::because_of(&changes, true).into_iter().collect();
             if let Status::Partial(unfinished) = &record.status {

@@ -11,7 +11,7 @@ use purlin_state::{Record, RecordId};
 
 use super::drivers::recorded_name;
 use crate::driver::{Driver, Drivers, Needed};
-use crate::holding::{Holding, Lost};
+use crate::holding::{Holding, LostData};
 use crate::plan::{DriverSet, Loss, Operation, OperationKind, Step};
 use crate::recorded::{Recorded, exists};
 
@@ -46,8 +46,8 @@ pub(super) async fn mark(
         // Both the current driver and the driver that made the resource count: the current one may
         // be a different driver with the same name, and the earlier one may not have declared it
         // yet.
-        let lost = Lost::of(&record).or_else(|| match driver {
-            None => Some(Lost::Unknown),
+        let lost = LostData::of(&record).or_else(|| match driver {
+            None => Some(LostData::Unknown),
             Some(driver) => {
                 let schema = driver.manifest().schema(record.urn.key()?.type_name())?;
                 holding.of(schema, &record.inputs)

@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::plan::{Action, Operation, OperationKind, Step, Warning};
 use crate::recorded::{Recorded, exists};
 use edges::Edges;
-pub(super) use joint_deletion::homeless;
+pub(super) use joint_deletion::losing_their_host;
 
 /// The current records within the scope that the documents no longer contain.
 pub(super) fn removed(

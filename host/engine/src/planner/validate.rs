@@ -11,10 +11,10 @@ use purlin_state::Snapshot;
 
 use super::{Base, Decisions, PlanOptions, Planner, drivers};
 use crate::answers::Total;
-use crate::cycles::Turned;
+use crate::cycles::TransitionCycles;
 use crate::driver::{Drivers, Needed};
 use crate::error::Error;
-use crate::evaluate::Board;
+use crate::evaluate::NodeValueTable;
 use crate::plan::DriverSet;
 use crate::rules;
 use crate::secrets::{Vault, outline, unread};
@@ -41,7 +41,7 @@ pub async fn validate(
     let vault = Vault::closed();
     let mut planner = Planner {
         total: Arc::new(Total::new(graph.len())),
-        board: Board::new(graph.len()),
+        board: NodeValueTable::new(graph.len()),
         drivers: &available,
         vault: &vault,
         decided: Decisions::with_capacity(graph.len()),
@@ -56,7 +56,7 @@ pub async fn validate(
         recorded: &recorded,
         in_scope: &None,
         waiting: std::collections::HashMap::new(),
-        turned: &Turned::new(&graph, context, &recorded),
+        turned: &TransitionCycles::new(&graph, context, &recorded),
         forced: &std::collections::HashMap::new(),
         import: &std::collections::HashMap::new(),
         options: &options,

@@ -7,8 +7,8 @@ use purlin_graph::{EmptyReference, Graph, Missing, NodeId};
 use purlin_model::{Awaited, Context, Key, Reason, Urn, Wait};
 use purlin_state::{Record, RecordId, Status};
 
-use crate::cycles::Turned;
-use crate::evaluate::Board;
+use crate::cycles::TransitionCycles;
+use crate::evaluate::NodeValueTable;
 use crate::recorded::{Recorded, exists};
 
 /// The maximum number of missing resources for which a waiting resource reports the path.
@@ -22,7 +22,7 @@ pub(super) fn find(
     context: &Context,
     recorded: &Recorded,
     held: &HashMap<Urn, Reason>,
-    turned: &Turned<'_>,
+    turned: &TransitionCycles<'_>,
 ) -> HashMap<NodeId, Vec<Reason>> {
     let mut waiting: HashMap<NodeId, Vec<Reason>> = HashMap::new();
     for node in graph.nodes() {
@@ -54,7 +54,7 @@ pub(super) fn spread(
     graph: &Graph,
     context: &Context,
     recorded: &Recorded,
-    turned: &Turned<'_>,
+    turned: &TransitionCycles<'_>,
     waiting: &mut HashMap<NodeId, Vec<Reason>>,
     sources: Vec<NodeId>,
 ) {
@@ -100,7 +100,7 @@ pub(super) fn block(
     graph: &Graph,
     context: &Context,
     recorded: &Recorded,
-    turned: &Turned<'_>,
+    turned: &TransitionCycles<'_>,
     waiting: &mut HashMap<NodeId, Vec<Reason>>,
     blocked: Vec<(Urn, Key)>,
 ) -> bool {
@@ -167,7 +167,7 @@ pub(super) fn needed<'a>(
 }
 
 /// The waits for values of other resources that are still empty; none if there are other faults.
-pub(crate) fn for_values(graph: &Graph, node: NodeId, board: &Board) -> Vec<Reason> {
+pub(crate) fn for_values(graph: &Graph, node: NodeId, board: &NodeValueTable) -> Vec<Reason> {
     let wait = |empty: EmptyReference| {
         let key = graph.key(empty.target)?.clone();
         let at = empty.location.to_string().into();

@@ -5,7 +5,7 @@
 use purlin_model::Value;
 use purlin_model::driver::keywords::{property, replacing_part};
 use purlin_model::driver::{Inputs, Manifest};
-use purlin_schema::{Fault, Misfit};
+use purlin_schema::{Fault, Violation};
 use purlin_state::Record;
 
 use super::Rules;
@@ -39,13 +39,13 @@ pub(super) fn moved(
     driver: &dyn Driver,
     type_name: &str,
     inputs: &Inputs,
-    misfit: &Misfit,
+    violation: &Violation,
 ) -> Option<String> {
-    let Fault::Unknown { name, .. } = &misfit.fault else { return None };
+    let Fault::Unknown { name, .. } = &violation.fault else { return None };
     let rules = &driver.manifest().schema(type_name)?.inputs;
     let connection = property(rules, rules, "connection")?;
     let is_taken = |name: &str| property(rules, connection, name).is_some();
-    let given = match misfit.at.strip_suffix(&**name)? {
+    let given = match violation.at.strip_suffix(&**name)? {
         "/values/" => inputs.values.get(name),
         "/secrets/" => inputs.secrets.get(name),
         _ => return None,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use purlin_model::Label;
-use purlin_model::driver::keywords::{judge, keep_told, speaks_of_changes, speaks_of_telling_once};
+use purlin_model::driver::keywords::{has_change_keywords, has_write_once_outputs, judge, keep_write_once};
 use purlin_model::driver::{Checked, Failure, Impact, Implements, Inputs, Manifest, Observed, ResourceState};
 use purlin_sandbox::{CallError, Change};
 
@@ -25,8 +25,8 @@ impl Rules {
     /// Wraps the driver so that its schemas are enforced.
     pub(crate) fn guarded(self: &Arc<Self>, driver: Arc<dyn Driver>) -> Arc<dyn Driver> {
         let manifest = driver.manifest();
-        let changes = manifest.types.iter().any(|schema| speaks_of_changes(&schema.inputs));
-        let once = manifest.types.iter().any(|schema| speaks_of_telling_once(&schema.outputs));
+        let changes = manifest.types.iter().any(|schema| has_change_keywords(&schema.inputs));
+        let once = manifest.types.iter().any(|schema| has_write_once_outputs(&schema.outputs));
         if !(changes || once || self.seals_outputs_of(&*driver)) {
             return driver;
         }
@@ -44,7 +44,7 @@ impl SchemaGuard {
         let outputs = std::mem::take(&mut state.outputs);
         state.outputs = self.rules.seal_outputs(type_name, &*self.driver, outputs);
         if let (Some(schema), Some(before)) = (self.manifest.schema(type_name), before) {
-            keep_told(&schema.outputs, &before.outputs, &mut state.outputs);
+            keep_write_once(&schema.outputs, &before.outputs, &mut state.outputs);
         }
         state
     }

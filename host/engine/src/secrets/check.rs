@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use purlin_graph::Node;
-use purlin_model::{Diagnostic, Template, Value, Within};
+use purlin_model::{Diagnostic, DocumentPart, Template, Value};
 
 use super::SecretStores;
 use super::tree::{self, Leaf};
@@ -49,7 +49,7 @@ pub fn check<'a>(
         for (root, found) in [("secrets", found), ("connection", in_connection)] {
             faults.extend(found.into_iter().map(|(place, fault)| {
                 let pointer = format!("/{root}{}", place.replace('.', "/"));
-                rules.at(fault, Within::Definition(&recipe.location), &pointer, false)
+                rules.at(fault, DocumentPart::Definition(&recipe.location), &pointer, false)
             }));
         }
     }

@@ -10,9 +10,9 @@ fn losses(plan: &Plan) -> Vec<String> {
     let said = |step: &purlin_engine::Step| {
         let loss = step.loss().expect("it loses data");
         let what = match loss.what() {
-            purlin_engine::Lost::Named(_) => "data",
-            purlin_engine::Lost::Data => "some",
-            purlin_engine::Lost::Unknown => "perhaps",
+            purlin_engine::LostData::Named(_) => "data",
+            purlin_engine::LostData::Data => "some",
+            purlin_engine::LostData::Unknown => "perhaps",
         };
         let allowed = if loss.is_allowed() { ", allowed" } else { "" };
         format!("{} {}: {what}{allowed}", step.action.as_str(), name(&step.key))

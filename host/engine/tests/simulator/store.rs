@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purlin_state::{
-    Change, Durable, Environment, Error, Holder, Lock, Snapshot, Staleness, Writer, relied_on,
+    Change, Durable, Environment, Error, Holder, Lock, Snapshot, Staleness, Writer, usable_lease,
 };
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
@@ -183,7 +183,7 @@ impl SimStore {
             holder: Some(Box::new(named(other))),
         })?;
         let renewal = tokio::spawn(self.clone().renew()).abort_handle();
-        let until = begun + relied_on(LEASE);
+        let until = begun + usable_lease(LEASE);
         *locked(&self.0.own) = Some(Own { fence, until, is_lost: false, is_cut_off: false, renewal });
         self.0.sim.has_lease(Some((Arc::clone(lease), fence)));
         Ok(lapsed)
@@ -223,7 +223,7 @@ impl SimStore {
                 break;
             }
             if let Some(own) = &mut *locked(&self.0.own) {
-                own.until = begun + relied_on(LEASE);
+                own.until = begun + usable_lease(LEASE);
             }
         }
         self.found_lost();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purlin_expression::nearest;
 use purlin_model::{
-    Class, Diagnostic, Key, Location, Manifest, Reference, ResourceId, Target as Meant, Which,
+    Class, Diagnostic, Key, Location, Manifest, Reference, ResourceId, Target as Meant, TargetSelector,
 };
 
 use super::Builder;
@@ -86,7 +86,7 @@ impl<'a> Builder<'a> {
                     }
                     Target::Missing
                 }
-                (_, Which::AllLabelled(_)) => {
+                (_, TargetSelector::AllLabelled(_)) => {
                     named.iter().for_each(|node| self.edge(owner, *node, EdgeKind::Ref));
                     self.targets.list(named.into())
                 }
@@ -119,14 +119,14 @@ impl<'a> Builder<'a> {
                         let blocking = dependency.blocking;
                         self.miss(owner, &dependency.target, &written, &dependency.location, blocking);
                     }
-                    [_, _, ..] if !matches!(dependency.target.which, Which::AllLabelled(_)) => {
+                    [_, _, ..] if !matches!(dependency.target.which, TargetSelector::AllLabelled(_)) => {
                         let fault = self.ambiguous(&written, &named).at(&dependency.location);
                         self.faults.push(fault.help("add the `kind` of the one that is meant"));
                     }
                     all if dependency.blocking => {
                         all.iter().for_each(|node| self.edge(owner, *node, EdgeKind::DependsOn));
                     }
-                    all => self.beside.extend(all.iter().map(|node| (owner, *node))),
+                    all => self.non_blocking_dependencies.extend(all.iter().map(|node| (owner, *node))),
                 }
             }
         }
@@ -145,7 +145,7 @@ impl<'a> Builder<'a> {
             numbers.iter().filter_map(|number| self.nodes.manifests.get(*number as usize).copied()).collect()
         };
         let mut named = match (&meant.which, &meant.type_name) {
-            (Which::Named(name), Some(type_name)) => {
+            (TargetSelector::Named(name), Some(type_name)) => {
                 let within = meant.namespace.as_ref().map(|namespace| format!("{namespace}/{name}"));
                 let ids = within.into_iter().chain([name.to_string()]);
                 let keys = ids.filter_map(|id| {
@@ -153,11 +153,11 @@ impl<'a> Builder<'a> {
                 });
                 keys.filter_map(|key| self.nodes.id(key.as_str())).take(1).collect()
             }
-            (Which::Named(name), None) => {
+            (TargetSelector::Named(name), None) => {
                 let all = index.by_name.get(&**name).cloned().unwrap_or_default();
                 nodes(index.within(meant, all.into_iter()))
             }
-            (Which::Labelled(labels) | Which::AllLabelled(labels), _) => {
+            (TargetSelector::Labelled(labels) | TargetSelector::AllLabelled(labels), _) => {
                 let mut all = nodes(index.labelled(meant, labels));
                 all.retain(|node| *node != owner);
                 all
@@ -171,7 +171,7 @@ impl<'a> Builder<'a> {
     /// Records that a target is not declared: it may come later (SPEC §7).
     fn miss(&mut self, from: NodeId, target: &Meant, field: &Arc<str>, location: &Location, blocking: bool) {
         let near = match &target.which {
-            Which::Named(name) if self.missing.len() < NEAR => {
+            TargetSelector::Named(name) if self.missing.len() < NEAR => {
                 let of_type = |key: &&Key| {
                     target.type_name.as_ref().is_none_or(|name| key.type_name() == name.as_str())
                 };
@@ -216,7 +216,7 @@ impl<'a> Builder<'a> {
 /// An entry of `dependsOn` in the form of a reference field: `dependsOn: main`.
 fn written(target: &Meant) -> Arc<str> {
     match &target.which {
-        Which::Named(name) => format!("dependsOn: {name}").into(),
-        Which::Labelled(_) | Which::AllLabelled(_) => "dependsOn".into(),
+        TargetSelector::Named(name) => format!("dependsOn: {name}").into(),
+        TargetSelector::Labelled(_) | TargetSelector::AllLabelled(_) => "dependsOn".into(),
     }
 }

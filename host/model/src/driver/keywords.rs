@@ -126,16 +126,16 @@ pub fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Optio
 }
 
 /// The names of outputs that only `create` returns.
-pub fn told_once(schema: &Json) -> impl Iterator<Item = &str> {
+pub fn write_once_outputs(schema: &Json) -> impl Iterator<Item = &str> {
     names(schema).filter(|name| {
         property(schema, schema, name).is_some_and(|rules| says(resolved(schema, rules), WRITE_ONCE))
     })
 }
 
 /// Keeps values that only `create` returns if they are not returned again.
-pub fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
+pub fn keep_write_once(schema: &Json, before: &Value, outputs: &mut Value) {
     let (Value::Map(before), Value::Map(outputs)) = (before.exposed(), outputs) else { return };
-    for name in told_once(schema) {
+    for name in write_once_outputs(schema) {
         let is_told = outputs.get(name).is_some_and(|value| !matches!(value.exposed(), Value::Null));
         if let (false, Some(known)) = (is_told, before.get(name)) {
             outputs.insert(name.into(), known.clone());
@@ -144,12 +144,12 @@ pub fn keep_told(schema: &Json, before: &Value, outputs: &mut Value) {
 }
 
 /// Whether a schema of inputs defines the effect of any change.
-pub fn speaks_of_changes(schema: &Json) -> bool {
+pub fn has_change_keywords(schema: &Json) -> bool {
     speaks(schema, &|name| matches!(name, REPLACES | IMMUTABLE))
 }
 
 /// Whether a schema of outputs has any output that only `create` returns.
-pub fn speaks_of_telling_once(schema: &Json) -> bool {
+pub fn has_write_once_outputs(schema: &Json) -> bool {
     speaks(schema, &|name| name == WRITE_ONCE)
 }
 
@@ -274,11 +274,11 @@ mod tests {
         let before = Value::from(json!({"token": "t", "url": "u"}));
         for told in [json!({"url": "v"}), json!({"url": "v", "token": null})] {
             let mut outputs = Value::from(told);
-            keep_told(&schema, &before, &mut outputs);
+            keep_write_once(&schema, &before, &mut outputs);
             assert_eq!(outputs, Value::from(json!({"url": "v", "token": "t"})));
         }
         let mut outputs = Value::from(json!({"token": "new"}));
-        keep_told(&schema, &before, &mut outputs);
+        keep_write_once(&schema, &before, &mut outputs);
         assert_eq!(outputs, Value::from(json!({"token": "new"})));
     }
 

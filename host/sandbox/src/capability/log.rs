@@ -16,7 +16,7 @@ use crate::convert::people;
 use crate::error::size;
 use crate::facts::Facts;
 use crate::observer::{CallEvent, HostRequest, OptionalObserver};
-use crate::secrets::{Needles, neutralise};
+use crate::secrets::{SecretMatcher, neutralise};
 
 /// Bytes of one line; the rest of a longer one is dropped.
 const LONGEST_LINE: usize = 16 << 10;
@@ -34,7 +34,7 @@ pub(crate) struct Log(Arc<Inner>);
 struct Inner {
     driver: Arc<str>,
     resource: Option<Key>,
-    needles: Arc<Needles>,
+    needles: Arc<SecretMatcher>,
     limit: u64,
     observer: OptionalObserver,
     facts: Facts,
@@ -85,7 +85,7 @@ impl Log {
     pub(crate) fn new(
         driver: &Arc<str>,
         resource: Option<&Key>,
-        needles: &Arc<Needles>,
+        needles: &Arc<SecretMatcher>,
         limit: u64,
         observer: OptionalObserver,
         facts: Facts,

@@ -8,19 +8,19 @@ use crate::context::{CallContext, CancelToken, CheckpointSink, Progress, Progres
 use crate::convert::{LONGEST_ID, people};
 use crate::error::CallError;
 use crate::observer::{CallEvent, HostRequest};
-use crate::secrets::Needles;
+use crate::secrets::SecretMatcher;
 
 /// The answers of `operation` in one call.
 pub(crate) struct Operation {
     checkpoint: Option<Arc<dyn CheckpointSink>>,
     progress: Option<ProgressSink>,
     cancel: CancelToken,
-    needles: Arc<Needles>,
+    needles: Arc<SecretMatcher>,
     creates: bool,
 }
 
 impl Operation {
-    pub(crate) fn new(context: &CallContext<'_>, creates: bool, needles: &Arc<Needles>) -> Self {
+    pub(crate) fn new(context: &CallContext<'_>, creates: bool, needles: &Arc<SecretMatcher>) -> Self {
         Self {
             checkpoint: context.checkpoint.clone(),
             progress: context.progress.clone(),

@@ -21,7 +21,7 @@ pub(crate) mod wire;
 
 use std::collections::BTreeMap;
 
-use purlin_model::{Label, Stand};
+use purlin_model::{Label, ResourceStatus};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -33,8 +33,8 @@ use crate::keys::{DataKey, Keyring};
 use crate::packed;
 use crate::table::Tally;
 use crate::{
-    Change, Deployment, Environment, Error, Holder, Intent, Known, Listing, Record, RecordId, Staleness,
-    Unmet,
+    Change, Deployment, Environment, EnvironmentSummary, Error, Holder, Intent, Listing, ObstacleRecord,
+    Record, RecordId, Staleness,
 };
 
 const RECORD: u8 = b'r';
@@ -105,7 +105,7 @@ pub(crate) fn encode_documents(documents: &[u8], keys: &Keyring) -> Result<Vec<u
 }
 
 /// Encodes the obstacle of a resource.
-pub(crate) fn encode_unmet(unmet: &Unmet, keys: &Keyring) -> Result<Vec<u8>, Error> {
+pub(crate) fn encode_unmet(unmet: &ObstacleRecord, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let place = |out: &mut Vec<u8>| wire::put_id(out, &RecordId::current(unmet.urn.clone()));
     pack(UNMET, unmet.urn.as_str(), keys, false, place, |body| unmet::put(body, unmet))
 }
@@ -130,7 +130,7 @@ pub(crate) fn encode_staleness(staleness: Staleness, keys: &Keyring) -> Result<V
 }
 
 /// Encodes the summary of an environment for lists.
-pub(crate) fn encode_known(known: &Known, keys: &Keyring) -> Result<Vec<u8>, Error> {
+pub(crate) fn encode_known(known: &EnvironmentSummary, keys: &Keyring) -> Result<Vec<u8>, Error> {
     let place = |out: &mut Vec<u8>| {
         entries::put_environment(out, &known.environment);
         Ok(())
@@ -421,7 +421,7 @@ fn digested(stored: &Stored<'_>, name: &str, keys: &Keyring) -> Result<([u8; 32]
 }
 
 /// Decodes the obstacle of a resource. Versions before 4 had none.
-pub(crate) fn decode_unmet(bytes: &[u8], name: &str, keys: &Keyring) -> Result<Unmet, Error> {
+pub(crate) fn decode_unmet(bytes: &[u8], name: &str, keys: &Keyring) -> Result<ObstacleRecord, Error> {
     Stored::open(bytes, name)?.read(UNMET, name, keys, |place, body| {
         let id = wire::get_id(place)?;
         unmet::get(&mut body.sealed, id.urn)
@@ -447,7 +447,7 @@ pub(crate) fn decode_staleness(bytes: &[u8], name: &str, keys: &Keyring) -> Resu
 }
 
 /// Decodes the summary of an environment for lists.
-pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<Known, Error> {
+pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<EnvironmentSummary, Error> {
     let name = "an environment";
     Stored::open(bytes, name)?.read(KNOWN, name, keys, |place, body| {
         let environment = entries::get_environment(place)?;
@@ -465,10 +465,10 @@ pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<Known, Error>
         let installations = usize::try_from(body.sealed.number()?).map_err(|_| KIND)?;
         let mut unready = BTreeMap::new();
         for _ in 0..body.sealed.count()? {
-            let stand = Stand::parse(body.sealed.text()?).ok_or(KIND)?;
+            let stand = ResourceStatus::parse(body.sealed.text()?).ok_or(KIND)?;
             unready.insert(stand, usize::try_from(body.sealed.number()?).map_err(|_| KIND)?);
         }
-        Ok(Known { environment, records, installations, last, unready, held, holder: None })
+        Ok(EnvironmentSummary { environment, records, installations, last, unready, held, holder: None })
     })
 }
 

@@ -223,7 +223,8 @@ fn change() -> impl Strategy<Value = Change> {
         proptest::option::of(holder()).prop_map(Change::Hold),
         Just(Change::Trust),
         (id(), proptest::option::of((obstacle(), any::<u64>()))).prop_map(|(id, unmet)| {
-            let unmet = unmet.map(|(obstacle, since)| Unmet { urn: id.urn.clone(), obstacle, since });
+            let unmet =
+                unmet.map(|(obstacle, since)| ObstacleRecord { urn: id.urn.clone(), obstacle, since });
             Change::Obstruct { urn: id.urn, unmet: unmet.map(Box::new) }
         }),
     ]
@@ -274,9 +275,9 @@ proptest! {
                     prop_assert_eq!(&decode_name(&named).expect("reads"), &environment);
                     let last = Some(Deployment { steps: Vec::new(), ..(*deployment).clone() });
                     let held = Some(deployment.holder.clone());
-                    let unready = [(Stand::Failed, 2), (Stand::Drifted, 1)].into();
+                    let unready = [(ResourceStatus::Failed, 2), (ResourceStatus::Drifted, 1)].into();
                     let (environment, holder) = (environment.clone(), None);
-                    let known = Known { environment, records: 7, installations: 3, last, unready, held, holder };
+                    let known = EnvironmentSummary { environment, records: 7, installations: 3, last, unready, held, holder };
                     let bytes = encode_known(&known, &keys).expect("writes");
                     prop_assert_eq!(decode_known(&bytes, &keys).expect("reads"), known);
                     keys.data().expect("a key");

@@ -4,7 +4,7 @@ use purlin_model::{Awaited, Key, Obstacle, Urn, Wait};
 
 use super::Fault;
 use super::wire::{Reader, put_number, put_optional, put_text};
-use crate::Unmet;
+use crate::ObstacleRecord;
 
 const FAILED: u8 = 1;
 const WAITS: u8 = 2;
@@ -23,7 +23,7 @@ const AWAITS_DEPENDENT: u8 = 6;
 const UNKNOWN: Fault = "it contains an obstacle of an unknown kind";
 
 /// Encodes an obstacle without its resource.
-pub(super) fn put(out: &mut Vec<u8>, unmet: &Unmet) -> Result<(), Fault> {
+pub(super) fn put(out: &mut Vec<u8>, unmet: &ObstacleRecord) -> Result<(), Fault> {
     put_number(out, unmet.since);
     match &unmet.obstacle {
         Obstacle::Failed { action, code, message } => {
@@ -50,7 +50,7 @@ pub(super) fn put(out: &mut Vec<u8>, unmet: &Unmet) -> Result<(), Fault> {
 }
 
 /// Decodes an obstacle.
-pub(super) fn get(reader: &mut Reader<'_>, urn: Urn) -> Result<Unmet, Fault> {
+pub(super) fn get(reader: &mut Reader<'_>, urn: Urn) -> Result<ObstacleRecord, Fault> {
     let since = reader.number()?;
     let obstacle = match reader.byte()? {
         FAILED => Obstacle::Failed {
@@ -65,7 +65,7 @@ pub(super) fn get(reader: &mut Reader<'_>, urn: Urn) -> Result<Unmet, Fault> {
         BESIDE => Obstacle::Beside { waits: get_waits(reader)? },
         _ => return Err(UNKNOWN),
     };
-    Ok(Unmet { urn, obstacle, since })
+    Ok(ObstacleRecord { urn, obstacle, since })
 }
 
 fn put_waits(out: &mut Vec<u8>, waits: &[Wait]) -> Result<(), Fault> {

@@ -25,8 +25,8 @@ use crate::keys::Keyring;
 use crate::probe::Probed;
 use crate::table::Table;
 use crate::{
-    Deployment, Environment, Error, Export, Holder, ImportOptions, KeyProvider, Known, Listing, Lock, Probe,
-    Record, Reserved, Snapshot, Staleness, Store, Vacancy, Writer as _, codec, snapshot,
+    Deployment, Environment, EnvironmentSummary, Error, Export, Holder, ImportOptions, KeyProvider, Listing,
+    Lock, Probe, Record, Reserved, Snapshot, Staleness, Store, Vacancy, Writer as _, codec, snapshot,
 };
 
 /// How to open a store.
@@ -234,7 +234,11 @@ impl Inner {
         Ok(places)
     }
 
-    fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {
+    fn environments(
+        &self,
+        after: Option<&Environment>,
+        most: usize,
+    ) -> Result<Vec<EnvironmentSummary>, Error> {
         let after = after.map(Environment::urn_prefix);
         let places = self.places()?;
         let behind = places
@@ -252,14 +256,18 @@ impl Inner {
     }
 
     /// An environment and its holder. `None` if nothing of it is left.
-    fn known(&self, place: &Place, indexed: &index::Summaries) -> Result<Option<Known>, Error> {
+    fn known(&self, place: &Place, indexed: &index::Summaries) -> Result<Option<EnvironmentSummary>, Error> {
         let known = self.summary(place, indexed)?;
-        Ok(known.map(|known| Known { holder: place.holder().map(|holder| *holder), ..known }))
+        Ok(known.map(|known| EnvironmentSummary { holder: place.holder().map(|holder| *holder), ..known }))
     }
 
     /// The summary of an environment: from the index if that is current, otherwise from the
     /// journal.
-    fn summary(&self, place: &Place, indexed: &index::Summaries) -> Result<Option<Known>, Error> {
+    fn summary(
+        &self,
+        place: &Place,
+        indexed: &index::Summaries,
+    ) -> Result<Option<EnvironmentSummary>, Error> {
         if let Some((_, known)) = self.noted(place, indexed) {
             return Ok(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
         }
@@ -273,7 +281,7 @@ impl Inner {
     }
 
     /// The summary and its position in the index, if they are current.
-    fn noted(&self, place: &Place, indexed: &index::Summaries) -> Option<(Position, Known)> {
+    fn noted(&self, place: &Place, indexed: &index::Summaries) -> Option<(Position, EnvironmentSummary)> {
         let noted = crate::disk::head::read(&place.folder).map(|noted| noted.position)?;
         let (position, summary) = indexed.get(crate::keyspace::place(&place.environment).as_slice())?;
         // Frames that a killed process wrote without noting them count too.
@@ -341,7 +349,11 @@ impl Store for EmbeddedStore {
         blocking("purlin-state-read", find).await?
     }
 
-    async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {
+    async fn environments(
+        &self,
+        after: Option<&Environment>,
+        most: usize,
+    ) -> Result<Vec<EnvironmentSummary>, Error> {
         let (inner, after) = (Arc::clone(&self.0), after.cloned());
         blocking("purlin-state-read", move || inner.environments(after.as_ref(), most)).await?
     }

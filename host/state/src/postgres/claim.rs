@@ -19,7 +19,7 @@ use super::releases::Leaving;
 use crate::encode::{Write, Writes};
 use crate::keyspace::{self, EntryKind};
 use crate::table::{Entry, Table, Tally};
-use crate::{Change, Claim, Durable, Environment, Error, Staleness, Writer, codec, relied_on, snapshot};
+use crate::{Change, Claim, Durable, Environment, Error, Staleness, Writer, codec, snapshot, usable_lease};
 
 /// The maximum total size of submissions that are written together, in bytes.
 const BATCH: usize = 4 << 20;
@@ -479,7 +479,7 @@ impl Task {
                         *self.shared.clock.lock().unwrap_or_else(PoisonError::into_inner) =
                             (Moment::now(), clock);
                     }
-                    self.shared.extend(begun + relied_on(self.inner.lease));
+                    self.shared.extend(begun + usable_lease(self.inner.lease));
                     return Ok(Kept::Done);
                 }
                 Ok(Err(Trouble::Lost(detail))) => {

@@ -12,7 +12,7 @@ use super::moment::Moment;
 use super::read::{Loaded, Reached};
 use super::{Inner, keys};
 use crate::table::Table;
-use crate::{Environment, Error, Holder, Staleness, keyspace, relied_on};
+use crate::{Environment, Error, Holder, Staleness, keyspace, usable_lease};
 
 /// The clock of the database, in SQL: milliseconds since 1970.
 pub(super) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
@@ -112,7 +112,7 @@ impl Inner {
             read().map_err(|error: tokio_postgres::Error| self.unreadable(&error))?;
         let lapsed = lapsed.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or_default()));
         let clock = (Moment::now(), u64::try_from(clock).unwrap_or_default());
-        Ok(Taken { fence, lapsed, until: begun + relied_on(self.lease), clock })
+        Ok(Taken { fence, lapsed, until: begun + usable_lease(self.lease), clock })
     }
 
     /// The holder of an environment's lease, and the remaining time.

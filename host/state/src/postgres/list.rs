@@ -7,10 +7,14 @@ use super::connect::parameter;
 use super::lease;
 use super::read::environment;
 use crate::keyspace::{self, EntryKind};
-use crate::{Environment, Error, Known, Listing, codec, snapshot};
+use crate::{Environment, EnvironmentSummary, Error, Listing, codec, snapshot};
 
 impl Inner {
-    pub(super) async fn environments(&self, after: Option<String>, most: usize) -> Result<Vec<Known>, Error> {
+    pub(super) async fn environments(
+        &self,
+        after: Option<String>,
+        most: usize,
+    ) -> Result<Vec<EnvironmentSummary>, Error> {
         let mut found = Vec::new();
         let mut after = after.unwrap_or_default();
         loop {
@@ -40,7 +44,7 @@ impl Inner {
                 };
                 let holder: Option<String> = holder;
                 let holder = holder.and_then(|text| lease::holder(&text)).map(|holder| *holder);
-                let known = Known { holder, ..known };
+                let known = EnvironmentSummary { holder, ..known };
                 found.extend(Some(known).filter(|known| known.records > 0 || known.last.is_some()));
             }
             if is_last || found.len() >= most {
@@ -65,7 +69,7 @@ impl Inner {
     }
 
     /// The summary of an environment whose stored summary is outdated.
-    async fn known(&self, environment: &Environment) -> Result<Known, Error> {
+    async fn known(&self, environment: &Environment) -> Result<EnvironmentSummary, Error> {
         self.with_keys(|| async {
             let loaded = self.read(environment).await?.unwrap_or_default();
             let prefix = keyspace::prefix(EntryKind::Deployment, &keyspace::place(environment));

@@ -45,8 +45,8 @@ use crate::keys::Keyring;
 use crate::keyspace::{self, EntryKind};
 use crate::table::Table;
 use crate::{
-    Deployment, Due, Environment, Error, Export, Holder, ImportOptions, Known, Listing, Lock, Record,
-    RecordId, RepairReport, Reserved, Round, Snapshot, Staleness, Store, Vacancy, Writer as _, codec,
+    Deployment, Due, Environment, EnvironmentSummary, Error, Export, Holder, ImportOptions, Listing, Lock,
+    Record, RecordId, RepairReport, Reserved, Round, Snapshot, Staleness, Store, Vacancy, Writer as _, codec,
     snapshot,
 };
 
@@ -289,7 +289,11 @@ impl Store for PostgresStore {
         self.on(|inner| async move { inner.find(&environment, &urn).await }).await
     }
 
-    async fn environments(&self, after: Option<&Environment>, most: usize) -> Result<Vec<Known>, Error> {
+    async fn environments(
+        &self,
+        after: Option<&Environment>,
+        most: usize,
+    ) -> Result<Vec<EnvironmentSummary>, Error> {
         let after = after.map(Environment::urn_prefix);
         self.on(|inner| async move { inner.environments(after, most).await }).await
     }

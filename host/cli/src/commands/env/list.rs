@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt as _;
-use purlin_host::internal::model::Stand;
-use purlin_host::internal::state::{Environment, Known};
+use purlin_host::internal::model::ResourceStatus;
+use purlin_host::internal::state::{Environment, EnvironmentSummary};
 
 use crate::app::App;
 use crate::args::{Format, FormatArg, PlaceArgs};
@@ -75,14 +75,14 @@ pub(super) struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filter {
     Unready,
-    Is(Stand),
+    Is(ResourceStatus),
 }
 
 fn status(word: &str) -> Result<Filter, String> {
     match word {
         "unready" => Ok(Filter::Unready),
-        word => Stand::parse(word).map(Filter::Is).ok_or_else(|| {
-            let words: Vec<&str> = Stand::ALL.into_iter().map(Stand::as_str).collect();
+        word => ResourceStatus::parse(word).map(Filter::Is).ok_or_else(|| {
+            let words: Vec<&str> = ResourceStatus::ALL.into_iter().map(ResourceStatus::as_str).collect();
             format!("write `unready`, or one of {}", words.join(", "))
         }),
     }
@@ -104,7 +104,7 @@ impl Args {
         let has_status = match self.status {
             None => true,
             Some(Filter::Unready) => !is_ready,
-            Some(Filter::Is(Stand::Ready)) => is_ready,
+            Some(Filter::Is(ResourceStatus::Ready)) => is_ready,
             Some(Filter::Is(stand)) => entry.unready.contains_key(&stand),
         };
         has_status
@@ -129,7 +129,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let place = input::place_as_written(&args.place.documents(), app).await?;
     let recorded = place.purlin.known_environments().await.map_err(Failure::without_sources)?;
-    let recorded: BTreeMap<Environment, Known> =
+    let recorded: BTreeMap<Environment, EnvironmentSummary> =
         recorded.into_iter().map(|known| (known.environment.clone(), known)).collect();
     let here = place.environment();
     // An environment without deployments belongs to the current organisation and application.

@@ -15,7 +15,7 @@ use crate::recorded::{Recorded, exists};
 /// The resources that would lose their host, each with the reason to replace it too: the host is
 /// deleted for a new one, and the resource does not move elsewhere before that. The documents name
 /// the future host, the record the current one.
-pub(in crate::planner) fn homeless(
+pub(in crate::planner) fn losing_their_host(
     graph: &Graph,
     context: &Context,
     recorded: &Recorded,
@@ -48,7 +48,7 @@ pub(in crate::planner) fn homeless(
     loop {
         let before = retained.len();
         retained.retain(|(id, step)| {
-            let home = recorded.get(id).and_then(|record| recorded.home_of(record));
+            let home = recorded.get(id).and_then(|record| recorded.host_of(record));
             let Some((host, _)) = home.and_then(|home| hosts.get(&home.id())) else { return true };
             hosts.insert(id.clone(), (*host, *step));
             false
@@ -57,7 +57,7 @@ pub(in crate::planner) fn homeless(
             break;
         }
     }
-    let homeless = (0u32..).zip(operations).filter_map(|(index, operation)| {
+    let losing_their_host = (0u32..).zip(operations).filter_map(|(index, operation)| {
         let step = steps.get(operation.step as usize)?;
         let is_replaced = match &operation.kind {
             // Otherwise the resource may turn out to need no change.
@@ -74,7 +74,8 @@ pub(in crate::planner) fn homeless(
         let home = home.map(|home| Urn::new(context, home));
         // A resource in an uncertain state may already live in its future host.
         let may_live_there = matches!(record.status, Status::Partial(_)) || record.digest == [0; 32];
-        let mut homes: Vec<RecordId> = recorded.homes_of(record).0.iter().map(|home| home.id()).collect();
+        let mut homes: Vec<RecordId> =
+            recorded.possible_hosts_of(record).0.iter().map(|home| home.id()).collect();
         homes.extend(home.clone().filter(|_| may_live_there).map(RecordId::current));
         // A resource that its driver moves elsewhere has left, unless it can move only afterwards.
         // Without a call no resource moves, so the recorded host counts in this run even if the
@@ -88,7 +89,7 @@ pub(in crate::planner) fn homeless(
         let because = homes.iter().find_map(takes_along)?;
         Some((step.urn.clone(), Reason::GoesWith { other: because.key.clone() }))
     });
-    homeless.collect()
+    losing_their_host.collect()
 }
 
 /// The record that an operation only forgets because it is retained, with its step.
@@ -300,7 +301,7 @@ impl Building<'_> {
     /// copy one day, and stays recorded until then.
     pub(super) fn home_stays_for(&self, retained: &Record, in_scope: Option<&HashSet<Urn>>) -> Option<Key> {
         let mut seen = HashSet::from([retained.id()]);
-        let mut home = self.recorded.home_of(retained)?;
+        let mut home = self.recorded.host_of(retained)?;
         while (home.superseded.is_some() || self.made_old.contains(&home.urn)) && seen.insert(home.id()) {
             if in_scope.is_some_and(|scope| !scope.contains(&home.urn)) {
                 return home.urn.key();
@@ -310,7 +311,7 @@ impl Building<'_> {
             if let Some(other) = self.needed.get(&home.id()).filter(|_| !is_let_go) {
                 return Some(other.clone());
             }
-            home = self.recorded.home_of(home)?;
+            home = self.recorded.host_of(home)?;
         }
         None
     }
@@ -321,7 +322,7 @@ impl Building<'_> {
 
     fn lives_in(&self, id: &RecordId, own: u32) -> Option<Guest> {
         let record = self.recorded.get(id)?;
-        let host = self.recorded.home_of(record)?;
+        let host = self.recorded.host_of(record)?;
         // A host may be an old copy, and so may the host's own host, so URNs alone cannot detect a
         // cycle.
         let mut seen: HashSet<RecordId> = HashSet::from([id.clone()]);
@@ -329,7 +330,7 @@ impl Building<'_> {
         while let Some(home) = next
             && seen.insert(home.id())
         {
-            next = self.recorded.home_of(home);
+            next = self.recorded.host_of(home);
         }
         Some(Guest { id: id.clone(), own, host: host.id(), depth: seen.len() })
     }

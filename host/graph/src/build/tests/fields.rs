@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use purlin_model::{
     Absent, Attribute, Definition, Dependency, Deployment, Entries, FieldReference, Location, Manifest,
-    Modifiers, Path, Piece, Placeholder, Reference, ResourceId, Target, Template, TypeName, Value, Which,
+    Modifiers, Path, Piece, Placeholder, Reference, ResourceId, Target, TargetSelector, Template, TypeName,
+    Value,
 };
 use serde_json::json;
 
@@ -19,7 +20,7 @@ use crate::{EdgeKind, Graph};
 #[derive(Clone)]
 struct Field {
     type_name: Option<&'static str>,
-    which: Which,
+    which: TargetSelector,
     read: Attribute,
     optional: bool,
 }
@@ -36,15 +37,16 @@ fn labels(labels: &[(&str, &str)]) -> BTreeMap<Arc<str>, Arc<str>> {
 fn named(text: &'static str) -> Field {
     let (type_name, name) = text.split_once(' ').map_or((None, text), |(kind, name)| (Some(kind), name));
     let read = Attribute::Output(path("id"));
-    Field { type_name, which: Which::Named(name.into()), read, optional: false }
+    Field { type_name, which: TargetSelector::Named(name.into()), read, optional: false }
 }
 
 fn selected(type_name: Option<&'static str>, all: bool, by: &[(&str, &str)]) -> Field {
-    let which = if all { Which::AllLabelled(labels(by)) } else { Which::Labelled(labels(by)) };
+    let which =
+        if all { TargetSelector::AllLabelled(labels(by)) } else { TargetSelector::Labelled(labels(by)) };
     Field { type_name, which, ..named("x") }
 }
 
-fn target(id: &str, type_name: Option<&str>, which: &Which) -> Target {
+fn target(id: &str, type_name: Option<&str>, which: &TargetSelector) -> Target {
     Target {
         type_name: type_name.map(|name| TypeName::new(name).expect("a type")),
         namespace: id.split_once('/').map(|(namespace, _)| namespace.into()),
@@ -76,7 +78,7 @@ fn manifest(name: &str, fields: &[(&str, Field)]) -> Manifest {
         name: own.into(),
         id: ResourceId::new(id).expect("an id"),
         annotations: BTreeMap::new(),
-        under: purlin_model::Under::Spec,
+        under: purlin_model::ParamsPosition::Spec,
         labels: labels(&[("own", own), ("tier", "web")]),
         params: Arc::new(Template::Map(Box::new(params.collect::<Entries<_>>()))),
         depends_on: Vec::new(),
@@ -274,7 +276,7 @@ fn composite_attributes_are_built_from_what_is_known_first() {
 fn an_ambiguous_dependency_requires_the_kind() {
     let mut a = manifest("a x", &[]);
     a.depends_on = vec![Dependency {
-        target: target("x", None, &Which::Named("y".into())),
+        target: target("x", None, &TargetSelector::Named("y".into())),
         blocking: true,
         optional: false,
         location: Location::new("x", 9, 1),
@@ -288,7 +290,7 @@ fn an_ambiguous_dependency_requires_the_kind() {
 fn dependencies_may_block_or_not() {
     let mut a = manifest("a x", &[]);
     let dependency = |kind: &str, name: &str, blocking, optional| Dependency {
-        target: target("x", Some(kind), &Which::Named(name.into())),
+        target: target("x", Some(kind), &TargetSelector::Named(name.into())),
         blocking,
         optional,
         location: Location::new("x", 9, 1),
@@ -306,8 +308,9 @@ fn dependencies_may_block_or_not() {
     assert!(has(&graph, "a.default#x", "b.default#y", EdgeKind::DependsOn));
     assert_eq!(graph.edge_count(), 1);
     let key = |node| graph.key(node).expect("a node").as_str();
-    let beside: Vec<_> = graph.beside().iter().map(|(a, b)| (key(*a), key(*b))).collect();
-    assert_eq!(beside, [("a.default#x", "c.default#z"), ("c.default#z", "a.default#x")]);
+    let non_blocking_dependencies: Vec<_> =
+        graph.non_blocking_dependencies().iter().map(|(a, b)| (key(*a), key(*b))).collect();
+    assert_eq!(non_blocking_dependencies, [("a.default#x", "c.default#z"), ("c.default#z", "a.default#x")]);
     let missing: Vec<&str> = graph.missing().iter().map(|missing| &*missing.field).collect();
     assert_eq!(missing, ["dependsOn: later"]);
     let (from, to) = (graph.find("a.default#x").expect("a"), graph.find("b.default#y").expect("b"));

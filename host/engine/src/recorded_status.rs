@@ -1,18 +1,18 @@
-//! The standing of each resource of an environment: the conditions of SPEC §7, from the state
+//! The status of each resource of an environment: the conditions of SPEC §7, from the state
 //! alone.
 
 use std::collections::BTreeMap;
 
-pub use purlin_model::Stand;
+pub use purlin_model::ResourceStatus;
 use purlin_model::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle, Unfinished, Urn};
-use purlin_state::{Intent, Operation, Record, Snapshot, Status, Unmet};
+use purlin_state::{Intent, ObstacleRecord, Operation, Record, Snapshot, Status};
 
 /// The code of a failure to resolve inputs.
 const UNRESOLVED: &str = "inputs";
 
 /// Everything that is recorded about one resource.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
+pub struct RecordedStatus<'a> {
     /// The stable logical name.
     pub urn: &'a Urn,
     /// Its current record; `None` if it was never created.
@@ -20,14 +20,14 @@ pub struct Standing<'a> {
     /// The pending call on it.
     pub pending: Option<&'a Intent>,
     /// The obstacle that the last run found, of the runs that covered it.
-    pub unmet: Option<&'a Unmet>,
+    pub unmet: Option<&'a ObstacleRecord>,
 }
 
 /// Every resource of a snapshot, sorted by URN: the recorded ones, those with pending calls, and
 /// those that could not be created yet.
-pub fn standings(snapshot: &Snapshot) -> Vec<Standing<'_>> {
-    let mut all: BTreeMap<&Urn, Standing<'_>> = BTreeMap::new();
-    let nothing = |urn| Standing { urn, record: None, pending: None, unmet: None };
+pub fn recorded_statuses(snapshot: &Snapshot) -> Vec<RecordedStatus<'_>> {
+    let mut all: BTreeMap<&Urn, RecordedStatus<'_>> = BTreeMap::new();
+    let nothing = |urn| RecordedStatus { urn, record: None, pending: None, unmet: None };
     for record in snapshot.records.iter().filter(|record| record.superseded.is_none()) {
         all.entry(&record.urn).or_insert_with(|| nothing(&record.urn)).record = Some(record);
     }
@@ -44,26 +44,26 @@ pub fn standings(snapshot: &Snapshot) -> Vec<Standing<'_>> {
     all.into_values().collect()
 }
 
-impl Standing<'_> {
+impl RecordedStatus<'_> {
     /// The three conditions, in the order of [`ConditionType`].
     pub fn conditions(&self) -> [Condition; 3] {
         [self.references(), self.synced(), self.ready()]
     }
 
-    /// The standing in one word: the worst of its conditions.
-    pub fn stand(&self) -> Stand {
+    /// The status in one word: the worst of its conditions.
+    pub fn status(&self) -> ResourceStatus {
         let [references, synced, ready] = self.conditions();
         match (synced.reason, ready.reason) {
-            (ConditionReason::ReconcilePaused, _) => Stand::Paused,
-            (ConditionReason::ReconcileError, _) => Stand::Failed,
-            (ConditionReason::Interrupted, _) => Stand::Interrupted,
-            _ if !references.holds() => Stand::Waiting,
-            (ConditionReason::NeedsConsent, _) => Stand::NeedsConsent,
-            (_, ConditionReason::Incomplete) => Stand::Incomplete,
-            (_, ConditionReason::Missing) => Stand::Missing,
-            (ConditionReason::Drifted, _) => Stand::Drifted,
-            (_, ConditionReason::DependencyNotReady) => Stand::NotReady,
-            _ => Stand::Ready,
+            (ConditionReason::ReconcilePaused, _) => ResourceStatus::Paused,
+            (ConditionReason::ReconcileError, _) => ResourceStatus::Failed,
+            (ConditionReason::Interrupted, _) => ResourceStatus::Interrupted,
+            _ if !references.holds() => ResourceStatus::Waiting,
+            (ConditionReason::NeedsConsent, _) => ResourceStatus::NeedsConsent,
+            (_, ConditionReason::Incomplete) => ResourceStatus::Incomplete,
+            (_, ConditionReason::Missing) => ResourceStatus::Missing,
+            (ConditionReason::Drifted, _) => ResourceStatus::Drifted,
+            (_, ConditionReason::DependencyNotReady) => ResourceStatus::NotReady,
+            _ => ResourceStatus::Ready,
         }
     }
 

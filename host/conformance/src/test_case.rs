@@ -15,7 +15,7 @@ use crate::{Error, held, merge, rule, schema};
 const SHORTEST_CANARY: usize = 6;
 
 /// A case.
-pub(crate) struct Trial {
+pub(crate) struct TestCase {
     pub(crate) name: String,
     pub(crate) subject: Subject,
     pub(crate) schema: TypeSchema,
@@ -32,16 +32,18 @@ pub(crate) struct Trial {
 }
 
 /// The cases of a file, or one generated from the schema.
-pub(crate) fn trials(
+pub(crate) fn test_cases(
     manifest: &Manifest,
     cases: Option<&DriverCases>,
-) -> Result<(Vec<Trial>, CasesFrom), Error> {
-    let Some(cases) = cases else { return made(manifest).map(|trial| (vec![trial], CasesFrom::Schema)) };
-    let mut trials = Vec::with_capacity(cases.cases.len());
+) -> Result<(Vec<TestCase>, CasesFrom), Error> {
+    let Some(cases) = cases else {
+        return made(manifest).map(|test_case| (vec![test_case], CasesFrom::Schema));
+    };
+    let mut test_cases = Vec::with_capacity(cases.cases.len());
     for case in &cases.cases {
-        let mut trial = trial(manifest, case)?;
-        trial.skip = case.skip.iter().chain(&cases.skip).cloned().collect();
-        trials.push(trial);
+        let mut test_case = test_case(manifest, case)?;
+        test_case.skip = case.skip.iter().chain(&cases.skip).cloned().collect();
+        test_cases.push(test_case);
     }
     let skipped = cases.cases.iter().flat_map(|case| &case.skip).chain(&cases.skip);
     for skipped in skipped {
@@ -53,14 +55,14 @@ pub(crate) fn trials(
             });
         }
     }
-    Ok((trials, CasesFrom::File))
+    Ok((test_cases, CasesFrom::File))
 }
 
-fn made(manifest: &Manifest) -> Result<Trial, Error> {
+fn made(manifest: &Manifest) -> Result<TestCase, Error> {
     let no = |message: String| Error::NoCases { message, example: example(manifest) };
     let Some(schema) = manifest.types.first() else { return Err(no("it provisions no type".to_owned())) };
     let inputs = schema::inputs(&schema.inputs).map_err(no)?;
-    trial(manifest, &DriverCase { name: "from-schema".into(), inputs, ..DriverCase::default() })
+    test_case(manifest, &DriverCase { name: "from-schema".into(), inputs, ..DriverCase::default() })
 }
 
 /// The beginning of a file of cases.
@@ -73,7 +75,7 @@ pub(crate) fn example(manifest: &Manifest) -> String {
     format!("cases:\n  - name: small\n    inputs:\n      values:\n{values}")
 }
 
-fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
+fn test_case(manifest: &Manifest, case: &DriverCase) -> Result<TestCase, Error> {
     let wrong =
         |message: String, help: String| Error::Case { message, help, location: case.location.clone() };
     let first = manifest.types.first().map_or("", |schema| schema.type_name.as_str());
@@ -116,7 +118,7 @@ fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
         let base = one.inputs.as_ref().map_or_else(|| inputs.clone(), merge::inputs);
         (merge::changed(&base, &one.change), one.at.clone())
     };
-    let mut trial = Trial {
+    let mut test_case = TestCase {
         name: case.name.to_string(),
         subject: Subject { urn: Urn::new(&context, &key), key, context },
         schema: schema.clone(),
@@ -128,7 +130,12 @@ fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
         canaries: Vec::new(),
         inputs: inputs.clone(),
     };
-    let all = [Some(&trial.inputs), trial.update.as_ref(), trial.replace.as_ref(), trial.rotate.as_ref()];
+    let all = [
+        Some(&test_case.inputs),
+        test_case.update.as_ref(),
+        test_case.replace.as_ref(),
+        test_case.rotate.as_ref(),
+    ];
     let mut canaries = Vec::new();
     for inputs in all.into_iter().flatten() {
         leaves(&inputs.secrets, &mut canaries);
@@ -144,8 +151,8 @@ fn trial(manifest: &Manifest, case: &DriverCase) -> Result<Trial, Error> {
         .retain(|secret| secret.len() >= SHORTEST_CANARY && !open.iter().any(|open| open.contains(secret)));
     canaries.sort_unstable();
     canaries.dedup();
-    trial.canaries = canaries;
-    Ok(trial)
+    test_case.canaries = canaries;
+    Ok(test_case)
 }
 
 fn leaves(value: &Value, found: &mut Vec<String>) {
@@ -167,7 +174,7 @@ fn secrets(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-impl Trial {
+impl TestCase {
     /// Why a rule is not tested with it.
     pub(crate) fn excuse(&self, rule: &str) -> Option<&str> {
         self.skip.iter().find(|skipped| &*skipped.rule == rule).map(|skipped| &*skipped.why)

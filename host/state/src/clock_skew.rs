@@ -10,12 +10,12 @@ use std::time::Duration;
 const MARGIN: u32 = 50;
 
 /// How long a holder may rely on a lease, counted from before it asked for it.
-pub fn relied_on(lease: Duration) -> Duration {
+pub fn usable_lease(lease: Duration) -> Duration {
     lease - lease / MARGIN
 }
 
 /// How long one machine has to wait until a time has certainly passed on another one.
-pub fn outlasting(time: Duration) -> Duration {
+pub fn time_to_outlast(time: Duration) -> Duration {
     time.saturating_add(time / MARGIN)
 }
 
@@ -27,7 +27,7 @@ mod tests {
     fn clocks_that_run_apart_by_one_in_a_hundred_do_not_matter() {
         let time = Duration::from_secs(30);
         let (slow, fast) = (time.mul_f64(1.0 / 0.9902), |own: Duration| own.mul_f64(1.0 / 1.0098));
-        assert!(relied_on(time).mul_f64(1.0 / 0.9902) <= time);
-        assert!(fast(outlasting(time)) >= slow);
+        assert!(usable_lease(time).mul_f64(1.0 / 0.9902) <= time);
+        assert!(fast(time_to_outlast(time)) >= slow);
     }
 }

@@ -4,7 +4,7 @@ use crate::Location;
 
 /// The part of a document that describes a resource. JSON Pointers are relative to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Within<'a> {
+pub enum DocumentPart<'a> {
     /// The inputs of a definition with this place: `/values/…`, `/secrets/…`.
     Definition(&'a Location),
     /// The `params` for a resource in the entry with this place, in a Score file, a Deployment or a
@@ -19,7 +19,7 @@ pub enum Within<'a> {
     ResourceType(&'a Location),
 }
 
-impl<'a> Within<'a> {
+impl<'a> DocumentPart<'a> {
     /// The location of that part.
     pub fn location(self) -> &'a Location {
         match self {

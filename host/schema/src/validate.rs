@@ -6,7 +6,7 @@ use purlin_model::{Map, Value};
 use serde_json::{Number, Value as Json};
 
 use crate::compile::{Schema, escaped};
-use crate::fault::{Fault, Misfit};
+use crate::fault::{Fault, Violation};
 use crate::format;
 
 /// The maximum number of steps of one check.
@@ -28,10 +28,10 @@ impl Schema {
     ///
     /// # Errors
     /// [`TooComplex`] if that would take too long.
-    pub fn hold(&self, value: &Value) -> Result<Vec<Misfit>, TooComplex> {
+    pub fn validate(&self, value: &Value) -> Result<Vec<Violation>, TooComplex> {
         let mut run =
             Run { schema: self, steps: 0, depth: 0, rule: String::new(), at: String::new(), hidden: 0 };
-        let mut verdict = run.hold(&self.root, value)?;
+        let mut verdict = run.validate(&self.root, value)?;
         verdict.faults.truncate(MOST_FAULTS);
         Ok(verdict.faults)
     }
@@ -53,7 +53,7 @@ pub(crate) struct Run<'s> {
 /// The result of a check.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
-    pub(crate) faults: Vec<Misfit>,
+    pub(crate) faults: Vec<Violation>,
     /// Whether an unknown value might be wrong.
     pub(crate) undecided: bool,
     /// Entries that some keyword applied to; only for `unevaluated…`.
@@ -99,7 +99,7 @@ impl<'s> Run<'s> {
             self.rule.push('/');
             self.rule.push_str(&escaped(segment));
         }
-        let held = self.hold(schema, value);
+        let held = self.validate(schema, value);
         self.rule.truncate(length);
         held
     }
@@ -114,8 +114,8 @@ impl<'s> Run<'s> {
         held
     }
 
-    pub(crate) fn misfit(&self, keyword: &str, value: &Value, fault: Fault) -> Misfit {
-        Misfit {
+    pub(crate) fn violation(&self, keyword: &str, value: &Value, fault: Fault) -> Violation {
+        Violation {
             at: self.at.clone(),
             rule: if keyword.is_empty() { self.rule.clone() } else { format!("{}/{keyword}", self.rule) },
             value: if self.hidden > 0 { None } else { shown(value) },
@@ -124,11 +124,11 @@ impl<'s> Run<'s> {
     }
 
     /// Checks a value against a schema.
-    pub(crate) fn hold(&mut self, schema: &'s Json, value: &Value) -> Checked {
+    pub(crate) fn validate(&mut self, schema: &'s Json, value: &Value) -> Checked {
         self.step(1)?;
         let rules = match schema {
             Json::Bool(false) => {
-                let fault = self.misfit("", value, Fault::Forbidden);
+                let fault = self.violation("", value, Fault::Forbidden);
                 return Ok(Verdict { faults: vec![fault], ..Verdict::default() });
             }
             Json::Object(rules) => rules,
@@ -156,7 +156,7 @@ impl<'s> Run<'s> {
         if let Some(takes) = rules.get("type")
             && let Some(fault) = wrong_type(takes, plain)
         {
-            verdict.faults.push(self.misfit("type", value, fault));
+            verdict.faults.push(self.violation("type", value, fault));
             return Ok(verdict);
         }
         for (keyword, rule) in rules {
@@ -168,7 +168,7 @@ impl<'s> Run<'s> {
                         continue;
                     };
                     let own = std::mem::replace(&mut self.rule, pointer);
-                    let held = self.hold(target, value);
+                    let held = self.validate(target, value);
                     self.rule = own;
                     verdict.join(held?);
                 }
@@ -207,7 +207,7 @@ impl<'s> Run<'s> {
         if value.has_unknown() {
             verdict.undecided = true;
         } else if !allowed.iter().any(|one| equal(value, one)) {
-            verdict.faults.push(self.misfit(keyword, value, Fault::Enum(allowed.to_vec())));
+            verdict.faults.push(self.violation(keyword, value, Fault::Enum(allowed.to_vec())));
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl<'s> Run<'s> {
             "multipleOf" if !is_multiple(number, limit) => Fault::MultipleOf(limit.clone()),
             _ => return,
         };
-        verdict.faults.push(self.misfit(keyword, value, fault));
+        verdict.faults.push(self.violation(keyword, value, fault));
     }
 
     fn text(
@@ -250,7 +250,7 @@ impl<'s> Run<'s> {
             }
             _ => None,
         };
-        verdict.faults.extend(fault.map(|fault| self.misfit(keyword, value, fault)));
+        verdict.faults.extend(fault.map(|fault| self.violation(keyword, value, fault)));
         Ok(())
     }
 
@@ -266,7 +266,7 @@ impl<'s> Run<'s> {
         match keyword {
             "minItems" | "maxItems" => {
                 let fault = limits(keyword, rule, items.len(), "item");
-                verdict.faults.extend(fault.map(|fault| self.misfit(keyword, value, fault)));
+                verdict.faults.extend(fault.map(|fault| self.violation(keyword, value, fault)));
             }
             "prefixItems" => {
                 let schemas = rule.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -298,7 +298,7 @@ impl<'s> Run<'s> {
                     self.step(1 + bytes.len() / 16)?;
                     if let Some(first) = seen.insert(bytes, index) {
                         let fault = Fault::Twice { first, second: index };
-                        verdict.faults.push(self.misfit(keyword, value, fault));
+                        verdict.faults.push(self.violation(keyword, value, fault));
                         break;
                     }
                 }
@@ -329,7 +329,7 @@ impl<'s> Run<'s> {
         let most = rules.get("maxContains").and_then(Json::as_u64);
         if possible < least || most.is_some_and(|most| sure > most) {
             let fault = Fault::Contains { least, most, has: if possible < least { possible } else { sure } };
-            verdict.faults.push(self.misfit("contains", value, fault));
+            verdict.faults.push(self.violation("contains", value, fault));
         } else if sure < least || most.is_some_and(|most| possible > most) {
             verdict.undecided = true;
         }
@@ -348,12 +348,12 @@ impl<'s> Run<'s> {
         match (keyword, rule) {
             ("minProperties" | "maxProperties", rule) => {
                 let fault = limits(keyword, rule, map.len(), "entry");
-                verdict.faults.extend(fault.map(|fault| self.misfit(keyword, value, fault)));
+                verdict.faults.extend(fault.map(|fault| self.violation(keyword, value, fault)));
             }
             ("required", Json::Array(names)) => {
                 for name in names.iter().filter_map(Json::as_str).filter(|name| !map.contains_key(*name)) {
                     let fault = missing(rules, name, None);
-                    verdict.faults.push(self.misfit(keyword, value, fault));
+                    verdict.faults.push(self.violation(keyword, value, fault));
                 }
             }
             ("dependentRequired", Json::Object(needs)) => {
@@ -363,7 +363,7 @@ impl<'s> Run<'s> {
                     for name in names.filter(|name| !map.contains_key(*name)) {
                         let fault = missing(rules, name, Some(because));
                         let place = format!("{keyword}/{}", escaped(because));
-                        verdict.faults.push(self.misfit(&place, value, fault));
+                        verdict.faults.push(self.violation(&place, value, fault));
                     }
                 }
             }
@@ -408,10 +408,10 @@ impl<'s> Run<'s> {
                 for name in map.keys() {
                     let held = self.entry(name, &[keyword], schema, &Value::String(name.clone()))?;
                     let wrong = held.faults.into_iter().next();
-                    verdict.faults.extend(wrong.map(|misfit| Misfit {
-                        fault: Fault::Name { name: name.to_string(), fault: Box::new(misfit.fault) },
+                    verdict.faults.extend(wrong.map(|violation| Violation {
+                        fault: Fault::Name { name: name.to_string(), fault: Box::new(violation.fault) },
                         value: None,
-                        ..misfit
+                        ..violation
                     }));
                 }
             }
@@ -436,12 +436,12 @@ impl<'s> Run<'s> {
         rules: &serde_json::Map<String, Json>,
         name: &str,
         item: &Value,
-    ) -> Misfit {
+    ) -> Violation {
         let known = rules.get("properties").and_then(Json::as_object);
         let known = known.map(|all| all.keys().cloned().collect()).unwrap_or_default();
         let fault = Fault::Unknown { name: name.to_owned(), known };
-        let misfit = self.misfit(keyword, item, fault);
-        Misfit { at: format!("{}/{}", self.at, escaped(name)), ..misfit }
+        let violation = self.violation(keyword, item, fault);
+        Violation { at: format!("{}/{}", self.at, escaped(name)), ..violation }
     }
 
     fn unevaluated(

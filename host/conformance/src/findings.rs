@@ -18,12 +18,12 @@ struct Page {
 
 /// The record.
 #[derive(Debug)]
-pub(crate) struct Book {
+pub(crate) struct Findings {
     pages: BTreeMap<&'static str, Page>,
     only: Option<&'static str>,
 }
 
-impl Book {
+impl Findings {
     pub(crate) fn new(only: Option<&'static str>) -> Self {
         Self { pages: BTreeMap::new(), only }
     }
