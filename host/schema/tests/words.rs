@@ -235,7 +235,7 @@ fn a_secret_is_never_repeated() {
         let schema = Schema::new(&rule).expect("a schema");
         let violations = schema.validate(&Value::from("hidden-text").into_secret()).expect("within bounds");
         for violation in &violations {
-            let said = format!("{:?} {misfit:?}", say(Subject::Inputs("d"), violation));
+            let said = format!("{:?} {violation:?}", say(Subject::Inputs("d"), violation));
             assert!(!said.contains("hidden-text"), "{said}");
         }
     }

@@ -39,8 +39,8 @@ fn schemas(bytes: &[u8]) {
     };
     let Ok(schema) = purlin_schema::Schema::new(&schema) else { return };
     let value = purlin_model::Value::from(value);
-    for misfit in schema.hold(&value).into_iter().flatten() {
-        let said = purlin_schema::say(purlin_schema::Subject::Inputs("a/driver"), &misfit);
+    for violation in schema.validate(&value).into_iter().flatten() {
+        let said = purlin_schema::say(purlin_schema::Subject::Inputs("a/driver"), &violation);
         assert!(!said.message.is_empty());
     }
     let sealed = schema.seal(value.clone());

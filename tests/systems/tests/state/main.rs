@@ -413,8 +413,8 @@ fn two_machines_work_on_one_state() {
     assert!(!ada.path(".purlin").exists(), "the state is elsewhere");
 }
 
-/// A machine that was suspended past its lease can write nothing: another one finished its work meanwhile, and
-/// every thing is there once.
+/// A machine that was suspended past its lease records nothing and makes no further call: another one finished its
+/// work meanwhile. Only a system call that each of its calls was in the middle of may still take effect.
 #[test]
 fn a_suspended_machine_is_replaced() {
     let Some(postgres) = Postgres::start() else { return };
@@ -425,7 +425,8 @@ fn a_suspended_machine_is_replaced() {
         machine(&postgres, &key, things.path(), MANY, "one"),
     );
     ada.purlin(&["state", "init"]);
-    let arguments = ["up", "--yes", "--parallelism", "2"];
+    const PARALLEL: usize = 2;
+    let arguments = ["up", "--yes", "--parallelism", &PARALLEL.to_string()];
     let running = ada.start(&arguments);
     let begun = Instant::now();
     while kept(things.path()) < 20 {
@@ -444,7 +445,9 @@ fn a_suspended_machine_is_replaced() {
     let done = ada.finish(running, &arguments);
     assert_eq!(done.status, Some(1), "{done}");
     assert!(done.stderr.contains("the lock of the environment dev of acme/shop is lost"), "{done}");
-    assert_eq!(kept(things.path()), MANY, "{done}");
+    // On a busy machine, the suspension often finds a system call that has not begun yet.
+    let late = kept(things.path()) - MANY;
+    assert!(late <= PARALLEL, "{late} more things than resources: {done}");
     ends_with(&bob.purlin(&["plan"]), &format!("all {} resources are up to date.", MANY + 1));
 }
 
