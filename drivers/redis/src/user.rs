@@ -171,7 +171,7 @@ impl UserOperation<'_> {
                 self.ours(&there, false)?;
                 Err(Failure::Partial {
                     state: Box::new(State::new(id)),
-                    message: format!("{doing}: it was created, although the command failed: {fault}"),
+                    message: format!("{doing}: it was created, but the response was lost: {fault}"),
                 })
             }
             Ok(None) => Err(Failure::RetryAfter {

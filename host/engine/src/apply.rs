@@ -184,7 +184,7 @@ impl Shared {
 
     /// Reports the new status of a resource whose obstacle changed. Resources with unsettled
     /// calls are left out, since only the next run can determine their state.
-    fn tell_stand(&self, change: &Change, unsettled: &[Key]) {
+    fn tell_status(&self, change: &Change, unsettled: &[Key]) {
         let Change::Obstruct { urn, unmet } = change else { return };
         let Some(key) = urn.key().filter(|key| !unsettled.contains(key)) else { return };
         let record = self.recorded(&RecordId::current(urn.clone()));
@@ -413,7 +413,7 @@ async fn run(shared: Arc<Shared>) -> Summary {
     };
     if !obstacles.is_empty() {
         match shared.writer.commit(obstacles.clone()).await {
-            Ok(()) => obstacles.iter().for_each(|change| shared.tell_stand(change, &summary.unknown)),
+            Ok(()) => obstacles.iter().for_each(|change| shared.tell_status(change, &summary.unknown)),
             Err(error) => summary.halted = Some(Cause::from(error)),
         }
     }

@@ -1,6 +1,6 @@
 //! A person's choices for requirements, beside the documents (SPEC §6).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -137,6 +137,8 @@ pub struct RequirementContext {
     /// Users in other environments of this environment's installations, by the name of the
     /// installation.
     pub users: BTreeMap<Arc<str>, Vec<User>>,
+    /// Installations of this environment that were handed over to their users, by name.
+    pub handed_over: BTreeSet<Arc<str>>,
 }
 
 /// The result for a requirement.

@@ -167,8 +167,10 @@ impl Purlin {
         };
         let before = known.map(|last| last.archive()).transpose()?.map(|archive| archive.said());
         let recorded = Some(crate::sharing::recorded(&snapshot));
+        let handed_over = crate::sharing::handed_over(&snapshot);
         let (existing, users) = self.seen_from(&environment).await?;
-        loaded.said = RequirementContext { now, recorded, existing, users, ..before.unwrap_or_default() };
+        let before = before.unwrap_or_default();
+        loaded.said = RequirementContext { now, recorded, existing, users, handed_over, ..before };
         Ok(())
     }
 

@@ -457,6 +457,12 @@ pub(crate) fn recorded(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Option<Urn>> {
     open.filter_map(one).chain(current.filter_map(|record| one(record))).collect()
 }
 
+/// The installations of an environment that were handed over to their users, by name.
+pub(crate) fn handed_over(snapshot: &Snapshot) -> BTreeSet<Arc<str>> {
+    let records = snapshot.records.iter().filter(|record| record.abandoned && is_installation(record));
+    records.filter_map(|record| Some(Arc::from(record.urn.key()?.id()))).collect()
+}
+
 fn is_gone(urn: &Urn, environment: &Environment) -> Diagnostic {
     let key = urn.key().map(|key| key.to_string()).unwrap_or_default();
     let message = format!("`{key}` of {environment}, which is used here, is gone");

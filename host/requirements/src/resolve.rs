@@ -21,7 +21,7 @@ use crate::reuse::ExistingMatch;
 use crate::{same, wires};
 
 /// The maximum depth of requirements. A loop that repeats a reference is found earlier.
-const DEEPEST: usize = 64;
+pub(crate) const DEEPEST: usize = 64;
 
 /// The maximum number of installations for requirements. A few bundles can request an enormous
 /// number.
@@ -304,6 +304,7 @@ async fn resolve_with(
         seen: VisibleInstallations::new(Arc::clone(&namespace), &said.existing),
         recorded: said.recorded.as_ref(),
         users: &said.users,
+        handed_over: &said.handed_over,
         names: Names::new(said.installed.as_deref().unwrap_or_default(), reserved, roots),
         known: HashMap::new(),
         done: Resolution { namespace, ..Resolution::default() },
@@ -374,6 +375,8 @@ pub(crate) struct Resolver<'a> {
     pub(crate) recorded: Option<&'a BTreeMap<Arc<str>, Option<Urn>>>,
     /// Users in other environments of this environment's installations.
     pub(crate) users: &'a BTreeMap<Arc<str>, Vec<User>>,
+    /// Installations of this environment that were handed over to them.
+    pub(crate) handed_over: &'a BTreeSet<Arc<str>>,
     /// Shared installations by everything that must be the same.
     known: HashMap<String, usize>,
     pub(crate) done: Resolution,

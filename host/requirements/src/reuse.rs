@@ -11,7 +11,7 @@ use crate::catalog::CatalogError;
 use crate::choose::{Rejection, Why};
 use crate::existing::{PassedOver, Wanted, id, needs, outputs_fit, suits};
 use crate::fit::offered;
-use crate::resolve::{Installation, Parent, Resolver};
+use crate::resolve::{DEEPEST, Installation, Parent, Resolver};
 
 /// The result of the search for an existing installation.
 pub(crate) enum ExistingMatch {
@@ -93,7 +93,7 @@ impl<'a> Resolver<'a> {
             Some(recorded) => recorded.get(name),
             None => self.names.installed(name).map(|installed| &installed.uses),
         };
-        let is_made = before.is_some_and(Option::is_none) || self.is_begun(name);
+        let is_made = before.is_some_and(Option::is_none);
         let (Some(group), false) = (group, is_made || (is_named && self.answers.makes())) else {
             return Ok(ExistingMatch::Nothing(None));
         };
@@ -108,7 +108,8 @@ impl<'a> Resolver<'a> {
             }
         }
         // An unknown interface cannot be compared.
-        if requirement.interface.reference.is_some() && by_reference.is_none() {
+        let is_unknown = requirement.interface.reference.is_some() && by_reference.is_none();
+        if is_unknown || self.is_begun(name) {
             return Ok(ExistingMatch::Nothing(Some(passed_over)));
         }
         let (found, lost) = self.seen.fitting(group, wanted);
@@ -124,12 +125,30 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// Whether other environments use a dependency of the installation with a name. An interrupted
-    /// run may have created the dependencies only; a foreign installation in its place would then
-    /// require their deletion, which is rejected (SPEC §6).
+    /// Whether other environments use a dependency of the installation with a name. A run that was
+    /// interrupted, or that failed, may have created the dependencies only. An installation of others
+    /// in its place would then require their deletion, which is rejected (SPEC §6).
     fn is_begun(&self, name: &str) -> bool {
-        let prefix = format!("{name}/");
-        self.users.keys().any(|used| used.starts_with(&prefix))
+        let mut kept = self.users.keys().filter(|used| !self.handed_over.contains(*used));
+        kept.any(|used| self.is_dependency(used, name))
+    }
+
+    /// Whether an installation was created for a requirement of another one, directly or not.
+    fn is_dependency(&self, inner: &str, outer: &str) -> bool {
+        let mut inner = inner;
+        for _ in 0..DEEPEST {
+            let made_for: &str = match self.names.installed(inner) {
+                Some(installed) => &installed.made_for,
+                None => inner,
+            };
+            match made_for.rsplit_once('/') {
+                Some((parent, _)) if parent == outer => return true,
+                // The requirements of a resource have no installation above them.
+                Some((parent, _)) if !parent.contains('#') => inner = parent,
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// The installation that a person named; none if the text means a bundle.

@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Arc;
 
-use purlin_model::{Existing, Offered, RequirementContext, Share, Urn, Use, User};
+use purlin_model::{Existing, Installed, Offered, RequirementContext, Share, Urn, Use, User};
 use purlin_requirements::{CatalogError, Resolution, Why};
 use support::{after, bundle, catalog, deployed, errors, tried};
 
@@ -252,6 +252,26 @@ fn an_installation_whose_dependencies_others_use_is_created() {
         let urn = Urn::parse("urn:purlin:e/o::b::shared::installation.default::x").expect("a URN");
         said.users.insert(dependency.into(), vec![User { urn, needs }]);
         assert_eq!(used(PLAIN, &said).as_deref(), expected, "others use `{dependency}`");
+        // What was handed over stays in any case.
+        said.handed_over.insert(dependency.into());
+        assert_eq!(used(PLAIN, &said).as_deref(), Some("dev/other"), "`{dependency}` was handed over");
+        said.handed_over.clear();
+        // A use that was recorded stays.
+        let mut uses = after(&app(PLAIN, &seeing(vec![other.clone()])));
+        (uses.existing, uses.users) = (said.existing.clone(), said.users.clone());
+        assert_eq!(used(PLAIN, &uses).as_deref(), Some("dev/other"), "others use `{dependency}`");
+        if expected.is_some() {
+            continue;
+        }
+        // The requirement of a resource whose id looks like a dependency.
+        said.installed = Some(vec![Installed {
+            name: dependency.into(),
+            made_for: format!("config-map.default#{dependency}").into(),
+            reference: "acme/db:v1.0.0".parse().expect("a reference"),
+            identity: None,
+            uses: None,
+        }]);
+        assert_eq!(used(PLAIN, &said).as_deref(), Some("dev/other"), "a resource requires `{dependency}`");
     }
 }
 

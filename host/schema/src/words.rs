@@ -227,7 +227,7 @@ impl Words<'_> {
             Fault::Forbidden => {
                 (format!("`{who}` takes no {noun} `{path}` here"), Some("remove it".to_owned()))
             }
-            Fault::Excluded => (format!("{} a value that `{who}` does not allow", self.be()), None),
+            Fault::Excluded => (format!("{it} {} a value that `{who}` does not allow", self.have()), None),
             Fault::NeedsOneOf(sets) => {
                 let sets = sets.iter().map(|set| and(set.iter().map(|name| format!("`{name}`"))));
                 let place = if path.is_empty() { String::new() } else { format!(" in `{path}`") };

@@ -124,7 +124,7 @@ fn each_keyword_has_words() {
             json!({"X": 1}),
             "the name `a.X` is `X`; `dns` takes text that matches `^[a-z]+$`",
         ),
-        (json!({"not": {"const": 1}}), json!(1), "`a` is a value that `dns` does not allow"),
+        (json!({"not": {"const": 1}}), json!(1), "`a` has a value that `dns` does not allow"),
         (json!(false), json!(1), "`dns` takes no parameter `a` here — remove it"),
         (
             json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),

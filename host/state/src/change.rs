@@ -111,7 +111,7 @@ pub struct EnvironmentSummary {
     pub installations: usize,
     /// Its last deployment, without its steps.
     pub last: Option<Deployment>,
-    /// The number of resources that do not match the documents, by their standing. Ready resources
+    /// The number of resources that do not match the documents, by their status. Ready resources
     /// are not included.
     pub unready: BTreeMap<ResourceStatus, usize>,
     /// The user who closed it, if it is closed.

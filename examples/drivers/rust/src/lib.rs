@@ -7,8 +7,8 @@ mod tests;
 
 use purlin_sdk::{
     Check, CheckRequest, Checked, CreateRequest, DeleteRequest, Driver, Failure, Impact,
-    ImpactRequest, Name, NameRequest, Observed, Read, ReadRequest, State, TypeSchema, Update,
-    UpdateImpact, UpdateRequest, RequestedCapability, log, operation,
+    ImpactRequest, Name, NameRequest, Observed, Read, ReadRequest, RequestedCapability, State,
+    TypeSchema, Update, UpdateImpact, UpdateRequest, log, operation,
 };
 
 use inputs::{NoteInputs, NoteOutputs};

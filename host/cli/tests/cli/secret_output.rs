@@ -374,7 +374,7 @@ fn names_from_drivers_reveal_no_secret() {
 
     // Commands without a deployment also use the true id.
     let forgot = clean(&["state", "forget", NAMED, "--yes"]);
-    assert!(forgot.err.contains("still exists but is unmanaged"), "{}", forgot.err);
+    assert!(forgot.err.contains("was not deleted, and is no longer managed"), "{}", forgot.err);
     clean(&["destroy", "--yes", "--format", "json"]);
     assert!(!made.exists(), "it was deleted by its true id");
     nothing_is_stored(".purlin");

@@ -90,7 +90,7 @@ fn forgotten_resources_stay_and_are_named() {
     let said = said.status(0).json();
     assert_eq!(said["left"], serde_json::json!([{"driver": "purlin/echo@0.1.0", "provider_id": id}]));
     let said = project.run(&["state", "forget", DB, "--yes"]).status(0);
-    assert!(said.err.contains("still exists but is unmanaged"), "{}", said.err);
+    assert!(said.err.contains("was not deleted, and is no longer managed"), "{}", said.err);
     assert_eq!(project.recorded().len(), 3);
     project.run(&["state", "forget", DB, "--yes"]).status(2);
     assert_eq!(

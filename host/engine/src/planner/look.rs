@@ -284,8 +284,7 @@ impl Planner<'_> {
     /// Reports an error: the record has a different object than the one to import or observe.
     pub(super) fn recorded_as(&mut self, node: Node<'_>, record: &Record, id: &str) {
         let word = if node.lifecycle.observe.is_some() { "observe" } else { "import" };
-        let message =
-            format!("`{}` has `{word}: {id}`, but it is recorded as `{}`", node.key, record.state.id);
+        let message = format!("`{}` cannot {word} `{id}`: it is recorded as `{}`", node.key, record.state.id);
         self.errors.push(
             Diagnostic::error(word, message)
                 .at(node.lifecycle.id_location.as_ref().unwrap_or(&node.recipe.location))

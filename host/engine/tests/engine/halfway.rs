@@ -30,7 +30,7 @@ async fn a_partial_change_records_what_was_reached() {
     assert_eq!(
         record.inputs.params,
         Value::Map(map(&[("v", "one"), ("w", "one")])),
-        "not what was wished for"
+        "not what was requested"
     );
     assert_eq!(record.state.outputs.get("v"), Some("two".into()));
     assert_eq!(record.state.outputs.get("w"), Some("one".into()));

@@ -63,7 +63,8 @@ impl Unapproved {
             }
         }
         if self.others > 0 {
-            fault = fault.fact(format!("nothing else beside `{}` is approved", self.file.display()));
+            fault =
+                fault.fact(format!("nor is any other component beside `{}` approved", self.file.display()));
         }
         fault.help(match &self.why {
             Why::Faulty(_) => {

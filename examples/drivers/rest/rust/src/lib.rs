@@ -7,7 +7,7 @@ mod tests;
 
 use purlin_sdk::{
     Call, CreateRequest, DeleteRequest, Driver, Failure, Name, NameRequest, Observed, Raw, Read, ReadRequest,
-    State, TypeSchema, Update, UpdateRequest, RequestedCapability, operation,
+    RequestedCapability, State, TypeSchema, Update, UpdateRequest, operation,
 };
 use serde::de::Error as _;
 

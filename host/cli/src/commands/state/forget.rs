@@ -84,7 +84,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     for one in &left {
         let driver = text::line(&one.driver);
         app.ui.note(&match &one.provider_id {
-            Some(id) => format!("`{}`, made by {driver}, still exists but is unmanaged", text::line(id)),
+            Some(id) => {
+                format!("`{}`, made by {driver}, was not deleted, and is no longer managed", text::line(id))
+            }
             None => {
                 format!("{driver} was interrupted while creating it, so the object may exist")
             }
