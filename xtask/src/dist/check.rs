@@ -107,8 +107,8 @@ impl Release {
     }
 }
 
-/// Deploys a project that `purlin init` writes, in a folder below `place`. Only `HOME`
-/// and `PATH` are set.
+/// Deploys a project that `purlin init` writes, in a folder below `place`. Only `HOME` and `PATH` are
+/// set.
 fn works(program: &Path, place: &Path) -> anyhow::Result<()> {
     let folder = place.join("work");
     fs::create_dir(&folder)?;
