@@ -92,7 +92,7 @@ impl Iam {
 }
 
 /// Turns "not found" into `None`.
-pub(crate) fn there<T>(result: Result<T, Fault>) -> Result<Option<T>, Failure> {
+pub(crate) fn if_it_exists<T>(result: Result<T, Fault>) -> Result<Option<T>, Failure> {
     match result {
         Ok(it) => Ok(Some(it)),
         Err(fault) if fault.is_missing() => Ok(None),

@@ -7,7 +7,7 @@
 use purlin_sdk::{Failure, Json, Observed, Raw, State, operation};
 use serde_json::json;
 
-use crate::api::{Iam, there};
+use crate::api::{Iam, if_it_exists};
 use crate::attached;
 use crate::inputs::{Attachment, IamInputs, IamOutputs};
 use crate::named::Named;
@@ -69,7 +69,7 @@ pub(crate) fn create(iam: &Iam, pair: &Pair<'_>) -> Result<State, Failure> {
 }
 
 pub(crate) fn read(iam: &Iam, pair: &Pair<'_>, raw: &Raw<IamInputs>) -> Result<Option<Observed>, Failure> {
-    let attached = there(attached::list(iam, pair.kind, pair.name))?.unwrap_or_default();
+    let attached = if_it_exists(attached::list(iam, pair.kind, pair.name))?.unwrap_or_default();
     if !attached.iter().any(|policy| policy == pair.policy) {
         return Ok(None);
     }

@@ -7,7 +7,7 @@ use purlin_sdk::{Failure, Json, Observed, Raw, State, operation};
 use purlin_sdk_aws::{Fault, policy as documents};
 use serde_json::json;
 
-use crate::api::{Iam, document, gone, there};
+use crate::api::{Iam, document, gone, if_it_exists};
 use crate::inputs::{IamInputs, IamOutputs, RolePolicy};
 
 pub(crate) fn id(role: &str, name: &str) -> String {
@@ -56,7 +56,7 @@ pub(crate) fn delete(iam: &Iam, role: &str, name: &str) -> Result<(), Failure> {
 }
 
 fn look(iam: &Iam, role: &str, name: &str) -> Result<Option<Json>, Failure> {
-    let answer = there(iam.look("GetRolePolicy", &[("RoleName", role), ("PolicyName", name)]))?;
+    let answer = if_it_exists(iam.look("GetRolePolicy", &[("RoleName", role), ("PolicyName", name)]))?;
     answer.map(|answer| document(answer.text_of("PolicyDocument").unwrap_or_default())).transpose()
 }
 

@@ -5,7 +5,7 @@ use purlin_sdk_aws::Fault;
 use purlin_sdk_aws::tags::{Tags, is_marked, not_another_s, of_users};
 use purlin_sdk_aws::xml::Element;
 
-use crate::api::{Iam, borrowed, tag_fields, tags_of, there};
+use crate::api::{Iam, borrowed, if_it_exists, tag_fields, tags_of};
 use crate::inputs::IamOutputs;
 
 /// One of the three.
@@ -113,8 +113,10 @@ pub(crate) fn by_name(iam: &Iam, kind: Named, name: &str) -> Result<Option<Found
 
 fn by_handle(iam: &Iam, kind: Named, handle: &str) -> Result<Option<Found>, Failure> {
     let which = [(kind.field(), handle)];
-    let Some(answer) = there(iam.look(&format!("Get{}", kind.word()), &which))? else { return Ok(None) };
-    let Some(tags) = there(iam.list(&format!("List{}Tags", kind.word()), "Tags", &which))? else {
+    let Some(answer) = if_it_exists(iam.look(&format!("Get{}", kind.word()), &which))? else {
+        return Ok(None);
+    };
+    let Some(tags) = if_it_exists(iam.list(&format!("List{}Tags", kind.word()), "Tags", &which))? else {
         return Ok(None);
     };
     let element = answer.child(kind.word()).cloned().unwrap_or_default();

@@ -8,7 +8,7 @@ use purlin_sdk_aws::xml::Element;
 use purlin_sdk_aws::{Effect, Fault, policy as documents, tags};
 use serde_json::json;
 
-use crate::api::{Iam, document, gone, there};
+use crate::api::{Iam, document, gone, if_it_exists};
 use crate::inputs::{IamInputs, Policy};
 use crate::named::{self, Found, Known, Named};
 
@@ -46,7 +46,7 @@ pub(crate) fn read(
     let Some(found) = found else { return Ok(None) };
     let name = found.text("PolicyName").to_owned();
     named::whose(KIND, &name, &found, guresid, known)?;
-    let Some(document) = there(current(iam, &found))? else { return Ok(None) };
+    let Some(document) = if_it_exists(current(iam, &found))? else { return Ok(None) };
     let given = raw.get("/values/policy/document");
     let same = given.filter(|given| documents::same(given, &document));
     let mut policy = raw.get("/values/policy").and_then(Json::as_object).cloned().unwrap_or_default();
@@ -124,7 +124,7 @@ fn attached_to(iam: &Iam, arn: &str) -> Result<Vec<String>, Failure> {
         ("PolicyGroups", "GroupName", "group"),
     ];
     for (list, name, kind) in kinds {
-        let found = there(iam.names("ListEntitiesForPolicy", (list, name), &[("PolicyArn", arn)]))?;
+        let found = if_it_exists(iam.names("ListEntitiesForPolicy", (list, name), &[("PolicyArn", arn)]))?;
         users.extend(found.unwrap_or_default().iter().map(|name| format!("the {kind} `{name}`")));
     }
     Ok(users)
@@ -132,7 +132,8 @@ fn attached_to(iam: &Iam, arn: &str) -> Result<Vec<String>, Failure> {
 
 /// Versions by their ids, and whether each is the default.
 fn versions(iam: &Iam, arn: &str) -> Result<Vec<(String, bool)>, Failure> {
-    let all = there(iam.list("ListPolicyVersions", "Versions", &[("PolicyArn", arn)]))?.unwrap_or_default();
+    let all =
+        if_it_exists(iam.list("ListPolicyVersions", "Versions", &[("PolicyArn", arn)]))?.unwrap_or_default();
     let version = |it: &Element| {
         let id = it.text_of("VersionId")?.to_owned();
         Some((id, it.text_of("IsDefaultVersion") == Some("true")))

@@ -4,7 +4,7 @@ use purlin_sdk::{CreateRequest, Failure, Json, Observed, Raw, State, UpdateReque
 use purlin_sdk_aws::{Fault, policy as documents, tags};
 use serde_json::json;
 
-use crate::api::{Iam, document, gone, there};
+use crate::api::{Iam, document, gone, if_it_exists};
 use crate::attached;
 use crate::inputs::{IamInputs, Role};
 use crate::named::{self, Found, Known, Named};
@@ -44,7 +44,7 @@ pub(crate) fn read(
     let same = given.filter(|given| documents::same(given, &trust));
     let mut role = raw.get("/values/role").and_then(Json::as_object).cloned().unwrap_or_default();
     if role.contains_key("attached_policies") {
-        let Some(attached) = there(attached::list(iam, KIND, &name))? else { return Ok(None) };
+        let Some(attached) = if_it_exists(attached::list(iam, KIND, &name))? else { return Ok(None) };
         role.insert("attached_policies".to_owned(), json!(attached));
     }
     let mut set = |name: &str, value: Json| role.insert(name.to_owned(), value);

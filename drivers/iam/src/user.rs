@@ -6,7 +6,7 @@ use purlin_sdk::{
 use purlin_sdk_aws::tags;
 use serde_json::json;
 
-use crate::api::{Iam, gone, there};
+use crate::api::{Iam, gone, if_it_exists};
 use crate::attached;
 use crate::inputs::{IamInputs, User};
 use crate::keys::{self, Keys};
@@ -35,7 +35,7 @@ pub(crate) fn read(
     named::whose(KIND, &name, &found, &request.resource.guresid, known)?;
     let mut user = raw.get("/values/user").and_then(Json::as_object).cloned().unwrap_or_default();
     if user.contains_key("attached_policies") {
-        let Some(attached) = there(attached::list(iam, KIND, &name))? else { return Ok(None) };
+        let Some(attached) = if_it_exists(attached::list(iam, KIND, &name))? else { return Ok(None) };
         user.insert("attached_policies".to_owned(), json!(attached));
     }
     let recorded = keys::recorded(request.state.as_ref());

@@ -37,7 +37,7 @@ pub(crate) fn misfit(validator: &Validator, document: &Json) -> Option<String> {
 }
 
 /// The faulty places of a document, as pointers.
-pub(crate) fn misfits(validator: &Validator, document: &Json) -> Vec<String> {
+pub(crate) fn violations(validator: &Validator, document: &Json) -> Vec<String> {
     validator.iter_errors(document).map(|error| error.instance_path().to_string()).collect()
 }
 

@@ -67,10 +67,10 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
         }
         None => {}
     }
-    let parameters = wires(reader, &mut fields, "parameters", dialect);
-    let credentials = wires(reader, &mut fields, "credentials", dialect);
+    let parameters = bindings(reader, &mut fields, "parameters", dialect);
+    let credentials = bindings(reader, &mut fields, "credentials", dialect);
     let outputs = match (dialect, fields.entry("outputs")) {
-        (Dialect::Bundle, _) => wires(reader, &mut fields, "outputs", dialect),
+        (Dialect::Bundle, _) => bindings(reader, &mut fields, "outputs", dialect),
         (_, Some(entry)) => {
             let help = match dialect {
                 Dialect::Requiring => {
@@ -87,7 +87,8 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
     fields.done(reader);
     let name: Arc<str> = name?.into();
     // The meaning of `${outputs.X}` is known here: outputs of this requirement.
-    let outputs = outputs.into_iter().map(|wire| Binding { value: named(wire.value, &name), ..wire });
+    let outputs =
+        outputs.into_iter().map(|binding| Binding { value: named(binding.value, &name), ..binding });
     Some(Requirement {
         reference: found,
         version,
@@ -128,7 +129,7 @@ fn named(value: Template, name: &Arc<str>) -> Template {
     }
 }
 
-fn wires(
+fn bindings(
     reader: &mut Reader<'_>,
     fields: &mut Fields<'_, '_>,
     name: &'static str,
@@ -136,12 +137,12 @@ fn wires(
 ) -> Vec<Binding> {
     let Some(node) = fields.get(reader, name) else { return Vec::new() };
     let entries = reader.map(node, &format!("`{name}`")).unwrap_or_default();
-    let wires = entries.iter().map(|entry| Binding {
+    let bindings = entries.iter().map(|entry| Binding {
         name: entry.key.clone(),
         value: template(reader, &entry.value, dialect),
         location: reader.at(&entry.key_span),
     });
-    wires.collect()
+    bindings.collect()
 }
 
 fn read_interface(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Interface> {

@@ -88,7 +88,7 @@ impl Stream for Run {
 /// The state that all operations of a run share.
 pub(crate) struct Shared {
     pub plan: Plan,
-    pub board: NodeValueTable,
+    pub node_values: NodeValueTable,
     pub permits: Arc<Semaphore>,
     /// Whether driver calls run one at a time. The order of events is then deterministic.
     one_at_a_time: bool,
@@ -177,7 +177,7 @@ impl Shared {
     fn waits(&self, index: u32, cause: &Cause) -> Vec<Reason> {
         let node = self.plan.operations.get(index as usize).and_then(|operation| operation.node);
         match (cause, &self.plan.graph, node) {
-            (Cause::Inputs(_), Some(graph), Some(node)) => waits::for_values(graph, node, &self.board),
+            (Cause::Inputs(_), Some(graph), Some(node)) => waits::for_values(graph, node, &self.node_values),
             _ => Vec::new(),
         }
     }
@@ -325,7 +325,7 @@ pub fn apply(plan: Plan, writer: Arc<dyn Writer>, options: ApplyOptions) -> Resu
     let (sender, events) = mpsc::unbounded_channel();
     let nodes = plan.graph.as_ref().map_or(0, |graph| graph.len());
     let shared = Arc::new(Shared {
-        board: NodeValueTable::new(nodes),
+        node_values: NodeValueTable::new(nodes),
         permits: Arc::new(Semaphore::new(options.parallelism.max(1))),
         one_at_a_time: options.parallelism <= 1,
         cancel: options.cancel,

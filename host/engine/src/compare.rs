@@ -105,14 +105,14 @@ fn secret_entries(value: Value) -> Value {
 type InputsByKey = BTreeMap<Key, ((String, String), Inputs, Value)>;
 
 fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<InputsByKey, Vec<Diagnostic>> {
-    let board = NodeValueTable::new(graph.len());
+    let node_values = NodeValueTable::new(graph.len());
     // Two secrets are equal if they have the same reference, so no store is read.
     let closed = Vault::closed();
     let mut asked = BTreeMap::new();
     let mut errors = Vec::new();
     for id in graph.order() {
         let Some(node) = graph.node(id) else { continue };
-        let resolved = graph.evaluate(id, &board).and_then(|resolved| {
+        let resolved = graph.evaluate(id, &node_values).and_then(|resolved| {
             let refs = evaluate::references(&resolved);
             let mut inputs = evaluate::inputs(node, resolved, &closed)?;
             // Without the driver's schema, it is unknown which parts of a connection are secret.
@@ -124,7 +124,7 @@ fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<InputsByKey, Vec<Diag
             Ok((inputs, refs)) => {
                 let record = recorded.current(&Urn::new(graph.context(), node.key));
                 let outputs = record.map_or(Value::unknown(), |record| record.state.outputs.clone());
-                board.settle(id, NodeValues::with_outputs(&inputs, outputs));
+                node_values.settle(id, NodeValues::with_outputs(&inputs, outputs));
                 let driver = match &node.recipe.driver.range {
                     None => node.recipe.driver.name.to_string(),
                     Some(range) => format!("{}@{range}", node.recipe.driver.name),

@@ -84,25 +84,25 @@ impl Provisioned for NodeValueTable {
     }
 }
 
-/// The board, combined with the drivers, which know the outputs that only a creation returns.
+/// The node_values, combined with the drivers, which know the outputs that only a creation returns.
 pub(crate) struct Reading<'a> {
     pub graph: &'a Graph,
-    pub board: &'a NodeValueTable,
+    pub node_values: &'a NodeValueTable,
     pub drivers: &'a DriverSet,
 }
 
 impl Provisioned for Reading<'_> {
     fn outputs(&self, node: NodeId) -> Option<Cow<'_, Value>> {
-        self.board.outputs(node)
+        self.node_values.outputs(node)
     }
     fn values(&self, node: NodeId) -> Option<Cow<'_, Value>> {
-        self.board.values(node)
+        self.node_values.values(node)
     }
     fn account(&self, node: NodeId) -> Option<Cow<'_, Value>> {
-        self.board.account(node)
+        self.node_values.account(node)
     }
     fn has_more_outputs(&self, node: NodeId) -> bool {
-        self.board.has_more_outputs(node)
+        self.node_values.has_more_outputs(node)
     }
     fn is_write_once(&self, node: NodeId, output: &str) -> bool {
         let Some(node) = self.graph.node(node) else { return false };
@@ -143,23 +143,23 @@ pub(crate) fn references(resolved: &Resolved) -> Value {
 pub(crate) async fn read_inputs(
     graph: &Graph,
     node: Node<'_>,
-    board: &NodeValueTable,
+    node_values: &NodeValueTable,
     plan: &Plan,
 ) -> Result<Inputs, Vec<Diagnostic>> {
     let vault = &plan.vault;
-    let resolved = graph.evaluate(node.id, &Reading { graph, board, drivers: &plan.drivers })?;
+    let resolved = graph.evaluate(node.id, &Reading { graph, node_values, drivers: &plan.drivers })?;
     vault.read(wanted(node, &resolved, vault)).await;
     inputs(node, resolved, vault)
 }
 
-/// The inputs of a node, as far as the board knows the values and the vault has read the secrets.
+/// The inputs of a node, as far as the node_values knows the values and the vault has read the secrets.
 pub(crate) fn known_inputs(
     graph: &Graph,
     node: Node<'_>,
-    board: &NodeValueTable,
+    node_values: &NodeValueTable,
     vault: &Vault,
 ) -> Result<Inputs, Vec<Diagnostic>> {
-    inputs(node, graph.evaluate(node.id, board)?, vault)
+    inputs(node, graph.evaluate(node.id, node_values)?, vault)
 }
 
 /// The inputs of a node, with the secrets that the vault has read.

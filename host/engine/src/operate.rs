@@ -137,7 +137,7 @@ impl<'a> Task<'a> {
     /// connection. Otherwise the record would name resources that are gone.
     fn keep(self, prepared: Option<&Prepared>) -> Outcome {
         let (Some(node), Some(record)) = (self.node(), self.current()) else { return Ok(nothing()) };
-        self.shared.board.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+        self.shared.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
         let lifecycle = node.lifecycle;
         if !exists(&record) {
             return Err(self.deleted_meanwhile());
@@ -211,7 +211,7 @@ impl<'a> Task<'a> {
 
     fn pass(self) -> Completed {
         if let (Some(node), Some(record)) = (self.node(), self.current()) {
-            self.shared.board.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+            self.shared.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
         }
         nothing()
     }

@@ -183,11 +183,11 @@ pub async fn plan(
         false => Vault::new(Arc::clone(&options.stores), context, options.parallelism),
     };
     let of_turned = Arc::clone(&graph);
-    let turned = TransitionCycles::new(&of_turned, context, &recorded);
-    let mut waiting = waits::find(&graph, context, &recorded, &options.held, &turned);
+    let transition_cycles = TransitionCycles::new(&of_turned, context, &recorded);
+    let mut waiting = waits::find(&graph, context, &recorded, &options.held, &transition_cycles);
     let (mut steps, mut operations, warnings, drafts) = loop {
         let mut planner = Planner {
-            board: NodeValueTable::new(graph.len()),
+            node_values: NodeValueTable::new(graph.len()),
             drivers: &available,
             total: Arc::new(Total::new(graph.len())),
             vault: &vault,
@@ -203,7 +203,7 @@ pub async fn plan(
             recorded: &recorded,
             in_scope: &in_scope,
             waiting: waiting.clone(),
-            turned: &turned,
+            transition_cycles: &transition_cycles,
             forced: &forced,
             import: &import,
             options: &options,
@@ -220,9 +220,9 @@ pub async fn plan(
         if !planner.errors.is_empty() {
             return Err(Error::Documents(rules::once(planner.errors)));
         }
-        let Planner { decided, step_of, drafts, mut warnings, board, .. } = planner;
+        let Planner { decided, step_of, drafts, mut warnings, node_values, .. } = planner;
         // The values are no longer needed and take much memory.
-        drop(board);
+        drop(node_values);
         warnings.extend(undecided::warnings(&recorded));
         warnings.extend(kept.iter().cloned());
         warnings.extend(protection::ended(&recorded, &graph, context));
@@ -260,7 +260,7 @@ pub async fn plan(
         }
         let operations::Built { steps, operations, blocked } =
             operations::build(Some(&graph), &recorded, scope, decided, &step_of, &removed, &mut warnings)?;
-        if waits::block(&graph, context, &recorded, &turned, &mut waiting, blocked) {
+        if waits::block(&graph, context, &recorded, &transition_cycles, &mut waiting, blocked) {
             // A resource that was to be deleted with one that now waits may stay with it.
             forced.clone_from(&requested);
             continue;
@@ -401,13 +401,13 @@ struct Planner<'a> {
     in_scope: &'a Option<HashSet<Urn>>,
     /// Resources that are left alone, each with its reasons.
     waiting: HashMap<NodeId, Vec<Reason>>,
-    turned: &'a TransitionCycles<'a>,
+    transition_cycles: &'a TransitionCycles<'a>,
     /// Resources to replace regardless of their inputs, each with the reason.
     forced: &'a HashMap<Urn, Reason>,
     /// The provider ids to adopt.
     import: &'a HashMap<Urn, Arc<str>>,
     options: &'a PlanOptions,
-    board: NodeValueTable,
+    node_values: NodeValueTable,
     drivers: &'a DriverSet,
     /// The total size of the drivers' answers.
     total: Arc<Total>,
@@ -483,10 +483,10 @@ impl Planner<'_> {
         }
     }
 
-    /// The inputs of a resource, as far as the board knows the values that it reads.
+    /// The inputs of a resource, as far as the node_values knows the values that it reads.
     fn evaluate(&self, id: NodeId) -> Result<purlin_graph::Inputs, Vec<Diagnostic>> {
-        let Self { graph, board, drivers, .. } = self;
-        graph.evaluate(id, &evaluate::Reading { graph, board, drivers })
+        let Self { graph, node_values, drivers, .. } = self;
+        graph.evaluate(id, &evaluate::Reading { graph, node_values, drivers })
     }
 
     /// Records the values of a node. It is an error if the document of its workload cannot be built
@@ -500,7 +500,7 @@ impl Planner<'_> {
                     .help("the operations are the output `update` of the definition of `workload`"),
             );
         }
-        self.board.settle(node.id, known);
+        self.node_values.settle(node.id, known);
     }
 
     fn push(&mut self, decided: Decided) {

@@ -300,7 +300,7 @@ impl Rules {
             None => outputs,
         };
         let own = driver.manifest().schema(type_name);
-        match own.filter(|schema| sealing::speaks_of_secrets(&schema.outputs)) {
+        match own.filter(|schema| sealing::has_secret_keyword(&schema.outputs)) {
             Some(schema) => match self.made(driver, "outputs", &schema.type_name, &schema.outputs) {
                 Ok(schema) => schema.seal(outputs),
                 // Some output is secret, but it is unknown which.
@@ -313,7 +313,7 @@ impl Rules {
     /// Whether any outputs of a driver may be secret.
     pub(crate) fn seals_outputs_of(&self, driver: &dyn Driver) -> bool {
         self.types.values().any(|one| one.outputs.as_ref().is_some_and(Schema::has_secrets))
-            || driver.manifest().types.iter().any(|schema| sealing::speaks_of_secrets(&schema.outputs))
+            || driver.manifest().types.iter().any(|schema| sealing::has_secret_keyword(&schema.outputs))
     }
 
     fn of_driver(&self, driver: &dyn Driver, type_name: &str) -> Option<Usable> {

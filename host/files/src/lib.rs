@@ -4,13 +4,17 @@
 //! The opened file itself is checked. Checking a path before opening it would be unsafe, since the
 //! path may lead elsewhere in the meantime. Opening never blocks: a pipe without a writer is
 //! rejected like everything else that is not a regular file.
+//!
+//! [`Moment`] is here because both the sandbox and the store of the state measure time with it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
+mod moment;
 mod reason;
 
+pub use moment::Moment;
 pub use reason::{reason, with_causes};
 
 /// Opens a regular file for reading. Follows links.

@@ -19,7 +19,7 @@ use crate::files::shown;
 const LARGEST: u64 = 10 << 20;
 
 /// A file of an earlier deployment that has lost a document since.
-pub(crate) struct VanishedFile {
+pub(crate) struct MissingFile {
     /// Its name at that time.
     pub(crate) then: Arc<str>,
     /// Its name for messages.
@@ -73,7 +73,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// The files that lost a document that is not in another file now.
-    pub(crate) fn lost(&self) -> Vec<VanishedFile> {
+    pub(crate) fn lost(&self) -> Vec<MissingFile> {
         let mut now: Vec<(Option<&str>, &SourceText)> = self
             .documents
             .loaded
@@ -140,9 +140,9 @@ impl<'a> Comparison<'a> {
         Some((self.call(source, path.as_deref()), self.fate(source, path.as_deref())))
     }
 
-    fn tell(&self, source: &SourceText, path: Option<&str>, held: Vec<Held>) -> VanishedFile {
+    fn tell(&self, source: &SourceText, path: Option<&str>, held: Vec<Held>) -> MissingFile {
         let path = self.absolute(source, path);
-        VanishedFile {
+        MissingFile {
             then: source.name.clone(),
             name: self.call(source, path.as_deref()),
             held,

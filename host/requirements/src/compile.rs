@@ -14,7 +14,7 @@ use purlin_model::{
 use serde_json::json;
 
 use crate::fit::offered;
-use crate::resolve::{Installation, PassedValue, Requirer, Resolution};
+use crate::resolution::{Installation, PassedValue, Requirer, Resolution};
 
 /// The driver of bundles without one. Its inputs become the outputs.
 const REGISTERS: &str = "purlin/echo";
@@ -249,23 +249,24 @@ impl Compiler<'_> {
     fn outputs(&self) -> Vec<Arc<str>> {
         let bundle = &*self.one.bundle;
         let own = bundle.outputs.iter().map(|one| &one.name);
-        own.chain(promoted(bundle).map(|wire| &wire.name)).cloned().collect()
+        own.chain(promoted(bundle).map(|binding| &binding.name)).cloned().collect()
     }
 
     /// The outputs that a bundle with a driver makes from those of its requirements.
     fn promoted(&self) -> Option<Template> {
         let bundle = &*self.one.bundle;
-        let wires = promoted(bundle).filter(|_| bundle.driver.is_some());
-        let entries: Entries<Template> =
-            wires.map(|wire| (Arc::clone(&wire.name), self.filled(&wire.value, self.one))).collect();
+        let bindings = promoted(bundle).filter(|_| bundle.driver.is_some());
+        let entries: Entries<Template> = bindings
+            .map(|binding| (Arc::clone(&binding.name), self.filled(&binding.value, self.one)))
+            .collect();
         (!entries.is_empty()).then(|| Template::Map(Box::new(entries)))
     }
 
     /// The outputs of a bundle without a driver: its parameters with these names, and the promoted
     /// outputs of its requirements.
     fn registered(&self, bundle: &Bundle) -> Template {
-        let promoted =
-            promoted(bundle).map(|wire| (Arc::clone(&wire.name), self.filled(&wire.value, self.one)));
+        let promoted = promoted(bundle)
+            .map(|binding| (Arc::clone(&binding.name), self.filled(&binding.value, self.one)));
         let outputs = bundle.outputs.iter().filter_map(|output| {
             let set = bundle.parameters.iter().find(|one| one.name == output.name);
             let value = match (set, &output.default) {
@@ -282,7 +283,7 @@ impl Compiler<'_> {
     fn schema(&self) -> serde_json::Value {
         let part = |part: Setting, declared: &[Declared]| {
             let is_set = |one: &&Declared| {
-                let given = |given: &&PassedValue| given.part == part && given.wire.name == one.name;
+                let given = |given: &&PassedValue| given.part == part && given.binding.name == one.name;
                 one.default.is_some() || one.source.is_some() || self.one.given.iter().any(|one| given(&one))
             };
             let properties: serde_json::Map<String, serde_json::Value> = declared
@@ -308,10 +309,11 @@ impl Compiler<'_> {
         let part = |part: Setting, declared: &[Declared]| {
             let one = |declared: &Declared| {
                 let is_it = |name: &Arc<str>| *name == declared.name;
-                let given = self.one.given.iter().find(|given| given.part == part && is_it(&given.wire.name));
+                let given =
+                    self.one.given.iter().find(|given| given.part == part && is_it(&given.binding.name));
                 let value = match (given, parent) {
-                    (Some(given), Some(parent)) => self.filled(&given.wire.value, parent),
-                    (Some(given), None) => given.wire.value.clone(),
+                    (Some(given), Some(parent)) => self.filled(&given.binding.value, parent),
+                    (Some(given), None) => given.binding.value.clone(),
                     (None, _) => match &declared.source {
                         Some(source) => self.filled(source, self.one),
                         None => Template::Constant(declared.default.clone().unwrap_or(Value::Null)),
@@ -386,8 +388,8 @@ fn kept(promoted: Option<&Template>) -> BTreeMap<Arc<str>, serde_json::Value> {
 
 /// The outputs that a bundle promotes from its requirements, except its own.
 fn promoted(bundle: &Bundle) -> impl Iterator<Item = &Binding> {
-    let wires = bundle.requires.iter().flat_map(|one| &one.outputs);
-    wires.filter(|wire| !bundle.outputs.iter().any(|output| output.name == wire.name))
+    let bindings = bundle.requires.iter().flat_map(|one| &one.outputs);
+    bindings.filter(|binding| !bundle.outputs.iter().any(|output| output.name == binding.name))
 }
 
 /// Reads an output by the installation's name for it.

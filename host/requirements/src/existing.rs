@@ -9,7 +9,7 @@ use semver::Version;
 
 use crate::choose::Rejection;
 use crate::fit::fits;
-use crate::resolve::LookedFor;
+use crate::resolution::LookedFor;
 
 /// The installations that are visible to a resolution.
 pub(crate) struct VisibleInstallations<'a> {

@@ -14,11 +14,12 @@ pub(crate) type Used = HashMap<Arc<str>, BTreeSet<Arc<str>>>;
 /// The outputs of requirements that a bundle uses.
 pub(crate) fn used(parent: &Bundle) -> Used {
     let mut used = Used::new();
-    let wires = parent.requires.iter().flat_map(|one| {
-        one.parameters.iter().chain(&one.credentials).chain(&one.outputs).map(|wire| &wire.value)
+    let bindings = parent.requires.iter().flat_map(|one| {
+        one.parameters.iter().chain(&one.credentials).chain(&one.outputs).map(|binding| &binding.value)
     });
     let sources = parent.parameters.iter().filter_map(|one| one.source.as_ref());
-    for template in wires.chain(sources).chain([&parent.values, &parent.secrets]).chain(&parent.connection) {
+    for template in bindings.chain(sources).chain([&parent.values, &parent.secrets]).chain(&parent.connection)
+    {
         template.placeholders(&mut |placeholder| {
             if let Reference::Named(of, path) = &placeholder.reference {
                 used.entry(Arc::clone(of)).or_default().extend(path.0.first().cloned());
@@ -31,9 +32,9 @@ pub(crate) fn used(parent: &Bundle) -> Used {
 /// The offers of a bundle: its outputs, and those promoted from its requirements.
 pub(crate) fn offered(bundle: &Bundle) -> Vec<Offered> {
     let mut all: Vec<Offered> = bundle.outputs.iter().map(Offered::from).collect();
-    for wire in bundle.requires.iter().flat_map(|one| &one.outputs) {
-        if !all.iter().any(|output| output.name == wire.name) {
-            all.push(Offered { name: Arc::clone(&wire.name), ..Offered::default() });
+    for binding in bundle.requires.iter().flat_map(|one| &one.outputs) {
+        if !all.iter().any(|output| output.name == binding.name) {
+            all.push(Offered { name: Arc::clone(&binding.name), ..Offered::default() });
         }
     }
     all

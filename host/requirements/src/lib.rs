@@ -6,6 +6,7 @@
 //! shows before anything runs.
 
 mod answers;
+mod bindings;
 mod catalog;
 mod choose;
 mod compile;
@@ -13,15 +14,13 @@ mod existing;
 mod fit;
 mod names;
 mod pick;
+mod resolution;
 mod resolve;
 mod reuse;
 mod same;
-mod wires;
 
 pub use catalog::{Catalog, CatalogError, Folders};
 pub use choose::{Rejection, Why, choose};
 pub use compile::{compile, requirers, unsaid};
-pub use resolve::{
-    Installation, LookedFor, Offer, PassedValue, Requirer, Resolution, Root, Unmapped, resolve,
-    resolve_requirements,
-};
+pub use resolution::{Installation, LookedFor, Offer, PassedValue, Requirer, Resolution, Root, Unmapped};
+pub use resolve::{resolve, resolve_requirements};

@@ -9,7 +9,8 @@ use purlin_model::{Bundle, BundleReference, Diagnostic, Requirement};
 use crate::catalog::{Catalog, CatalogError};
 use crate::choose::{Rejection, Why, candidates, choose};
 use crate::fit::{fits, offered};
-use crate::resolve::{Installation, Offer, Parent, Resolver};
+use crate::resolution::{Installation, Offer};
+use crate::resolve::{Parent, Resolver};
 
 impl Resolver<'_> {
     /// The best bundle that offers the requested interface.

@@ -6,19 +6,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use purlin_model::{
-    Binding, Bundle, BundleReference, Choices, Declared, Diagnostic, Existing, Installed, Key, Location,
-    Recipe, Requirement, RequirementContext, Setting, Sharing, Template, Urn, Use, User, Value,
+    Binding, Bundle, BundleReference, Declared, Diagnostic, Key, Location, Recipe, Requirement,
+    RequirementContext, Setting, Sharing, Template, Urn, User, Value,
 };
-use serde::Serialize;
 
 use crate::answers::Answers;
 use crate::catalog::{Catalog, CatalogError};
-use crate::choose::{Rejection, Why};
 use crate::existing::{VisibleInstallations, looked_for};
 use crate::fit::{Used, used};
 use crate::names::Names;
+use crate::resolution::{Installation, PassedValue, Requirer, Resolution, Root, Unmapped};
 use crate::reuse::ExistingMatch;
-use crate::{same, wires};
+use crate::{bindings, same};
 
 /// The maximum depth of requirements. A loop that repeats a reference is found earlier.
 pub(crate) const DEEPEST: usize = 64;
@@ -26,222 +25,6 @@ pub(crate) const DEEPEST: usize = 64;
 /// The maximum number of installations for requirements. A few bundles can request an enormous
 /// number.
 const MOST: usize = 10_000;
-
-/// The bundle to install.
-#[derive(Clone, Debug)]
-pub struct Root {
-    /// The bundle.
-    pub bundle: Arc<Bundle>,
-    /// The name of its installation.
-    pub name: Arc<str>,
-    /// Its namespace, empty for the global one.
-    pub namespace: Arc<str>,
-}
-
-/// An installation that will be created.
-#[derive(Clone, Debug)]
-pub struct Installation {
-    /// Its name: the name of the root, or `PARENT/REQUIREMENT` of the first that required it.
-    pub name: Arc<str>,
-    /// The name of its root: an installation, or the key of a resource whose definition requires
-    /// it.
-    pub(crate) root: Arc<str>,
-    /// The requirement that it is created for, as `PARENT/REQUIREMENT`.
-    pub(crate) made_for: Arc<str>,
-    /// Equal for requirements that differ only in their names, in this run and
-    /// in the next; none if it is not shared.
-    pub identity: Option<Arc<str>>,
-    /// What it is made from.
-    pub bundle: Arc<Bundle>,
-    /// The reference under which the bundle was found.
-    pub reference: BundleReference,
-    /// Why that bundle.
-    pub why: Why,
-    /// The other candidates, and why each of them was not taken.
-    pub lost: Vec<(BundleReference, Rejection)>,
-    /// Existing installations that were not used, by namespace and name, and why.
-    pub passed_over: Vec<(Arc<str>, Rejection)>,
-    /// The properties that an installation of others must have to be used in its place; none if no
-    /// search took place.
-    pub looked_for: Option<LookedFor>,
-    /// The installation of another environment that it represents, and the parts of that that are
-    /// needed.
-    pub uses: Option<Box<(Existing, Use)>>,
-    /// The group that shares it; none if it may not be shared.
-    pub group: Option<Arc<str>>,
-    /// The values of its parameters and credentials.
-    pub given: Vec<PassedValue>,
-    /// Its requirements: the name, and the index of the installation in
-    /// [`Resolution::installations`].
-    pub requires: Vec<(Arc<str>, usize)>,
-    /// For each requested output, its own name for it.
-    pub outputs: BTreeMap<Arc<str>, Arc<str>>,
-    /// The place of the requirement.
-    pub location: Location,
-}
-
-/// The target of the search among installations of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LookedFor {
-    /// An installation of the same bundle.
-    Bundle,
-    /// Any installation with the interface.
-    Interface,
-}
-
-/// A value that an installation gets from its parent.
-#[derive(Clone, Debug)]
-pub struct PassedValue {
-    /// Whether it is a parameter or a credential.
-    pub part: Setting,
-    /// The value, as the parent wrote it.
-    pub wire: Binding,
-}
-
-/// A resource whose definition requires bundles.
-#[derive(Clone, Debug)]
-pub struct Requirer {
-    /// The resource.
-    pub key: Key,
-    /// The recipe of its definition.
-    pub recipe: Arc<Recipe>,
-    /// Its requirements, in the form of an installation.
-    pub(crate) own: Installation,
-}
-
-impl Requirer {
-    /// Its requirements: the name, and the index of the installation in
-    /// [`Resolution::installations`].
-    pub fn requires(&self) -> &[(Arc<str>, usize)] {
-        &self.own.requires
-    }
-}
-
-/// A missing value that a person must give.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unmapped {
-    /// The installation that needs it.
-    pub installation: Arc<str>,
-    /// Whether it is a parameter or a credential.
-    pub part: Setting,
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its purpose.
-    pub description: Option<Arc<str>>,
-    /// Whether it is secret.
-    pub is_secret: bool,
-}
-
-/// A newer version of an installed bundle.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Offer {
-    /// The installation.
-    pub installation: Arc<str>,
-    /// The bundle that it is made from.
-    pub installed: BundleReference,
-    /// The bundle that it could be made from.
-    pub newer: BundleReference,
-}
-
-/// Everything that must exist for a bundle.
-#[derive(Clone, Debug, Default)]
-pub struct Resolution {
-    /// The installations, in an order in which they can be created: requirements come first, and
-    /// the root last.
-    pub installations: Vec<Installation>,
-    /// The resources whose definitions require some of them, in the given order.
-    pub requirers: Vec<Requirer>,
-    /// The missing values, in the order of the installations.
-    pub unmapped: Vec<Unmapped>,
-    /// The namespace of all of them, empty for the global one.
-    pub namespace: Arc<str>,
-    /// Newer versions that would fit. They replace nothing unless a person requests it.
-    pub offers: Vec<Offer>,
-    /// A person's choices in effect, by full names, for later runs.
-    pub said: Choices,
-    /// A fault for each choice that refers to nothing. They are reported once all requirers are
-    /// known.
-    pub(crate) unused: Vec<Diagnostic>,
-    /// Faults and notes. If one of them is an error, the rest is incomplete.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-impl Installation {
-    /// A root, which requires others and is required by none.
-    fn root(name: Arc<str>, bundle: Arc<Bundle>) -> Self {
-        let reference = bundle.reference();
-        Self::new(name, bundle, reference, Why::Root)
-    }
-
-    /// An installation of a bundle, without any choices yet.
-    pub(crate) fn new(name: Arc<str>, bundle: Arc<Bundle>, reference: BundleReference, why: Why) -> Self {
-        Self {
-            made_for: Arc::clone(&name),
-            root: Arc::clone(&name),
-            identity: None,
-            name,
-            reference,
-            location: bundle.location.clone(),
-            bundle,
-            why,
-            lost: Vec::new(),
-            passed_over: Vec::new(),
-            looked_for: None,
-            uses: None,
-            group: None,
-            given: Vec::new(),
-            requires: Vec::new(),
-            outputs: BTreeMap::new(),
-        }
-    }
-
-    /// The last part of its name: that of its requirement.
-    pub fn own_name(&self) -> &str {
-        self.name.rsplit('/').next().unwrap_or_default()
-    }
-}
-
-impl Installation {
-    /// A unique identification, in this run and in the next: a shared installation may have another
-    /// name then.
-    fn told_apart(&self) -> Arc<str> {
-        match &self.identity {
-            Some(identity) if self.name.contains('/') => Arc::clone(identity),
-            _ => Arc::clone(&self.name),
-        }
-    }
-}
-
-impl Resolution {
-    /// The information for the next run.
-    pub fn installed(&self) -> Vec<Installed> {
-        let one = |one: &Installation| Installed {
-            name: Arc::clone(&one.name),
-            made_for: Arc::clone(&one.made_for),
-            reference: one.reference.clone(),
-            identity: one.identity.clone(),
-            uses: one.uses.as_ref().map(|uses| uses.0.urn.clone()),
-        };
-        self.installations.iter().map(one).collect()
-    }
-
-    /// The requested installation, if it was resolved.
-    pub fn root(&self) -> Option<&Installation> {
-        self.installations.last()
-    }
-
-    /// The same, once nothing else requires anything: choices that refer to nothing become faults.
-    #[must_use]
-    pub fn finished(mut self) -> Self {
-        self.diagnostics.append(&mut self.unused);
-        self
-    }
-
-    /// Whether there are errors, so that nothing may be created.
-    pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(Diagnostic::is_error)
-    }
-}
 
 /// Resolves all requirements of a bundle, at any depth.
 ///
@@ -428,7 +211,7 @@ impl Resolver<'_> {
     ) -> Resolved<'s, Option<Places>> {
         Box::pin(async move {
             let bundle = Arc::clone(&own.bundle);
-            let order = match wires::order(&bundle.requires) {
+            let order = match bindings::order(&bundle.requires) {
                 Ok(order) => order,
                 Err(fault) => {
                     self.done.diagnostics.push(*fault);
@@ -438,7 +221,7 @@ impl Resolver<'_> {
             let used = used(&bundle);
             let mut by_name: BTreeMap<Arc<str>, usize> = BTreeMap::new();
             let mut siblings = same::Siblings::new();
-            let mut is_whole = wires::check(&bundle, &mut self.done.diagnostics);
+            let mut is_whole = bindings::check(&bundle, &mut self.done.diagnostics);
             for index in order {
                 let Some(requirement) = bundle.requires.get(index) else { continue };
                 let (name, root) = (&*own.name, &*own.root);
@@ -464,7 +247,7 @@ impl Resolver<'_> {
         let bundle = Arc::clone(&own.bundle);
         let parts = [(Setting::Parameter, &bundle.parameters), (Setting::Credential, &bundle.credentials)];
         for (part, one) in parts.into_iter().flat_map(|(part, all)| all.iter().map(move |one| (part, one))) {
-            let is_it = |given: &PassedValue| given.part == part && given.wire.name == one.name;
+            let is_it = |given: &PassedValue| given.part == part && given.binding.name == one.name;
             if own.given.iter().any(is_it) {
                 continue;
             }
@@ -520,21 +303,22 @@ impl Resolver<'_> {
             true => self.names.take(&made_for, identity.as_ref()),
             false => self.names.of(&made_for, &own_name, identity.as_ref()),
         };
-        let chosen = match self.there(parent, requirement, (&name, group.as_deref()), is_named).await? {
-            ExistingMatch::Uses(chosen) => Some(*chosen),
-            ExistingMatch::Wrong => None,
-            ExistingMatch::Nothing(passed_over) => {
-                let chosen = self.choose(parent, requirement, &name).await?;
-                let looked_for = passed_over.is_some().then(|| looked_for(requirement));
-                let passed_over = passed_over.unwrap_or_default();
-                chosen.map(|chosen| Installation { passed_over, looked_for, ..chosen })
-            }
-        };
+        let chosen =
+            match self.existing_match(parent, requirement, (&name, group.as_deref()), is_named).await? {
+                ExistingMatch::Uses(chosen) => Some(*chosen),
+                ExistingMatch::Wrong => None,
+                ExistingMatch::Nothing(passed_over) => {
+                    let chosen = self.choose(parent, requirement, &name).await?;
+                    let looked_for = passed_over.is_some().then(|| looked_for(requirement));
+                    let passed_over = passed_over.unwrap_or_default();
+                    chosen.map(|chosen| Installation { passed_over, looked_for, ..chosen })
+                }
+            };
         let Some(chosen) = chosen else { return Ok(None) };
         if chosen.uses.is_none() && !self.suits_all(&name, &chosen, requirement) {
             return Ok(None);
         }
-        let (given, meaning) = self.wire(parent, requirement, &chosen, siblings);
+        let (given, meaning) = self.binding(parent, requirement, &chosen, siblings);
         let key = identity.as_ref().map(|identity| format!("{} {identity} {meaning:?}", chosen.reference));
         let known = key.as_ref().and_then(|key| self.known.get(key)).filter(|_| !is_named);
         if let Some(place) = known.copied() {
@@ -583,7 +367,7 @@ impl Resolver<'_> {
 
     /// The values of a bundle's parameters and credentials, and the meaning of each. Values for
     /// which the bundle has no declaration are omitted.
-    fn wire(
+    fn binding(
         &mut self,
         parent: Parent<'_>,
         requirement: &Requirement,
@@ -600,29 +384,29 @@ impl Resolver<'_> {
             (Setting::Parameter, &requirement.parameters, &bundle.parameters),
             (Setting::Credential, &requirement.credentials, &bundle.credentials),
         ];
-        for (part, wires, declared) in parts {
-            for wire in wires {
-                let Some(one) = declared.iter().find(|one| one.name == wire.name) else {
+        for (part, bindings, declared) in parts {
+            for binding in bindings {
+                let Some(one) = declared.iter().find(|one| one.name == binding.name) else {
                     let message = format!(
                         "`{}` has no {part} `{}`, so that this is left out",
                         bundle.reference(),
-                        wire.name
+                        binding.name
                     );
                     let names = declared.iter().map(|one| &*one.name);
-                    let help = purlin_expression::did_you_mean(&wire.name, &format!("{part}s"), names);
-                    let note = Diagnostic::warning("left-out", message).at(&wire.location).help(help);
+                    let help = purlin_expression::did_you_mean(&binding.name, &format!("{part}s"), names);
+                    let note = Diagnostic::warning("left-out", message).at(&binding.location).help(help);
                     self.done.diagnostics.push(note);
                     continue;
                 };
                 // A person's current value overrides the written one.
                 let said = self.answers.first(part, &chosen.name, one, &mut self.done.diagnostics);
-                let wire = match said {
-                    Some(value) => answered(part, one, value, &wire.location).wire,
-                    None => wire.clone(),
+                let binding = match said {
+                    Some(value) => answered(part, one, value, &binding.location).binding,
+                    None => binding.clone(),
                 };
-                let name = Arc::clone(&wire.name);
-                meaning.insert((part, name), same::short(same::meaning(&wire.value, parent, siblings)));
-                given.push(PassedValue { part, wire });
+                let name = Arc::clone(&binding.name);
+                meaning.insert((part, name), same::short(same::meaning(&binding.value, parent, siblings)));
+                given.push(PassedValue { part, binding });
             }
         }
         (given, meaning)
@@ -639,7 +423,7 @@ fn answered(
     let value = Template::Constant(Value::from(value));
     PassedValue {
         part,
-        wire: Binding { name: Arc::clone(&declared.name), value, location: location.clone() },
+        binding: Binding { name: Arc::clone(&declared.name), value, location: location.clone() },
     }
 }
 

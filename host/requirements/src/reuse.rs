@@ -11,7 +11,8 @@ use crate::catalog::CatalogError;
 use crate::choose::{Rejection, Why};
 use crate::existing::{PassedOver, Wanted, id, needs, outputs_fit, suits};
 use crate::fit::offered;
-use crate::resolve::{DEEPEST, Installation, Parent, Resolver};
+use crate::resolution::Installation;
+use crate::resolve::{DEEPEST, Parent, Resolver};
 
 /// The result of the search for an existing installation.
 pub(crate) enum ExistingMatch {
@@ -45,7 +46,7 @@ impl ExistingMatch {
 
 impl<'a> Resolver<'a> {
     /// An existing installation, if one fits or a person named it (SPEC §6, steps 1 and 2).
-    pub(crate) async fn there(
+    pub(crate) async fn existing_match(
         &mut self,
         parent: Parent<'_>,
         requirement: &Requirement,

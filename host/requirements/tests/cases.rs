@@ -234,7 +234,7 @@ fn options_override_documents() {
         let resolution = resolved(&catalog, "acme/app:v1.0.0", said);
         let codes = errors(&resolution).into_iter().map(str::to_owned);
         let all = resolution.installations.first().map(|one| one.given.clone()).unwrap_or_default();
-        codes.chain(all.iter().map(|one| format!("{} {:?}", one.wire.name, one.wire.value))).collect()
+        codes.chain(all.iter().map(|one| format!("{} {:?}", one.binding.name, one.binding.value))).collect()
     };
     let holds = |said: &RequirementContext, words: &[&str]| {
         let given = given(said).join("; ");

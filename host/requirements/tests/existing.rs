@@ -11,7 +11,7 @@ use purlin_requirements::{CatalogError, Resolution, Why};
 use support::{after, bundle, catalog, deployed, errors, tried};
 
 /// An installation of another environment: its namespace, name, bundle, group and outputs.
-fn there(id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]) -> Existing {
+fn installation(id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]) -> Existing {
     let (namespace, name) = id.split_once('/').expect("a namespace");
     let offers =
         outputs.iter().map(|name| Offered { name: Arc::from(*name), ..Offered::default() }).collect();
@@ -76,7 +76,7 @@ const PLAIN: &str = "{name: db, bundle: acme/db:v1.0.0, sharing: {group: {name: 
 #[test]
 fn an_installation_that_fits_is_used() {
     let one = |id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]| {
-        seeing(vec![there(id, bundle, group, outputs)])
+        seeing(vec![installation(id, bundle, group, outputs)])
     };
     for (row, said, requirement, expected) in [
         ("INST-01", one("/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]), PLAIN, Some("/db")),
@@ -157,7 +157,7 @@ fn an_installation_that_fits_is_used() {
 fn a_digest_names_one_content() {
     let pinned = format!("acme/db@sha256:{}", "a".repeat(64));
     let requirement = format!("{{name: db, bundle: '{pinned}'}}");
-    let one = |bundle: &str| seeing(vec![there("/db", bundle, Some(""), &["connstr"])]);
+    let one = |bundle: &str| seeing(vec![installation("/db", bundle, Some(""), &["connstr"])]);
     assert_eq!(used(&requirement, &one(&pinned)).as_deref(), Some("/db"));
     let error = tried_app(&requirement, &one("acme/db:v1.0.0")).expect_err("another content");
     assert!(error.to_string().contains("names a digest"), "{error}");
@@ -167,9 +167,9 @@ fn a_digest_names_one_content() {
 fn the_nearest_of_the_highest_version_is_used() {
     let requirement = "{name: db, bundle: {reference: acme/db:v1.0.0, version: '>=1'}}";
     let mut all = vec![
-        there("/db", "acme/db:v2.0.0", Some(""), &["connstr"]),
-        there("dev/old", "acme/db:v1.0.0", Some(""), &["connstr"]),
-        there("dev/new", "acme/db:v1.2.0", Some(""), &["connstr"]),
+        installation("/db", "acme/db:v2.0.0", Some(""), &["connstr"]),
+        installation("dev/old", "acme/db:v1.0.0", Some(""), &["connstr"]),
+        installation("dev/new", "acme/db:v1.2.0", Some(""), &["connstr"]),
     ];
     assert_eq!(used(requirement, &seeing(all.clone())).as_deref(), Some("dev/new"));
     let resolution = app(requirement, &seeing(all.clone()));
@@ -184,7 +184,7 @@ fn the_nearest_of_the_highest_version_is_used() {
 
 #[test]
 fn an_interface_that_was_changed_on_the_disk_is_not_relied_on() {
-    let mut one = there("/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]);
+    let mut one = installation("/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]);
     Arc::make_mut(&mut one.share).offers[0].name = "other".into();
     assert_eq!(used(PLAIN, &seeing(vec![one])), None);
 }
@@ -192,8 +192,8 @@ fn an_interface_that_was_changed_on_the_disk_is_not_relied_on() {
 #[test]
 fn users_keep_their_installation_and_owners_keep_theirs() {
     let requirement = "{name: db, bundle: {reference: acme/db:v1.0.0, version: '>=1'}}";
-    let first = there("dev/a", "acme/db:v1.0.0", Some(""), &["connstr"]);
-    let better = there("dev/b", "acme/db:v1.2.0", Some(""), &["connstr"]);
+    let first = installation("dev/a", "acme/db:v1.0.0", Some(""), &["connstr"]);
+    let better = installation("dev/b", "acme/db:v1.2.0", Some(""), &["connstr"]);
     let before = app(requirement, &seeing(vec![first.clone()]));
     // Even if it is now shared with another group, and not ready.
     let mut moved = first.clone();
@@ -233,7 +233,7 @@ fn users_keep_their_installation_and_owners_keep_theirs() {
 /// deletion.
 #[test]
 fn an_installation_whose_dependencies_others_use_is_created() {
-    let other = there("dev/other", "acme/db:v1.0.0", Some("app-db"), &["connstr"]);
+    let other = installation("dev/other", "acme/db:v1.0.0", Some("app-db"), &["connstr"]);
     for (dependency, expected) in [
         ("root/db/disk", None),
         ("root/db/disk/volume", None),
@@ -282,9 +282,9 @@ fn a_person_may_name_an_installation() {
         said.now.with.insert("db".into(), Some(choice.parse().expect("a choice")));
         said
     };
-    let other = || there("/shared", "acme/unknown:v9.0.0", Some("elsewhere"), &["connstr"]);
+    let other = || installation("/shared", "acme/unknown:v9.0.0", Some("elsewhere"), &["connstr"]);
     assert_eq!(used(PLAIN, &with("/shared", vec![other()])).as_deref(), Some("/shared"));
-    let near = || there("dev/shared", "acme/unknown:v9.0.0", Some("elsewhere"), &["connstr"]);
+    let near = || installation("dev/shared", "acme/unknown:v9.0.0", Some("elsewhere"), &["connstr"]);
     let named = app(PLAIN, &with("dev/shared", vec![near()]));
     assert_eq!(errors(&named), Vec::<&str>::new());
     // It is remembered, and reported when it is gone.
@@ -300,9 +300,9 @@ fn a_person_may_name_an_installation() {
     assert_eq!((errors(&by_urn), uses), (Vec::new(), Some(urn)));
     for (choice, existing, code) in [
         ("/nowhere", vec![other()], "no-installation"),
-        ("/shared", vec![there("/shared", "acme/db:v1.0.0", None, &["connstr"])], "no-installation"),
-        ("/shared", vec![there("/shared", "acme/db:v1.0.0", Some(""), &["port"])], "no-installation"),
-        ("qa/shared", vec![there("qa/shared", "acme/db:v1.0.0", Some(""), &["connstr"])], "no-bundle"),
+        ("/shared", vec![installation("/shared", "acme/db:v1.0.0", None, &["connstr"])], "no-installation"),
+        ("/shared", vec![installation("/shared", "acme/db:v1.0.0", Some(""), &["port"])], "no-installation"),
+        ("qa/shared", vec![installation("qa/shared", "acme/db:v1.0.0", Some(""), &["connstr"])], "no-bundle"),
     ] {
         assert_eq!(errors(&app(PLAIN, &with(choice, existing))), [code], "{choice}");
     }
@@ -311,7 +311,7 @@ fn a_person_may_name_an_installation() {
 #[test]
 fn requested_bundles_are_always_installed() {
     let all = catalog(&bundles());
-    let one = there("dev/db", "acme/db:v1.0.0", Some(""), &["connstr"]);
+    let one = installation("dev/db", "acme/db:v1.0.0", Some(""), &["connstr"]);
     let requirement = "{name: mine, bundle: acme/db:v1.0.0}";
     let uses =
         |said: &RequirementContext| deployed(&all, &[requirement], said).installations[0].uses.is_some();

@@ -24,6 +24,7 @@ use crate::component;
 use crate::context::{CallContext, CancelToken};
 use crate::contract::{Exports, Pre};
 use crate::convert::people;
+use crate::deadline::Deadline;
 use crate::engine::TABLES_PER_SLOT;
 use crate::error::{CallError, LoadError};
 use crate::facts::Facts;
@@ -31,12 +32,11 @@ use crate::inspect;
 use crate::limits::{HANDLES, Limits, TABLE_ELEMENTS};
 use crate::sandbox::{DriverSetup, Sandbox, Shared};
 use crate::secrets::SecretMatcher;
-use crate::within::within;
 
 /// The data of a call.
 pub(crate) struct CallData<'a> {
     pub(crate) context: &'a CallContext<'a>,
-    pub(crate) needles: Arc<SecretMatcher>,
+    pub(crate) matcher: Arc<SecretMatcher>,
     creates: bool,
 }
 
@@ -47,34 +47,34 @@ impl<'a> CallData<'a> {
         inputs: &[Option<&Inputs>],
         state: Option<&ResourceState>,
     ) -> Self {
-        let mut needles = SecretMatcher::default();
-        env.iter().for_each(|value| needles.collect_setting(value));
+        let mut matcher = SecretMatcher::default();
+        env.iter().for_each(|value| matcher.collect_setting(value));
         for inputs in inputs.iter().flatten() {
-            needles.collect(&inputs.values, false);
-            needles.collect(&inputs.secrets, true);
-            needles.collect(&inputs.params, false);
-            needles.collect(&inputs.connection, false);
+            matcher.collect(&inputs.values, false);
+            matcher.collect(&inputs.secrets, true);
+            matcher.collect(&inputs.params, false);
+            matcher.collect(&inputs.connection, false);
         }
         if let Some(state) = state {
-            needles.collect(&state.outputs, false);
-            state.manifests.iter().for_each(|file| needles.collect(&file.data, false));
+            matcher.collect(&state.outputs, false);
+            state.manifests.iter().for_each(|file| matcher.collect(&file.data, false));
             // A label that holds a secret which is no longer part of the call stays secret itself.
             let labels = state.manifests.iter().flat_map(|file| [&file.name, &file.location]);
             for label in labels.chain([&state.id]).filter(|label| label.is_secret()) {
-                needles.collect(&Value::from(label.expose()).into_secret(), true);
+                matcher.collect(&Value::from(label.expose()).into_secret(), true);
             }
         }
         for inputs in inputs.iter().flatten() {
-            needles.excuse(&inputs.values, false);
-            needles.excuse(&inputs.secrets, true);
-            needles.excuse(&inputs.params, false);
-            needles.excuse(&inputs.connection, false);
+            matcher.excuse(&inputs.values, false);
+            matcher.excuse(&inputs.secrets, true);
+            matcher.excuse(&inputs.params, false);
+            matcher.excuse(&inputs.connection, false);
         }
         if let Some(state) = state {
-            needles.excuse(&state.outputs, false);
+            matcher.excuse(&state.outputs, false);
         }
-        needles.finish();
-        Self { context, needles: Arc::new(needles), creates: false }
+        matcher.finish();
+        Self { context, matcher: Arc::new(matcher), creates: false }
     }
 
     /// A call that may report checkpoints.
@@ -196,13 +196,13 @@ impl Runner {
 
     /// Asks the component for its manifest.
     pub(crate) async fn describe(&self) -> Result<wit::Manifest, CallError> {
-        let needles = Arc::new(SecretMatcher::default());
+        let matcher = Arc::new(SecretMatcher::default());
         let cancel = CancelToken::default();
         let call = OneCall {
-            log: Log::new(&self.name, None, &needles, self.limits.log, None, Facts::default()),
+            log: Log::new(&self.name, None, &matcher, self.limits.log, None, Facts::default()),
             operation: Operation::none(&cancel),
             time: self.limits.time,
-            needles,
+            matcher,
             cancel,
         };
         self.call(call, |guest, store| Box::pin(guest.describe(store))).await
@@ -217,12 +217,12 @@ impl Runner {
         let context = given.context;
         let (key, observer) = (Some(&context.subject.key), context.observer.clone());
         let facts = context.facts.clone();
-        let log = Log::new(&self.name, key, &given.needles, self.limits.log, observer, facts);
+        let log = Log::new(&self.name, key, &given.matcher, self.limits.log, observer, facts);
         let call = OneCall {
-            operation: Operation::new(context, given.creates, &given.needles),
+            operation: Operation::new(context, given.creates, &given.matcher),
             log,
             time: self.time(context),
-            needles: Arc::clone(&given.needles),
+            matcher: Arc::clone(&given.matcher),
             cancel: context.cancel.clone(),
         };
         self.call(call, function).await
@@ -244,8 +244,9 @@ impl Runner {
             let (Ok(_turn), Ok(_slot)) = (turn, slot) else { return Err(CallError::Cancelled) };
             let (time, error) = self.allotted(call.time)?;
             let _timed = Timed { spent: &self.spent, begun: Instant::now() };
-            let work = AssertUnwindSafe(self.instantiate_and_call(call, function)).catch_unwind();
-            match within(time, work).await {
+            let deadline = Deadline::after(time);
+            let work = AssertUnwindSafe(self.instantiate_and_call(call, deadline, function)).catch_unwind();
+            match deadline.limit(work).await {
                 // The call's data is dropped with it, so that nothing half-done is visible.
                 Some(result) => result.unwrap_or_else(|panic| Err(self.panicked(&*panic))),
                 None => Err(error),
@@ -284,12 +285,13 @@ impl Runner {
     async fn instantiate_and_call<R>(
         &self,
         call: OneCall,
+        deadline: Deadline,
         function: impl for<'a> FnOnce(Exports<'a>, &'a mut Store<Guest>) -> GuestFuture<'a, R>,
     ) -> Result<R, CallError> {
         let instantiate = |message: String| CallError::Instantiate { driver: self.name.to_string(), message };
         let _running = self.shared.ticker.run();
-        let guest =
-            Guest::new(&self.granted, &self.limits, call.log.clone(), call.operation).map_err(instantiate)?;
+        let guest = Guest::new(&self.granted, &self.limits, call.log.clone(), call.operation, deadline)
+            .map_err(instantiate)?;
         let mut store = Store::new(&self.shared.engine, guest);
         store.limiter(|guest| &mut guest.meter);
         store.set_max_component_handles(HANDLES);
@@ -304,7 +306,7 @@ impl Runner {
             Err(error) => Err(error),
         };
         call.log.finish();
-        result.map_err(|error| self.explain(error, store.data(), &call.needles))
+        result.map_err(|error| self.explain(error, store.data(), &call.matcher))
     }
 
     /// A fault of the host, in a function that the driver called.
@@ -320,7 +322,7 @@ impl Runner {
     }
 
     /// The reason that ended a call, in the operator's words.
-    fn explain(&self, error: wasmtime::Error, guest: &Guest, needles: &SecretMatcher) -> CallError {
+    fn explain(&self, error: wasmtime::Error, guest: &Guest, matcher: &SecretMatcher) -> CallError {
         let driver = || self.name.to_string();
         let error = match error.downcast::<Stop>() {
             Ok(Stop(error)) => return error,
@@ -349,7 +351,7 @@ impl Runner {
             if message.contains("fuel allocated for hostcalls") {
                 return CallError::OutputLimit { driver: driver(), limit: self.limits.output };
             }
-            people(needles, &message)
+            people(matcher, &message)
         };
         CallError::Trap { driver: driver(), message: format!("{message}{said}") }
     }
@@ -373,6 +375,6 @@ struct OneCall {
     log: Log,
     operation: Operation,
     time: Duration,
-    needles: Arc<SecretMatcher>,
+    matcher: Arc<SecretMatcher>,
     cancel: CancelToken,
 }

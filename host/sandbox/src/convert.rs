@@ -136,7 +136,7 @@ pub(crate) fn state(state: &ResourceState) -> types::State {
 pub(crate) struct Reader<'a> {
     driver: &'a str,
     limit: u64,
-    needles: &'a SecretMatcher,
+    matcher: &'a SecretMatcher,
     observer: Option<&'a dyn CallObserver>,
     values: Values,
 }
@@ -146,10 +146,10 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(
         driver: &'a str,
         limit: u64,
-        needles: &'a SecretMatcher,
+        matcher: &'a SecretMatcher,
         observer: Option<&'a dyn CallObserver>,
     ) -> Self {
-        Self { driver, limit, needles, observer, values: Values::new(limit / BYTES_PER_VALUE) }
+        Self { driver, limit, matcher, observer, values: Values::new(limit / BYTES_PER_VALUE) }
     }
 
     pub(crate) fn junk(&self, what: impl Into<String>) -> CallError {
@@ -190,13 +190,13 @@ impl<'a> Reader<'a> {
 
     /// A driver's name for something. Rejecting a secret in it would lose a created object.
     fn label(&self, text: String) -> Label {
-        self.needles.label(text)
+        self.matcher.label(text)
     }
 
     /// Text for people.
     fn people(&self, text: &str) -> String {
         self.observe("message", text);
-        people(self.needles, text)
+        people(self.matcher, text)
     }
 
     pub(crate) fn state(&self, mut state: types::State) -> Result<ResourceState, CallError> {
@@ -236,10 +236,10 @@ impl<'a> Reader<'a> {
             manifests.push(ManifestFile {
                 name: self.label(file.name.clone()),
                 location: self.label(file.location.clone()),
-                data: self.needles.taint(self.json("manifest", &file.data)?),
+                data: self.matcher.taint(self.json("manifest", &file.data)?),
             });
         }
-        let mut outputs = self.needles.taint(Value::Map(outputs));
+        let mut outputs = self.matcher.taint(Value::Map(outputs));
         sensitive::hide(&places, &mut outputs, &mut manifests);
         Ok(ResourceState {
             id: self.label(std::mem::take(&mut state.id)),
@@ -258,7 +258,7 @@ impl<'a> Reader<'a> {
             Some(text) => {
                 self.observe("values", text);
                 let values = remark(Value::Map(self.map("observed values", text)?), &given.values);
-                Some(self.needles.taint_beside(values, &given.values))
+                Some(self.matcher.taint_beside(values, &given.values))
             }
             None => None,
         };
@@ -280,9 +280,9 @@ impl<'a> Reader<'a> {
         let values = remark(Value::Map(self.map("values", &checked.values)?), &given.values);
         let secrets = remark(Value::Map(self.map("secrets", &checked.secrets)?), &given.secrets);
         // Values of secrets are secret anyway; their names are shown, unless one contains a secret.
-        let named = self.needles.is_in_a_name(&secrets);
+        let named = self.matcher.is_in_a_name(&secrets);
         Ok(Checked {
-            values: self.needles.taint_beside(values, &given.values),
+            values: self.matcher.taint_beside(values, &given.values),
             secrets: if named { secrets.into_secret() } else { secret_leaves(secrets) },
             warnings: self.invalid(std::mem::take(&mut checked.warnings)),
         })
@@ -371,8 +371,8 @@ impl Drop for wit::Checked {
 }
 
 /// Text from a driver, for people: without secrets, and without effects on a terminal.
-pub(crate) fn people(needles: &SecretMatcher, text: &str) -> String {
-    let masked = needles.mask(text);
+pub(crate) fn people(matcher: &SecretMatcher, text: &str) -> String {
+    let masked = matcher.mask(text);
     let end = masked.floor_char_boundary(LONGEST_MESSAGE);
     let cut = masked.get(..end).unwrap_or_default();
     let mut clean = neutralise(cut).into_owned();

@@ -102,7 +102,7 @@ impl Driver {
 
     fn reader<'a>(&'a self, given: &'a CallData<'_>) -> Reader<'a> {
         let runner = &self.0.runner;
-        Reader::new(&runner.name, runner.limits.output, &given.needles, given.context.observer.as_deref())
+        Reader::new(&runner.name, runner.limits.output, &given.matcher, given.context.observer.as_deref())
     }
 
     /// Validates inputs and fills in defaults. `previous` is the result of the last provisioning.

@@ -49,10 +49,10 @@ pub fn answer(bytes: &[u8]) {
         connection: Value::map(),
         account: None,
     };
-    let mut needles = SecretMatcher::default();
-    needles.collect(&given.secrets, true);
-    needles.finish();
-    let reader = Reader::new("fuzzed", 1 << 20, &needles, None);
+    let mut matcher = SecretMatcher::default();
+    matcher.collect(&given.secrets, true);
+    matcher.finish();
+    let reader = Reader::new("fuzzed", 1 << 20, &matcher, None);
     match kind % 6 {
         0 => {
             if let Ok(state) = reader.state(texts.state()) {
@@ -149,7 +149,7 @@ pub fn artifact(bytes: &[u8]) {
 
 /// Searches the last line for generated secrets, one per line, and panics if not all of them are
 /// found.
-pub fn needles(bytes: &[u8]) {
+pub fn secrets(bytes: &[u8]) {
     secrets::fuzz(&String::from_utf8_lossy(bytes));
 }
 

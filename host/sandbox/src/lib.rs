@@ -21,6 +21,7 @@ mod component;
 mod context;
 mod contract;
 mod convert;
+mod deadline;
 mod driver;
 mod engine;
 mod error;
@@ -40,7 +41,6 @@ mod secrets;
 mod sensitive;
 mod ticker;
 mod v0_1;
-mod within;
 mod worker;
 
 pub use artifact::Precompiled;

@@ -315,16 +315,16 @@ pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
 pub(crate) fn fuzz(text: &str) {
     let lines: Vec<&str> = text.split('\n').collect();
     let Some((text, secrets)) = lines.split_last() else { return };
-    let mut needles = SecretMatcher::default();
-    secrets.iter().for_each(|secret| needles.add(secret));
-    let mut parts = needles.parts.clone();
-    parts.extend(needles.wholes.iter().map(|whole| whole.as_bytes().into()));
-    needles.finish();
+    let mut matcher = SecretMatcher::default();
+    secrets.iter().for_each(|secret| matcher.add(secret));
+    let mut parts = matcher.parts.clone();
+    parts.extend(matcher.wholes.iter().map(|whole| whole.as_bytes().into()));
+    matcher.finish();
     let in_it =
         |part: &[u8]| part.len() >= SHORTEST_PART && text.as_bytes().windows(part.len()).any(|at| at == part);
     let is_there =
-        parts.iter().any(|part| in_it(part)) || needles.wholes.iter().any(|whole| **whole == **text);
-    let masked = needles.mask(text);
+        parts.iter().any(|part| in_it(part)) || matcher.wholes.iter().any(|whole| **whole == **text);
+    let masked = matcher.mask(text);
     // The replacement of a secret may be a secret itself.
     let is_masked = masked != *text || is_there && text.contains(MASK);
     assert_eq!(is_there, is_masked, "{text:?} among {secrets:?}");
@@ -341,16 +341,16 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn needles(secrets: serde_json::Value) -> SecretMatcher {
-        let mut needles = SecretMatcher::default();
-        needles.collect(&Value::from(secrets), true);
-        needles.finish();
-        needles
+    fn matcher(secrets: serde_json::Value) -> SecretMatcher {
+        let mut matcher = SecretMatcher::default();
+        matcher.collect(&Value::from(secrets), true);
+        matcher.finish();
+        matcher
     }
 
     #[test]
     fn finds_a_secret_in_every_dress() {
-        let needles = needles(json!({"password": "pa\"ss\nword-is-long", "pin": 12345, "short": "abc"}));
+        let matcher = matcher(json!({"password": "pa\"ss\nword-is-long", "pin": 12345, "short": "abc"}));
         for text in [
             "before pa\"ss\nword-is-long after",
             r#"{"p":"pa\"ss\nword-is-long"}"#,
@@ -359,65 +359,65 @@ mod tests {
             "pin 12345",
             "abc",
         ] {
-            assert!(needles.touch(text), "{text}");
-            assert!(needles.mask(text).contains(MASK), "{text}");
+            assert!(matcher.touch(text), "{text}");
+            assert!(matcher.mask(text).contains(MASK), "{text}");
         }
         for text in ["abcd", "pa", "word"] {
-            assert_eq!(needles.mask(text), text);
+            assert_eq!(matcher.mask(text), text);
         }
     }
 
     #[test]
     fn overlapping_secrets_are_masked_completely() {
-        let needles = needles(json!(["abcdef", "defghi", "cdef"]));
-        assert_eq!(needles.mask("-abcdefghi-"), "-[secret]-");
-        assert_eq!(needles.mask("abcdefabcdef"), "[secret][secret]");
-        assert_eq!(needles.mask("cdefghi and xcdef"), "[secret] and x[secret]");
+        let matcher = matcher(json!(["abcdef", "defghi", "cdef"]));
+        assert_eq!(matcher.mask("-abcdefghi-"), "-[secret]-");
+        assert_eq!(matcher.mask("abcdefabcdef"), "[secret][secret]");
+        assert_eq!(matcher.mask("cdefghi and xcdef"), "[secret] and x[secret]");
     }
 
     #[test]
     fn a_long_secret_is_known_by_its_beginning() {
         let long = format!("{}{}", "abcdefgé".repeat(200), "the end of it");
-        let needles = needles(json!([long, "short"]));
-        assert!(needles.longest() <= LONGEST_PART);
-        assert_eq!(needles.mask(&format!("it is {long}")), "it is [secret]");
+        let matcher = matcher(json!([long, "short"]));
+        assert!(matcher.longest() <= LONGEST_PART);
+        assert_eq!(matcher.mask(&format!("it is {long}")), "it is [secret]");
         assert_eq!(
-            needles.mask(&format!("{}, short", &long[..1020])),
+            matcher.mask(&format!("{}, short", &long[..1020])),
             format!("{}, [secret]", &long[..1020])
         );
         let quoted = json!({ "key": format!("\"{long}") }).to_string();
-        assert!(!needles.mask(&quoted).contains("the end"));
+        assert!(!matcher.mask(&quoted).contains("the end"));
         // A character across the end of the known part, and encodings that are shorter.
         for middle in ["é", "\u{212a}"] {
             let long = format!("{}{middle}the end of it", "b".repeat(LONGEST_PART - 1));
-            let needles = self::needles(json!(long));
+            let matcher = self::matcher(json!(long));
             for text in [long.to_uppercase(), long.to_lowercase()] {
-                assert!(!needles.mask(&text).to_lowercase().contains("the end"), "{middle}");
+                assert!(!matcher.mask(&text).to_lowercase().contains("the end"), "{middle}");
             }
         }
         let long = "\u{212a}".repeat(2_000) + "the end";
-        assert!(!self::needles(json!(long)).mask(&long.to_lowercase()).contains("the end"));
+        assert!(!self::matcher(json!(long)).mask(&long.to_lowercase()).contains("the end"));
     }
 
     #[test]
     fn more_secrets_than_can_be_dressed_are_known_as_they_are() {
         let many: Vec<String> = (0..40_000).map(|n| format!("a-secret-{n}")).collect();
-        let needles = needles(json!(many));
+        let matcher = matcher(json!(many));
         for n in [0, 39_999] {
-            assert_eq!(needles.mask(&format!("({})", many[n])), "([secret])");
+            assert_eq!(matcher.mask(&format!("({})", many[n])), "([secret])");
         }
-        assert!(needles.touch(&many[0].to_uppercase()));
+        assert!(matcher.touch(&many[0].to_uppercase()));
     }
 
     #[test]
     fn values_made_with_a_secret_are_secret() {
-        let needles = needles(json!(["hunter2", 5432]));
+        let matcher = matcher(json!(["hunter2", 5432]));
         let value = Value::from(json!({
             "url": "postgres://u:hunter2@h", "port": 5432, "host": "h", "list": ["hunter2", "x"],
             "map": {"hunter2": 1},
         }));
         assert_eq!(
-            needles.taint(value).redact(),
+            matcher.taint(value).redact(),
             json!({"url": "[secret]", "port": "[secret]", "host": "h", "list": ["[secret]", "x"],
                 "map": "[secret]"})
         );
@@ -425,23 +425,23 @@ mod tests {
 
     #[test]
     fn a_name_in_the_documents_reveals_nothing() {
-        let mut needles = needles(json!({"username": "user", "key": "data"}));
-        needles.excuse(&Value::from(json!({"username": 1, "template": "database: {{ .x }}"})), false);
-        let taint = |value| needles.taint(Value::from(value)).redact();
+        let mut matcher = matcher(json!({"username": "user", "key": "data"}));
+        matcher.excuse(&Value::from(json!({"username": 1, "template": "database: {{ .x }}"})), false);
+        let taint = |value| matcher.taint(Value::from(value)).redact();
         assert_eq!(taint(json!({"username": "user", "a": "b"})), json!({"username": "[secret]", "a": "b"}));
         assert_eq!(taint(json!({"database": 1})), json!({"database": 1}));
         assert_eq!(taint(json!({"superuser": 1})), json!("[secret]"));
         let inputs = json!({"username": "user"});
-        assert!(!needles.is_in_a_name(&Value::from(inputs)));
-        assert!(needles.is_in_a_name(&Value::from(json!({"my-user": 1}))));
+        assert!(!matcher.is_in_a_name(&Value::from(inputs)));
+        assert!(matcher.is_in_a_name(&Value::from(json!({"my-user": 1}))));
     }
 
     #[test]
     fn returned_inputs_are_as_secret_as_given() {
-        let mut needles = needles(json!(["user", 5432]));
+        let mut matcher = matcher(json!(["user", 5432]));
         let given = json!({"text": "username: x", "port": 5432, "list": ["user"], "moved": "x"});
-        needles.excuse(&Value::from(given.clone()), false);
-        let beside = |value| needles.taint_beside(Value::from(value), &Value::from(given.clone())).redact();
+        matcher.excuse(&Value::from(given.clone()), false);
+        let beside = |value| matcher.taint_beside(Value::from(value), &Value::from(given.clone())).redact();
         assert_eq!(beside(given.clone()), given);
         assert_eq!(
             beside(json!({"text": "user: x", "port": [5432], "list": ["x", "user"], "moved": "username: x"})),
@@ -449,24 +449,24 @@ mod tests {
         );
         // A given secret stays secret.
         let secret = Value::from(json!("user")).into_secret();
-        assert_eq!(needles.taint_beside(Value::from("user"), &secret).redact(), json!("[secret]"));
+        assert_eq!(matcher.taint_beside(Value::from("user"), &secret).redact(), json!("[secret]"));
     }
 
     #[test]
     fn a_short_setting_matches_only_the_whole_text() {
-        let mut needles = SecretMatcher::default();
-        ["require", "a-long-token", ""].iter().for_each(|setting| needles.collect_setting(setting));
-        needles.finish();
-        assert_eq!(needles.mask("sslmode=require"), "sslmode=require");
-        assert_eq!(needles.mask("require"), "[secret]");
-        assert_eq!(needles.mask("with a-long-token"), "with [secret]");
+        let mut matcher = SecretMatcher::default();
+        ["require", "a-long-token", ""].iter().for_each(|setting| matcher.collect_setting(setting));
+        matcher.finish();
+        assert_eq!(matcher.mask("sslmode=require"), "sslmode=require");
+        assert_eq!(matcher.mask("require"), "[secret]");
+        assert_eq!(matcher.mask("with a-long-token"), "with [secret]");
     }
 
     #[test]
     fn names_from_a_driver_are_secret_if_they_contain_a_secret() {
-        let mut needles = needles(json!({"username": "user", "password": "hunter2"}));
-        needles.excuse(&Value::from(json!({"name": "user-db"})), false);
-        let label = |text: &str| needles.label(text.to_owned());
+        let mut matcher = matcher(json!({"username": "user", "password": "hunter2"}));
+        matcher.excuse(&Value::from(json!({"name": "user-db"})), false);
+        let label = |text: &str| matcher.label(text.to_owned());
         assert!(label("db-hunter2").is_secret() && label("superuser").is_secret());
         // Documents show it.
         assert!(!label("user-db").is_secret() && !label("db").is_secret());

@@ -165,21 +165,21 @@ fn unready(
     keys: &Keyring,
 ) -> Result<BTreeMap<ResourceStatus, usize>, Error> {
     let place = keyspace::place(environment);
-    let mut stands: BTreeMap<Urn, ResourceStatus> = BTreeMap::new();
+    let mut statuses: BTreeMap<Urn, ResourceStatus> = BTreeMap::new();
     let unmet = keyspace::prefix(EntryKind::ObstacleRecord, &place);
     for (key, value) in table.range(&unmet) {
         let unmet = codec::decode_unmet(value, &keyspace::describe(key, Some(environment)), keys)?;
-        stands.insert(unmet.urn, unmet.obstacle.status());
+        statuses.insert(unmet.urn, unmet.obstacle.status());
     }
     for intent in read_intents(table, &keyspace::prefix(EntryKind::Intent, &place), environment, keys)? {
-        let stand = stands.entry(intent.id().urn).or_insert(ResourceStatus::Interrupted);
-        if !matches!(stand, ResourceStatus::Failed | ResourceStatus::Paused) {
-            *stand = ResourceStatus::Interrupted;
+        let status = statuses.entry(intent.id().urn).or_insert(ResourceStatus::Interrupted);
+        if !matches!(status, ResourceStatus::Failed | ResourceStatus::Paused) {
+            *status = ResourceStatus::Interrupted;
         }
     }
     let mut counts = BTreeMap::new();
-    for stand in stands.into_values() {
-        *counts.entry(stand).or_default() += 1;
+    for status in statuses.into_values() {
+        *counts.entry(status).or_default() += 1;
     }
     Ok(counts)
 }

@@ -97,7 +97,7 @@ impl Rewriter<'_> {
         match self.changed_variable(&action.pipe) {
             Changed::Variable(name) => {
                 let changed = SmolStr::from(name.as_str());
-                nodes.push(there(&action.pipe, &changed));
+                nodes.push(check_for_map(&action.pipe, &changed));
                 let mut change = action.clone();
                 change.pipe.decl = vec![changed.clone()];
                 change.pipe.is_assign = true;
@@ -201,7 +201,7 @@ fn mark(pos: Pos) -> Node {
 }
 
 /// In Go, an action without a change is discarded: this first checks that there was a map.
-fn there(pipe: &PipeNode, variable: &SmolStr) -> Node {
+fn check_for_map(pipe: &PipeNode, variable: &SmolStr) -> Node {
     let pos = pipe.pos;
     let function = pipe.commands.first().and_then(|command| command.args.first());
     let function = match function {

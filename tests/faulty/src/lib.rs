@@ -253,7 +253,7 @@ impl Guest for Faulty {
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
         }
-        if fault("create.repeat") && store::there(&wanted.title) {
+        if fault("create.repeat") && store::exists(&wanted.title) {
             return Err(Failure::Conflict("there is one already".into()));
         }
         let checkpoint = if fault("create.checkpoint") { "another" } else { &wanted.title };
@@ -281,7 +281,7 @@ impl Guest for Faulty {
         let title = title.split('.').next().unwrap_or_default().to_owned();
         let by_name = request.id.is_none();
         let wants = wanted(&request.inputs);
-        if fault("read.none") && by_name && !store::there(&title) {
+        if fault("read.none") && by_name && !store::exists(&title) {
             return Ok(Some(Observed { state: state(&wants), values: None }));
         }
         let Some(mut text) = store::read(&title)? else { return Ok(None) };
@@ -338,14 +338,14 @@ impl Guest for Faulty {
 
     fn delete(request: DeleteRequest) -> Result<(), Failure> {
         let id = &request.state.id;
-        if !store::there(id) && fault("delete.repeat") && !store::there("lost") {
+        if !store::exists(id) && fault("delete.repeat") && !store::exists("lost") {
             return Err(Failure::Failed("there is none".into()));
         }
         if fault("delete.gone") && store::first_time(id)? {
             return Ok(());
         }
         let wanted = wanted(&request.inputs);
-        if fault("delete.lost") && wanted.announce.is_some() && !store::there(id) && store::there("lost") {
+        if fault("delete.lost") && wanted.announce.is_some() && !store::exists(id) && store::exists("lost") {
             return Err(Failure::Failed("there is none any more".into()));
         }
         store::remove(id)?;

@@ -32,7 +32,7 @@ fn failed(error: std::io::Error) -> Failure {
     Failure::Failed(error.to_string())
 }
 
-pub(crate) fn there(title: &str) -> bool {
+pub(crate) fn exists(title: &str) -> bool {
     fs::metadata(path(title)).is_ok()
 }
 

@@ -26,7 +26,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("state", state),
     ("answers", answers),
     ("schemas", schemas),
-    ("needles", purlin_sandbox::fuzz::needles),
+    ("secrets", purlin_sandbox::fuzz::secrets),
     ("artifacts", purlin_sandbox::fuzz::artifact),
     ("workers", purlin_sandbox::fuzz::worker),
     ("components", components::target),

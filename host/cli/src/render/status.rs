@@ -88,8 +88,8 @@ fn heading(report: &StatusReport, look: StatusView) -> String {
     let count = if ready == all { paint(GOOD, count) } else { count };
     let place = format!("{} of {}/{}", place.env, place.org, place.app);
     let mut out = format!("{}: {count}", paint(STRONG, text::line(&place)));
-    for (stand, count) in report.summary.iter().filter(|(stand, _)| **stand != ResourceStatus::Ready) {
-        let _ = write!(out, ", {count} {}", paint(style(*stand), word(*stand)));
+    for (status, count) in report.summary.iter().filter(|(status, _)| **status != ResourceStatus::Ready) {
+        let _ = write!(out, ", {count} {}", paint(style(*status), word(*status)));
     }
     out.push('\n');
     if let Some(latest) = &report.deployment {
@@ -154,12 +154,12 @@ fn notes(resource: &Resource) -> Vec<String> {
     notes
 }
 
-fn word(stand: ResourceStatus) -> String {
-    stand.as_str().replace('-', " ")
+fn word(status: ResourceStatus) -> String {
+    status.as_str().replace('-', " ")
 }
 
-fn style(stand: ResourceStatus) -> anstyle::Style {
-    match stand {
+fn style(status: ResourceStatus) -> anstyle::Style {
+    match status {
         ResourceStatus::Failed
         | ResourceStatus::Incomplete
         | ResourceStatus::Interrupted

@@ -144,8 +144,8 @@ fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One 
     });
     let given = one.given.iter().map(|given| {
         let mut reads = Vec::new();
-        given.wire.value.placeholders(&mut |placeholder| reads.push(placeholder.source().to_string()));
-        SetValue { part: given.part.to_string(), name: given.wire.name.to_string(), reads }
+        given.binding.value.placeholders(&mut |placeholder| reads.push(placeholder.source().to_string()));
+        SetValue { part: given.part.to_string(), name: given.binding.name.to_string(), reads }
     });
     One {
         name: one.name.to_string(),

@@ -159,7 +159,7 @@ impl Entry {
         let unready: Vec<String> = self
             .unready
             .iter()
-            .map(|(stand, count)| format!("{count} {}", stand.as_str().replace('-', " ")))
+            .map(|(status, count)| format!("{count} {}", status.as_str().replace('-', " ")))
             .collect();
         match (unready.is_empty(), self.last.as_ref().map(|last| last.outcome)) {
             (false, _) => Some(unready.join(", ")),

@@ -19,7 +19,7 @@ const FORWARDED: &[(&str, usize, &[&str])] = &[
     ("expression/src/evaluate.rs", 1, &[]),
     ("expression/src/fault.rs", 1, &[]),
     ("graph/src/build/analyse.rs", 1, &[]),
-    ("requirements/src/wires.rs", 1, &[]),
+    ("requirements/src/bindings.rs", 1, &[]),
     // The same, and the two constants of that file.
     ("graph/src/evaluate.rs", 4, &["empty-reference", "unknown-output"]),
     // `fn code` of a failure.

@@ -337,13 +337,13 @@ async fn beside(bench: &mut Bench, test_case: &TestCase, life: &Life, after: &In
         bench.fail_with(test_case, BESIDE, "the new one has the id of the old one", "another id", Some(hint));
         return;
     }
-    stands(bench, test_case, (&old, &life.inputs, &life.name), "creating the new one").await;
+    still_exists(bench, test_case, (&old, &life.inputs, &life.name), "creating the new one").await;
     bench.delete(test_case, &old, &life.inputs).await;
-    stands(bench, test_case, (&new, after, name.expose()), "deleting the old one").await;
+    still_exists(bench, test_case, (&new, after, name.expose()), "deleting the old one").await;
 }
 
 /// One of the two still exists, unchanged.
-async fn stands(
+async fn still_exists(
     bench: &mut Bench,
     test_case: &TestCase,
     (state, inputs, name): (&ResourceState, &Inputs, &str),

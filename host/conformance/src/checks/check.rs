@@ -194,7 +194,8 @@ async fn faults(bench: &mut Bench, test_case: &TestCase) {
     let validator = schema::compile(&test_case.schema.inputs).ok();
     for (inputs, at) in &test_case.invalid {
         // The host rejects what the schema rejects, and names it.
-        let held = validator.as_ref().map(|validator| schema::misfits(validator, &merge::document(inputs)));
+        let held =
+            validator.as_ref().map(|validator| schema::violations(validator, &merge::document(inputs)));
         let held = held.unwrap_or_default();
         let left = |place: &&String| !held.iter().any(|pointer| about(pointer, place));
         let left: Vec<String> = at.iter().filter(left).cloned().collect();

@@ -245,8 +245,8 @@ impl Task<'_> {
         always: bool,
     ) -> Result<Decision, Cause> {
         let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(Decision::Keep(None)) };
-        let Shared { board, plan, .. } = &**self.shared;
-        let inputs = evaluate::read_inputs(graph, node, board, plan).await;
+        let Shared { node_values, plan, .. } = &**self.shared;
+        let inputs = evaluate::read_inputs(graph, node, node_values, plan).await;
         let mut inputs = inputs.map_err(Cause::Inputs)?;
         if let Some(record) = record {
             // The plan already rejected paths that do not exist.
@@ -271,10 +271,10 @@ impl Task<'_> {
             return Ok(Decision::Keep(has_new_connection.then(prepared)));
         }
         // These values were unknown when the plan was made.
-        let mut misfits = rules.params(graph, node, &inputs.params);
-        misfits.extend(rules.inputs(graph, node, driver, &inputs));
-        if !misfits.is_empty() {
-            return Err(Cause::Inputs(misfits));
+        let mut violations = rules.params(graph, node, &inputs.params);
+        violations.extend(rules.inputs(graph, node, driver, &inputs));
+        if !violations.is_empty() {
+            return Err(Cause::Inputs(violations));
         }
         rules.fill(driver, node.key.type_name(), &mut inputs, record.map(|record| &record.inputs));
         if driver.manifest().implements.check {
@@ -404,7 +404,7 @@ impl Task<'_> {
             durable.await?;
             return Err(failure);
         }
-        self.shared.board.settle(node.id, known);
+        self.shared.node_values.settle(node.id, known);
         Ok(Completed { action, durable: Some(durable) })
     }
 }

@@ -51,8 +51,8 @@ impl Task<'_> {
             None => {
                 let driver = self.driver(&node)?;
                 let Some(graph) = self.shared.plan.graph.as_ref() else { return Ok(nothing()) };
-                let Shared { board, plan, .. } = &**self.shared;
-                let inputs = evaluate::read_inputs(graph, node, board, plan).await;
+                let Shared { node_values, plan, .. } = &**self.shared;
+                let inputs = evaluate::read_inputs(graph, node, node_values, plan).await;
                 let mut inputs = inputs.map_err(Cause::Inputs)?;
                 self.shared.plan.rules.connect(&**driver, node.key.type_name(), &mut inputs);
                 let look = Look { id: Some(id), name: "", inputs: &inputs, state: None, known: &[] };
@@ -83,7 +83,7 @@ impl Task<'_> {
             (Ok(durable), _) => durable,
             (Err(holder), driver) => return Err(held(&**driver?, &record, &holder)),
         };
-        self.shared.board.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+        self.shared.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
         Ok(Completed { action: Action::Read, durable: Some(durable) })
     }
 

@@ -103,11 +103,11 @@ impl Planner<'_> {
             true => (Fate::Keep, None),
             false => (fate, digest),
         };
-        if fate == Fate::Replace && stands(node, &record) {
+        if fate == Fate::Replace && names_its_import(node, &record) {
             self.refuse_replacement(node, &record, &reasons);
             return;
         }
-        if record.external && !stands(node, &record) && !self.options.import_only {
+        if record.external && !names_its_import(node, &record) && !self.options.import_only {
             self.refuse_to_take_over(node, &record);
             return;
         }
@@ -214,7 +214,7 @@ impl Planner<'_> {
                 changes.is_empty() && record.state == seen.state && record.inputs == seen.inputs
             }
         };
-        self.board.settle(node.id, NodeValues::settled(&seen.inputs, &seen.state));
+        self.node_values.settle(node.id, NodeValues::settled(&seen.inputs, &seen.state));
         if same {
             self.settle(node.id, Step::new(key, urn, Action::None), OperationKind::Keep { prepared: None });
             return;
@@ -262,7 +262,7 @@ impl Planner<'_> {
             ),
         };
         let more = fate == Fate::Update && !predict::mirrors(&*driver, &key);
-        self.board.settle(node.id, NodeValues::with_outputs(&inputs, outputs).with_more(more));
+        self.node_values.settle(node.id, NodeValues::with_outputs(&inputs, outputs).with_more(more));
         let kind = match fate {
             _ if self.options.import_only => OperationKind::Keep { prepared: None },
             Fate::Keep => OperationKind::Keep { prepared: prepared(inputs, digest, Vec::new()) },
@@ -355,7 +355,7 @@ impl Planner<'_> {
 }
 
 /// Whether the documents still name the id by which the resource was adopted.
-fn stands(node: Node<'_>, record: &Record) -> bool {
+fn names_its_import(node: Node<'_>, record: &Record) -> bool {
     node.lifecycle.import.as_deref().is_some_and(|id| record.is_called(id))
 }
 

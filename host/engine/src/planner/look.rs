@@ -52,7 +52,7 @@ impl Planner<'_> {
         let mut inputs = match resolved.and_then(|resolved| evaluate::inputs(node, resolved, self.vault)) {
             Ok(inputs) => inputs,
             Err(errors) => {
-                match waits::for_values(&graph, id, &self.board) {
+                match waits::for_values(&graph, id, &self.node_values) {
                     reasons if reasons.is_empty() || self.validating => self.errors.extend(errors),
                     reasons => {
                         self.waiting.insert(id, reasons.clone());
@@ -60,7 +60,7 @@ impl Planner<'_> {
                             &graph,
                             self.context,
                             self.recorded,
-                            self.turned,
+                            self.transition_cycles,
                             &mut self.waiting,
                             vec![id],
                         );
@@ -73,9 +73,9 @@ impl Planner<'_> {
         if self.is_undecided(node, &urn, &inputs, record.as_deref()) {
             return None;
         }
-        let misfits = self.options.rules.params(&graph, node, &inputs.params);
-        if !misfits.is_empty() {
-            self.errors.extend(misfits);
+        let violations = self.options.rules.params(&graph, node, &inputs.params);
+        if !violations.is_empty() {
+            self.errors.extend(violations);
             return None;
         }
         if let Some(record) = &record {
@@ -139,16 +139,16 @@ impl Planner<'_> {
                 return None;
             }
             // The place of the resource becomes known only while the plan is executed.
-            self.board.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
+            self.node_values.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
             let reasons = vec![Reason::Observed { id: (&**id).into() }];
             let step = Step { reasons, ..Step::new(node.key.clone(), urn, Action::Read) };
             self.settle(node.id, step, OperationKind::Observe { id: Arc::clone(id), found: None });
             return None;
         }
         if !matches!(ask, Ask::Observe(_)) {
-            let misfits = self.options.rules.inputs(&graph, node, &*driver, &inputs);
-            if !misfits.is_empty() {
-                self.errors.extend(misfits);
+            let violations = self.options.rules.inputs(&graph, node, &*driver, &inputs);
+            if !violations.is_empty() {
+                self.errors.extend(violations);
                 return None;
             }
             let before = record.as_deref().map(|record| &record.inputs);
@@ -189,7 +189,7 @@ impl Planner<'_> {
     /// Leaves a resource alone. Its dependents read the recorded values.
     fn pass(&mut self, node: Node<'_>, step: Step, record: Option<Arc<Record>>) {
         if let Some(record) = &record {
-            self.board.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+            self.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
         }
         self.settle(node.id, step, OperationKind::Pass);
     }
@@ -244,7 +244,7 @@ impl Planner<'_> {
         if record.is_none() && (self.import.contains_key(urn) || import.is_some() || observe.is_some()) {
             return false;
         }
-        self.board.settle(node.id, NodeValues::with_outputs(inputs, Value::unknown()));
+        self.node_values.settle(node.id, NodeValues::with_outputs(inputs, Value::unknown()));
         let step = Step { reasons: vec![reason], ..Step::new(node.key.clone(), urn.clone(), action) };
         self.settle(node.id, step, OperationKind::Undecided);
         true
@@ -318,7 +318,7 @@ impl Planner<'_> {
     ) {
         let step = |action| Step::new(node.key.clone(), urn.clone(), action);
         let Some(record) = record else {
-            self.board.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
+            self.node_values.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(None, &inputs);
             let reasons = vec![Reason::New];
             let kind = OperationKind::Create {
@@ -334,10 +334,10 @@ impl Planner<'_> {
             && record.status == Status::Ready
             && record.digest == digest::of(&inputs, &record.driver.name, &record.driver.digest);
         if same {
-            self.board.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
+            self.node_values.settle(node.id, NodeValues::settled(&record.inputs, &record.state));
             self.settle(node.id, step(Action::None), OperationKind::Keep { prepared: None });
         } else {
-            self.board.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
+            self.node_values.settle(node.id, NodeValues::with_outputs(&inputs, Value::unknown()));
             let changes = diff::inputs(Some(&record.inputs), &inputs);
             let mut reasons: Vec<Reason> = fate::because_of(&changes, true).into_iter().collect();
             if let Status::Partial(unfinished) = &record.status {

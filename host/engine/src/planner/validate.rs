@@ -41,7 +41,7 @@ pub async fn validate(
     let vault = Vault::closed();
     let mut planner = Planner {
         total: Arc::new(Total::new(graph.len())),
-        board: NodeValueTable::new(graph.len()),
+        node_values: NodeValueTable::new(graph.len()),
         drivers: &available,
         vault: &vault,
         decided: Decisions::with_capacity(graph.len()),
@@ -56,7 +56,7 @@ pub async fn validate(
         recorded: &recorded,
         in_scope: &None,
         waiting: std::collections::HashMap::new(),
-        turned: &TransitionCycles::new(&graph, context, &recorded),
+        transition_cycles: &TransitionCycles::new(&graph, context, &recorded),
         forced: &std::collections::HashMap::new(),
         import: &std::collections::HashMap::new(),
         options: &options,

@@ -22,7 +22,7 @@ pub(super) fn find(
     context: &Context,
     recorded: &Recorded,
     held: &HashMap<Urn, Reason>,
-    turned: &TransitionCycles<'_>,
+    transition_cycles: &TransitionCycles<'_>,
 ) -> HashMap<NodeId, Vec<Reason>> {
     let mut waiting: HashMap<NodeId, Vec<Reason>> = HashMap::new();
     for node in graph.nodes() {
@@ -43,7 +43,7 @@ pub(super) fn find(
     }
     let mut sources: Vec<NodeId> = waiting.keys().copied().collect();
     sources.sort_unstable();
-    spread(graph, context, recorded, turned, &mut waiting, sources);
+    spread(graph, context, recorded, transition_cycles, &mut waiting, sources);
     waiting
 }
 
@@ -54,7 +54,7 @@ pub(super) fn spread(
     graph: &Graph,
     context: &Context,
     recorded: &Recorded,
-    turned: &TransitionCycles<'_>,
+    transition_cycles: &TransitionCycles<'_>,
     waiting: &mut HashMap<NodeId, Vec<Reason>>,
     sources: Vec<NodeId>,
 ) {
@@ -67,14 +67,14 @@ pub(super) fn spread(
         let failed = waiting.get(&node).is_some_and(|reasons| reasons.iter().any(is_failure));
         // Dependents can then read the recorded values. A resource that may be gone cannot provide
         // outputs.
-        let stands = !recorded.is_perhaps_deleted(&RecordId::current(urn.clone()))
+        let keeps_its_outputs = !recorded.is_perhaps_deleted(&RecordId::current(urn.clone()))
             && record.is_some_and(|record| !failed || record.status == Status::Ready);
         let there = record.is_some();
         let reasons: Vec<Reason> =
             waiting.get(&node).into_iter().flatten().map(|why| Reason::Waits(via(why, key, there))).collect();
         for dependent in graph.dependents(node) {
-            let is_free = |key| !turned.joins(&Urn::new(context, key), &urn);
-            if stands && graph.key(*dependent).is_none_or(is_free) {
+            let is_free = |key| !transition_cycles.joins(&Urn::new(context, key), &urn);
+            if keeps_its_outputs && graph.key(*dependent).is_none_or(is_free) {
                 continue;
             }
             let known = waiting.entry(*dependent).or_default();
@@ -100,7 +100,7 @@ pub(super) fn block(
     graph: &Graph,
     context: &Context,
     recorded: &Recorded,
-    turned: &TransitionCycles<'_>,
+    transition_cycles: &TransitionCycles<'_>,
     waiting: &mut HashMap<NodeId, Vec<Reason>>,
     blocked: Vec<(Urn, Key)>,
 ) -> bool {
@@ -112,7 +112,7 @@ pub(super) fn block(
         sources.push(node);
     }
     let any = !sources.is_empty();
-    spread(graph, context, recorded, turned, waiting, sources);
+    spread(graph, context, recorded, transition_cycles, waiting, sources);
     any
 }
 
@@ -167,13 +167,13 @@ pub(super) fn needed<'a>(
 }
 
 /// The waits for values of other resources that are still empty; none if there are other faults.
-pub(crate) fn for_values(graph: &Graph, node: NodeId, board: &NodeValueTable) -> Vec<Reason> {
+pub(crate) fn for_values(graph: &Graph, node: NodeId, node_values: &NodeValueTable) -> Vec<Reason> {
     let wait = |empty: EmptyReference| {
         let key = graph.key(empty.target)?.clone();
         let at = empty.location.to_string().into();
         Some(Reason::Waits(Wait::directly(Awaited::Empty { key, path: empty.path.into(), at })))
     };
-    graph.empty_references(node, board).into_iter().filter_map(wait).collect()
+    graph.empty_references(node, node_values).into_iter().filter_map(wait).collect()
 }
 
 /// The wait for a resource that no document declares.

@@ -7,7 +7,7 @@ use purlin_schema::Schema;
 /// Marks the outputs as secret that the driver's own schema declares secret, for a caller without
 /// documents.
 pub fn seal_outputs(manifest: &Manifest, type_name: &str, outputs: Value) -> Value {
-    match manifest.schema(type_name).filter(|schema| speaks_of_secrets(&schema.outputs)) {
+    match manifest.schema(type_name).filter(|schema| has_secret_keyword(&schema.outputs)) {
         Some(schema) => match Schema::new(&schema.outputs) {
             Ok(schema) => schema.seal(outputs),
             // Some output is secret, but it is unknown which.
@@ -18,12 +18,12 @@ pub fn seal_outputs(manifest: &Manifest, type_name: &str, outputs: Value) -> Val
 }
 
 /// Whether a schema declares anything secret.
-pub(super) fn speaks_of_secrets(schema: &serde_json::Value) -> bool {
+pub(super) fn has_secret_keyword(schema: &serde_json::Value) -> bool {
     match schema {
         serde_json::Value::Object(map) => map.iter().any(|(name, value)| {
-            (matches!(name.as_str(), "writeOnly" | "x-secret") && *value == true) || speaks_of_secrets(value)
+            (matches!(name.as_str(), "writeOnly" | "x-secret") && *value == true) || has_secret_keyword(value)
         }),
-        serde_json::Value::Array(items) => items.iter().any(speaks_of_secrets),
+        serde_json::Value::Array(items) => items.iter().any(has_secret_keyword),
         _ => false,
     }
 }

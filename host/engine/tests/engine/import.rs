@@ -6,7 +6,7 @@ use purlin_model::Value;
 use purlin_state::Status;
 
 /// A thing that Purlin did not create.
-fn there(platform: &Platform, id: &str, size: &str) {
+fn create_object(platform: &Platform, id: &str, size: &str) {
     let values =
         Value::Map([("size".into(), size.into()), ("defaulted".into(), "yes".into())].into_iter().collect());
     let thing = Thing { key: id.into(), name: id.into(), values, made_with: "others".into() };
@@ -28,7 +28,7 @@ fn things(done: Vec<String>) -> Vec<String> {
 #[tokio::test]
 async fn an_adopted_resource_is_recorded_before_it_is_updated() {
     let platform = Platform::with(FULL);
-    there(&platform, "i#shared.1", "huge");
+    create_object(&platform, "i#shared.1", "huge");
     let all = |params: &str| sized(params, "small", "import: 'i#shared.1'");
     assert_eq!(platform.planned(&all("v: 1")).await, ["adopt a", "create b"]);
     let summary = platform.up(&all("fail: update")).await;
@@ -57,7 +57,7 @@ async fn an_adopted_resource_is_recorded_before_it_is_updated() {
 #[tokio::test]
 async fn a_matching_object_is_adopted_without_an_update() {
     let platform = Platform::with(FULL);
-    there(&platform, "i#shared.1", "small");
+    create_object(&platform, "i#shared.1", "small");
     let all = sized("v: 1", "small", "import: 'i#shared.1'");
     let summary = platform.up(&all).await;
     assert!(summary.is_success());
@@ -81,7 +81,7 @@ async fn a_missing_object_cannot_be_adopted() {
 async fn a_managed_object_is_not_adopted_again() {
     let platform = Platform::with(FULL);
     platform.deploys(&sized("v: 1", "small", "")).await;
-    there(&platform, "i#shared.1", "small");
+    create_object(&platform, "i#shared.1", "small");
     for (setting, code) in [("import: 'i#shared.1'", "import"), ("observe: 'i#shared.1'", "observe")] {
         let faults = platform.refused(&sized("v: 1", "small", setting), PlanOptions::default()).await;
         assert_eq!(faults[0].code, code);
@@ -118,7 +118,7 @@ async fn a_resource_that_becomes_observed_is_not_deleted_and_can_be_adopted_agai
 #[tokio::test]
 async fn an_observed_resource_is_only_forgotten() {
     let platform = Platform::with(FULL);
-    there(&platform, "i#shared.1", "huge");
+    create_object(&platform, "i#shared.1", "huge");
     platform.deploys(&sized("v: 1", "small", "observe: 'i#shared.1'")).await;
     assert_eq!(platform.record("shared.b").await.expect("made").inputs.params.get("x"), Some("huge".into()));
     platform.done();
@@ -131,7 +131,7 @@ async fn an_observed_resource_is_only_forgotten() {
 #[tokio::test]
 async fn an_observed_resource_is_never_replaced() {
     let platform = Platform::with(FULL);
-    there(&platform, "i#shared.1", "huge");
+    create_object(&platform, "i#shared.1", "huge");
     platform.deploys(&sized("v: 1", "small", "observe: 'i#shared.1'")).await;
     let ours = sized("v: 1", "small", "import: 'i#shared.1', replace_on_changes: [values.size]");
     let faults = platform.refused(&ours, PlanOptions::default()).await;
@@ -142,7 +142,7 @@ async fn an_observed_resource_is_never_replaced() {
 #[tokio::test]
 async fn an_import_by_command_leaves_the_object_unchanged() {
     let platform = Platform::with(FULL);
-    there(&platform, "i#shared.1", "huge");
+    create_object(&platform, "i#shared.1", "huge");
     let options = PlanOptions {
         import: vec![("thing#shared.a".into(), "i#shared.1".into())],
         import_only: true,
@@ -190,7 +190,7 @@ async fn an_import_settles_a_possible_creation() {
 async fn an_id_may_be_written_differently_than_by_its_driver() {
     for setting in ["import", "observe"] {
         let platform = Platform::with(FULL);
-        there(&platform, "i#shared.1", "small");
+        create_object(&platform, "i#shared.1", "small");
         let named = |id: &str| sized("v: 1", "small", &format!("{setting}: '{id}'"));
         assert!(platform.up(&named("./i#shared.1")).await.is_success());
         let record = platform.record("shared.a").await.expect("recorded");
@@ -207,7 +207,7 @@ async fn an_id_may_be_written_differently_than_by_its_driver() {
             assert_eq!(record.named.as_deref(), Some(id).filter(|id| id.starts_with("./")));
         }
         // A different object is still different.
-        there(&platform, "i#shared.2", "small");
+        create_object(&platform, "i#shared.2", "small");
         let faults = platform.refused(&named("./i#shared.2"), PlanOptions::default()).await;
         assert!(faults[0].message.contains("it is recorded as `i#shared.1`"), "{}", faults[0].message);
         // An update keeps the given id, and an imported resource is not replaced.

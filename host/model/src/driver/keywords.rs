@@ -145,18 +145,20 @@ pub fn keep_write_once(schema: &Json, before: &Value, outputs: &mut Value) {
 
 /// Whether a schema of inputs defines the effect of any change.
 pub fn has_change_keywords(schema: &Json) -> bool {
-    speaks(schema, &|name| matches!(name, REPLACES | IMMUTABLE))
+    has_keyword(schema, &|name| matches!(name, REPLACES | IMMUTABLE))
 }
 
 /// Whether a schema of outputs has any output that only `create` returns.
 pub fn has_write_once_outputs(schema: &Json) -> bool {
-    speaks(schema, &|name| name == WRITE_ONCE)
+    has_keyword(schema, &|name| name == WRITE_ONCE)
 }
 
-fn speaks(schema: &Json, of: &dyn Fn(&str) -> bool) -> bool {
+fn has_keyword(schema: &Json, of: &dyn Fn(&str) -> bool) -> bool {
     match schema {
-        Json::Object(map) => map.iter().any(|(name, value)| of(name) && *value == true || speaks(value, of)),
-        Json::Array(items) => items.iter().any(|item| speaks(item, of)),
+        Json::Object(map) => {
+            map.iter().any(|(name, value)| of(name) && *value == true || has_keyword(value, of))
+        }
+        Json::Array(items) => items.iter().any(|item| has_keyword(item, of)),
         _ => false,
     }
 }

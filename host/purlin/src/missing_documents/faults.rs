@@ -10,7 +10,7 @@ use purlin_graph::{Graph, Origin};
 use purlin_model::{Diagnostic, Key, Location, Urn};
 use purlin_state::Environment;
 
-use super::{Comparison, Fate, VanishedFile};
+use super::{Comparison, Fate, MissingFile};
 use crate::archive::Archive;
 use crate::files::shown;
 use crate::last::{LastDeployed, LastDocuments};
@@ -46,20 +46,20 @@ impl Purlin {
                 let inputs = archive.inputs.clone();
                 let comparison = Comparison::new(documents, archive);
                 let lost = comparison.lost();
-                let is_mistake = |lost: &&VanishedFile| !lost.accepted;
-                let empty: Vec<&VanishedFile> = lost
+                let is_mistake = |lost: &&MissingFile| !lost.accepted;
+                let empty: Vec<&MissingFile> = lost
                     .iter()
                     .filter(is_mistake)
                     .filter(|lost| matches!(lost.fate, Fate::Empty(_)))
                     .collect();
-                let unread: Vec<&VanishedFile> = lost
+                let unread: Vec<&MissingFile> = lost
                     .iter()
                     .filter(is_mistake)
                     .filter(|lost| matches!(lost.fate, Fate::Unread { .. }))
                     .collect();
                 if !empty.is_empty() {
                     let from = self.came_from(&last, base).await;
-                    let of = |lost: &VanishedFile| from.get(&*lost.then).map_or(&[][..], Vec::as_slice);
+                    let of = |lost: &MissingFile| from.get(&*lost.then).map_or(&[][..], Vec::as_slice);
                     faults.extend(empty.iter().map(|lost| without_documents(lost, &last, of(lost))));
                 }
                 if !unread.is_empty() {
@@ -137,8 +137,8 @@ fn files_of(then: &Documents, graph: &Graph, node: &purlin_graph::Node<'_>) -> V
 }
 
 /// The fault of a file that still exists but contains no documents.
-fn without_documents(lost: &VanishedFile, last: &LastDeployed, resources: &[Key]) -> Diagnostic {
-    let VanishedFile { name, held, fate, .. } = lost;
+fn without_documents(lost: &MissingFile, last: &LastDeployed, resources: &[Key]) -> Diagnostic {
+    let MissingFile { name, held, fate, .. } = lost;
     let number = last.deployment.number;
     let what = list(held.iter().map(Held::to_string));
     let (subject, place) = match &**name {
@@ -167,7 +167,7 @@ fn without_documents(lost: &VanishedFile, last: &LastDeployed, resources: &[Key]
 }
 
 /// The fault of files that were not read at all.
-fn not_named(unread: &[&VanishedFile], last: &LastDeployed, inputs: &[Arc<str>]) -> Diagnostic {
+fn not_named(unread: &[&MissingFile], last: &LastDeployed, inputs: &[Arc<str>]) -> Diagnostic {
     let number = last.deployment.number;
     let message = match unread {
         [one] if &*one.name == "-" => {

@@ -23,6 +23,7 @@ use wasmtime_wasi_http::{
 
 use super::Guest;
 use super::reach::{Reach, Refusal, Target};
+use crate::deadline::Deadline;
 use crate::limits::HANDLE_BYTES;
 use crate::observer::HostRequest;
 pub(super) use tls::Trust;
@@ -46,13 +47,14 @@ pub(super) struct Http {
 struct Hooks {
     reach: Reach,
     trust: Arc<Trust>,
+    deadline: Deadline,
 }
 
 impl Http {
-    pub(super) fn new(reach: Reach, trust: &Arc<Trust>) -> Self {
+    pub(super) fn new(reach: Reach, trust: &Arc<Trust>, deadline: Deadline) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(HANDLE_BYTES);
-        Self { context, hooks: Hooks { reach, trust: Arc::clone(trust) } }
+        Self { context, hooks: Hooks { reach, trust: Arc::clone(trust), deadline } }
     }
 }
 
@@ -60,8 +62,8 @@ impl WasiHttpView for Guest {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         self.log.requests(HostRequest::Other);
         let reach = self.reach();
-        let Self { http, granted, table, .. } = self;
-        let Http { context, hooks } = http.get_or_insert_with(|| Http::new(reach, &granted.trust));
+        let Self { http, granted, table, deadline, .. } = self;
+        let Http { context, hooks } = http.get_or_insert_with(|| Http::new(reach, &granted.trust, *deadline));
         WasiHttpCtxView { ctx: context, hooks, table }
     }
 }
@@ -77,8 +79,17 @@ impl WasiHttpHooks for Hooks {
         options: Option<RequestOptions>,
         _: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> Box<dyn Future<Output = Result<Answer, Error>> + Send> {
-        let (reach, trust) = (self.reach.clone(), Arc::clone(&self.trust));
-        Box::new(send(reach, trust, request, options.unwrap_or_default()))
+        let (reach, trust, deadline) = (self.reach.clone(), Arc::clone(&self.trust), self.deadline);
+        // The request is sent by a task of its own, and its body by another one.
+        Box::new(async move {
+            let answer = send(reach, trust, request, options.unwrap_or_default());
+            let (response, going) =
+                deadline.limit(answer).await.unwrap_or(Err(Error::ConnectionTerminated))?;
+            let going = Box::into_pin(going);
+            let going =
+                async move { deadline.limit(going).await.unwrap_or(Err(Error::ConnectionTerminated)) };
+            Ok((response, Box::new(going) as Going))
+        })
     }
 
     fn p2_outgoing_body_chunk_size(&mut self) -> usize {

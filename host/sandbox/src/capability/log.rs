@@ -34,7 +34,7 @@ pub(crate) struct Log(Arc<Inner>);
 struct Inner {
     driver: Arc<str>,
     resource: Option<Key>,
-    needles: Arc<SecretMatcher>,
+    matcher: Arc<SecretMatcher>,
     limit: u64,
     observer: OptionalObserver,
     facts: Facts,
@@ -85,7 +85,7 @@ impl Log {
     pub(crate) fn new(
         driver: &Arc<str>,
         resource: Option<&Key>,
-        needles: &Arc<SecretMatcher>,
+        matcher: &Arc<SecretMatcher>,
         limit: u64,
         observer: OptionalObserver,
         facts: Facts,
@@ -93,7 +93,7 @@ impl Log {
         Self(Arc::new(Inner {
             driver: Arc::clone(driver),
             resource: resource.cloned(),
-            needles: Arc::clone(needles),
+            matcher: Arc::clone(matcher),
             limit,
             observer,
             facts,
@@ -136,7 +136,7 @@ impl Log {
         self.observe(CallEvent::Says(message));
         let mut state = self.state();
         // Masked before it is cut into lines: a secret can have several.
-        for line in self.0.needles.mask(message).lines() {
+        for line in self.0.matcher.mask(message).lines() {
             // A message can have millions of lines.
             if !self.line(&mut state, level, line) {
                 break;
@@ -177,7 +177,7 @@ impl Log {
     /// Reports a denial to the operator: each one once, and only up to a limit.
     pub(super) fn refused(&self, what: &str) {
         self.observe(CallEvent::Refused(what));
-        let what = people(&self.0.needles, what).replace(['\n', '\t'], " ");
+        let what = people(&self.0.matcher, what).replace(['\n', '\t'], " ");
         let mut state = self.state();
         if state.refused.len() >= MOST_REFUSED || state.refused.contains(&what) {
             return;
@@ -190,14 +190,14 @@ impl Log {
 
     /// Records a missing grant. If it holds a secret, it cannot be a line of grants.
     pub(super) fn lacks(&self, need: Need) {
-        if people(&self.0.needles, &need.pattern) == need.pattern {
+        if people(&self.0.matcher, &need.pattern) == need.pattern {
             self.0.facts.refused(need);
         }
     }
 
     /// Records that a server could not be reached, or replied with an error.
     pub(super) fn trouble(&self, server: &str, request: Option<Request>, problem: Problem) {
-        let clean = |text: &str| people(&self.0.needles, text);
+        let clean = |text: &str| people(&self.0.matcher, text);
         let request =
             request.map(|request| Request { method: clean(&request.method), url: clean(&request.url) });
         let problem = match problem {
@@ -220,7 +220,7 @@ impl Log {
 
     pub(super) fn metric(&self, name: &str, value: fmt::Arguments<'_>) {
         // In a name there is no place where a secret could be omitted.
-        let is_plain = matches!(self.0.needles.mask(name), Cow::Borrowed(same) if same == name);
+        let is_plain = matches!(self.0.matcher.mask(name), Cow::Borrowed(same) if same == name);
         if is_plain && self.spend(name.len() + LINE_COST) {
             tracing::debug!(
                 target: "purlin::driver", driver = &*self.0.driver, resource = self.resource(),
@@ -237,10 +237,10 @@ impl Log {
         let Line { bytes, cut } = std::mem::take(state.line(origin));
         let text = String::from_utf8_lossy(&bytes);
         self.observe(CallEvent::Says(&text));
-        let mut masked = self.0.needles.mask(&text).into_owned();
+        let mut masked = self.0.matcher.mask(&text).into_owned();
         if cut {
             // The end may be the beginning of a secret.
-            let end = masked.floor_char_boundary(masked.len().saturating_sub(self.0.needles.longest()));
+            let end = masked.floor_char_boundary(masked.len().saturating_sub(self.0.matcher.longest()));
             masked.truncate(end);
             masked.push('…');
         }

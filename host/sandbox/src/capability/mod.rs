@@ -4,6 +4,7 @@
 //! driver, and it is built again for each call.
 
 mod answers;
+mod changes;
 mod connect;
 mod dirs;
 mod env;
@@ -26,6 +27,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use crate::bindings::purlin::driver::types;
 use crate::contract;
+use crate::deadline::Deadline;
 use crate::error::{CallError, LoadError};
 use crate::limits::{HANDLES, Limits, Meter, RANDOM_BYTES};
 use crate::observer::HostRequest;
@@ -94,6 +96,7 @@ pub(crate) struct Guest {
     pub(crate) meter: Meter,
     pub(crate) log: Log,
     pub(crate) operation: Operation,
+    deadline: Deadline,
 }
 
 impl Guest {
@@ -102,12 +105,14 @@ impl Guest {
         limits: &Limits,
         log: Log,
         operation: Operation,
+        deadline: Deadline,
     ) -> Result<Self, String> {
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES);
         let meter = Meter::new(limits.memory);
         let granted = Arc::clone(granted);
-        let mut guest = Self { granted, wasi: None, http: None, reach: None, table, meter, log, operation };
+        let mut guest =
+            Self { granted, wasi: None, http: None, reach: None, table, meter, log, operation, deadline };
         if !guest.granted.dirs.is_empty() {
             let reach = guest.reach();
             guest.wasi = Some(guest.granted.build(&guest.log, &reach)?);

@@ -15,17 +15,17 @@ pub(crate) struct Operation {
     checkpoint: Option<Arc<dyn CheckpointSink>>,
     progress: Option<ProgressSink>,
     cancel: CancelToken,
-    needles: Arc<SecretMatcher>,
+    matcher: Arc<SecretMatcher>,
     creates: bool,
 }
 
 impl Operation {
-    pub(crate) fn new(context: &CallContext<'_>, creates: bool, needles: &Arc<SecretMatcher>) -> Self {
+    pub(crate) fn new(context: &CallContext<'_>, creates: bool, matcher: &Arc<SecretMatcher>) -> Self {
         Self {
             checkpoint: context.checkpoint.clone(),
             progress: context.progress.clone(),
             cancel: context.cancel.clone(),
-            needles: Arc::clone(needles),
+            matcher: Arc::clone(matcher),
             creates,
         }
     }
@@ -36,7 +36,7 @@ impl Operation {
             checkpoint: None,
             progress: None,
             cancel: cancel.clone(),
-            needles: Arc::default(),
+            matcher: Arc::default(),
             creates: false,
         }
     }
@@ -56,7 +56,7 @@ impl operation::Host for Guest {
             return stop(CallError::Junk { driver, what });
         }
         let Some(sink) = &self.operation.checkpoint else { return Ok(()) };
-        match sink.checkpoint(&self.operation.needles.label(id)).await {
+        match sink.checkpoint(&self.operation.matcher.label(id)).await {
             Ok(()) => Ok(()),
             Err(message) => stop(CallError::Checkpoint { driver, message }),
         }
@@ -68,7 +68,7 @@ impl operation::Host for Guest {
         if let Some(hear) = &self.operation.progress
             && self.log.spend(message.len() + 16)
         {
-            let message = people(&self.operation.needles, &message);
+            let message = people(&self.operation.matcher, &message);
             hear(Progress { message, percent: percent.map(|percent| percent.min(100)) });
         }
         Ok(())

@@ -10,6 +10,7 @@ mod common;
 
 mod answers;
 mod by_hand;
+mod deadline;
 mod files;
 mod handles;
 mod harness;

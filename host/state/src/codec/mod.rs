@@ -145,8 +145,8 @@ pub(crate) fn encode_known(known: &EnvironmentSummary, keys: &Keyring) -> Result
         wire::put_optional(body, known.held.as_ref(), entries::put_holder);
         wire::put_number(body, known.installations as u64);
         wire::put_number(body, known.unready.len() as u64);
-        for (stand, count) in &known.unready {
-            wire::put_text(body, stand.as_str());
+        for (status, count) in &known.unready {
+            wire::put_text(body, status.as_str());
             wire::put_number(body, *count as u64);
         }
         Ok(())
@@ -465,8 +465,8 @@ pub(crate) fn decode_known(bytes: &[u8], keys: &Keyring) -> Result<EnvironmentSu
         let installations = usize::try_from(body.sealed.number()?).map_err(|_| KIND)?;
         let mut unready = BTreeMap::new();
         for _ in 0..body.sealed.count()? {
-            let stand = ResourceStatus::parse(body.sealed.text()?).ok_or(KIND)?;
-            unready.insert(stand, usize::try_from(body.sealed.number()?).map_err(|_| KIND)?);
+            let status = ResourceStatus::parse(body.sealed.text()?).ok_or(KIND)?;
+            unready.insert(status, usize::try_from(body.sealed.number()?).map_err(|_| KIND)?);
         }
         Ok(EnvironmentSummary { environment, records, installations, last, unready, held, holder: None })
     })

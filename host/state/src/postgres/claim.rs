@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockRea
 use std::time::Duration;
 
 use async_trait::async_trait;
+use purlin_files::Moment;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_postgres::types::Type;
 
 use super::Inner;
 use super::connect::{Parameter, Trouble, on, parameter};
 use super::lease::NOW;
-use super::moment::Moment;
 use super::read::{Reached, is_documents, is_history};
 use super::releases::Leaving;
 use crate::encode::{Write, Writes};

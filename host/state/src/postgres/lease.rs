@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use purlin_files::Moment;
 use tokio_postgres::types::Type;
 
 use super::claim::{Held, Leased};
 use super::connect::parameter;
-use super::moment::Moment;
 use super::read::{Loaded, Reached};
 use super::{Inner, keys};
 use crate::table::Table;

@@ -11,7 +11,6 @@ mod inspect;
 mod keys;
 mod lease;
 mod list;
-mod moment;
 mod options;
 mod read;
 mod releases;

@@ -59,6 +59,11 @@ fn one(attack: &Attack, folder: &Descriptor) -> Result<Value, ErrorCode> {
             let flags = DescriptorFlags::WRITE;
             folder.open_at(FOLLOW, &path, OpenFlags::CREATE, flags)?.write(b"overwritten", 0)?;
         }
+        "append" => {
+            let file = folder.open_at(FOLLOW, &path, OpenFlags::empty(), DescriptorFlags::WRITE)?;
+            let stream = file.append_via_stream()?;
+            stream.blocking_write_and_flush(b"more").map_err(|_| ErrorCode::Io)?;
+        }
         // Writes to a file that was opened for reading.
         "write-anyway" => {
             folder

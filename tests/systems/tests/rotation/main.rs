@@ -108,7 +108,7 @@ impl<'a> Scene<'a> {
     #[track_caller]
     fn destroy(&self) {
         let _ = self.run(&["destroy", "--yes", "--allow-data-loss"]).expect(0);
-        assert_eq!(self.system.there(), Vec::<String>::new());
+        assert_eq!(self.system.objects(), Vec::<String>::new());
     }
 }
 
@@ -145,7 +145,7 @@ fn days(system: &dyn System, kept: Kept) {
         };
         wants(id, change, has_second);
         scene.up();
-        assert_eq!(system.there(), ["thing-one", "thing-two"]);
+        assert_eq!(system.objects(), ["thing-one", "thing-two"]);
         for step in *steps {
             eprintln!("day {day}: {step:?}");
             scene.rotate();
@@ -178,7 +178,7 @@ fn days(system: &dyn System, kept: Kept) {
                 }
             }
             let wanted: &[&str] = if has_second { &["thing-one", "thing-two"] } else { &["thing-one"] };
-            assert_eq!(system.there(), wanted, "{step:?} lost something");
+            assert_eq!(system.objects(), wanted, "{step:?} lost something");
         }
         scene.rotate();
         scene.destroy();
@@ -226,15 +226,15 @@ fn left_behind(system: &dyn System) {
     scene.workspace.write("definition.json", &other.to_string());
     scene.wants(&[]);
     let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(1).says(system.denial());
-    assert_eq!(system.there(), ["thing-one", "thing-two"]);
+    assert_eq!(system.objects(), ["thing-one", "thing-two"]);
     scene.learn();
     scene.wants(&both[..1]);
     let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(0);
-    assert_eq!(system.there(), ["thing-one"]);
+    assert_eq!(system.objects(), ["thing-one"]);
     scene.rotate();
     scene.wants(&[]);
     let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(0);
-    assert!(system.there().is_empty());
+    assert!(system.objects().is_empty());
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn neighbours(system: &dyn System) {
     prod.up();
     dev.rotate();
     let _ = dev.run(&["destroy", "--yes", "--allow-data-loss"]).expect(0);
-    assert_eq!(system.there(), ["of-prod"]);
+    assert_eq!(system.objects(), ["of-prod"]);
     // This one does not know of the rotation.
     prod.wants(&[("it", "of-prod", &other)]);
     let _ = prod.run(&["up", "--yes"]).expect(1).says(system.denial());
@@ -305,7 +305,7 @@ fn down_in_the_middle(system: &dyn System) {
     tried(0, &["up", "--yes", "--parallelism", "1"]);
     scene.rotate();
     scene.up();
-    assert_eq!(system.there(), ["thing-one", "thing-three", "thing-two"]);
+    assert_eq!(system.objects(), ["thing-one", "thing-three", "thing-two"]);
     scene.wants(&all(&after));
     tried(1, &["up", "--yes", "--parallelism", "1"]);
     scene.rotate();

@@ -32,7 +32,7 @@ pub(crate) trait System {
     fn denial(&self) -> &'static str;
 
     /// Names of the existing things, in order.
-    fn there(&self) -> Vec<String>;
+    fn objects(&self) -> Vec<String>;
 }
 
 /// A different password each time.
@@ -118,7 +118,7 @@ impl System for Role {
         "`connection.user` and `connection.password` have to be those of a role that may log in"
     }
 
-    fn there(&self) -> Vec<String> {
+    fn objects(&self) -> Vec<String> {
         without_operator(self.server.roles())
     }
 }
@@ -180,7 +180,7 @@ impl System for RedisUser {
         "`connection.password` has to be the password of `connection.user`"
     }
 
-    fn there(&self) -> Vec<String> {
+    fn objects(&self) -> Vec<String> {
         without_operator(self.server.users())
     }
 }
@@ -253,7 +253,7 @@ impl System for Bucket {
         "`access_key_id`"
     }
 
-    fn there(&self) -> Vec<String> {
+    fn objects(&self) -> Vec<String> {
         self.server.buckets()
     }
 }

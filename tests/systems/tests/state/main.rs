@@ -445,7 +445,7 @@ fn a_suspended_machine_is_replaced() {
     let done = ada.finish(running, &arguments);
     assert_eq!(done.status, Some(1), "{done}");
     assert!(done.stderr.contains("the lock of the environment dev of acme/shop is lost"), "{done}");
-    // On a busy machine, the suspension often finds a system call that has not begun yet.
+    // A thread checks the time directly before each system call; the suspension may find it in between.
     let late = kept(things.path()) - MANY;
     assert!(late <= PARALLEL, "{late} more things than resources: {done}");
     ends_with(&bob.purlin(&["plan"]), &format!("all {} resources are up to date.", MANY + 1));

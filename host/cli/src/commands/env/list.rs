@@ -105,7 +105,7 @@ impl Args {
             None => true,
             Some(Filter::Unready) => !is_ready,
             Some(Filter::Is(ResourceStatus::Ready)) => is_ready,
-            Some(Filter::Is(stand)) => entry.unready.contains_key(&stand),
+            Some(Filter::Is(status)) => entry.unready.contains_key(&status),
         };
         has_status
             && (!self.in_use || entry.in_use.is_some())

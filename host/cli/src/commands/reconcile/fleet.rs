@@ -219,7 +219,7 @@ impl Messages {
             _ => None,
         });
         let happened: Vec<String> = happened.collect();
-        let stands = match end {
+        let status = match end {
             TurnEnd::Passed(pass) if pass.is_settled() => None,
             TurnEnd::Passed(pass) => Some(tally(pass)),
             TurnEnd::Empty => None,
@@ -227,10 +227,10 @@ impl Messages {
             TurnEnd::Failed(error) => Some(paint(DELETE, text::line(&error.to_string()))),
         };
         // Only a change of the status, or an action, is worth a message.
-        let is_news = match &stands {
+        let is_news = match &status {
             None => self.last.remove(environment).is_some() || !happened.is_empty(),
-            Some(stands) => {
-                self.last.insert(environment.clone(), stands.clone()).as_ref() != Some(stands)
+            Some(status) => {
+                self.last.insert(environment.clone(), status.clone()).as_ref() != Some(status)
                     || matches!(end, TurnEnd::Passed(pass) if changes(pass) > 0)
             }
         };
@@ -253,8 +253,8 @@ impl Messages {
         for line in happened {
             app.ui.say(&format!("{when}{name}: {line}"));
         }
-        if let Some(stands) = stands {
-            app.ui.say(&format!("{when}{name}: {stands}"));
+        if let Some(status) = status {
+            app.ui.say(&format!("{when}{name}: {status}"));
         }
     }
 

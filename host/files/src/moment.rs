@@ -1,24 +1,25 @@
-//! Moments by a clock that continues while the machine is suspended, as the clock of the database does.
+//! Moments by a clock that continues while the machine is suspended, as the clocks of other machines do.
 //! `Instant` stops then on some systems, and a laptop that wakes up would rely on yesterday's lease.
 
 use std::time::Duration;
 
 /// A moment by the clock of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Moment(Duration);
+pub struct Moment(Duration);
 
 impl Moment {
-    pub(super) fn now() -> Self {
+    /// This moment.
+    pub fn now() -> Self {
         Self(clock())
     }
 
     /// The time since then.
-    pub(super) fn elapsed(self) -> Duration {
+    pub fn elapsed(self) -> Duration {
         clock().saturating_sub(self.0)
     }
 
     /// The time until then; zero if it has passed.
-    pub(super) fn left(self) -> Duration {
+    pub fn left(self) -> Duration {
         self.0.saturating_sub(clock())
     }
 }

@@ -25,8 +25,8 @@ fn reads(template: &Template) -> Vec<Arc<str>> {
 pub(crate) fn order(requirements: &[Requirement]) -> Result<Vec<usize>, Box<Diagnostic>> {
     let places: HashMap<&str, usize> = (0..).zip(requirements).map(|(at, one)| (&*one.name, at)).collect();
     let needs = |one: &Requirement| -> Vec<usize> {
-        let wires = one.parameters.iter().chain(&one.credentials);
-        let names: BTreeSet<Arc<str>> = wires.flat_map(|wire| reads(&wire.value)).collect();
+        let bindings = one.parameters.iter().chain(&one.credentials);
+        let names: BTreeSet<Arc<str>> = bindings.flat_map(|binding| reads(&binding.value)).collect();
         // `check` reports a requirement that reads itself.
         let others = names.iter().filter(|name| **name != one.name);
         others.filter_map(|name| places.get(&**name).copied()).collect()
@@ -92,12 +92,12 @@ fn looped(requirements: &[Requirement], needs: &[Vec<usize>], done: &[usize]) ->
 pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
     let before = faults.len();
     let names: HashSet<&str> = bundle.requires.iter().map(|one| &*one.name).collect();
-    let wires = bundle.requires.iter().flat_map(|one| {
-        let inner = one.parameters.iter().chain(&one.credentials).map(|wire| &wire.value);
-        inner.chain(one.outputs.iter().map(|wire| &wire.value))
+    let bindings = bundle.requires.iter().flat_map(|one| {
+        let inner = one.parameters.iter().chain(&one.credentials).map(|binding| &binding.value);
+        inner.chain(one.outputs.iter().map(|binding| &binding.value))
     });
     let sources = bundle.parameters.iter().filter_map(|one| one.source.as_ref());
-    for placeholder in wires
+    for placeholder in bindings
         .chain(sources)
         .chain([&bundle.values, &bundle.secrets])
         .chain(&bundle.connection)
@@ -107,7 +107,7 @@ pub(crate) fn check(bundle: &Bundle, faults: &mut Vec<Diagnostic>) -> bool {
     }
     for one in &bundle.requires {
         for placeholder in
-            one.parameters.iter().chain(&one.credentials).flat_map(|wire| placeholders(&wire.value))
+            one.parameters.iter().chain(&one.credentials).flat_map(|binding| placeholders(&binding.value))
         {
             let is_own = matches!(&placeholder.reference, Reference::Named(name, _) if *name == one.name);
             if is_own {

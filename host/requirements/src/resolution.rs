@@ -1,0 +1,226 @@
+//! The result of a resolution: which installations there are, why, and what is missing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use purlin_model::{
+    Binding, Bundle, BundleReference, Choices, Diagnostic, Existing, Installed, Key, Location, Recipe,
+    Setting, Use,
+};
+use serde::Serialize;
+
+use crate::choose::{Rejection, Why};
+
+/// The bundle to install.
+#[derive(Clone, Debug)]
+pub struct Root {
+    /// The bundle.
+    pub bundle: Arc<Bundle>,
+    /// The name of its installation.
+    pub name: Arc<str>,
+    /// Its namespace, empty for the global one.
+    pub namespace: Arc<str>,
+}
+
+/// An installation that will be created.
+#[derive(Clone, Debug)]
+pub struct Installation {
+    /// Its name: the name of the root, or `PARENT/REQUIREMENT` of the first that required it.
+    pub name: Arc<str>,
+    /// The name of its root: an installation, or the key of a resource whose definition requires
+    /// it.
+    pub(crate) root: Arc<str>,
+    /// The requirement that it is created for, as `PARENT/REQUIREMENT`.
+    pub(crate) made_for: Arc<str>,
+    /// Equal for requirements that differ only in their names, in this run and
+    /// in the next; none if it is not shared.
+    pub identity: Option<Arc<str>>,
+    /// What it is made from.
+    pub bundle: Arc<Bundle>,
+    /// The reference under which the bundle was found.
+    pub reference: BundleReference,
+    /// Why that bundle.
+    pub why: Why,
+    /// The other candidates, and why each of them was not taken.
+    pub lost: Vec<(BundleReference, Rejection)>,
+    /// Existing installations that were not used, by namespace and name, and why.
+    pub passed_over: Vec<(Arc<str>, Rejection)>,
+    /// The properties that an installation of others must have to be used in its place; none if no
+    /// search took place.
+    pub looked_for: Option<LookedFor>,
+    /// The installation of another environment that it represents, and the parts of that that are
+    /// needed.
+    pub uses: Option<Box<(Existing, Use)>>,
+    /// The group that shares it; none if it may not be shared.
+    pub group: Option<Arc<str>>,
+    /// The values of its parameters and credentials.
+    pub given: Vec<PassedValue>,
+    /// Its requirements: the name, and the index of the installation in
+    /// [`Resolution::installations`].
+    pub requires: Vec<(Arc<str>, usize)>,
+    /// For each requested output, its own name for it.
+    pub outputs: BTreeMap<Arc<str>, Arc<str>>,
+    /// The place of the requirement.
+    pub location: Location,
+}
+
+/// The target of the search among installations of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookedFor {
+    /// An installation of the same bundle.
+    Bundle,
+    /// Any installation with the interface.
+    Interface,
+}
+
+/// A value that an installation gets from its parent.
+#[derive(Clone, Debug)]
+pub struct PassedValue {
+    /// Whether it is a parameter or a credential.
+    pub part: Setting,
+    /// The value, as the parent wrote it.
+    pub binding: Binding,
+}
+
+/// A resource whose definition requires bundles.
+#[derive(Clone, Debug)]
+pub struct Requirer {
+    /// The resource.
+    pub key: Key,
+    /// The recipe of its definition.
+    pub recipe: Arc<Recipe>,
+    /// Its requirements, in the form of an installation.
+    pub(crate) own: Installation,
+}
+
+impl Requirer {
+    /// Its requirements: the name, and the index of the installation in
+    /// [`Resolution::installations`].
+    pub fn requires(&self) -> &[(Arc<str>, usize)] {
+        &self.own.requires
+    }
+}
+
+/// A missing value that a person must give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmapped {
+    /// The installation that needs it.
+    pub installation: Arc<str>,
+    /// Whether it is a parameter or a credential.
+    pub part: Setting,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its purpose.
+    pub description: Option<Arc<str>>,
+    /// Whether it is secret.
+    pub is_secret: bool,
+}
+
+/// A newer version of an installed bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Offer {
+    /// The installation.
+    pub installation: Arc<str>,
+    /// The bundle that it is made from.
+    pub installed: BundleReference,
+    /// The bundle that it could be made from.
+    pub newer: BundleReference,
+}
+
+/// Everything that must exist for a bundle.
+#[derive(Clone, Debug, Default)]
+pub struct Resolution {
+    /// The installations, in an order in which they can be created: requirements come first, and
+    /// the root last.
+    pub installations: Vec<Installation>,
+    /// The resources whose definitions require some of them, in the given order.
+    pub requirers: Vec<Requirer>,
+    /// The missing values, in the order of the installations.
+    pub unmapped: Vec<Unmapped>,
+    /// The namespace of all of them, empty for the global one.
+    pub namespace: Arc<str>,
+    /// Newer versions that would fit. They replace nothing unless a person requests it.
+    pub offers: Vec<Offer>,
+    /// A person's choices in effect, by full names, for later runs.
+    pub said: Choices,
+    /// A fault for each choice that refers to nothing. They are reported once all requirers are
+    /// known.
+    pub(crate) unused: Vec<Diagnostic>,
+    /// Faults and notes. If one of them is an error, the rest is incomplete.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Installation {
+    /// A root, which requires others and is required by none.
+    pub(crate) fn root(name: Arc<str>, bundle: Arc<Bundle>) -> Self {
+        let reference = bundle.reference();
+        Self::new(name, bundle, reference, Why::Root)
+    }
+
+    /// An installation of a bundle, without any choices yet.
+    pub(crate) fn new(name: Arc<str>, bundle: Arc<Bundle>, reference: BundleReference, why: Why) -> Self {
+        Self {
+            made_for: Arc::clone(&name),
+            root: Arc::clone(&name),
+            identity: None,
+            name,
+            reference,
+            location: bundle.location.clone(),
+            bundle,
+            why,
+            lost: Vec::new(),
+            passed_over: Vec::new(),
+            looked_for: None,
+            uses: None,
+            group: None,
+            given: Vec::new(),
+            requires: Vec::new(),
+            outputs: BTreeMap::new(),
+        }
+    }
+
+    /// The last part of its name: that of its requirement.
+    pub fn own_name(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// A unique identification, in this run and in the next: a shared installation may have another
+    /// name then.
+    pub(crate) fn told_apart(&self) -> Arc<str> {
+        match &self.identity {
+            Some(identity) if self.name.contains('/') => Arc::clone(identity),
+            _ => Arc::clone(&self.name),
+        }
+    }
+}
+
+impl Resolution {
+    /// The information for the next run.
+    pub fn installed(&self) -> Vec<Installed> {
+        let one = |one: &Installation| Installed {
+            name: Arc::clone(&one.name),
+            made_for: Arc::clone(&one.made_for),
+            reference: one.reference.clone(),
+            identity: one.identity.clone(),
+            uses: one.uses.as_ref().map(|uses| uses.0.urn.clone()),
+        };
+        self.installations.iter().map(one).collect()
+    }
+
+    /// The requested installation, if it was resolved.
+    pub fn root(&self) -> Option<&Installation> {
+        self.installations.last()
+    }
+
+    /// The same, once nothing else requires anything: choices that refer to nothing become faults.
+    #[must_use]
+    pub fn finished(mut self) -> Self {
+        self.diagnostics.append(&mut self.unused);
+        self
+    }
+
+    /// Whether there are errors, so that nothing may be created.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}

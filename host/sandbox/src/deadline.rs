@@ -1,0 +1,98 @@
+//! The moment when a call ends. Nothing of the call may begin after it.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use purlin_files::Moment;
+use tokio::time::Instant;
+use wasmtime_wasi::runtime::{AbortOnDropJoinHandle, spawn_blocking};
+
+/// The longest time until a deadline: longer ones would exceed the range of the clocks.
+const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
+/// The moment when a call ends.
+///
+/// After a suspended host wakes, other hosts may use the environment, and an awaited answer may arrive before any timer.
+/// So everything that could begin something more checks the time itself: the guest and each task of its
+/// requests before they are resumed, and each thread before it changes a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline {
+    timer: Instant,
+    /// The timer stops while the machine is suspended.
+    moment: Moment,
+}
+
+impl Deadline {
+    /// The deadline of a call that begins now and may take `time`.
+    pub(crate) fn after(time: Duration) -> Self {
+        let time = time.min(LONGEST);
+        Self { timer: Instant::now() + time, moment: Moment::now() + time }
+    }
+
+    fn has_passed(self) -> bool {
+        self.timer <= Instant::now() || self.moment <= Moment::now()
+    }
+
+    /// Runs work, which is not resumed after the deadline. Returns `None` if it takes longer.
+    pub(crate) async fn limit<T>(self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        let work = poll_fn(|context| match self.has_passed() {
+            true => Poll::Ready(None),
+            false => work.as_mut().poll(context).map(Some),
+        });
+        tokio::select! {
+            biased;
+            done = work => done,
+            () = tokio::time::sleep_until(self.timer) => None,
+        }
+    }
+
+    /// Runs work that blocks, on another thread. Returns `None` if the thread starts after the deadline: it then does
+    /// nothing.
+    pub(crate) fn block<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> AbortOnDropJoinHandle<Option<T>> {
+        spawn_blocking(move || if self.has_passed() { None } else { Some(work()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_wakes_after_the_deadline_does_nothing_more() {
+        let second = Duration::from_secs(1);
+        assert_eq!(Deadline::after(second).limit(async { 1 }).await, Some(1));
+        let (answer, answered) = oneshot::channel();
+        let requests = Cell::new(0);
+        let mut work = pin!(Deadline::after(second).limit(async {
+            drop(answered.await);
+            requests.set(requests.get() + 1);
+        }));
+        assert!(futures::poll!(&mut work).is_pending());
+        tokio::time::advance(second * 2).await;
+        answer.send(()).expect("it waits");
+        assert_eq!((work.await, requests.get()), (None, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_thread_that_starts_after_the_deadline_does_nothing() {
+        let deadline = Deadline::after(Duration::from_secs(1));
+        assert_eq!(deadline.block(|| 1).await, Some(1));
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert_eq!(deadline.block(|| 1).await, None);
+    }
+
+    #[tokio::test]
+    async fn the_longest_time_has_a_deadline() {
+        assert_eq!(Deadline::after(Duration::MAX).limit(async { 1 }).await, Some(1));
+    }
+}
