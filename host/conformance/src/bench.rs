@@ -366,7 +366,7 @@ impl Bench {
         self.findings.tried("quiet");
         let what = match (done.seen.reached.first(), done.seen.refused.first()) {
             (_, Some(refused)) => format!("it was denied: {refused}"),
-            (Some(purlin_sandbox::HostRequest::Files), None) => "it opened a file".to_owned(),
+            (Some(purlin_sandbox::HostRequest::Files), None) => "it opened or changed a file".to_owned(),
             (Some(_), None) => "it used the network".to_owned(),
             (None, None) => return done,
         };

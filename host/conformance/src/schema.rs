@@ -29,7 +29,7 @@ pub(crate) fn compile(schema: &Json) -> Result<Validator, String> {
 
 /// Whether a document fits; otherwise the place and the reason. The value is not repeated, because
 /// it may be secret.
-pub(crate) fn misfit(validator: &Validator, document: &Json) -> Option<String> {
+pub(crate) fn violation(validator: &Validator, document: &Json) -> Option<String> {
     let error = validator.iter_errors(document).next()?;
     let place = error.instance_path().to_string();
     let masked = error.masked().to_string();
@@ -67,7 +67,7 @@ fn walk(root: &Json, schema: &Json, place: &str, depth: usize, faults: &mut Vec<
         }
         if let Ok(validator) = jsonschema::draft202012::new(&Json::Object(alone)) {
             for (keyword, value) in given {
-                if let Some(fault) = misfit(&validator, value) {
+                if let Some(fault) = violation(&validator, value) {
                     faults.push(format!("`{keyword}` at `{place}`: {fault}"));
                 }
             }
@@ -95,7 +95,7 @@ pub(crate) fn inputs(schema: &Json) -> Result<CaseInputs, String> {
     if let Some(connection) = made.get("connection") {
         whole["connection"] = connection.clone();
     }
-    if let Some(fault) = misfit(&validator, &whole) {
+    if let Some(fault) = violation(&validator, &whole) {
         return Err(fault);
     }
     let secret = |value: Json| match Value::from(value) {

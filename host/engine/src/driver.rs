@@ -8,7 +8,7 @@ use purlin_model::driver::{Checked, Impact, Inputs, Manifest, Observed, Resource
 use purlin_model::{Diagnostic, DriverRequirement, Grants, Label};
 
 pub use purlin_sandbox::Look;
-use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Facts};
+use purlin_sandbox::{CallContext, CallError, CancelToken, Change, CheckpointSink, Facts, Permission};
 
 /// Receives the progress that a driver reports: a message and, if known, a percentage.
 pub type Progress = Arc<dyn Fn(&str, Option<u8>) + Send + Sync>;
@@ -21,6 +21,8 @@ pub struct Call {
     pub idempotency_key: String,
     /// Requested when the operator presses Ctrl-C.
     pub cancel: CancelToken,
+    /// As [`CallContext::may_begin`].
+    pub may_begin: Option<Permission>,
     /// Receives the progress that the driver reports.
     pub progress: Progress,
     /// Saves ids that `create` reports before it finishes.
@@ -36,6 +38,7 @@ impl Call {
             subject,
             idempotency_key: String::new(),
             cancel: CancelToken::default(),
+            may_begin: None,
             progress: Arc::new(|_, _| {}),
             checkpoint: None,
             facts: Facts::default(),
@@ -203,6 +206,7 @@ impl Call {
         CallContext {
             progress: Some(Arc::new(move |said| progress(&said.message, said.percent))),
             cancel: self.cancel.clone(),
+            may_begin: self.may_begin.clone(),
             checkpoint: self.checkpoint.clone(),
             facts: self.facts.clone(),
             ..CallContext::new(&self.subject, &self.idempotency_key)

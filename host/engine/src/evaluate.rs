@@ -84,7 +84,7 @@ impl Provisioned for NodeValueTable {
     }
 }
 
-/// The node_values, combined with the drivers, which know the outputs that only a creation returns.
+/// The known values of the nodes, combined with the drivers, which know the outputs that only a creation returns.
 pub(crate) struct Reading<'a> {
     pub graph: &'a Graph,
     pub node_values: &'a NodeValueTable,
@@ -152,7 +152,7 @@ pub(crate) async fn read_inputs(
     inputs(node, resolved, vault)
 }
 
-/// The inputs of a node, as far as the node_values knows the values and the vault has read the secrets.
+/// The inputs of a node, as far as the values are known and the vault has read the secrets.
 pub(crate) fn known_inputs(
     graph: &Graph,
     node: Node<'_>,

@@ -182,8 +182,8 @@ pub async fn plan(
         true => Vault::closed(),
         false => Vault::new(Arc::clone(&options.stores), context, options.parallelism),
     };
-    let of_turned = Arc::clone(&graph);
-    let transition_cycles = TransitionCycles::new(&of_turned, context, &recorded);
+    let of_cycles = Arc::clone(&graph);
+    let transition_cycles = TransitionCycles::new(&of_cycles, context, &recorded);
     let mut waiting = waits::find(&graph, context, &recorded, &options.held, &transition_cycles);
     let (mut steps, mut operations, warnings, drafts) = loop {
         let mut planner = Planner {
@@ -483,7 +483,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The inputs of a resource, as far as the node_values knows the values that it reads.
+    /// The inputs of a resource, as far as the values that it reads are known.
     fn evaluate(&self, id: NodeId) -> Result<purlin_graph::Inputs, Vec<Diagnostic>> {
         let Self { graph, node_values, drivers, .. } = self;
         graph.evaluate(id, &evaluate::Reading { graph, node_values, drivers })

@@ -13,7 +13,7 @@ use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Grants, Value};
 use tokio::sync::Semaphore;
 use wasmtime::component::{Component, Linker};
-use wasmtime::{Store, Trap};
+use wasmtime::{CallHook, Store, Trap};
 use zeroize::Zeroizing;
 
 use crate::bindings::exports::purlin::driver::lifecycle as wit;
@@ -21,7 +21,7 @@ use crate::bindings::purlin::driver::types;
 use crate::capability::{Granted, Guest, Log, Operation, Stop};
 use crate::clock;
 use crate::component;
-use crate::context::{CallContext, CancelToken};
+use crate::context::{CallContext, CancelToken, Permission};
 use crate::contract::{Exports, Pre};
 use crate::convert::people;
 use crate::deadline::Deadline;
@@ -204,6 +204,7 @@ impl Runner {
             time: self.limits.time,
             matcher,
             cancel,
+            may_begin: None,
         };
         self.call(call, |guest, store| Box::pin(guest.describe(store))).await
     }
@@ -224,6 +225,7 @@ impl Runner {
             time: self.time(context),
             matcher: Arc::clone(&given.matcher),
             cancel: context.cancel.clone(),
+            may_begin: context.may_begin.clone(),
         };
         self.call(call, function).await
     }
@@ -242,6 +244,9 @@ impl Runner {
             let turn = self.permits.acquire().await;
             let slot = self.shared.slots.acquire_many(self.slots).await;
             let (Ok(_turn), Ok(_slot)) = (turn, slot) else { return Err(CallError::Cancelled) };
+            if call.may_begin.as_ref().is_some_and(|may_begin| !may_begin()) {
+                return Err(CallError::Cancelled);
+            }
             let (time, error) = self.allotted(call.time)?;
             let _timed = Timed { spent: &self.spent, begun: Instant::now() };
             let deadline = Deadline::after(time);
@@ -293,6 +298,13 @@ impl Runner {
         let guest = Guest::new(&self.granted, &self.limits, call.log.clone(), call.operation, deadline)
             .map_err(instantiate)?;
         let mut store = Store::new(&self.shared.engine, guest);
+        // The guest may run on for a moment after a suspended host wakes.
+        store.call_hook(move |_, transition| match transition {
+            CallHook::CallingHost if deadline.has_passed() => {
+                Err(wasmtime::Error::msg("the time of the call has passed"))
+            }
+            _ => Ok(()),
+        });
         store.limiter(|guest| &mut guest.meter);
         store.set_max_component_handles(HANDLES);
         store.set_epoch_deadline(1);
@@ -377,4 +389,5 @@ struct OneCall {
     time: Duration,
     matcher: Arc<SecretMatcher>,
     cancel: CancelToken,
+    may_begin: Option<Permission>,
 }

@@ -28,6 +28,8 @@ pub struct CallContext<'a> {
     pub progress: Option<ProgressSink>,
     /// How to stop the call.
     pub cancel: CancelToken,
+    /// Returns whether the call may begin, when its turn comes. Without it, it may.
+    pub may_begin: Option<Permission>,
     /// Observes the driver, unmasked. None except for examining drivers.
     pub observer: Option<Arc<dyn CallObserver>>,
     /// The host's record of its observations of the call.
@@ -44,6 +46,7 @@ impl<'a> CallContext<'a> {
             checkpoint: None,
             progress: None,
             cancel: CancelToken::default(),
+            may_begin: None,
             observer: None,
             facts: Facts::default(),
         }
@@ -68,6 +71,10 @@ pub struct Progress {
     /// 0 to 100, if known.
     pub percent: Option<u8>,
 }
+
+/// Whether a call may begin; must not block. Not after another host took over the environment, because that host waits
+/// only for the calls that have begun.
+pub type Permission = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Receives progress; must not block.
 pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;

@@ -11,12 +11,14 @@ use wasmtime_wasi::runtime::{AbortOnDropJoinHandle, spawn_blocking};
 
 /// The longest time until a deadline: longer ones would exceed the range of the clocks.
 const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+/// How often a call that waits looks at the clock that includes suspension: no timer does.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The moment when a call ends.
 ///
 /// After a suspended host wakes, other hosts may use the environment, and an awaited answer may arrive before any timer.
-/// So everything that could begin something more checks the time itself: the guest and each task of its
-/// requests before they are resumed, and each thread before it changes a file.
+/// So everything that could begin something more checks the time itself: the guest before it is resumed and whenever it
+/// calls the host, each task of its requests before it is resumed, and each thread before it changes a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Deadline {
     timer: Instant,
@@ -31,7 +33,7 @@ impl Deadline {
         Self { timer: Instant::now() + time, moment: Moment::now() + time }
     }
 
-    fn has_passed(self) -> bool {
+    pub(crate) fn has_passed(self) -> bool {
         self.timer <= Instant::now() || self.moment <= Moment::now()
     }
 
@@ -40,12 +42,19 @@ impl Deadline {
         let mut work = pin!(work);
         let work = poll_fn(|context| match self.has_passed() {
             true => Poll::Ready(None),
-            false => work.as_mut().poll(context).map(Some),
+            // Work that noticed the deadline may have skipped something, so that its result is false.
+            false => work.as_mut().poll(context).map(|done| (!self.has_passed()).then_some(done)),
         });
         tokio::select! {
             biased;
             done = work => done,
-            () = tokio::time::sleep_until(self.timer) => None,
+            () = self.passed() => None,
+        }
+    }
+
+    async fn passed(self) {
+        while !self.has_passed() {
+            tokio::time::sleep_until(self.timer.min(Instant::now() + LOOK)).await;
         }
     }
 

@@ -46,7 +46,7 @@ mod worker;
 pub use artifact::Precompiled;
 pub use compile::{Target, precompile};
 pub use compiler::{Compilation, Compiler, InProcess, Names};
-pub use context::{CallContext, CancelToken, CheckpointSink, Progress, ProgressSink};
+pub use context::{CallContext, CancelToken, CheckpointSink, Permission, Progress, ProgressSink};
 pub use driver::{Change, Driver, Look};
 pub use error::{CallError, LoadError, SandboxError};
 pub use facts::Facts;

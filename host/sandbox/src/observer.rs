@@ -30,7 +30,7 @@ pub enum CallEvent<'a> {
 pub enum HostRequest {
     /// `log`, `metrics` or `operation` of the contract.
     Contract,
-    /// Opening a file or a folder.
+    /// Opening or changing a file or a folder.
     Files,
     /// A lookup, a socket, a connection or a request.
     Network,

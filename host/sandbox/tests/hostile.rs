@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{deed, guest, inputs, load, sandbox, seconds, setup, subject};
@@ -186,4 +187,30 @@ async fn a_panic_of_the_host_fails_one_call() {
         assert!(error.to_string().contains("a bug in Purlin"), "{error}");
     }
     deed(&driver, json!({})).await.expect("others are served");
+}
+
+#[tokio::test]
+async fn a_call_begins_only_if_it_may_when_its_turn_comes() {
+    let sandbox = sandbox();
+    let one = load(&sandbox, &setup(Limits { concurrency: Some(1), ..Limits::default() })).await;
+    let subject = subject();
+    let others_have_it = std::sync::Arc::new(AtomicBool::new(false));
+    let lost = std::sync::Arc::clone(&others_have_it);
+    let context = CallContext {
+        may_begin: Some(std::sync::Arc::new(move || !lost.load(Ordering::SeqCst))),
+        ..CallContext::new(&subject, "k")
+    };
+    let echo = inputs(json!({"do": "echo"}));
+    one.create(&context, &echo, "n", None).await.expect("it may");
+    let first_inputs = inputs(json!({"do": "wait-for-cancel"}));
+    let cancel = CancelToken::default();
+    let running = CallContext { cancel: cancel.clone(), ..CallContext::new(&subject, "k") };
+    let mut first = std::pin::pin!(one.create(&running, &first_inputs, "n", None));
+    // The first call has the only place, and the second one waits for it.
+    let mut second = std::pin::pin!(one.create(&context, &echo, "n", None));
+    assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
+    others_have_it.store(true, Ordering::SeqCst);
+    cancel.request();
+    first.await.expect_err("it stopped");
+    assert_eq!(second.await, Err(CallError::Cancelled));
 }

@@ -68,7 +68,7 @@ fn agrees(bench: &mut Bench, test_case: &TestCase, checked: &Inputs) {
     let Ok(validator) = schema::compile(&test_case.schema.inputs) else { return };
     bench.findings.tried(RULE);
     for (which, inputs) in [("accepts", &test_case.inputs), ("returns", checked)] {
-        if let Some(fault) = schema::misfit(&validator, &merge::document(inputs)) {
+        if let Some(fault) = schema::violation(&validator, &merge::document(inputs)) {
             let what = format!("`check` {which} inputs that do not match its schema: {fault}");
             bench.fail(test_case, RULE, what, "a schema that accepts the same inputs as the driver");
         }

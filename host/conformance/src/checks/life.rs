@@ -92,7 +92,7 @@ pub(crate) fn outputs(bench: &mut Bench, test_case: &TestCase, state: &ResourceS
     bench.findings.tried(RULE);
     let plain = state.outputs.reveal_marked(&mut |_, _| {});
     if schema.get("x-purlin-outputs").is_none()
-        && let Some(fault) = schema::misfit(&validator, &plain)
+        && let Some(fault) = schema::violation(&validator, &plain)
     {
         bench.fail(
             test_case,

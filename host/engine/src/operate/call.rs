@@ -29,8 +29,10 @@ impl Task<'_> {
     pub(super) fn call(self) -> Call {
         let (events, index) = (self.shared.events.clone(), self.index);
         let (key, action) = (self.step.key.clone(), self.operation.kind.action());
+        let shared = Arc::clone(self.shared);
         Call {
             cancel: self.shared.cancel.clone(),
+            may_begin: Some(Arc::new(move || !shared.is_lost())),
             facts: self.effort.facts.clone(),
             progress: Arc::new(move |message: &str, percent| {
                 let message = message.to_owned();

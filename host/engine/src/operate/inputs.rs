@@ -195,7 +195,7 @@ impl Task<'_> {
             };
             let mut goes_on = attempt.next(driver, &error).await;
             if goes_on && attempt.from == From::Documents {
-                match self.certain(driver, record, attempt.inputs()).await {
+                match self.recorded_object(driver, record, attempt.inputs()).await {
                     Some(found) => state = Cow::Owned(found),
                     None => goes_on = false,
                 }
@@ -211,7 +211,12 @@ impl Task<'_> {
 
     /// The object that these inputs lead to, if it certainly is the recorded one: it has the name
     /// of this resource, or all its outputs equal the recorded ones.
-    async fn certain(self, driver: &dyn Driver, record: &Record, inputs: &Inputs) -> Option<ResourceState> {
+    async fn recorded_object(
+        self,
+        driver: &dyn Driver,
+        record: &Record,
+        inputs: &Inputs,
+    ) -> Option<ResourceState> {
         if let Some(found) = self.by_name(driver, record, inputs).await {
             return Some(found.state);
         }

@@ -5,7 +5,7 @@ use purlin_engine::PlanOptions;
 use purlin_model::Value;
 use purlin_state::Status;
 
-/// A thing that Purlin did not create.
+/// Creates a thing, as others would.
 fn create_object(platform: &Platform, id: &str, size: &str) {
     let values =
         Value::Map([("size".into(), size.into()), ("defaulted".into(), "yes".into())].into_iter().collect());

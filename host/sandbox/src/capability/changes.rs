@@ -17,12 +17,19 @@ use wasmtime_wasi::filesystem::{Descriptor, Dir, File, WasiFilesystemCtx, WasiFi
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     ErrorCode, HostDescriptor as _, NewTimestamp, PathFlags,
 };
-use wasmtime_wasi::p2::{DynOutputStream, FsResult, OutputStream, Pollable, StreamError, StreamResult};
+use wasmtime_wasi::p2::{
+    DynOutputStream, FsError, FsResult, OutputStream, Pollable, StreamError, StreamResult,
+};
 use wasmtime_wasi::runtime::AbortOnDropJoinHandle;
 
 use super::Guest;
 use crate::deadline::Deadline;
 use crate::observer::HostRequest;
+
+/// Why an operation was not begun. The call is over, so that no user sees this text.
+const PASSED: &str = "the time of the call has passed";
+/// The contract of streams demands a trap.
+const TOO_MUCH: &str = "a driver wrote more to a file than `check-write` permitted";
 
 /// A file or folder of the guest.
 pub(super) type Handle = Resource<Descriptor>;
@@ -32,7 +39,7 @@ pub(super) type Copies<'a> = WasiFilesystemCtxView<'a>;
 type Immediate<T> = Option<FsResult<T>>;
 type Changing<'a, T> = Pin<Box<dyn Future<Output = FsResult<T>> + Send + 'a>>;
 
-/// Replaces wasmtime's functions that change files, except those that open one.
+/// Replaces wasmtime's functions that change files, except `open-at` and the streams, which `files.rs` replaces.
 pub(super) fn link(types: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     replace(types, "create-directory-at", |guest, (folder, path): (Handle, String)| {
         guest.change([folder], |files, [folder]| files.create_directory_at(folder, path).now_or_never())
@@ -117,8 +124,11 @@ impl Guest {
                 let mut context = WasiFilesystemCtx::default();
                 operation(&mut Copies { ctx: &mut context, table: &mut table }, copies)
             };
-            // The call is over at its deadline, so that no guest sees this error.
-            deadline.block(work).await.flatten().unwrap_or(Err(ErrorCode::Interrupted.into()))
+            match deadline.block(work).await {
+                Some(Some(result)) => result,
+                Some(None) => Err(FsError::trap(wasmtime::Error::msg("an operation on a file waits"))),
+                None => Err(FsError::trap(wasmtime::Error::msg(PASSED))),
+            }
         })
     }
 
@@ -160,7 +170,7 @@ fn copy(file: &Descriptor) -> io::Result<Descriptor> {
     })
 }
 
-/// A stream that writes to a file. Like wasmtime's, it has one piece in the works.
+/// A stream that writes to a file, one piece at a time, as wasmtime's does.
 struct Writer {
     state: State,
     deadline: Deadline,
@@ -192,9 +202,14 @@ impl Writer {
 #[async_trait]
 impl OutputStream for Writer {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        let State::Idle(mut stream) = std::mem::replace(&mut self.state, State::Closed) else {
-            return Err(StreamError::trap("write without a permission of check-write"));
+        let mut stream = match std::mem::replace(&mut self.state, State::Closed) {
+            State::Idle(stream) => stream,
+            State::Closed => return Err(StreamError::Closed),
+            State::Writing(_) | State::Failed(_) => return Err(StreamError::trap(TOO_MUCH)),
         };
+        if bytes.len() > stream.check_write()? {
+            return Err(StreamError::trap(TOO_MUCH));
+        }
         self.state = State::Writing(self.deadline.block(move || {
             let written = stream.blocking_write_and_flush(bytes).now_or_never();
             (stream, written.unwrap_or(Err(StreamError::Closed)))
@@ -230,7 +245,7 @@ impl Pollable for Writer {
             self.state = match task.await {
                 Some((stream, Ok(()))) => State::Idle(stream),
                 Some((_, Err(error))) => State::Failed(error),
-                None => State::Closed,
+                None => State::Failed(StreamError::trap(PASSED)),
             };
         }
     }

@@ -10,7 +10,7 @@ use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     DescriptorFlags, DescriptorType, ErrorCode, HostDescriptor as _, OpenFlags, PathFlags,
 };
-use wasmtime_wasi::p2::{DynOutputStream, FsResult};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsResult};
 
 use super::Guest;
 use super::changes::{self, Copies, Handle};
@@ -62,13 +62,18 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 impl Guest {
     /// Whether the guest may open another object that takes a file descriptor of the host.
     pub(super) fn may_open_another(&mut self) -> bool {
-        let is_open =
-            |entry: &&mut (dyn std::any::Any + Send)| entry.is::<Descriptor>() || entry.is::<Listing>();
+        // A stream keeps its file open.
+        let is_open = |entry: &&mut (dyn std::any::Any + Send)| {
+            entry.is::<Descriptor>()
+                || entry.is::<Listing>()
+                || entry.is::<DynInputStream>()
+                || entry.is::<DynOutputStream>()
+        };
         let granted = self.granted.dirs.len();
         self.table.iter_mut().filter(is_open).count() < FILES + granted
     }
 
-    /// A stream to a file. Each may buffer a mebibyte, so there are few.
+    /// A stream to a file. Each may buffer 64 KiB, so there are few.
     fn writer(
         &mut self,
         file: Handle,
@@ -83,6 +88,7 @@ impl Guest {
     }
 
     async fn open(&mut self, (folder, path_flags, path, open_flags, flags): Opening) -> FsResult<Handle> {
+        self.log.requests(HostRequest::Files);
         if !self.may_open_another() {
             return Err(ErrorCode::Quota.into());
         }

@@ -1,4 +1,4 @@
-//! All matcher at once: an automaton that reads a text once, however many matcher there are (A. Aho,
+//! All needles at once: an automaton that reads a text once, however many needles there are (A. Aho,
 //! M. Corasick: Efficient string matching, 1975).
 //!
 //! We implement it because it holds secrets: the structures of libraries cannot be overwritten
@@ -12,7 +12,7 @@ use zeroize::Zeroize as _;
 /// The state before anything was read.
 const ROOT: usize = 0;
 
-/// An automaton for a set of matcher.
+/// An automaton for a set of needles.
 #[derive(Debug)]
 pub(super) struct Automaton {
     /// The byte that leads into each state.
@@ -36,9 +36,9 @@ impl Drop for Automaton {
 }
 
 impl Automaton {
-    /// An automaton for matcher that are sorted, unique and not empty.
-    pub(super) fn new(matcher: &[Box<[u8]>]) -> Self {
-        let most = matcher.iter().map(|needle| needle.len()).sum::<usize>() + 1;
+    /// An automaton for needles that are sorted, unique and not empty.
+    pub(super) fn new(needles: &[Box<[u8]>]) -> Self {
+        let most = needles.iter().map(|needle| needle.len()).sum::<usize>() + 1;
         // Growing vectors would leave secrets behind.
         let mut automaton = Self {
             bytes: Vec::with_capacity(most),
@@ -48,17 +48,17 @@ impl Automaton {
             roots: Box::new([0; 256]),
         };
         automaton.add(0, 0, 0);
-        // The matcher that begin like each state of a level.
-        let mut level: Vec<Range<usize>> = std::iter::once(0..matcher.len()).collect();
+        // The needles that begin like each state of a level.
+        let mut level: Vec<Range<usize>> = std::iter::once(0..needles.len()).collect();
         let (mut depth, mut state) = (0, ROOT);
         while !level.is_empty() {
             let mut below = Vec::new();
             for range in level {
                 automaton.children.push(index(automaton.bytes.len()));
-                for (byte, range) in branches(matcher, range, depth) {
+                for (byte, range) in branches(needles, range, depth) {
                     let fallback =
                         if state == ROOT { ROOT } else { automaton.next(automaton.fallback(state), byte) };
-                    let ends = matcher.get(range.start).is_some_and(|needle| needle.len() == depth + 1);
+                    let ends = needles.get(range.start).is_some_and(|needle| needle.len() == depth + 1);
                     let longest = if ends { index(depth + 1) } else { automaton.ends(fallback) };
                     if state == ROOT
                         && let Some(root) = automaton.roots.get_mut(usize::from(byte))
@@ -114,7 +114,7 @@ impl Automaton {
         }
     }
 
-    /// For each position in the text where matcher end, the position and the length of the longest
+    /// For each position in the text where needles end, the position and the length of the longest
     /// of them.
     pub(super) fn matches<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = (usize, usize)> + 'a {
         let mut state = ROOT;
@@ -126,13 +126,13 @@ impl Automaton {
     }
 }
 
-/// The matcher of a range, which share this many bytes, divided by the next byte.
+/// The needles of a range, which share this many bytes, divided by the next byte.
 fn branches(
-    matcher: &[Box<[u8]>],
+    needles: &[Box<[u8]>],
     mut range: Range<usize>,
     depth: usize,
 ) -> impl Iterator<Item = (u8, Range<usize>)> {
-    let byte = move |at: usize| matcher.get(at).and_then(|needle| needle.get(depth)).copied();
+    let byte = move |at: usize| needles.get(at).and_then(|needle| needle.get(depth)).copied();
     // The one that ends here is the first.
     if range.start < range.end && byte(range.start).is_none() {
         range.start += 1;
@@ -147,7 +147,7 @@ fn branches(
     })
 }
 
-/// State numbers fit: the caller limits the bytes of all matcher.
+/// State numbers fit: the caller limits the bytes of all needles.
 fn index(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -156,15 +156,15 @@ fn index(number: usize) -> u32 {
 mod tests {
     use super::*;
 
-    fn automaton(matcher: &[&str]) -> Automaton {
-        let mut sorted: Vec<Box<[u8]>> = matcher.iter().map(|needle| needle.as_bytes().into()).collect();
+    fn automaton(needles: &[&str]) -> Automaton {
+        let mut sorted: Vec<Box<[u8]>> = needles.iter().map(|needle| needle.as_bytes().into()).collect();
         sorted.sort_unstable();
         sorted.dedup();
         Automaton::new(&sorted)
     }
 
-    fn found(matcher: &[&str], text: &str) -> Vec<(usize, usize)> {
-        automaton(matcher).matches(text.as_bytes()).collect()
+    fn found(needles: &[&str], text: &str) -> Vec<(usize, usize)> {
+        automaton(needles).matches(text.as_bytes()).collect()
     }
 
     #[test]
@@ -193,24 +193,24 @@ mod tests {
                     .map(|_| char::from(b'a' + u8::try_from(draw(3)).expect("small")))
                     .collect()
             };
-            let matcher: Vec<String> = (0..8).map(|_| word(6)).collect();
+            let needles: Vec<String> = (0..8).map(|_| word(6)).collect();
             let text = word(60);
-            let borrowed: Vec<&str> = matcher.iter().map(String::as_str).collect();
+            let borrowed: Vec<&str> = needles.iter().map(String::as_str).collect();
             let slow: Vec<(usize, usize)> = (1..=text.len())
                 .filter_map(|end| {
-                    let ending = matcher.iter().filter(|needle| text[..end].ends_with(needle.as_str()));
+                    let ending = needles.iter().filter(|needle| text[..end].ends_with(needle.as_str()));
                     ending.map(String::len).max().map(|longest| (end, longest))
                 })
                 .collect();
-            assert_eq!(found(&borrowed, &text), slow, "{matcher:?} in {text}");
+            assert_eq!(found(&borrowed, &text), slow, "{needles:?} in {text}");
         }
     }
 
     #[test]
     fn no_choice_of_needles_makes_it_slow() {
         // A byte-by-byte search would compare each of these with the text at every position.
-        let matcher: Vec<String> = (1..400).map(|n| "a".repeat(n) + "b").collect();
-        let borrowed: Vec<&str> = matcher.iter().map(String::as_str).collect();
+        let needles: Vec<String> = (1..400).map(|n| "a".repeat(n) + "b").collect();
+        let borrowed: Vec<&str> = needles.iter().map(String::as_str).collect();
         let automaton = automaton(&borrowed);
         assert_eq!(automaton.matches("a".repeat(1 << 20).as_bytes()).count(), 0);
         assert!(automaton.bytes.len() < 400 * 2 + 2, "beginnings are shared");

@@ -414,7 +414,7 @@ fn two_machines_work_on_one_state() {
 }
 
 /// A machine that was suspended past its lease records nothing and makes no further call: another one finished its
-/// work meanwhile. Only a system call that each of its calls was in the middle of may still take effect.
+/// work meanwhile. Only an operation that each of its calls was in the middle of may still take effect.
 #[test]
 fn a_suspended_machine_is_replaced() {
     let Some(postgres) = Postgres::start() else { return };
@@ -445,7 +445,7 @@ fn a_suspended_machine_is_replaced() {
     let done = ada.finish(running, &arguments);
     assert_eq!(done.status, Some(1), "{done}");
     assert!(done.stderr.contains("the lock of the environment dev of acme/shop is lost"), "{done}");
-    // A thread checks the time directly before each system call; the suspension may find it in between.
+    // A thread checks the time directly before each operation; the suspension may find it in between.
     let late = kept(things.path()) - MANY;
     assert!(late <= PARALLEL, "{late} more things than resources: {done}");
     ends_with(&bob.purlin(&["plan"]), &format!("all {} resources are up to date.", MANY + 1));
