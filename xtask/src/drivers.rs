@@ -148,7 +148,7 @@ fn collect(drivers: &[Driver]) -> anyhow::Result<Vec<PathBuf>> {
             Some([1, 0, 0, 0]) => ComponentEncoder::default()
                 .validate(true)
                 .module(&bytes)
-                .and_then(|encoder| encoder.encode())
+                .and_then(|mut encoder| encoder.encode())
                 .with_context(|| format!("cannot make a component of {}", driver.package))?,
             Some(_) => bytes,
             None => bail!("{} is empty", built.display()),

@@ -43,10 +43,9 @@ pub fn componentize(core: &[u8]) -> Result<Vec<u8>, Error> {
         embed_component_metadata(&mut core, &world.resolve, world.id, StringEncoding::UTF8)
             .map_err(Error::encode)?;
     }
-    let mut encoder = ComponentEncoder::default();
-    encoder.module(&core).map_err(Error::encode)?;
+    let mut encoder = ComponentEncoder::default().module(&core).map_err(Error::encode)?;
     if module.imports_from(WASI_0_1) {
-        encoder.adapter(WASI_0_1, ADAPTER).map_err(Error::encode)?;
+        encoder = encoder.adapter(WASI_0_1, ADAPTER).map_err(Error::encode)?;
     }
     encoder.validate(true).encode().map_err(Error::encode)
 }
