@@ -72,8 +72,8 @@ pub struct Progress {
     pub percent: Option<u8>,
 }
 
-/// Whether a call may begin; must not block. Not after another host took over the environment, because that host waits
-/// only for the calls that have begun.
+/// Whether a call may begin; must not block. Not after another host took over the environment, because that
+/// host waits only for the calls that have begun.
 pub type Permission = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Receives progress; must not block.

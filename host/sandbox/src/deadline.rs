@@ -16,9 +16,10 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// The moment when a call ends.
 ///
-/// After a suspended host wakes, other hosts may use the environment, and an awaited answer may arrive before any timer.
-/// So everything that could begin something more checks the time itself: the guest before it is resumed and whenever it
-/// calls the host, each task of its requests before it is resumed, and each thread before it changes a file.
+/// After a suspended host wakes, other hosts may use the environment, and an awaited answer may arrive before
+/// any timer. So everything that could begin something more checks the time itself: the guest before it is
+/// resumed and whenever it calls the host, each task of its requests before it is resumed, and each thread
+/// before it changes a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Deadline {
     timer: Instant,
@@ -58,8 +59,8 @@ impl Deadline {
         }
     }
 
-    /// Runs work that blocks, on another thread. Returns `None` if the thread starts after the deadline: it then does
-    /// nothing.
+    /// Runs work that blocks, on another thread. Returns `None` if the thread starts after the deadline: it
+    /// then does nothing.
     pub(crate) fn block<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,5 @@
-//! What the store in PostgreSQL survives, on a real server (SPEC §10): lost connections, crashes and failovers.
+//! What the store in PostgreSQL survives, on a real server (SPEC §10): lost connections, crashes and
+//! failovers.
 #![allow(missing_docs, clippy::expect_used, clippy::panic)]
 
 #[macro_use]
@@ -43,7 +44,8 @@ fn lost_connections_lose_no_commit() {
     assert_eq!(plain(&scene.run(store.load(&environment())).expect("loads").records), expected);
 }
 
-/// A database that was restored, or failed over to a copy that may lack commits, counts as out of date until everything was read.
+/// A database that was restored, or failed over to a copy that may lack commits, counts as out of date until
+/// everything was read.
 #[test]
 fn records_from_another_server_may_be_out_of_date() {
     let scene = scene!();
@@ -82,10 +84,10 @@ fn a_database_that_forgot_commits_stops_its_holder() {
     assert!(lock.is_lost());
 }
 
-/// The wire to the database fails once, at each message of a deployment: it is cut before the server gets the message
-/// or before its answer comes back; the message is late, so that the server gets it after the statement was repeated,
-/// or after the deployment; it is doubled or delayed. The deployment goes on, what is recorded is what would be without
-/// the fault, and nobody has a lease.
+/// The wire to the database fails once, at each message of a deployment: it is cut before the server gets the
+/// message or before its answer comes back; the message is late, so that the server gets it after the
+/// statement was repeated, or after the deployment; it is doubled or delayed. The deployment goes on, what is
+/// recorded is what would be without the fault, and nobody has a lease.
 #[test]
 fn a_deployment_survives_a_fault_at_each_message() {
     let scene = scene!();
@@ -166,8 +168,8 @@ fn a_deployment_survives_crashes_of_the_server() {
     });
 }
 
-/// The primary is gone, and its standby, which lacks the last commits, takes its place: whoever held an environment
-/// stops, and nobody else works from what is left before everything was read.
+/// The primary is gone, and its standby, which lacks the last commits, takes its place: whoever held an
+/// environment stops, and nobody else works from what is left before everything was read.
 #[test]
 fn a_failover_that_lost_commits_is_noticed() {
     let scene = scene!(&["fsync=on"]);

@@ -79,7 +79,8 @@ async fn plan(
     Ok(Json(plan.map_err(|error| Refusal(error, documents.loaded.sources.clone()))?))
 }
 
-/// Streams one event per line, in the JSON of `purlin up --format json`. A caller that disconnects does not stop a running deployment.
+/// Streams one event per line, in the JSON of `purlin up --format json`. A caller that disconnects does not
+/// stop a running deployment.
 async fn apply(
     State(service): State<Arc<Service>>,
     Query(place): Query<Place>,

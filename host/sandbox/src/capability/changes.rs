@@ -1,8 +1,9 @@
-//! `wasi:filesystem/types`: operations that change files. Each begins within the time of its call, or not at all.
+//! `wasi:filesystem/types`: operations that change files. Each begins within the time of its call, or not at
+//! all.
 //!
-//! wasmtime runs them on other threads, which a busy machine may start late: if the machine is suspended in between,
-//! the driver would change files while another machine uses the environment. So these operations run on a thread that
-//! first checks the time. What they do is still up to wasmtime.
+//! wasmtime runs them on other threads, which a busy machine may start late: if the machine is suspended in
+//! between, the driver would change files while another machine uses the environment. So these operations run
+//! on a thread that first checks the time. What they do is still up to wasmtime.
 
 use std::future::Future;
 use std::io;
@@ -39,7 +40,8 @@ pub(super) type Copies<'a> = WasiFilesystemCtxView<'a>;
 type Immediate<T> = Option<FsResult<T>>;
 type Changing<'a, T> = Pin<Box<dyn Future<Output = FsResult<T>> + Send + 'a>>;
 
-/// Replaces wasmtime's functions that change files, except `open-at` and the streams, which `files.rs` replaces.
+/// Replaces wasmtime's functions that change files, except `open-at` and the streams, which `files.rs`
+/// replaces.
 pub(super) fn link(types: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     replace(types, "create-directory-at", |guest, (folder, path): (Handle, String)| {
         guest.change([folder], |files, [folder]| files.create_directory_at(folder, path).now_or_never())
@@ -108,8 +110,8 @@ where
 }
 
 impl Guest {
-    /// Runs an operation of wasmtime on files of the guest, on another thread. If the thread starts after the deadline,
-    /// it does nothing.
+    /// Runs an operation of wasmtime on files of the guest, on another thread. If the thread starts after the
+    /// deadline, it does nothing.
     pub(super) fn change<T: Send + 'static, const N: usize>(
         &mut self,
         files: [Handle; N],
