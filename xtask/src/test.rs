@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     drivers::run(&drivers::Arguments::default())?;
     if works(Command::new("cargo-nextest").args(["nextest", "--version"])) {
         // `.config/nextest.toml` says how many of these threads each test takes.
-        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 4;
+        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) * 3;
         // Report all failed tests together.
         let mut nextest =
             compile(["nextest", "run", "--workspace", "--profile", "servers", "--no-fail-fast"]);
