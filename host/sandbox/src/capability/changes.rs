@@ -102,6 +102,7 @@ where
         move |mut store: StoreContextMut<'_, Guest>, parameters: P| {
             Box::new(async move {
                 let guest = store.data_mut();
+                guest.log.requests(HostRequest::Files);
                 let changed = change(guest, parameters).await;
                 Ok((guest.or_code(changed)?,))
             })
@@ -117,7 +118,6 @@ impl Guest {
         files: [Handle; N],
         operation: impl FnOnce(&mut Copies<'_>, [Handle; N]) -> Immediate<T> + Send + 'static,
     ) -> Changing<'_, T> {
-        self.log.requests(HostRequest::Files);
         let deadline = self.deadline;
         let copied = self.copies(files);
         Box::pin(async move {

@@ -26,7 +26,8 @@ fn sockets_and_files_are_few() {
     attack("hold-tcp").answers(r#"{"held":64}"#);
     attack("hold-udp").answers(r#"{"held":64}"#);
     let folder = tempfile::tempdir().expect("a folder");
-    for name in ["hold-files", "hold-folders", "hold-listings", "hold-file-writers"] {
+    for name in ["hold-files", "hold-folders", "hold-listings", "hold-file-writers", "hold-streams-of-files"]
+    {
         with_folder(name, folder.path()).answers(r#"{"held":64}"#);
     }
     with_folder("hold-file-streams", folder.path()).fails("the driver `acme/bad` crashed: ");

@@ -61,6 +61,11 @@ pub(super) fn perform(attack: &Attack, name: &str, _: &Call) -> Option<Result<St
             let folder = folder();
             hold(count, |_| folder.read_directory().ok())
         }
+        // A stream keeps its file open after the file's own handle is gone.
+        "hold-streams-of-files" => {
+            let folder = folder();
+            hold(count, |_| open(&folder, "file")?.read_via_stream(0).ok())
+        }
         "hold-file-streams" => {
             let file = open(&folder(), "file").unwrap();
             hold(count, |_| file.read_via_stream(0).ok())
