@@ -216,7 +216,10 @@ async fn killed_at_any_moment_it_leaves_all_or_nothing_and_can_be_repeated() {
         let cancel = CancelToken::default();
         let context = CallContext { cancel: cancel.clone(), ..CallContext::new(&subject, "k") };
         let kill = async {
-            tokio::time::sleep(std::time::Duration::from_micros(step * 400)).await;
+            // The first one is killed as it begins, however fast the machine is.
+            if step > 0 {
+                tokio::time::sleep(std::time::Duration::from_micros(step * 400)).await;
+            }
             cancel.cut();
         };
         let (outcome, ()) = tokio::join!(driver.create(&context, &given, "/out/a.txt", None), kill);
