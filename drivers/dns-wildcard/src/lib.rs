@@ -88,7 +88,7 @@ impl UpdateImpact for DnsWildcard {
 purlin_sdk::export!(DnsWildcard);
 
 fn make(id: &str, guresid: &str, values: &Values) -> Result<State, Failure> {
-    State::new(id).told(&WildcardOutputs { host: host(guresid, values)? })
+    State::new(id).described_outputs(&WildcardOutputs { host: host(guresid, values)? })
 }
 
 const DOMAIN: &str = "/values/domain";

@@ -145,7 +145,7 @@ fn shown(place: &Place<'_>) -> String {
 }
 
 fn state(place: &Place<'_>, ttl: u32, content: &[String], id: &str) -> Result<State, Failure> {
-    State::new(id).told(&DnsOutputs {
+    State::new(id).described_outputs(&DnsOutputs {
         name: place.name.to_owned(),
         fqdn: place.name.trim_end_matches('.').to_owned(),
         zone: place.zone.to_owned(),

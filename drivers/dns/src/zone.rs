@@ -174,7 +174,7 @@ fn nameservers(name: &str, zone: &Zone) -> Vec<String> {
 }
 
 fn zone_state(url: &str, name: &str, zone: &Zone) -> Result<State, Failure> {
-    State::new(url).told(&DnsOutputs {
+    State::new(url).described_outputs(&DnsOutputs {
         name: name.to_owned(),
         fqdn: name.trim_end_matches('.').to_owned(),
         zone: name.to_owned(),

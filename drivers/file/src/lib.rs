@@ -160,7 +160,11 @@ fn write(inputs: &FileInputs) -> Result<State, Failure> {
 }
 
 fn state(path: &str, size: u64, sha256: &str) -> Result<State, Failure> {
-    State::new(path).told(&FileOutputs { path: path.to_owned(), size, sha256: sha256.to_owned() })
+    State::new(path).described_outputs(&FileOutputs {
+        path: path.to_owned(),
+        size,
+        sha256: sha256.to_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ impl Api<'_> {
             }
             picked
         };
-        let mut state = State::new(&url).told(&HttpOutputs { id: found.id.clone(), url })?;
+        let mut state = State::new(&url).described_outputs(&HttpOutputs { id: found.id.clone(), url })?;
         state.outputs.extend(pick(&values.outputs, &before.outputs));
         state.secrets = pick(&values.secret_outputs, &before.secrets);
         let state = state.cookie(json!({"id": found.id, "name": self.scope.name}))?;
@@ -192,7 +192,7 @@ fn found_again(api: &Api<'_>, message: &str, over: bool) -> Result<String, Failu
 
 fn noted(api: &Api<'_>, id: &str, state: State) -> Result<State, Failure> {
     let told = HttpOutputs { id: id.to_owned(), url: state.id.clone() };
-    state.told(&told)?.cookie(json!({"id": id, "name": api.scope.name}))
+    state.described_outputs(&told)?.cookie(json!({"id": id, "name": api.scope.name}))
 }
 
 /// Waits until it is ready, and returns its state. From here on it exists, and every failure says

@@ -45,7 +45,7 @@ impl<'a> Pair<'a> {
 
     fn state(&self) -> Result<State, Failure> {
         let name = |kind| (self.kind == kind).then(|| self.name.to_owned());
-        State::new(self.id()).told(&IamOutputs {
+        State::new(self.id()).described_outputs(&IamOutputs {
             role: name(Named::Role),
             user: name(Named::User),
             policy_arn: Some(self.policy.to_owned()),

@@ -82,7 +82,7 @@ fn another_s(id: &str) -> Failure {
 }
 
 fn state(role: &str, name: &str) -> Result<State, Failure> {
-    State::new(id(role, name)).told(&IamOutputs {
+    State::new(id(role, name)).described_outputs(&IamOutputs {
         role: Some(role.to_owned()),
         name: Some(name.to_owned()),
         ..IamOutputs::default()

@@ -106,7 +106,7 @@ pub(crate) fn make(iam: &Iam, user: &str, keys: &Keys, recorded: Option<&str>) -
     if tell(iam, user, &format!("made:{id}")).is_err() {
         log::warn(format!("the tag `{TAG}` of the user `{user}` does not name its access key"));
     }
-    State::default().told(&IamOutputs {
+    State::default().described_outputs(&IamOutputs {
         access_key_id: Some(id.to_owned()),
         secret_access_key: Some(secret.to_owned()),
         ..IamOutputs::default()

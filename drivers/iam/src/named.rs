@@ -69,7 +69,7 @@ impl Found {
     pub(crate) fn state(&self, kind: Named) -> Result<State, Failure> {
         let text = |of: &str| Some(self.text(&format!("{}{of}", kind.word())).to_owned());
         let arn = Some(self.arn.clone());
-        State::new(&self.arn).told(&IamOutputs {
+        State::new(&self.arn).described_outputs(&IamOutputs {
             arn,
             name: text("Name"),
             id: text("Id"),

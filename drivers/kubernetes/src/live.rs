@@ -126,7 +126,7 @@ pub(crate) fn state(
         told.namespace.clone_from(&identity.namespace);
         told.uid = Some(uid.clone());
     }
-    let mut state = State::new(id).told(&told)?.cookie(cookie)?;
+    let mut state = State::new(id).described_outputs(&told)?.cookie(cookie)?;
     for (wanted, secret) in [(&inputs.values.outputs, false), (&inputs.values.secret_outputs, true)] {
         for (name, pointer) in wanted {
             let Some((value, hidden)) = pointer.as_str().and_then(|place| output(inputs, live, place)) else {

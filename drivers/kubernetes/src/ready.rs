@@ -154,7 +154,8 @@ fn deployment(live: &Json) -> Progress {
     }
     let (all, updated) = (number(live, "/status/replicas"), number(live, "/status/updatedReplicas"));
     match all.unwrap_or(0) - updated.unwrap_or(0) {
-        old @ 1.. => Waiting(format!("{old} old replicas are still there")),
+        1 => Waiting("1 old replica still exists".to_owned()),
+        old @ 2.. => Waiting(format!("{old} old replicas still exist")),
         _ => Ready,
     }
 }

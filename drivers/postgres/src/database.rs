@@ -330,7 +330,7 @@ impl Operation<'_, Database> {
             name: Some(database.to_owned()),
             ..PgOutputs::default()
         };
-        State::new(id).told(&outputs)?.cookie(Kept { oid })
+        State::new(id).described_outputs(&outputs)?.cookie(Kept { oid })
     }
 }
 

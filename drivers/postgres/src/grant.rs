@@ -305,6 +305,6 @@ impl Operation<'_, Grant> {
             username: Some(self.wanted.role.clone()),
             ..PgOutputs::default()
         };
-        State::new(id).told(&outputs)?.cookie(Kept { oid: Some(0) })
+        State::new(id).described_outputs(&outputs)?.cookie(Kept { oid: Some(0) })
     }
 }

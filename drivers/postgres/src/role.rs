@@ -322,7 +322,7 @@ impl Operation<'_, Role> {
             url: password.map(|password| self.url(role, password)),
             password_is: password.map(|_| password_is.words().to_owned()),
         };
-        State::new(id).told(&outputs)?.cookie(Kept { oid })
+        State::new(id).described_outputs(&outputs)?.cookie(Kept { oid })
     }
 
     /// As `libpq` reads it.

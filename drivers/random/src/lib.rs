@@ -97,7 +97,7 @@ fn state(id: &str, values: &Values, drawn: Json) -> Result<State, Failure> {
     let password = (values.kind == ValueKind::Password).then(|| drawn.clone());
     let outputs = RandomOutputs { value: drawn, password };
     let state = State::new(id).cookie(purpose(values)?)?;
-    if values.is_secret() { state.secrets(outputs) } else { state.told(&outputs) }
+    if values.is_secret() { state.secrets(outputs) } else { state.described_outputs(&outputs) }
 }
 
 #[cfg(test)]

@@ -284,7 +284,7 @@ impl UserOperation<'_> {
         let scheme = if server.tls == Tls::Disable { "redis" } else { "rediss" };
         let url =
             format!("{scheme}://{}:{}@{server}", percent_encoded(self.name()), percent_encoded(password));
-        let state = State::new(id).told(&UserOutputs {
+        let state = State::new(id).described_outputs(&UserOutputs {
             host: server.host,
             port: server.port,
             username: self.name().to_owned(),

@@ -193,5 +193,5 @@ fn state_of(s3: &S3, name: &str, handed_on: Option<&Json>) -> Result<State, Fail
         ..S3Outputs::default()
     };
     let secrets = handed_on.filter(|it| it.is_object()).cloned().unwrap_or_else(|| json!({}));
-    State::new(name).told(&outputs)?.secrets(secrets)
+    State::new(name).described_outputs(&outputs)?.secrets(secrets)
 }

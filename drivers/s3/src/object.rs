@@ -164,7 +164,7 @@ fn another_s(id: &str) -> Failure {
 }
 
 fn state(s3: &S3, bucket: &str, key: &str, size: usize, sha256: &str) -> Result<State, Failure> {
-    State::new(id(bucket, key)).told(&S3Outputs {
+    State::new(id(bucket, key)).described_outputs(&S3Outputs {
         bucket: bucket.to_owned(),
         key: Some(key.to_owned()),
         arn: format!("arn:{}:s3:::{bucket}/{key}", s3.endpoint.partition().name),

@@ -113,5 +113,9 @@ fn parsed(text: &str) -> Result<Json, Failure> {
 
 fn state(s3: &S3, bucket: &str) -> Result<State, Failure> {
     let arn = format!("arn:{}:s3:::{bucket}", s3.endpoint.partition().name);
-    State::new(id(bucket)).told(&S3Outputs { bucket: bucket.to_owned(), arn, ..S3Outputs::default() })
+    State::new(id(bucket)).described_outputs(&S3Outputs {
+        bucket: bucket.to_owned(),
+        arn,
+        ..S3Outputs::default()
+    })
 }

@@ -183,7 +183,7 @@ fn hints(error: &purlin_host::Error) -> Vec<String> {
             "restore its folder, and start again; if it is lost, `purlin import` adopts the existing resources",
         ],
         purlin_host::Error::Engine(engine::Error::DataLoss(_)) => &[
-            "nothing was changed; `--allow-data-loss`, besides `--yes`, deletes them with their data",
+            "nothing was changed; `--yes --allow-data-loss` also deletes the data",
             "`lifecycle: {KEY: {allow_data_loss: true}}` in a Deployment allows it for one resource",
         ],
         purlin_host::Error::Engine(engine::Error::Integrity(_)) => &[

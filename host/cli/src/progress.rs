@@ -344,7 +344,7 @@ mod tests {
     use super::*;
     use purlin_host::internal::engine::{Cause, Tally};
 
-    fn told(summary: &Summary) -> String {
+    fn rendered(summary: &Summary) -> String {
         let look = RunContext { sources: &SourceMap::default(), columns: 80 };
         anstream::adapter::strip_str(&report(summary, &look)).to_string()
     }
@@ -376,7 +376,7 @@ mod tests {
             integrity: None,
             took: Duration::from_millis(1234),
         };
-        insta::assert_snapshot!(told(&summary));
+        insta::assert_snapshot!(rendered(&summary));
     }
 
     #[test]
@@ -386,6 +386,6 @@ mod tests {
             took: Duration::from_millis(5),
             ..Summary::default()
         };
-        assert_eq!(told(&done), "Done in 5 ms: 3 unchanged.\n");
+        assert_eq!(rendered(&done), "Done in 5 ms: 3 unchanged.\n");
     }
 }

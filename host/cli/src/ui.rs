@@ -213,16 +213,16 @@ fn columns(terminal: Option<usize>) -> Option<usize> {
 /// The width of standard output; `None` if it is not a terminal.
 fn out_terminal() -> Option<usize> {
     let out = io::stdout();
-    told(terminal_size::terminal_size_of(&out), out.is_terminal())
+    columns_of(terminal_size::terminal_size_of(&out), out.is_terminal())
 }
 
 /// The width of standard error; `None` if it is not a terminal.
 fn error_terminal() -> Option<usize> {
     let error = io::stderr();
-    told(terminal_size::terminal_size_of(&error), error.is_terminal())
+    columns_of(terminal_size::terminal_size_of(&error), error.is_terminal())
 }
 
 /// Some terminals, such as serial lines, do not report a width.
-fn told(size: Option<(Width, Height)>, is_terminal: bool) -> Option<usize> {
+fn columns_of(size: Option<(Width, Height)>, is_terminal: bool) -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0)).or(is_terminal.then_some(USUAL))
 }

@@ -114,9 +114,9 @@ impl Bench {
         test_case: &TestCase,
         rule: &'static str,
         what: impl Into<String>,
-        right: &str,
+        expected: &str,
     ) {
-        self.fail_with(test_case, rule, what, right, None);
+        self.fail_with(test_case, rule, what, expected, None);
     }
 
     pub(crate) fn fail_with(
@@ -124,11 +124,11 @@ impl Bench {
         test_case: &TestCase,
         rule: &'static str,
         what: impl Into<String>,
-        right: &str,
+        expected: &str,
         hint: Option<&str>,
     ) {
         if test_case.excuse(rule).is_none() {
-            let finding = self.finding(test_case, what, right, hint);
+            let finding = self.finding(test_case, what, expected, hint);
             self.findings.tried(rule);
             self.findings.fail(rule, finding);
         }
@@ -139,11 +139,11 @@ impl Bench {
         test_case: &TestCase,
         rule: &'static str,
         what: &str,
-        right: &str,
+        expected: &str,
         hint: &str,
     ) {
         if test_case.excuse(rule).is_none() {
-            let finding = self.finding(test_case, what, right, Some(hint));
+            let finding = self.finding(test_case, what, expected, Some(hint));
             self.findings.tried(rule);
             self.findings.advise(rule, finding);
         }
@@ -153,7 +153,7 @@ impl Bench {
         &self,
         test_case: &TestCase,
         what: impl Into<String>,
-        right: &str,
+        expected: &str,
         hint: Option<&str>,
     ) -> Finding {
         let (request, answer) = self.last.clone().unzip();
@@ -162,7 +162,7 @@ impl Bench {
             what: hidden(test_case, what.into()),
             request: request.map(|request| masked(test_case, request)),
             answer: answer.map(|answer| masked(test_case, answer)),
-            right: hidden(test_case, right.to_owned()),
+            expected: hidden(test_case, expected.to_owned()),
             hint: hint.map(str::to_owned),
         }
     }

@@ -101,7 +101,7 @@ pub struct Finding {
     /// The answer, without secrets.
     pub answer: Option<Json>,
     /// The correct behaviour.
-    pub right: String,
+    pub expected: String,
     /// What may help.
     pub hint: Option<String>,
 }

@@ -11,13 +11,13 @@ pub struct Rule {
     /// A few words for a list.
     pub title: &'static str,
     /// The requirement, in a few sentences.
-    pub demands: &'static str,
+    pub requirement: &'static str,
     /// The reason for the rule.
     pub why: &'static str,
 }
 
-const fn new(id: &'static str, title: &'static str, demands: &'static str, why: &'static str) -> Rule {
-    Rule { id, title, demands, why }
+const fn new(id: &'static str, title: &'static str, requirement: &'static str, why: &'static str) -> Rule {
+    Rule { id, title, requirement, why }
 }
 
 /// All rules, in the order in which they are checked.
@@ -181,7 +181,7 @@ pub static RULES: &[Rule] = &[
     new(
         "create.clean",
         "a create that fails leaves nothing",
-        "After a `create` that failed with anything but `partial`, there is no object.",
+        "After a `create` that failed with anything but `partial` or `undecided`, there is no object.",
         "The host keeps no record of it, so the remains would never be deleted.",
     ),
     new(
@@ -271,8 +271,8 @@ pub fn rules_page() -> String {
          `purlin driver check` checks these rules. Each of them follows from the [contract](contract.md). \
          `--rule ID` checks a single rule. [Check a driver](../guides/check-a-driver.md) shows how.\n",
     );
-    for Rule { id, title, demands, why } in RULES {
-        let _ = write!(page, "\n## `{id}`: {title}\n\n{demands}\n\nReason: {why}\n");
+    for Rule { id, title, requirement, why } in RULES {
+        let _ = write!(page, "\n## `{id}`: {title}\n\n{requirement}\n\nReason: {why}\n");
     }
     page
 }
@@ -288,7 +288,7 @@ mod tests {
             assert!(seen.insert(rule.id), "{}", rule.id);
             assert!(rule.id.bytes().all(|b| b.is_ascii_lowercase() || b == b'.'), "{}", rule.id);
             assert!(rule.title.len() <= 52, "{}", rule.id);
-            assert!(rule.demands.ends_with('.') && rule.why.ends_with('.'), "{}", rule.id);
+            assert!(rule.requirement.ends_with('.') && rule.why.ends_with('.'), "{}", rule.id);
         }
     }
 

@@ -164,24 +164,24 @@ mod tests {
         events.tell_of(operation, &key, Action::Create, Phase::Started);
     }
 
-    fn told(receiver: &mut UnboundedReceiver<Event>) -> Vec<String> {
-        let mut told = Vec::new();
+    fn received(receiver: &mut UnboundedReceiver<Event>) -> Vec<String> {
+        let mut received = Vec::new();
         while let Ok(Event::Resource { key, .. }) = receiver.try_recv() {
-            told.push(key.id().replace("shared.", ""));
+            received.push(key.id().replace("shared.", ""));
         }
-        told
+        received
     }
 
     #[test]
     fn events_of_an_operation_follow_those_of_its_predecessors() {
         let (events, mut receiver) = events(&[&[], &[0], &[1], &[]]);
         [2, 1, 0, 3].into_iter().for_each(|operation| start(&events, operation));
-        assert_eq!(told(&mut receiver), ["0", "3"]);
+        assert_eq!(received(&mut receiver), ["0", "3"]);
         // The end of an operation is held back like its other events.
         events.end(1);
-        assert!(told(&mut receiver).is_empty());
+        assert!(received(&mut receiver).is_empty());
         events.end(0);
-        assert_eq!(told(&mut receiver), ["1", "2"]);
+        assert_eq!(received(&mut receiver), ["1", "2"]);
     }
 
     #[test]
@@ -191,10 +191,10 @@ mod tests {
             events.has_only_turn(operation);
             start(&events, operation);
         }
-        assert_eq!(told(&mut receiver), ["2"]);
+        assert_eq!(received(&mut receiver), ["2"]);
         events.end(0);
         events.end(2);
-        assert_eq!(told(&mut receiver), ["0", "1"]);
+        assert_eq!(received(&mut receiver), ["0", "1"]);
     }
 
     #[test]
@@ -202,6 +202,6 @@ mod tests {
         let (events, mut receiver) = events(&[&[], &[0], &[0]]);
         [2, 1].into_iter().for_each(|operation| start(&events, operation));
         events.flush();
-        assert_eq!(told(&mut receiver), ["1", "2"]);
+        assert_eq!(received(&mut receiver), ["1", "2"]);
     }
 }

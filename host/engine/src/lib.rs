@@ -1,5 +1,5 @@
-//! Plans and applies. This is the only crate that knows the graph, the sandbox and the state
-//! together.
+//! Plans and applies. Below `purlin-host`, this is the only crate that knows the graph, the sandbox
+//! and the state together.
 //!
 //! [`plan`] compares a graph with the recorded state and says, without effects, what happens to
 //! each resource. [`apply`] executes exactly that, concurrently and in order, and records each

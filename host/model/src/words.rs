@@ -197,9 +197,9 @@ impl fmt::Display for Departure {
         };
         match now {
             FileNow::Changed => write!(f, "{file} {did} in deployment {deployment}, and no longer does"),
-            FileNow::Removed => write!(f, "{file} was removed; it {did} in deployment {deployment}"),
+            FileNow::Removed => write!(f, "{file}, which {did} in deployment {deployment}, was removed"),
             FileNow::Empty => {
-                write!(f, "{file} no longer contains a document; it {did} in deployment {deployment}")
+                write!(f, "{file}, which {did} in deployment {deployment}, no longer contains a document")
             }
             FileNow::Unread => write!(f, "{file}, which {did} in deployment {deployment}, was not read"),
         }
@@ -235,10 +235,10 @@ mod tests {
         assert_eq!(
             said,
             [
-                "`apps/web.yaml` was removed; it declared it in deployment 12",
+                "`apps/web.yaml`, which declared it in deployment 12, was removed",
                 "`apps/web.yaml` declared it in deployment 12, and no longer does",
-                "`apps/web.yaml` was removed; it declared its workload `web` in deployment 12",
-                "`apps/web.yaml` no longer contains a document; it declared its workload `web` in deployment 12",
+                "`apps/web.yaml`, which declared its workload `web` in deployment 12, was removed",
+                "`apps/web.yaml`, which declared its workload `web` in deployment 12, no longer contains a document",
                 "`apps/web.yaml` provisioned it in deployment 12, and no longer does",
                 "`s3#shared.a`, which requested it, is no longer in the documents",
                 "`apps/web.yaml`, which referred to it in deployment 12, was not read",

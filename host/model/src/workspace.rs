@@ -32,7 +32,7 @@ pub struct Workspace {
     pub environments: IndexMap<Arc<str>, DeclaredEnvironment>,
     /// The settings of `purlin reconcile`.
     pub reconcile: Reconcile,
-    /// Concurrent driver calls, by default the engine's choice.
+    /// Concurrent driver calls, 32 by default.
     pub parallelism: Option<usize>,
     /// The approvals of drivers: `purlin.lock` beside the file, if it exists.
     pub lock: Option<Lock>,

@@ -189,5 +189,5 @@ fn undeclared(id: &Arc<str>, place: Option<&Location>, workspace: &Workspace) ->
     };
     let help = did_you_mean(id, "environments", known);
     let then = if help.ends_with('?') { " " } else { "; " };
-    fault.help(format!("{help}{then}`--new-environment` makes one that is not declared"))
+    fault.help(format!("{help}{then}`--new-environment` creates an undeclared one"))
 }

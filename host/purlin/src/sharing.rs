@@ -201,7 +201,7 @@ impl Purlin {
     async fn users_of(&self, environment: &Environment) -> Result<Users, Error> {
         let all = self.installations().await?.into_iter();
         let used = all.filter(|one| one.environment == *environment && !one.users.is_empty());
-        Ok(used.map(|one| (one.listed.urn.clone(), one.users.iter().map(told).collect())).collect())
+        Ok(used.map(|one| (one.listed.urn.clone(), one.users.iter().map(described).collect())).collect())
     }
 
     /// The deployment with the outputs of the installations of other environments that it uses.
@@ -339,9 +339,9 @@ impl Session<'_> {
             });
             if !is_claimed {
                 let most = self.purlin.patience.min(MOST_CLAIM);
-                let told = format!("who deploys {environment}");
+                let waiting = format!("who deploys {environment}");
                 let try_it = || store.lock(&environment, self.purlin.holder());
-                let lock = self.purlin.patiently(most, &told, cancel, try_it).await?;
+                let lock = self.purlin.patiently(most, &waiting, cancel, try_it).await?;
                 self.claims.with(|claims| claims.push(Claimed { lock, open: [key.clone()].into() }));
             }
             let Some(record) = self.purlin.find(&urn).await? else {
@@ -470,7 +470,7 @@ fn is_gone(urn: &Urn, environment: &Environment) -> Diagnostic {
 }
 
 /// The description of a user for messages.
-fn told(user: &User) -> Arc<str> {
+fn described(user: &User) -> Arc<str> {
     let place = Environment::of_urn(&user.urn).map(|place| place.to_string()).unwrap_or_default();
     let key = user.urn.key().map(|key| key.to_string()).unwrap_or_default();
     format!("`{key}` of {place}").into()

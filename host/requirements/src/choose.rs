@@ -57,7 +57,7 @@ impl fmt::Display for Why {
             Self::Named => f.write_str("`--with` names it"),
             Self::NamedBefore => f.write_str("`--with` named it in an earlier run"),
             Self::Installed => f.write_str("it is installed, and still fits"),
-            Self::Existing(id) => write!(f, "`{id}` is there, and fits"),
+            Self::Existing(id) => write!(f, "`{id}` exists and fits"),
             Self::HighestInRange(range) => write!(f, "the highest version in `{range}`"),
             Self::NoneInRange(range) => {
                 write!(f, "no version is in `{range}`, so the reference itself is used")

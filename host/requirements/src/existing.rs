@@ -32,7 +32,7 @@ pub(crate) struct Wanted<'a> {
 pub(crate) type Fitting<'a> = (&'a Existing, BTreeMap<Arc<str>, Arc<str>>);
 
 /// The others, by namespace and name.
-pub(crate) type PassedOver = Vec<(Arc<str>, Rejection)>;
+pub(crate) type Rejected = Vec<(Arc<str>, Rejection)>;
 
 impl<'a> VisibleInstallations<'a> {
     pub(crate) fn new(namespace: Arc<str>, all: &'a [Existing]) -> Self {
@@ -89,7 +89,7 @@ impl<'a> VisibleInstallations<'a> {
 
     /// The nearest fitting installation of a group: the same namespace comes before the global one,
     /// the named bundle before others, and then the highest version. Also returns the skipped ones.
-    pub(crate) fn fitting(&self, group: &str, wanted: Wanted<'_>) -> (Option<Fitting<'a>>, PassedOver) {
+    pub(crate) fn fitting(&self, group: &str, wanted: Wanted<'_>) -> (Option<Fitting<'a>>, Rejected) {
         let mut all: Vec<&Existing> = self.by_group.get(group).cloned().unwrap_or_default();
         let repository = wanted.requirement.reference.as_ref().map(|reference| &reference.repository);
         all.sort_by_cached_key(|one| {

@@ -44,7 +44,7 @@ pub struct Installation {
     /// The other candidates, and why each of them was not taken.
     pub lost: Vec<(BundleReference, Rejection)>,
     /// Existing installations that were not used, by namespace and name, and why.
-    pub passed_over: Vec<(Arc<str>, Rejection)>,
+    pub rejected: Vec<(Arc<str>, Rejection)>,
     /// The properties that an installation of others must have to be used in its place; none if no
     /// search took place.
     pub looked_for: Option<LookedFor>,
@@ -169,7 +169,7 @@ impl Installation {
             bundle,
             why,
             lost: Vec::new(),
-            passed_over: Vec::new(),
+            rejected: Vec::new(),
             looked_for: None,
             uses: None,
             group: None,
@@ -186,7 +186,7 @@ impl Installation {
 
     /// A unique identification, in this run and in the next: a shared installation may have another
     /// name then.
-    pub(crate) fn told_apart(&self) -> Arc<str> {
+    pub(crate) fn identification(&self) -> Arc<str> {
         match &self.identity {
             Some(identity) if self.name.contains('/') => Arc::clone(identity),
             _ => Arc::clone(&self.name),

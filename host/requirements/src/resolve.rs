@@ -231,8 +231,8 @@ impl Resolver<'_> {
                     continue;
                 };
                 by_name.insert(Arc::clone(&requirement.name), place);
-                let told_apart = self.done.installations.get(place).map(Installation::told_apart);
-                siblings.extend(told_apart.map(|told| (Arc::clone(&requirement.name), told)));
+                let identification = self.done.installations.get(place).map(Installation::identification);
+                siblings.extend(identification.map(|id| (Arc::clone(&requirement.name), id)));
             }
             if !is_whole {
                 return Ok(None);
@@ -307,11 +307,11 @@ impl Resolver<'_> {
             match self.existing_match(parent, requirement, (&name, group.as_deref()), is_named).await? {
                 ExistingMatch::Uses(chosen) => Some(*chosen),
                 ExistingMatch::Wrong => None,
-                ExistingMatch::Nothing(passed_over) => {
+                ExistingMatch::Nothing(rejected) => {
                     let chosen = self.choose(parent, requirement, &name).await?;
-                    let looked_for = passed_over.is_some().then(|| looked_for(requirement));
-                    let passed_over = passed_over.unwrap_or_default();
-                    chosen.map(|chosen| Installation { passed_over, looked_for, ..chosen })
+                    let looked_for = rejected.is_some().then(|| looked_for(requirement));
+                    let rejected = rejected.unwrap_or_default();
+                    chosen.map(|chosen| Installation { rejected, looked_for, ..chosen })
                 }
             };
         let Some(chosen) = chosen else { return Ok(None) };

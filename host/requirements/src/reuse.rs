@@ -9,7 +9,7 @@ use semver::Version;
 
 use crate::catalog::CatalogError;
 use crate::choose::{Rejection, Why};
-use crate::existing::{PassedOver, Wanted, id, needs, outputs_fit, suits};
+use crate::existing::{Rejected, Wanted, id, needs, outputs_fit, suits};
 use crate::fit::offered;
 use crate::resolution::Installation;
 use crate::resolve::{DEEPEST, Parent, Resolver};
@@ -19,7 +19,7 @@ pub(crate) enum ExistingMatch {
     /// An installation that it uses.
     Uses(Box<Installation>),
     /// Nothing fits. Includes the skipped ones; none if no search took place.
-    Nothing(Option<PassedOver>),
+    Nothing(Option<Rejected>),
     /// A named installation cannot be used; that is reported.
     Wrong,
 }
@@ -98,31 +98,31 @@ impl<'a> Resolver<'a> {
         let (Some(group), false) = (group, is_made || (is_named && self.answers.makes())) else {
             return Ok(ExistingMatch::Nothing(None));
         };
-        let mut passed_over = Vec::new();
+        let mut rejected = Vec::new();
         if !self.answers.takes_back(name, &requirement.name) {
             match self.seen.used_before(before.and_then(Option::as_ref), wanted) {
                 Ok(Some((one, outputs))) => {
                     return Ok(ExistingMatch::uses(name, requirement, one, (outputs, false)));
                 }
                 Ok(None) => {}
-                Err(lost) => passed_over.push(lost),
+                Err(lost) => rejected.push(lost),
             }
         }
         // An unknown interface cannot be compared.
         let is_unknown = requirement.interface.reference.is_some() && by_reference.is_none();
         if is_unknown || self.is_begun(name) {
-            return Ok(ExistingMatch::Nothing(Some(passed_over)));
+            return Ok(ExistingMatch::Nothing(Some(rejected)));
         }
         let (found, lost) = self.seen.fitting(group, wanted);
-        passed_over.extend(lost);
+        rejected.extend(lost);
         Ok(match found {
             Some((one, outputs)) => match ExistingMatch::uses(name, requirement, one, (outputs, false)) {
                 ExistingMatch::Uses(chosen) => {
-                    ExistingMatch::Uses(Box::new(Installation { passed_over, ..*chosen }))
+                    ExistingMatch::Uses(Box::new(Installation { rejected, ..*chosen }))
                 }
                 other => other,
             },
-            None => ExistingMatch::Nothing(Some(passed_over)),
+            None => ExistingMatch::Nothing(Some(rejected)),
         })
     }
 

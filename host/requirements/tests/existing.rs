@@ -174,7 +174,7 @@ fn the_nearest_of_the_highest_version_is_used() {
     assert_eq!(used(requirement, &seeing(all.clone())).as_deref(), Some("dev/new"));
     let resolution = app(requirement, &seeing(all.clone()));
     let over: Vec<(&str, &str)> =
-        resolution.installations[0].passed_over.iter().map(|(id, why)| (&**id, why.code())).collect();
+        resolution.installations[0].rejected.iter().map(|(id, why)| (&**id, why.code())).collect();
     assert_eq!(over, [("dev/old", "farther"), ("/db", "farther")]);
     for one in &mut all[1..] {
         one.is_ready = false;

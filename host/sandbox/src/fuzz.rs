@@ -107,16 +107,16 @@ pub fn answer(bytes: &[u8]) {
         4 => {
             let (message, pointer) = (texts.next(), texts.next());
             let invalid = vec![types::InvalidInput { pointer, message }];
-            told(&reader.failure(wit::Failure::InvalidInputs(invalid)));
-            told(&reader.failure(wit::Failure::Failed(texts.next())));
+            check_text(&reader.failure(wit::Failure::InvalidInputs(invalid)));
+            check_text(&reader.failure(wit::Failure::Failed(texts.next())));
         }
         _ => {
             let partial = types::Partial { message: texts.next(), state: texts.state() };
             let error = reader.failure(wit::Failure::Partial(partial));
-            told(&error);
+            check_text(&error);
             let retry = types::Retry { after_ms: u64::MAX, message: texts.next() };
             let error = reader.failure(wit::Failure::RetryAfter(retry));
-            told(&error);
+            check_text(&error);
             if let CallError::Failure(Failure::RetryAfter { after, .. }) = error {
                 assert!(
                     after < Duration::from_secs(1_000_000),
@@ -153,7 +153,7 @@ pub fn secrets(bytes: &[u8]) {
     secrets::fuzz(&String::from_utf8_lossy(bytes));
 }
 
-fn told(error: &CallError) {
+fn check_text(error: &CallError) {
     let text = error.to_string();
     clean(&text);
     assert!(text.chars().all(|c| !c.is_control() || c == '\n' || c == '\t'), "{text:?} acts on a terminal");

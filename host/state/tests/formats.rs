@@ -149,7 +149,7 @@ fn an_interrupted_conversion_can_be_repeated() {
     for version in ["v1", "v2", "v3", "v4"] {
         let expected = {
             let (_temporary, folder) = fixture(version);
-            told(&folder)
+            content(&folder)
         };
         let mut at = 0;
         loop {
@@ -166,7 +166,7 @@ fn an_interrupted_conversion_can_be_repeated() {
             let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 EmbeddedStore::open(&folder, OpenOptions { probe: Some(probe), ..options(&folder) }).map(drop)
             }));
-            assert_eq!(told(&folder), expected, "{version}, place {at}");
+            assert_eq!(content(&folder), expected, "{version}, place {at}");
             assert_eq!(fs::read_to_string(folder.join("format")).expect("a format"), "5\n");
             for old in ["journal", "sled", "environments.new"] {
                 assert!(!folder.join(old).exists(), "{version}, place {at}: {old}");
@@ -186,7 +186,7 @@ fn an_interrupted_conversion_can_be_repeated() {
 }
 
 /// The content of a folder.
-fn told(folder: &Path) -> impl PartialEq + std::fmt::Debug + use<> {
+fn content(folder: &Path) -> impl PartialEq + std::fmt::Debug + use<> {
     let store = open(folder).expect("opens");
     [environment(), prod()].map(|environment| {
         let snapshot = run(store.load(&environment)).expect("loads");

@@ -248,7 +248,7 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 /// Everything that a store returns.
-fn told(store: &dyn Store) -> impl PartialEq + std::fmt::Debug + use<> {
+fn everything(store: &dyn Store) -> impl PartialEq + std::fmt::Debug + use<> {
     let mut all = BTreeMap::new();
     for environment in [environment(), other()] {
         let history = run(store.history(&environment)).expect("lists");
@@ -301,25 +301,25 @@ fn tell_the_same(
         }
         run(embedded.commit_in(&environment, commit)).expect("commits");
     }
-    let expected = told(&*memory);
+    let expected = everything(&*memory);
     if let (Some(scene), Some(database)) = (scene, database) {
-        prop_assert_eq!(&told(&*database), &expected);
-        prop_assert_eq!(&told(&scene.open()), &expected);
+        prop_assert_eq!(&everything(&*database), &expected);
+        prop_assert_eq!(&everything(&scene.open()), &expected);
         database.release().expect("released");
-        prop_assert_eq!(&told(&scene.open()), &expected);
+        prop_assert_eq!(&everything(&scene.open()), &expected);
         prop_assert!(scene.run(scene.open().verify()).expect("looks").is_whole());
     }
-    prop_assert_eq!(&told(&*embedded), &expected);
-    prop_assert_eq!(&told(&*other_process), &expected);
+    prop_assert_eq!(&everything(&*embedded), &expected);
+    prop_assert_eq!(&everything(&*other_process), &expected);
     drop(embedded);
-    prop_assert_eq!(&told(&*other_process), &expected);
+    prop_assert_eq!(&everything(&*other_process), &expected);
     let embedded = open(folder.path()).expect("opens");
-    prop_assert_eq!(&told(&*embedded), &expected);
+    prop_assert_eq!(&everything(&*embedded), &expected);
     // And after everything was sealed with a new key.
     if folder.path().join("environments").exists() {
         run(embedded.rotate_key(None)).expect("rotates");
-        prop_assert_eq!(&told(&*embedded), &expected);
-        prop_assert_eq!(&told(&*other_process), &expected);
+        prop_assert_eq!(&everything(&*embedded), &expected);
+        prop_assert_eq!(&everything(&*other_process), &expected);
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ pub(crate) fn exchange(request: &Request, limits: &Limits) -> Result<Response, E
     let options = RequestOptions::new();
     // This distinguishes a slow connection from a slow answer.
     let _ = options.set_connect_timeout(Some(nanoseconds(limits.time.min(CONNECT))));
-    let answer = handle(outgoing, Some(options)).map_err(|code| told(request, limits, code))?;
+    let answer = handle(outgoing, Some(options)).map_err(|code| meaning(request, limits, code))?;
     let answered = answer.subscribe();
     if let Some(body) = body {
         if let Ok(stream) = body.write() {
@@ -133,7 +133,7 @@ fn incoming(
 ) -> Result<IncomingResponse, Error> {
     match answer.get() {
         Some(Ok(Ok(incoming))) => Ok(incoming),
-        Some(Ok(Err(code))) => Err(told(request, limits, code)),
+        Some(Ok(Err(code))) => Err(meaning(request, limits, code)),
         Some(Err(())) | None => Err(Error::lost(request, "the answer cannot be received")),
     }
 }
@@ -167,7 +167,7 @@ fn read(
                 Err(StreamError::Closed) => break,
                 Err(StreamError::LastOperationFailed(error)) => {
                     return Err(match http_error_code(&error) {
-                        Some(code @ ErrorCode::HttpResponseBodySize(_)) => told(request, limits, code),
+                        Some(code @ ErrorCode::HttpResponseBodySize(_)) => meaning(request, limits, code),
                         Some(code) => Error::lost(request, format!("the answer broke off: {code:?}")),
                         None => Error::lost(request, "the answer broke off"),
                     });
@@ -180,7 +180,7 @@ fn read(
 }
 
 /// The meaning of the host's error.
-fn told(request: &Request, limits: &Limits, code: ErrorCode) -> Error {
+fn meaning(request: &Request, limits: &Limits, code: ErrorCode) -> Error {
     let target = request.target();
     match code {
         ErrorCode::HttpRequestDenied => Error::Denied { target, message: String::new() },

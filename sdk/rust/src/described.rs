@@ -314,7 +314,7 @@ mod tests {
                 token: token.map(str::to_owned),
                 password: "p".to_owned(),
             };
-            State::new("id").told(&told).expect("told")
+            State::new("id").described_outputs(&told).expect("told")
         };
         let first = told(Some("t"));
         assert_eq!(

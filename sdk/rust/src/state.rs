@@ -70,7 +70,7 @@ impl State {
     ///
     /// # Errors
     /// If they do not serialise as a JSON object.
-    pub fn told<O: DescribedOutputs>(mut self, outputs: &O) -> Result<Self, Failure> {
+    pub fn described_outputs<O: DescribedOutputs>(mut self, outputs: &O) -> Result<Self, Failure> {
         for (name, value) in object(outputs, "outputs")? {
             let all = if O::SECRETS.contains(&name.as_str()) { &mut self.secrets } else { &mut self.outputs };
             all.insert(name, value);

@@ -273,7 +273,7 @@ impl Guest for Faulty {
             false => Failure::Undecided(lost),
         })?;
         operation::progress("kept", Some(100));
-        Ok(told(state(&wanted), "first"))
+        Ok(with_receipt(state(&wanted), "first"))
     }
 
     fn read(request: ReadRequest) -> Result<Option<Observed>, Failure> {
@@ -294,7 +294,7 @@ impl Guest for Faulty {
         let values = json!({"title": title, "text": text}).to_string();
         text.truncate(text.trim_end().len());
         let state = state(&Wanted { title, text, ..wants });
-        let state = if fault("outputs.once") { told(state, "second") } else { state };
+        let state = if fault("outputs.once") { with_receipt(state, "second") } else { state };
         Ok(Some(Observed { state, values: Some(values) }))
     }
 
@@ -358,7 +358,7 @@ impl Guest for Faulty {
 }
 
 /// With the output that only `create` returns.
-fn told(mut state: State, receipt: &str) -> State {
+fn with_receipt(mut state: State, receipt: &str) -> State {
     let mut outputs = object(&state.outputs);
     outputs.insert("receipt".into(), receipt.into());
     state.outputs = Value::Object(outputs).to_string();

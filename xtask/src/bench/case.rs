@@ -43,7 +43,7 @@ const MIB: f64 = KIB * KIB;
 /// All cases, or all with a tenth of the size.
 pub(crate) fn cases(quick: bool) -> Vec<Case> {
     let layers = Shape::Layers;
-    let plan_new = Case::task("plan-new", "plan, nothing there yet", Act::PlanNew, layers, 10_000);
+    let plan_new = Case::task("plan-new", "plan, nothing exists yet", Act::PlanNew, layers, 10_000);
     let plan_same = Case::task("plan-same", "plan, nothing changed", Act::PlanSame, layers, 10_000);
     let apply = |shape, count| Case::task("apply", "apply", Act::Apply, shape, count);
     let independent = Case::task("apply-ind", "apply", Act::Apply, Shape::Independent, 10_000);
@@ -51,8 +51,8 @@ pub(crate) fn cases(quick: bool) -> Vec<Case> {
     let destroy = |count| Case::task("destroy", "destroy", Act::Destroy, layers, count);
     let words = "start of the program to the first driver call";
     let all = vec![
-        Case::graph(100_000).within(1.0).fact("bytes of graph a resource", KIB),
-        Case::graph(1_000_000).within(12.0).fact("bytes of graph a resource", KIB),
+        Case::graph(100_000).within(1.0).fact("bytes of graph per resource", KIB),
+        Case::graph(1_000_000).within(12.0).fact("bytes of graph per resource", KIB),
         Case::task("validate", "graph from documents on disk", Act::Validate, layers, 100_000).alone(),
         plan_new.within(0.5).peak(100.0),
         plan_same.within(0.3),
@@ -190,7 +190,7 @@ mod tests {
         let small = plan.resized(|_| 50);
         assert_eq!(
             (small.name(), small.title()),
-            ("plan-new-50".into(), "plan, nothing there yet, 50 layer10".into())
+            ("plan-new-50".into(), "plan, nothing exists yet, 50 layer10".into())
         );
         assert_eq!(small.target, Target::default());
     }

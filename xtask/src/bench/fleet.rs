@@ -123,7 +123,7 @@ impl Bench {
         up("measured")?;
         let measured = || command(&self.purlin, &["plan", "--env", "measured"]);
         println!(
-            "| plan of one environment of {size}, beside no other | {} |",
+            "| plan of one environment of {size}, with no other environments | {} |",
             cell(measured, folder, runs)?
         );
         step(&format!("{environments} environments"), || {

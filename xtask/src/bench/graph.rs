@@ -32,7 +32,7 @@ pub(crate) fn measure(program: &Path, shape: Shape, count: usize, folder: &Path)
         serde_json::from_str(&text).with_context(|| format!("the program said {text}"))?;
     ensure!(said.resources == count, "a graph of {} resources in place of {count}", said.resources);
     let mut sample = Sample { seconds: said.seconds, peak: usage.peak as f64, ..Sample::default() };
-    sample.facts.insert("bytes of documents a resource", said.documents / count as f64);
-    sample.facts.insert("bytes of graph a resource", said.graph / count as f64);
+    sample.facts.insert("bytes of documents per resource", said.documents / count as f64);
+    sample.facts.insert("bytes of graph per resource", said.graph / count as f64);
     Ok(sample)
 }

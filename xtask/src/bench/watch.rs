@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let folder = folder.path();
     let often = format!("{}s", arguments.interval);
     step("resources", || prepare(&purlin, folder, arguments.size, &often))?;
-    println!("| a watch of {} files | processors, a minute | memory | at most | growth |", arguments.size);
+    println!("| watching {} files | CPU time per minute | memory | maximum | growth |", arguments.size);
     println!("|---|--:|--:|--:|--:|");
     for interval in [&*often, NEVER] {
         let (before, after) =

@@ -123,7 +123,7 @@ purlin_sdk::export!(Note);
 
 fn state(title: &str, content: &str, inputs: &NoteInputs) -> Result<State, Failure> {
     let signature = inputs.secrets.signature.as_ref();
-    State::new(title).told(&NoteOutputs {
+    State::new(title).described_outputs(&NoteOutputs {
         title: title.to_owned(),
         path: notes::path(title).display().to_string(),
         bytes: content.len(),

@@ -54,7 +54,7 @@ pub(super) fn installation(out: &mut String, one: &One, columns: Option<usize>) 
         };
         line(&format!("{} {} {from}", given.part, given.name));
     }
-    let installations = one.passed_over.iter().map(|over| (&over.id, &over.why));
+    let installations = one.rejected.iter().map(|over| (&over.id, &over.why));
     let bundles = one.lost.iter().map(|lost| (&lost.bundle, &lost.why));
     let all: Vec<_> = installations.chain(bundles).collect();
     for (name, why) in all.iter().take(SHOWN) {

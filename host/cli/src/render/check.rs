@@ -97,7 +97,7 @@ fn detail(out: &mut String, rule: &Outcome, found: &Finding, columns: usize) {
     if let Some(answer) = &found.answer {
         part("answer", DIM, &compact(answer));
     }
-    part("right", DIM, &found.right);
+    part("expected", DIM, &found.expected);
     if let Some(hint) = &found.hint {
         part("hint:", HINT, hint);
     }

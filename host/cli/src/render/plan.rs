@@ -161,7 +161,7 @@ fn summary(plan: &Plan<'_>) -> String {
     if tally.changes() == 0 {
         return match tally.none {
             0 => "Nothing to do: there are no resources.".to_owned(),
-            1 => "Nothing to change: the 1 resource is up to date.".to_owned(),
+            1 => "Nothing to change: the only resource is up to date.".to_owned(),
             all => format!("Nothing to change: all {all} resources are up to date."),
         };
     }
@@ -594,6 +594,6 @@ mod tests {
     fn an_empty_plan_says_so() {
         assert_eq!(plain(&plan(vec![]), Some(80)), "Nothing to do: there are no resources.\n");
         let same = plan(vec![step(Action::None, "a.default#b", &[], vec![])]);
-        assert_eq!(plain(&same, Some(80)), "Nothing to change: the 1 resource is up to date.\n");
+        assert_eq!(plain(&same, Some(80)), "Nothing to change: the only resource is up to date.\n");
     }
 }

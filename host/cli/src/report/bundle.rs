@@ -32,7 +32,7 @@ pub(crate) struct One {
     pub(crate) uses: Option<Used>,
     pub(crate) lost: Vec<Loser>,
     /// Existing installations that are not used.
-    pub(crate) passed_over: Vec<PassedOver>,
+    pub(crate) rejected: Vec<RejectedInstallation>,
     pub(crate) requires: Vec<Required>,
     pub(crate) given: Vec<SetValue>,
 }
@@ -63,7 +63,7 @@ pub(crate) struct Used {
 
 /// An installation that is not used.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct PassedOver {
+pub(crate) struct RejectedInstallation {
     /// `NAMESPACE/NAME`.
     pub(crate) id: String,
     #[serde(flatten)]
@@ -135,7 +135,7 @@ fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One 
         urn: uses.0.urn.to_string(),
         environment: uses.0.place.to_string(),
     });
-    let passed_over = one.passed_over.iter().map(|(id, why)| PassedOver {
+    let rejected = one.rejected.iter().map(|(id, why)| RejectedInstallation {
         id: id.to_string(),
         why: Reason { code: why.code(), text: why.to_string() },
     });
@@ -156,7 +156,7 @@ fn installation(one: &Installation, all: &[Installation], is_root: bool) -> One 
         is_root,
         uses,
         lost: lost.collect(),
-        passed_over: passed_over.collect(),
+        rejected: rejected.collect(),
         requires: requires.collect(),
         given: given.collect(),
     }

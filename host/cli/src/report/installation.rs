@@ -24,7 +24,7 @@ pub(crate) struct Listed {
     /// Null if it is not shared.
     pub(crate) group: Option<String>,
     /// Whether a user set the group with a command.
-    pub(crate) set_by_hand: bool,
+    pub(crate) set_manually: bool,
     /// The interface that its bundle declares.
     pub(crate) interface: Option<String>,
     pub(crate) outputs: Vec<String>,
@@ -59,7 +59,7 @@ impl Listed {
             name,
             bundle: listed.definition.as_deref().map(str::to_owned),
             group: share.group.as_deref().map(str::to_owned),
-            set_by_hand: share.by_hand,
+            set_manually: share.by_hand,
             interface: share.provides.as_deref().map(str::to_owned),
             outputs: share.offers.iter().map(|output| output.name.to_string()).collect(),
             ready: listed.is_ready,

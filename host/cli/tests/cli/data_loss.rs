@@ -41,8 +41,7 @@ fn world() -> World {
 fn refuses(world: &World, arguments: &[&str]) {
     let before = world.effects();
     let refused = world.run(arguments).status(2);
-    let hint =
-        "hint: nothing was changed; `--allow-data-loss`, besides `--yes`, deletes them with their data";
+    let hint = "hint: nothing was changed; `--yes --allow-data-loss` also deletes the data";
     let error = format!("error: 1 resource would lose its data, which needs separate consent:\n  {KEY}\n");
     assert!(refused.err.contains(&error) && refused.err.contains(hint), "{}", refused.err);
     assert!(refused.err.contains("loses data: what was entered into it"), "{}", refused.err);

@@ -138,8 +138,8 @@ fn an_import_stays_recorded_though_the_change_after_it_fails() {
     let obstacle = world.path().join("data/making").join(&id);
     std::fs::create_dir(&obstacle).expect("made");
     let events = world.run(&["up", "--yes", "--format", "json"]).status(1).events();
-    assert_eq!(crate::world::told(&events, "succeeded"), ["adopt a"]);
-    assert_eq!(crate::world::told(&events, "failed"), ["update a"]);
+    assert_eq!(crate::world::steps_in(&events, "succeeded"), ["adopt a"]);
+    assert_eq!(crate::world::steps_in(&events, "failed"), ["update a"]);
     assert_eq!((world.id("a"), world.real()["a"].0.as_str()), (id.clone(), "real"));
     std::fs::remove_dir(&obstacle).expect("removed");
     assert_eq!(world.done(&["up", "--yes"], 0), ["update a"]);

@@ -232,8 +232,8 @@ fn a_failure_stops_only_its_dependents() {
         "thing#shared.child: {depends_on: [odd#shared.bad]}",
     );
     let events = world.run(&["up", "--yes", "--format", "json"]).status(1).events();
-    assert_eq!(crate::world::told(&events, "failed"), ["create bad"]);
-    assert_eq!(crate::world::told(&events, "skipped"), ["create child", "create grandchild"]);
+    assert_eq!(crate::world::steps_in(&events, "failed"), ["create bad"]);
+    assert_eq!(crate::world::steps_in(&events, "skipped"), ["create child", "create grandchild"]);
     for event in events.iter().filter(|event| event["phase"] == "skipped") {
         assert_eq!(event["because"], "odd.default#shared.bad", "the cause, not what it stopped");
     }
@@ -270,8 +270,8 @@ fn a_failed_deletion_keeps_only_its_dependencies() {
     std::fs::create_dir(&file).expect("made");
     let ended = world.run(&["destroy", "--yes", "--format", "json"]).status(1);
     let events = ended.events();
-    assert_eq!(crate::world::told(&events, "failed"), ["delete stuck"], "{}", ended.err);
-    assert_eq!(crate::world::told(&events, "skipped"), ["delete dep"], "{}", ended.err);
+    assert_eq!(crate::world::steps_in(&events, "failed"), ["delete stuck"], "{}", ended.err);
+    assert_eq!(crate::world::steps_in(&events, "skipped"), ["delete dep"], "{}", ended.err);
     assert_eq!(world.project().recorded(), [thing("dep"), thing("stuck")]);
     std::fs::remove_dir(&file).expect("removed");
     world.run(&["destroy", "--yes"]).status(0);

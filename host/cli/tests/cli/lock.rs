@@ -367,7 +367,7 @@ fn a_new_version_in_a_folder_waits_for_approval() {
         (&driver["pinned"], driver["versions"].as_array().expect("versions").len()),
         (&true.into(), 1)
     );
-    assert!(driver["passed_over"][0].as_str().expect("a file").ends_with("newer.wasm"), "{driver}");
+    assert!(driver["skipped"][0].as_str().expect("a file").ends_with("newer.wasm"), "{driver}");
     project.run(&["driver", "approve", "--check"]).status(1);
     // The approved component no longer exists.
     std::fs::remove_file(project.path().join("drivers/guests.wasm")).expect("removed");

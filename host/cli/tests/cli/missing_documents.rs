@@ -158,11 +158,11 @@ fn accepted_deletions_are_made_and_not_reported_again() {
         [
             (
                 WEB[1].to_owned(),
-                "`apps/web.yaml` no longer contains a document; it declared it in deployment 1".to_owned()
+                "`apps/web.yaml`, which declared it in deployment 1, no longer contains a document".to_owned()
             ),
             (
                 WEB[0].to_owned(),
-                "`apps/web.yaml` no longer contains a document; it declared its workload `web` in deployment 1"
+                "`apps/web.yaml`, which declared its workload `web` in deployment 1, no longer contains a document"
                     .to_owned()
             ),
         ]
@@ -245,10 +245,14 @@ fn a_removed_file_is_reported_with_its_resources() {
         assert_eq!(
             reasons(&project, &[]),
             [
-                (WEB[1].to_owned(), "`apps/web.yaml` was removed; it declared it in deployment 1".to_owned()),
+                (
+                    WEB[1].to_owned(),
+                    "`apps/web.yaml`, which declared it in deployment 1, was removed".to_owned()
+                ),
                 (
                     WEB[0].to_owned(),
-                    "`apps/web.yaml` was removed; it declared its workload `web` in deployment 1".to_owned()
+                    "`apps/web.yaml`, which declared its workload `web` in deployment 1, was removed"
+                        .to_owned()
                 ),
             ]
         );

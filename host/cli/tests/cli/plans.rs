@@ -13,7 +13,7 @@ fn a_plan_in_a_file_is_carried_out_as_it_was_seen_and_once() {
     let said = world.run(&["plan", "--out", "up.plan"]).status(0);
     assert!(said.err.contains("hint: `purlin apply up.plan` applies exactly this"), "{}", said.err);
     let events = world.run(&["apply", "--yes", "up.plan", "--format", "json"]).status(0).events();
-    assert_eq!(crate::world::told(&events, "succeeded"), ["create code", "create reader"]);
+    assert_eq!(crate::world::steps_in(&events, "succeeded"), ["create code", "create reader"]);
     // The password was drawn once: the recorded value is the one that the reader got.
     let outputs = world.run(&["outputs", "--show-secrets", "--format", "json"]).status(0).json();
     let drawn = outputs["resources"]["password.default#shared.code"]["value"].as_str().expect("a text");

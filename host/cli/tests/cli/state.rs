@@ -308,7 +308,7 @@ fn an_intact_state_is_unchanged_and_a_damaged_one_is_repaired() {
     assert_eq!(said.out, "ok The state in `.purlin` is intact: 5 resources.\n");
     let said = project.run(&["state", "repair", "--format", "json"]).status(0).json();
     assert_eq!(
-        (&said["whole"], &said["repaired"], &said["records"]),
+        (&said["intact"], &said["repaired"], &said["records"]),
         (&true.into(), &false.into(), &5.into())
     );
 
@@ -323,7 +323,7 @@ fn an_intact_state_is_unchanged_and_a_damaged_one_is_repaired() {
     std::fs::remove_file(&key).expect("removed");
     project.run(&["state", "repair", "--check"]).status(1);
     let said = project.run(&["state", "repair", "--format", "json"]).status(0).json();
-    assert_eq!((&said["whole"], &said["repaired"]), (&false.into(), &true.into()), "{said}");
+    assert_eq!((&said["intact"], &said["repaired"]), (&false.into(), &true.into()), "{said}");
     assert_eq!((&said["lost"], &said["records"]), (&serde_json::json!([]), &5.into()), "{said}");
     assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
     project.run(&["state", "repair", "--check"]).status(0);

@@ -122,7 +122,7 @@ impl World {
     pub(crate) fn done(&self, arguments: &[&str], status: i32) -> Vec<String> {
         let arguments: Vec<&str> = arguments.iter().chain(&["--format", "json"]).copied().collect();
         let events = self.run(&arguments).status(status).events();
-        told(&events, "succeeded")
+        steps_in(&events, "succeeded")
     }
 
     pub(crate) fn real(&self) -> Real {
@@ -205,7 +205,7 @@ impl World {
 }
 
 /// `ACTION NAME` of all events of a phase, in order, except for unchanged resources.
-pub(crate) fn told(events: &[Value], phase: &str) -> Vec<String> {
+pub(crate) fn steps_in(events: &[Value], phase: &str) -> Vec<String> {
     events
         .iter()
         .filter(|event| event["event"] == "resource" && event["phase"] == phase)

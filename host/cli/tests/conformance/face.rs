@@ -56,7 +56,7 @@ fn a_report_reads_within_80_columns() {
     for wanted in [
         "failed   check.faults",
         "it accepts inputs that are wrong at `/values/separator`",
-        "right",
+        "expected",
         "skipped  read.finds",
     ] {
         assert!(ran.out.contains(wanted), "{wanted}: {}", ran.out);

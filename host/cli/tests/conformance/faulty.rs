@@ -110,7 +110,7 @@ fn broken_alone(rule: &str) -> Option<String> {
     let (status, report) = examined(rule, &[]);
     let examined = report["rules"].as_array().expect("rules");
     for finding in examined.iter().filter_map(|rule| rule["findings"].as_array()).flatten() {
-        assert!(finding["what"].is_string() && finding["right"].is_string(), "{finding:#}");
+        assert!(finding["what"].is_string() && finding["expected"].is_string(), "{finding:#}");
     }
     assert!(!report.to_string().contains("correct-horse-battery"), "`{rule}` shows a secret");
     let failed = rules(&report, "failed");

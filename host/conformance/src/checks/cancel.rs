@@ -21,7 +21,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     let how = CallOptions { cancelled: true, time, blame: Blame::Nobody, ..CallOptions::default() };
     let done = bench.create(test_case, how, &life.inputs, &life.name).await;
     bench.findings.tried(RULE);
-    let right = "an answer or a failure within ten seconds";
+    let expected = "an answer or a failure within ten seconds";
     match &done.answer {
         Ok(_) => {}
         Err(CallError::Failure(_)) => {
@@ -31,10 +31,10 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, life: &Life) {
         }
         Err(CallError::TimeLimit { .. }) => {
             let hint = "call `operation.cancelled` in each iteration";
-            bench.fail_with(test_case, RULE, "it continues after it was cancelled", right, Some(hint));
+            bench.fail_with(test_case, RULE, "it continues after it was cancelled", expected, Some(hint));
         }
         Err(_) => {
-            bench.fail(test_case, RULE, "it ends without an answer when it is cancelled", right);
+            bench.fail(test_case, RULE, "it ends without an answer when it is cancelled", expected);
         }
     }
     bench.clear(test_case).await;

@@ -105,12 +105,12 @@ async fn update(bench: &mut Bench, test_case: &TestCase, life: &Life, after: &In
     bench.findings.tried("impact.agrees");
     if !impact.replaces.is_empty() {
         let hint = "correct the case if this change does replace";
-        let right = "no pointer that replaces";
+        let expected = "no pointer that replaces";
         bench.fail_with(
             test_case,
             "impact.agrees",
             "the case calls this an update, but it would replace",
-            right,
+            expected,
             Some(hint),
         );
         bench.clear(test_case).await;

@@ -24,13 +24,13 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase) -> Option<Input
         Ok(checked) => checked,
         Err(error) => {
             if !is_broken(&error) {
-                let right = "accepted inputs";
+                let expected = "accepted inputs";
                 let hint = "correct the case or the driver";
                 bench.fail_with(
                     test_case,
                     "check.accepts",
                     "it rejects the inputs of the case",
-                    right,
+                    expected,
                     Some(hint),
                 );
             }
@@ -231,9 +231,11 @@ async fn refused(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs, at: &
     let done = bench.check(test_case, CallOptions::default(), inputs, None).await;
     bench.findings.tried(RULE);
     let named = at.iter().map(|place| format!("`{place}`")).collect::<Vec<_>>().join(" and ");
-    let right = format!("`invalid-inputs` that names {named}");
+    let expected = format!("`invalid-inputs` that names {named}");
     match done.answer {
-        Ok(_) => bench.fail(test_case, RULE, format!("it accepts inputs that are wrong at {named}"), &right),
+        Ok(_) => {
+            bench.fail(test_case, RULE, format!("it accepts inputs that are wrong at {named}"), &expected)
+        }
         Err(CallError::Failure(Failure::InvalidInputs(faults))) => {
             for place in at {
                 if !faults.iter().any(|fault| about(&fault.pointer, place)) {
@@ -241,7 +243,7 @@ async fn refused(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs, at: &
                         test_case,
                         RULE,
                         format!("it does not report `{place}`, which is wrong"),
-                        &right,
+                        &expected,
                     );
                 }
             }
@@ -270,7 +272,7 @@ async fn refused(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs, at: &
                 test_case,
                 RULE,
                 format!("it fails with another failure for inputs that are wrong at {named}"),
-                &right,
+                &expected,
             );
         }
         Err(_) => {}

@@ -127,7 +127,7 @@ pub(crate) struct Recovery<'a> {
 /// Why a run made no progress.
 struct Stuck {
     what: String,
-    right: &'static str,
+    expected: &'static str,
     hint: &'static str,
 }
 
@@ -142,7 +142,7 @@ impl Recovery<'_> {
             let Some(stuck) = self.once(bench, test_case, life).await else { return };
             let is_known = bench.findings.is_broken(self.rule);
             if is_known || begun.elapsed() > LAST_RUN || bench.stop.is_requested() {
-                bench.fail_with(test_case, self.rule, stuck.what, stuck.right, Some(stuck.hint));
+                bench.fail_with(test_case, self.rule, stuck.what, stuck.expected, Some(stuck.hint));
                 return;
             }
             tokio::time::sleep(pause).await;
@@ -164,7 +164,7 @@ impl Recovery<'_> {
                     let key = half?;
                     let what = format!("{when}, it is incomplete: `values.{key}` is wrong");
                     let hint = "write to a temporary name and rename, or use a transaction";
-                    return Some(Stuck { what, right: "the complete resource, or none", hint });
+                    return Some(Stuck { what, expected: "the complete resource, or none", hint });
                 }
                 Ok(None) => {}
                 Err(error) => {
@@ -172,7 +172,7 @@ impl Recovery<'_> {
                     let hint = "an incomplete resource has to be reported as missing or as existing";
                     return (!is_broken(&error)).then_some(Stuck {
                         what,
-                        right: "the resource, or none",
+                        expected: "the resource, or none",
                         hint,
                     });
                 }
@@ -182,7 +182,7 @@ impl Recovery<'_> {
         let answer = bench.create(test_case, how, &life.inputs, &life.name).await.answer;
         answer.is_err_and(|error| !is_broken(&error)).then(|| Stuck {
             what: format!("{when}, it cannot be created again"),
-            right: "the resource",
+            expected: "the resource",
             hint: "remains of an earlier attempt must not block the next one",
         })
     }

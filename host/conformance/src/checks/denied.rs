@@ -18,17 +18,17 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs
     let how = CallOptions { driver: Some(bare), ..CallOptions::default() };
     let done = bench.create(test_case, how, inputs, name).await;
     bench.findings.tried(RULE);
-    let right = "`denied`, with the capability and the target that are missing";
+    let expected = "`denied`, with the capability and the target that are missing";
     match &done.answer {
         // It needs none of them.
         Ok(_) => {}
         Err(CallError::Failure(Failure::Denied { capability, target, .. })) => {
             let known = ["http", "tcp", "udp", "dns", "env", "dirs", "secrets"];
             if !known.contains(&capability.as_str()) {
-                bench.fail(test_case, RULE, format!("there is no capability `{capability}`"), right);
+                bench.fail(test_case, RULE, format!("there is no capability `{capability}`"), expected);
             }
             if target.is_empty() {
-                bench.fail(test_case, RULE, "it does not name the target", right);
+                bench.fail(test_case, RULE, "it does not name the target", expected);
             }
         }
         Err(CallError::Failure(_)) => {
@@ -37,7 +37,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, inputs: &Inputs
                 test_case,
                 RULE,
                 "without its grants, `create` fails with another failure",
-                right,
+                expected,
                 Some(hint),
             );
         }

@@ -9,14 +9,14 @@ use crate::bench::Bench;
 use crate::report::Finding;
 use crate::schema;
 
-fn finding(what: String, right: &str, hint: Option<&str>) -> Finding {
+fn finding(what: String, expected: &str, hint: Option<&str>) -> Finding {
     let request = Some(json!({"function": "describe"}));
     Finding {
         case: None,
         what,
         request,
         answer: None,
-        right: right.to_owned(),
+        expected: expected.to_owned(),
         hint: hint.map(str::to_owned),
     }
 }

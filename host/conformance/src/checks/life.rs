@@ -312,15 +312,15 @@ async fn repeat(
     }
     let answer = bench.create(test_case, how, &life.inputs, &life.name).await.answer;
     bench.findings.tried(RULE);
-    let right = "the id that the first attempt returned";
+    let expected = "the id that the first attempt returned";
     match answer {
         Ok(again) if again.id.expose() != state.id.expose() => {
             let hint = "recognise the existing object by name or key, or do not promise `repeat-create`";
-            bench.fail_with(test_case, RULE, "the same key created another object", right, Some(hint));
+            bench.fail_with(test_case, RULE, "the same key created another object", expected, Some(hint));
         }
         Ok(_) => {}
         Err(error) if !crate::bench::is_broken(&error) => {
-            bench.fail(test_case, RULE, "a repeated `create` with the same key fails", right);
+            bench.fail(test_case, RULE, "a repeated `create` with the same key fails", expected);
         }
         Err(_) => {}
     }

@@ -6,7 +6,7 @@ use crate::support::{FULL, Platform, documents};
 use purlin_engine::{Action, CancelToken, Event, Phase, PlanOptions};
 
 /// The events of things, in order: `started create a`.
-fn told(events: &[Event]) -> Vec<String> {
+fn lines(events: &[Event]) -> Vec<String> {
     let one = |event: &Event| {
         let Event::Resource { key, action, phase } = event else { return None };
         let phase = match phase {
@@ -24,7 +24,7 @@ fn told(events: &[Event]) -> Vec<String> {
 
 async fn run(platform: &Platform, documents: &str) -> Vec<String> {
     let plan = platform.plan_with(documents, PlanOptions::default()).await.expect("a plan");
-    told(&platform.run(plan, CancelToken::default()).await.0)
+    lines(&platform.run(plan, CancelToken::default()).await.0)
 }
 
 /// A chain of three, seven independent resources, and three that stay.
@@ -52,14 +52,14 @@ async fn a_dependent_starts_after_its_dependency_has_succeeded() {
         let mut platform = Platform::with(FULL);
         platform.parallelism = parallelism;
         for version in 1..3 {
-            let told = run(&platform, &many(version)).await;
+            let lines = run(&platform, &many(version)).await;
             let places: HashMap<&str, usize> =
-                told.iter().enumerate().map(|(place, line)| (line.as_str(), place)).collect();
+                lines.iter().enumerate().map(|(place, line)| (line.as_str(), place)).collect();
             let action = if version == 1 { "create" } else { "update" };
             for (before, after) in [("a", "b"), ("b", "c"), ("a", "z")] {
                 let (before, after) =
                     (format!("succeeded {action} {before}"), format!("started {action} {after}"));
-                assert!(places[before.as_str()] < places[after.as_str()], "{told:#?}");
+                assert!(places[before.as_str()] < places[after.as_str()], "{lines:#?}");
             }
         }
     }
@@ -73,12 +73,12 @@ async fn sequential_calls_give_a_deterministic_order_of_events() {
         platform.parallelism = 1;
         let mut all = Vec::new();
         for documents in [many(1), many(2), documents(&[("a", "v: 1")], &[])] {
-            let told = run(&platform, &documents).await;
+            let lines = run(&platform, &documents).await;
             // Each one ends before the next begins.
-            for pair in told.chunks(2) {
-                assert_eq!(pair[0].replace("started", "succeeded"), pair[1], "{told:#?}");
+            for pair in lines.chunks(2) {
+                assert_eq!(pair[0].replace("started", "succeeded"), pair[1], "{lines:#?}");
             }
-            all.extend(told);
+            all.extend(lines);
         }
         known.push(all);
     }
@@ -92,9 +92,9 @@ async fn a_failure_is_reported_before_the_steps_that_it_blocks() {
     platform.parallelism = 1;
     let all =
         documents(&[("a", "v: 1"), ("b", "x: <a.id>, fail: create"), ("c", "x: <b.id>"), ("d", "v: 1")], &[]);
-    let told = run(&platform, &all).await;
+    let lines = run(&platform, &all).await;
     assert_eq!(
-        told,
+        lines,
         [
             "started create a",
             "succeeded create a",
@@ -117,13 +117,13 @@ async fn an_operation_keeps_its_action_to_the_end() {
     let plan = platform.plan(&all(2)).await.expect("a plan");
     let planned = plan.steps.iter().find(|step| step.key.id() == "shared.b").expect("a step").action;
     assert_eq!(planned, Action::Replace);
-    let told = told(&platform.run(plan, CancelToken::default()).await.0);
-    assert_eq!(told[2..4], ["started replace b", "succeeded as none replace b"], "{told:#?}");
+    let lines = lines(&platform.run(plan, CancelToken::default()).await.0);
+    assert_eq!(lines[2..4], ["started replace b", "succeeded as none replace b"], "{lines:#?}");
     let mut begun: HashMap<String, usize> = HashMap::new();
-    for line in &told {
+    for line in &lines {
         let (phase, rest) = line.split_once(' ').expect("words");
         let name = rest.strip_prefix("as none ").unwrap_or(rest).to_owned();
         *begun.entry(name).or_default() += usize::from(phase == "started");
     }
-    assert!(begun.values().all(|count| *count == 1), "every end has its beginning: {told:#?}");
+    assert!(begun.values().all(|count| *count == 1), "every end has its beginning: {lines:#?}");
 }

@@ -27,8 +27,8 @@ fn current(platform: &Platform, documents: &str) -> CurrentInputs {
 }
 
 /// The resources for which other inputs than the recorded ones were reported, with the paths.
-fn told(events: &[Event]) -> Vec<String> {
-    let told = events.iter().filter_map(|event| match event {
+fn outdated(events: &[Event]) -> Vec<String> {
+    let all = events.iter().filter_map(|event| match event {
         Event::Resource {
             key, phase: Phase::Observed { finding: Finding::CurrentInputs, changes }, ..
         } => {
@@ -37,7 +37,7 @@ fn told(events: &[Event]) -> Vec<String> {
         }
         _ => None,
     });
-    told.collect()
+    all.collect()
 }
 
 async fn destroy(platform: &Platform, documents: Option<&str>) -> (Vec<Event>, Summary) {
@@ -76,7 +76,7 @@ async fn a_deletion_uses_the_current_inputs_if_they_lead_to_the_resource() {
     }
     let (events, summary) = destroy(&platform, Some(&one("v: 1"))).await;
     assert!(summary.is_success(), "{summary:#?}");
-    assert_eq!(told(&events), ["shared.a /params/v /params/fail"]);
+    assert_eq!(outdated(&events), ["shared.a /params/v /params/fail"]);
     assert!(platform.alive().is_empty() && platform.records().await.is_empty());
     assert!(platform.snapshot().await.pending.is_empty());
 }
@@ -116,7 +116,7 @@ async fn current_secrets_suffice_for_a_driver_that_cannot_read() {
         assert!(!destroy(&platform, None).await.1.is_success());
         let (events, summary) = destroy(&platform, Some(&one("v: 2"))).await;
         assert!(summary.is_success(), "{summary:#?}");
-        assert_eq!(told(&events), ["shared.a /secrets/key"], "and nothing else of the documents");
+        assert_eq!(outdated(&events), ["shared.a /secrets/key"], "and nothing else of the documents");
         assert!(platform.alive().is_empty());
     }
 }
@@ -138,7 +138,7 @@ async fn a_refresh_uses_the_current_inputs() {
     assert!(!refresh(&platform, None).await.1.is_success());
     let (events, summary) = refresh(&platform, Some(&one("v: 1"))).await;
     assert!(summary.is_success(), "{summary:#?}");
-    assert_eq!(told(&events), ["shared.a /params/v /params/fail"]);
+    assert_eq!(outdated(&events), ["shared.a /params/v /params/fail"]);
     // The record still has the old inputs, so the plan updates the resource.
     assert_eq!(platform.planned(&one("v: 1")).await, ["update a"]);
 }
@@ -164,7 +164,7 @@ async fn recovery_uses_the_current_inputs() {
         assert_eq!(platform.snapshot().await.pending.len(), 1);
         let (events, summary) = recover(&platform, Some(&one("v: 1"))).await;
         assert!(summary.is_success(), "{summary:#?}");
-        assert_eq!(told(&events), ["shared.a /secrets/key"], "{implements:?}");
+        assert_eq!(outdated(&events), ["shared.a /secrets/key"], "{implements:?}");
         assert!(platform.snapshot().await.pending.is_empty());
         assert_eq!(platform.record("shared.a").await.is_some(), made);
         // From here on everything succeeds.
@@ -184,7 +184,7 @@ async fn a_wrong_recorded_address_leaves_no_call_undecided() {
         assert!(!recover(&platform, None).await.1.is_success());
         let (events, summary) = recover(&platform, Some(&one("v: 1"))).await;
         assert!(summary.is_success(), "{summary:#?}");
-        assert_eq!(told(&events), ["shared.a /params/v /params/fail"]);
+        assert_eq!(outdated(&events), ["shared.a /params/v /params/fail"]);
         let record = platform.record("shared.a").await;
         assert_eq!(record.is_some(), made);
         // The record has the inputs that lead to the object.

@@ -27,7 +27,7 @@ pub(super) enum Missing {
     /// Its folder is empty.
     Empty { path: PathBuf },
     /// It exists only in other versions.
-    NoVersion { versions: Vec<semver::Version>, wanted: String, passed_over: Vec<PathBuf> },
+    NoVersion { versions: Vec<semver::Version>, wanted: String, skipped: Vec<PathBuf> },
     /// It is not the approved component.
     Unapproved(Box<Unapproved>),
 }
@@ -140,8 +140,8 @@ impl Missing {
                 "grant a folder of its own, such as `./out`; only you may write purlin.yaml, the lock, the state and its key",
             ),
             Self::Empty { .. } => fault.help("put components into it, or name a file as `source`"),
-            Self::NoVersion { versions, passed_over, .. } => {
-                let fault = passed_over.iter().fold(fault, |fault, file| {
+            Self::NoVersion { versions, skipped, .. } => {
+                let fault = skipped.iter().fold(fault, |fault, file| {
                     let file = file.display();
                     fault.fact(format!("skipped `{file}`: it is not approved in purlin.lock"))
                 });

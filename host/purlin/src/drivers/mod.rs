@@ -62,7 +62,7 @@ pub struct DriverInfo {
     /// Whether its components are approved in the lock; `None` for a built-in driver.
     pub pinned: Option<bool>,
     /// Components that are skipped because they are not approved while others in the folder are.
-    pub passed_over: Vec<PathBuf>,
+    pub skipped: Vec<PathBuf>,
 }
 
 /// All drivers of one program run. Each is loaded when it is first needed.
@@ -84,7 +84,7 @@ struct Candidates {
     /// The best version first.
     drivers: Vec<purlin_sandbox::Driver>,
     /// Components that exist but are not approved.
-    passed_over: Vec<PathBuf>,
+    skipped: Vec<PathBuf>,
 }
 
 impl Registry {
@@ -141,8 +141,8 @@ impl Registry {
                 (Some(range), true) => match self.candidates(name).await {
                     Ok(found) if !found.drivers.iter().any(|d| range.matches(&d.manifest().version)) => {
                         let versions = found.drivers.iter().map(|d| d.manifest().version.clone()).collect();
-                        let (wanted, passed_over) = (format!("`{range}`"), found.passed_over);
-                        Missing::NoVersion { versions, wanted, passed_over }
+                        let (wanted, skipped) = (format!("`{range}`"), found.skipped);
+                        Missing::NoVersion { versions, wanted, skipped }
                     }
                     // A driver that cannot be used is reported where it is used.
                     _ => continue,
@@ -170,14 +170,14 @@ impl Registry {
             let own = origin != DriverOrigin::BuiltIn;
             let pinned = own.then(|| self.lock.is_some() && candidates.is_ok());
             let aliases = built_in(&name).map_or(&[][..], |b| b.aliases);
-            let passed_over = candidates.as_ref().map(|c| c.passed_over.clone()).unwrap_or_default();
+            let skipped = candidates.as_ref().map(|c| c.skipped.clone()).unwrap_or_default();
             infos.push(DriverInfo {
                 name: name.to_string(),
                 aliases: aliases.iter().map(ToString::to_string).collect(),
                 origin,
                 versions: candidates.map(|found| found.versions()).map_err(|missing| missing.in_short()),
                 pinned,
-                passed_over,
+                skipped,
             });
         }
         infos
@@ -205,7 +205,7 @@ impl Registry {
             Some(DriverSource::Path(path)) => self.load_path(&self.place(path), &setup).await?,
             Some(DriverSource::Oci(reference)) => return Err(Missing::Oci(reference.clone())),
             None => {
-                Candidates { drivers: vec![self.load_built_in(name, &setup).await?], passed_over: Vec::new() }
+                Candidates { drivers: vec![self.load_built_in(name, &setup).await?], skipped: Vec::new() }
             }
         };
         found.drivers.sort_by(|a, b| b.manifest().version.cmp(&a.manifest().version));
@@ -265,7 +265,7 @@ impl Registry {
                 Ok(pin) => pin,
                 Err(unapproved) => {
                     refused.push(unapproved);
-                    found.passed_over.push(file);
+                    found.skipped.push(file);
                     continue;
                 }
             };
@@ -276,7 +276,7 @@ impl Registry {
                 Ok(()) => found.drivers.push(driver),
                 Err(unapproved) => {
                     refused.push(unapproved);
-                    found.passed_over.push(file);
+                    found.skipped.push(file);
                 }
             }
         }
@@ -369,7 +369,7 @@ impl Drivers for Registry {
         };
         let config = self.configured.get(canonical(name));
         let fault = |missing: Missing| missing.diagnostic(name, config, location);
-        let Candidates { drivers, passed_over } = self.candidates(name).await.map_err(fault)?;
+        let Candidates { drivers, skipped } = self.candidates(name).await.map_err(fault)?;
         let wanted = |driver: &purlin_sandbox::Driver| {
             let version = &driver.manifest().version;
             config.and_then(|config| config.version.as_ref()).is_none_or(|range| range.matches(version))
@@ -400,7 +400,7 @@ impl Drivers for Registry {
                 };
                 let wanted: Vec<String> =
                     own.into_iter().chain(asked).map(|range| format!("`{range}`")).collect();
-                Err(fault(Missing::NoVersion { versions, wanted: wanted.join(" and "), passed_over }))
+                Err(fault(Missing::NoVersion { versions, wanted: wanted.join(" and "), skipped }))
             }
         }
     }

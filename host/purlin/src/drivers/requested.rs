@@ -110,7 +110,7 @@ pub(super) fn block(
         // The text must not contain line breaks of any kind.
         let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         let plain: String = request.trim_end_matches(" ()").trim_end().replace(ends, " ").replace("  ", " ");
-        let _ = writeln!(out, "    # yours to decide: {plain}");
+        let _ = writeln!(out, "    # decide yourself: {plain}");
     }
     Some(out)
 }
@@ -235,10 +235,10 @@ mod tests {
             .map(|(kind, grant)| format!("{kind} {grant}"))
             .collect();
         assert_eq!(granted, ["tcp db.internal:5432", "dirs ./data as /data rw", "dirs ./other as /other ro"]);
-        assert_eq!(text.matches("# yours to decide: ").count(), 3, "{text}");
+        assert_eq!(text.matches("# decide yourself: ").count(), 3, "{text}");
         assert_eq!(
             lines(vec![request("udp", "")]),
-            "drivers:\n  acme/db:\n    source: \"./db.wasm\"\n    grants: {}\n    # yours to decide: udp\n"
+            "drivers:\n  acme/db:\n    source: \"./db.wasm\"\n    grants: {}\n    # decide yourself: udp\n"
         );
     }
 }

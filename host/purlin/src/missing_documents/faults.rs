@@ -160,7 +160,7 @@ fn without_documents(lost: &MissingFile, last: &LastDeployed, resources: &[Key])
     match &**name {
         "-" => fault.help("give the documents again, or accept this with `--accept-missing -`"),
         name => fault.help(format!(
-            "restore the file, or remove it if its documents are to go, or accept this with `--accept-missing {}`",
+            "restore the file, or remove it if its documents should be deleted, or accept this with `--accept-missing {}`",
             word(name)
         )),
     }
@@ -184,7 +184,7 @@ fn not_named(unread: &[&MissingFile], last: &LastDeployed, inputs: &[Arc<str>]) 
     for lost in unread.iter().take(LISTED) {
         let what = list(lost.held.iter().map(Held::to_string));
         let gone = match lost.fate {
-            Fate::Unread { exists: false } if &*lost.name != "-" => "; it is not there now",
+            Fate::Unread { exists: false } if &*lost.name != "-" => "; it no longer exists",
             _ => "",
         };
         fault = fault.fact(format!("`{}` contained the {what}{gone}", lost.name));
@@ -245,7 +245,7 @@ fn workspace(
     }
     let name = shown(&path);
     let what =
-        if path.symlink_metadata().is_ok() { "no longer contains a Workspace" } else { "is not there now" };
+        if path.symlink_metadata().is_ok() { "no longer contains a Workspace" } else { "no longer exists" };
     let number = last.deployment.number;
     let message = format!("this file was the Workspace of deployment {number} of {environment}, and {what}");
     let fault = Diagnostic::error("workspace-missing", message).at(&Location::new(name.clone(), 0, 0));

@@ -91,5 +91,5 @@ fn api(inputs: &Raw<ProjectInputs>, call: &Call) -> Result<Api, Failure> {
 /// The outputs of a project. Only `create` gets the token, and Purlin keeps it, as the schema says.
 fn state(found: Found, token: Option<String>) -> Result<State, Failure> {
     let Found { id, name, region, size, .. } = found;
-    State::new(id.clone()).told(&ProjectOutputs { id, name, region, size, token })
+    State::new(id.clone()).described_outputs(&ProjectOutputs { id, name, region, size, token })
 }

@@ -236,7 +236,7 @@ struct Listed {
 struct ListedRule {
     id: &'static str,
     title: &'static str,
-    demands: &'static str,
+    requirement: &'static str,
     why: &'static str,
 }
 
@@ -245,7 +245,7 @@ fn rules(args: &Args, app: &App) {
         Format::Json => {
             let rules = RULES
                 .iter()
-                .map(|Rule { id, title, demands, why }| ListedRule { id, title, demands, why })
+                .map(|Rule { id, title, requirement, why }| ListedRule { id, title, requirement, why })
                 .collect();
             app.ui.json(&Listed { format: FORMAT, rules });
         }
@@ -254,7 +254,7 @@ fn rules(args: &Args, app: &App) {
             let mut out = String::new();
             for rule in RULES {
                 out.push_str(&format!("{}\n", paint(STRONG, rule.id)));
-                for part in [rule.demands, rule.why] {
+                for part in [rule.requirement, rule.why] {
                     for line in text::wrap(part, columns) {
                         out.push_str(&format!("  {line}\n"));
                     }

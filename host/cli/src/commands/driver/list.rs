@@ -38,7 +38,7 @@ struct Driver {
     pinned: Option<bool>,
     /// Components next to those in use that the lock file does not approve.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    passed_over: Vec<String>,
+    skipped: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -64,7 +64,7 @@ fn driver(info: DriverInfo) -> Driver {
         },
         versions: versions.into_iter().map(|(version, digest)| Version { version, digest }).collect(),
         pinned: info.pinned,
-        passed_over: info.passed_over.iter().map(|file| text::path(file)).collect(),
+        skipped: info.skipped.iter().map(|file| text::path(file)).collect(),
         error,
     }
 }
@@ -102,7 +102,7 @@ fn table(drivers: &[Driver], columns: Option<usize>) -> String {
 
 /// The driver's status in the lock file.
 fn lock(driver: &Driver) -> String {
-    match (driver.pinned, driver.passed_over.as_slice()) {
+    match (driver.pinned, driver.skipped.as_slice()) {
         (None, _) => String::new(),
         (Some(false), _) => "not pinned".to_owned(),
         (Some(true), []) => "pinned".to_owned(),

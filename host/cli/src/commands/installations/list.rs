@@ -29,7 +29,7 @@ is deleted when its last user is gone).
 
 With `--format json`:
   {\"format\": 1, \"installations\": [
-    {\"id\", \"urn\", \"key\", \"namespace\", \"name\", \"bundle\", \"group\", \"set_by_hand\", \"interface\",
+    {\"id\", \"urn\", \"key\", \"namespace\", \"name\", \"bundle\", \"group\", \"set_manually\", \"interface\",
      \"outputs\": [name], \"ready\", \"handed_over\", \"org\", \"app\", \"env\",
      \"users\": [{\"urn\", \"version\", \"outputs\": [name]}]}]}")]
 pub(super) struct Args {

@@ -26,7 +26,7 @@ Examples:
   purlin state repair
 
 With `--format json`:
-  {\"format\": 1, \"whole\", \"repaired\", \"findings\": […], \"lost\": […], \"moved\": […], \"records\"}")]
+  {\"format\": 1, \"intact\", \"repaired\", \"findings\": […], \"lost\": […], \"moved\": […], \"records\"}")]
 pub(super) struct Args {
     /// Only check, without writing. Exits with status 1 if something is wrong.
     #[arg(long)]
@@ -43,7 +43,7 @@ pub(super) struct Args {
 struct RepairReport {
     format: u8,
     /// Whether nothing was wrong.
-    whole: bool,
+    intact: bool,
     /// Whether the state was damaged and could be repaired.
     repaired: bool,
     findings: Vec<String>,
@@ -80,7 +80,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         Format::Json => app.ui.json(&report),
         Format::Text => {
             app.ui.data(&render(&report, &place));
-            if !report.whole && args.check {
+            if !report.intact && args.check {
                 app.ui.hint("`purlin state repair` repairs what can be repaired");
             }
             if !report.lost.is_empty() && !args.check {
@@ -90,7 +90,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             }
         }
     }
-    let good = report.whole || report.repaired && report.lost.is_empty();
+    let good = report.intact || report.repaired && report.lost.is_empty();
     Ok(if good { Status::Done } else { Status::Failed })
 }
 
@@ -127,11 +127,11 @@ async fn contradicting(purlin: &Purlin, mend: bool) -> (Vec<String>, bool) {
 }
 
 fn report(found: HostReport, contradictions: Vec<String>, sound: bool) -> RepairReport {
-    let whole = found.is_whole() && contradictions.is_empty();
+    let intact = found.is_whole() && contradictions.is_empty();
     RepairReport {
         format: FORMAT,
-        whole,
-        repaired: !whole && sound,
+        intact,
+        repaired: !intact && sound,
         findings: found.findings.into_iter().chain(contradictions).collect(),
         lost: found.lost,
         moved: found.moved.iter().map(|path| path.display().to_string()).collect(),
@@ -142,7 +142,7 @@ fn report(found: HostReport, contradictions: Vec<String>, sound: bool) -> Repair
 
 fn render(report: &RepairReport, place: &str) -> String {
     let records = text::count(report.records, "resource");
-    if let (true, Some(format)) = (report.whole, report.older) {
+    if let (true, Some(format)) = (report.intact, report.older) {
         let then = "the next command that uses it converts it";
         return match format {
             1 => format!("The state in `{place}` has format 1, which is not checked before {then}.\n"),
@@ -152,7 +152,7 @@ fn render(report: &RepairReport, place: &str) -> String {
             ),
         };
     }
-    if report.whole {
+    if report.intact {
         return format!("{} The state in `{place}` is intact: {records}.\n", paint(GOOD, "ok"));
     }
     let mut out = String::new();
