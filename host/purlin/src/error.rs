@@ -86,6 +86,12 @@ pub enum Error {
         /// The previous number of records.
         records: usize,
     },
+    /// Others deployed other documents after those of a pass were read.
+    #[error("someone else has deployed to {environment} since the documents were read")]
+    DeployedMeanwhile {
+        /// The environment.
+        environment: purlin_state::Environment,
+    },
     /// The system provides no random numbers.
     #[error("no random numbers: {0}")]
     Random(String),

@@ -244,6 +244,25 @@ impl Kept {
         cancel: CancelToken,
         events: &mut Vec<Event>,
     ) -> Result<Option<Pass>, Error> {
+        let mut told = |event: &Event| events.push(event.clone());
+        loop {
+            let documents = self.last_documents(purlin, environment, proposal).await?;
+            let Some(documents) = documents else { return Ok(None) };
+            match self.keeper.pass(purlin, &documents, cancel.clone(), &mut told).await {
+                // From now on, the environment is kept as this deployment left it.
+                Err(Error::DeployedMeanwhile { .. }) => {}
+                passed => return passed.map(Some),
+            }
+        }
+    }
+
+    /// The documents of the last deployment; `None` if there is nothing to keep.
+    async fn last_documents(
+        &mut self,
+        purlin: &Purlin,
+        environment: &Environment,
+        proposal: Option<&Proposal>,
+    ) -> Result<Option<Arc<Documents>>, Error> {
         let last = purlin.last_deployed(environment).await?;
         let Some((last, digest)) = last.and_then(|last| {
             let digest = last.deployment.documents?;
@@ -270,8 +289,8 @@ impl Kept {
                 documents
             }
         };
-        let mut told = |event: &Event| events.push(event.clone());
-        self.keeper.pass(purlin, &documents, cancel, &mut told).await.map(Some)
+        self.keeper.read_after(&last.deployment);
+        Ok(Some(documents))
     }
 }
 

@@ -35,6 +35,11 @@ pub struct Keeper {
     requests: HashMap<Urn, Arc<str>>,
     /// The history entry of the current documents.
     entry: Option<Deployment>,
+    /// The number of the last deployment from documents when the current ones were read, or at the
+    /// end of the last pass; 0 if there was none. `None` before the first pass.
+    last: Option<u64>,
+    /// The number of a later deployment, because of which a pass was refused.
+    newer: Option<u64>,
     /// The number of records after the last pass.
     records: usize,
     /// The resources that the current documents pause, once known.
@@ -73,20 +78,30 @@ impl Keeper {
             failures: HashMap::new(),
             requests: HashMap::new(),
             entry: None,
+            last: None,
+            newer: None,
             records: 0,
             paused: None,
             settled: None,
         }
     }
 
-    /// Notes that the documents changed: they get a new history entry, and resources that wait for
-    /// a retry are retried at once.
+    /// Notes that the documents were read again: they get a new history entry, and resources that
+    /// wait for a retry are retried at once.
     pub fn documents_changed(&mut self) {
+        self.last = self.newer.take().or(self.last);
         self.entry = None;
         self.settled = None;
         self.paused = None;
         self.schedule.retry_all();
         self.failures.clear();
+    }
+
+    /// Notes that the documents of the next pass were read after this deployment, which was the
+    /// last one from documents then.
+    pub(crate) fn read_after(&mut self, deployment: &Deployment) {
+        self.last = Some(deployment.number);
+        self.newer = None;
     }
 
     /// Reads every resource and retries everything in the next pass.
@@ -102,6 +117,8 @@ impl Keeper {
     ///
     /// # Errors
     /// The errors of planning. Existing resources stay unchanged, and the caller tries again later.
+    /// [`Error::DeployedMeanwhile`] if others have deployed other documents since the last pass,
+    /// until [`Self::documents_changed`] says that the documents were read again.
     pub async fn pass(
         &mut self,
         purlin: &Purlin,
@@ -134,6 +151,7 @@ impl Keeper {
             pass.next = self.schedule.next(clock());
             return Ok(pass);
         }
+        self.check_last(&session, documents).await?;
         let plan = self.plan(&session, base, documents, policy, &mut pass, clock()).await?;
         self.meet_requests(&plan, policy, clock());
         let urns: HashMap<Key, Urn> =
@@ -147,6 +165,7 @@ impl Keeper {
             }
         }
         self.entry = run.into_entry();
+        self.last = Some(last_number(&last_deployment(&session).await?));
         if read && summary.ends_staleness {
             session.trust().await?;
         }
@@ -178,6 +197,20 @@ impl Keeper {
         pass.summary = summary;
         self.settled = pass.is_settled().then_some((fingerprint, now));
         Ok(pass)
+    }
+
+    /// Others may have deployed other documents before this pass got the lock, while its own were
+    /// being read or it was waiting. Theirs may be newer, so the pass must not undo what they did.
+    async fn check_last(&mut self, session: &Session<'_>, documents: &Documents) -> Result<(), Error> {
+        let last = last_deployment(session).await?;
+        let number = last_number(&last);
+        let is_known = self.last.is_none_or(|known| known == number);
+        if !is_known && last.is_some_and(|last| last.documents != Some(documents.archive_digest())) {
+            self.newer = Some(number);
+            return Err(Error::DeployedMeanwhile { environment: session.environment().clone() });
+        }
+        (self.last, self.newer) = (Some(number), None);
+        Ok(())
     }
 
     /// Counts the failures of a run that only reads.
@@ -365,6 +398,16 @@ impl Keeper {
             }
         }
     }
+}
+
+/// The last deployment from documents in the environment of a session.
+async fn last_deployment(session: &Session<'_>) -> Result<Option<Deployment>, Error> {
+    Ok(session.purlin.store().await?.last_from_documents(session.environment()).await?)
+}
+
+/// Its number; 0 if there was none.
+fn last_number(last: &Option<Deployment>) -> u64 {
+    last.as_ref().map_or(0, |last| last.number)
 }
 
 /// Passes on all events of a run but the summary, and returns that.

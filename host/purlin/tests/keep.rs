@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use futures::StreamExt as _;
 use purlin_host::internal::documents::{self, Input};
 use purlin_host::internal::model::{ContextDefaults, Reason};
 use purlin_host::internal::sandbox::InProcess;
-use purlin_host::internal::state::{MemoryStore, Store as _};
-use purlin_host::{Documents, Keeper, Pass, Purlin};
+use purlin_host::internal::state::{MemoryStore, Status, Store as _};
+use purlin_host::{Builder, Documents, Environment, Error, Fleet, Keeper, Pass, Purlin, TurnEnd, UpOptions};
 
 const DAY: u64 = 86_400_000;
 
@@ -40,8 +42,18 @@ metadata: {name: lost}
 spec: {forProvider: {vpcIdRef: {name: nowhere}}}
 ";
 
+/// The resource that one version of the folder declares and the other one does not.
+const WEB: &str = "ec2/subnet.default#web";
+
+/// Two versions of the folder: its first two manifests, and only the first one.
+fn with_and_without_web() -> (&'static str, &'static str) {
+    let (with, _) = FOLDER.rsplit_once("---").expect("manifests");
+    let (without, _) = with.rsplit_once("---").expect("manifests");
+    (with, without)
+}
+
 struct Scene {
-    purlin: Purlin,
+    purlin: Arc<Purlin>,
     store: Arc<MemoryStore>,
     now: Arc<AtomicU64>,
     keeper: Keeper,
@@ -50,17 +62,21 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
+        Self::with(|builder| builder)
+    }
+
+    fn with(options: impl FnOnce(Builder) -> Builder) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let now = Arc::new(AtomicU64::new(1_000_000));
         let store = Arc::new(MemoryStore::new());
         let clock = Arc::clone(&now);
-        let purlin = Purlin::builder()
+        let builder = Purlin::builder()
             .store(Arc::clone(&store) as _)
             .state_folder(folder.path().join("state"))
             .cache_folder(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
             .compiler(Arc::new(InProcess))
-            .clock(move || clock.load(Ordering::Relaxed))
-            .build();
+            .clock(move || clock.load(Ordering::Relaxed));
+        let purlin = Arc::new(options(builder).build());
         Self { purlin, store, now, keeper: Keeper::new(7), folder }
     }
 
@@ -75,9 +91,27 @@ impl Scene {
         Documents::new(documents::load(&inputs), &context, None, id).expect("documents")
     }
 
+    async fn try_pass(&mut self, documents: &Documents) -> Result<Pass, Error> {
+        self.keeper.pass(&self.purlin, documents, Default::default(), &mut |_| {}).await
+    }
+
     async fn pass(&mut self, documents: &Documents) -> Pass {
-        let pass = self.keeper.pass(&self.purlin, documents, Default::default(), &mut |_| {}).await;
-        pass.expect("a pass")
+        self.try_pass(documents).await.expect("a pass")
+    }
+
+    /// Deploys, like another program.
+    async fn up(&self, documents: &Documents) {
+        let mut run = self.purlin.up(documents, UpOptions::default());
+        while let Some(event) = run.next().await {
+            drop(event.expect("an event"));
+        }
+    }
+
+    /// Whether a resource exists.
+    async fn has(&self, environment: &Environment, key: &str) -> bool {
+        let snapshot = self.store.load(environment).await.expect("a snapshot");
+        let mut records = snapshot.records.iter().filter(|record| record.status != Status::Absent);
+        records.any(|record| record.urn.key().is_some_and(|of| of.as_str() == key))
     }
 }
 
@@ -161,4 +195,67 @@ spec:
     }
     assert!(waits.windows(2).take(5).all(|pair| pair[0] < pair[1]), "{waits:?}");
     assert!(waits.iter().all(|wait| (1_000..=60_000).contains(wait)), "{waits:?}");
+}
+
+/// A pass may get the lock long after its documents were read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pass_does_not_undo_a_deployment_that_its_documents_are_older_than() {
+    let mut kept = Scene::new();
+    let (with, without) = with_and_without_web();
+    let older = kept.documents(&[PLATFORM, with], "first");
+    let environment = older.environment();
+    kept.pass(&older).await;
+    assert!(kept.has(&environment, WEB).await);
+    let newer = kept.documents(&[PLATFORM, without], "second");
+    kept.up(&newer).await;
+    assert!(!kept.has(&environment, WEB).await);
+
+    // However often it is tried, until the documents were read again.
+    for _ in 0..2 {
+        let refused = kept.try_pass(&older).await;
+        assert!(matches!(refused, Err(Error::DeployedMeanwhile { .. })), "{refused:?}");
+        assert!(!kept.has(&environment, WEB).await);
+    }
+    kept.keeper.documents_changed();
+    let pass = kept.pass(&newer).await;
+    assert_eq!((pass.summary.done.create, pass.is_settled()), (0, true), "{:?}", pass.summary);
+
+    // What is read after a deployment is applied, even if it differs.
+    kept.keeper.documents_changed();
+    let again = kept.documents(&[PLATFORM, with], "third");
+    let pass = kept.pass(&again).await;
+    assert_eq!((pass.summary.done.create, pass.is_settled()), (1, true), "{:?}", pass.summary);
+    assert!(kept.has(&environment, WEB).await);
+}
+
+/// The turn reads the documents of the last deployment, and then waits for the lock of a newer one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_does_not_undo_the_deployment_that_it_waited_for() {
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let scene = Scene::with(|builder| {
+        let note = move |note: &str| drop(tell.send(note.to_owned()));
+        builder.lock_timeout(Duration::from_secs(600)).on_note(note)
+    });
+    let (with, without) = with_and_without_web();
+    let older = scene.documents(&[PLATFORM, with], "first");
+    let environment = older.environment();
+    scene.up(&older).await;
+    let newer = scene.documents(&[PLATFORM, without], "second");
+
+    let session = scene.purlin.begin(&environment).await.expect("the lock");
+    let mut fleet = Fleet::new(Arc::clone(&scene.purlin), None, true, 7);
+    assert_eq!(fleet.take(1).await.expect("turns"), std::slice::from_ref(&environment));
+    let turn = tokio::spawn(fleet.begin(environment.clone(), Default::default()));
+    let note = told.recv().await.expect("a note");
+    assert!(note.contains("which has the lock of"), "{note}");
+    let plan = session.plan(&newer, Default::default()).await.expect("a plan");
+    let mut run = session.deploy(plan, Some(&newer), Default::default()).await.expect("a run");
+    while run.next().await.is_some() {}
+    drop(run);
+    session.release().await.expect("released");
+
+    let (_, end, _) = fleet.end(turn.await.expect("a turn")).await.expect("ended");
+    let TurnEnd::Passed(pass) = end else { panic!("{end:?}") };
+    assert_eq!((pass.summary.done.create, pass.is_settled()), (0, true), "{:?}", pass.summary);
+    assert!(!scene.has(&environment, WEB).await);
 }

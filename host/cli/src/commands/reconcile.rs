@@ -169,9 +169,18 @@ struct Passed {
     interrupted: bool,
 }
 
+/// A pass that failed.
+struct FailedPass {
+    failure: Failure,
+    /// Whether a later attempt may succeed.
+    may_pass: bool,
+    /// Whether others have deployed since the documents were read, so that nothing was applied.
+    is_outdated: bool,
+}
+
 impl Watch<'_> {
     async fn once(&mut self, given: &ValidDocuments) -> Result<Status, Failure> {
-        let Passed { pass, purlin, .. } = self.pass(given).await.map_err(|(failure, _)| failure)?;
+        let Passed { pass, purlin, .. } = self.pass(given).await.map_err(|failed| failed.failure)?;
         let shown = Shown::new(self.messages.json, self.app);
         let collected =
             deploy::collect(&purlin, &shown, self.app).await.map_err(|error| given.failure(error))?;
@@ -199,7 +208,7 @@ impl Watch<'_> {
             // A pass must not undo changes of newer documents, or of a deployment of those.
             if changes.are_waiting() {
                 changes.next().await;
-                self.read_again(&mut given, &mut texts).await;
+                self.read_again(&mut given, &mut texts, false).await;
             }
             let next = match self.pass(&given).await {
                 Ok(Passed { pass, purlin, interrupted }) => {
@@ -218,12 +227,19 @@ impl Watch<'_> {
                     }
                     pass.next
                 }
-                Err((failure, may_pass)) if may_pass && !self.interrupted => {
+                Err(FailedPass { is_outdated: true, .. }) if self.interrupted => return Ok(Status::Done),
+                Err(FailedPass { is_outdated: true, .. }) => {
+                    if self.read_again(&mut given, &mut texts, true).await {
+                        continue;
+                    }
+                    surroundings::now() + RETRY_DELAY
+                }
+                Err(FailedPass { failure, may_pass: true, .. }) if !self.interrupted => {
                     self.messages.failure(&failure, self.app);
                     self.recall_again(&failure, &mut given, &texts).await;
                     surroundings::now() + RETRY_DELAY
                 }
-                Err((failure, _)) => return Err(failure),
+                Err(FailedPass { failure, .. }) => return Err(failure),
             };
             loop {
                 let wait = Duration::from_millis(next.saturating_sub(surroundings::now()));
@@ -231,12 +247,12 @@ impl Watch<'_> {
                     () = tokio::time::sleep(wait.min(LONGEST_SLEEP)) => break,
                     () = self.interrupts.next() => return Ok(Status::Done),
                     () = requests.next() => {
-                        self.read_again(&mut given, &mut texts).await;
+                        self.read_again(&mut given, &mut texts, false).await;
                         self.keeper.request_all();
                         break;
                     }
                     () = changes.next() => {
-                        if self.read_again(&mut given, &mut texts).await {
+                        if self.read_again(&mut given, &mut texts, false).await {
                             break;
                         }
                     }
@@ -246,8 +262,14 @@ impl Watch<'_> {
     }
 
     /// Reads the documents again. Returns whether they changed and are valid; invalid documents do
-    /// not replace the current ones.
-    async fn read_again(&mut self, given: &mut ValidDocuments, texts: &mut Vec<(String, String)>) -> bool {
+    /// not replace the current ones. If others have deployed since (`is_outdated`), valid ones do so
+    /// even without a change: their next entry in the history comes after that deployment.
+    async fn read_again(
+        &mut self,
+        given: &mut ValidDocuments,
+        texts: &mut Vec<(String, String)>,
+        is_outdated: bool,
+    ) -> bool {
         let loaded = match input::load(&self.args.documents, self.app) {
             Ok(loaded) => loaded,
             Err(failure) => {
@@ -256,7 +278,8 @@ impl Watch<'_> {
             }
         };
         let now = self::texts(&loaded);
-        if now == *texts {
+        let are_same = now == *texts;
+        if are_same && !is_outdated {
             return false;
         }
         *texts = now;
@@ -266,7 +289,9 @@ impl Watch<'_> {
                 *given = changed;
                 self.keeper.documents_changed();
                 self.messages.forget_failure();
-                self.messages.line(&paint(DIM, "the documents changed"), self.app);
+                if !are_same {
+                    self.messages.line(&paint(DIM, "the documents changed"), self.app);
+                }
                 true
             }
             Err(failure) => {
@@ -295,9 +320,10 @@ impl Watch<'_> {
     }
 
     /// Makes one pass. The state is open only during a pass, so that other processes can work
-    /// between two passes. An error comes with whether a later attempt may succeed.
-    async fn pass(&mut self, given: &ValidDocuments) -> Result<Passed, (Failure, bool)> {
-        let purlin = input::orchestrator(&given.workspace, self.app).map_err(|failure| (failure, false))?;
+    /// between two passes.
+    async fn pass(&mut self, given: &ValidDocuments) -> Result<Passed, FailedPass> {
+        let failed = |failure| FailedPass { failure, may_pass: false, is_outdated: false };
+        let purlin = input::orchestrator(&given.workspace, self.app).map_err(failed)?;
         let cancel = CancelToken::default();
         let (messages, app) = (&mut self.messages, self.app);
         let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
@@ -329,11 +355,12 @@ impl Watch<'_> {
             Ok(pass) => Ok(Passed { pass, purlin, interrupted: self.interrupted }),
             Err(error) => {
                 let may_pass = passes(&error);
+                let is_outdated = matches!(error, purlin_host::Error::DeployedMeanwhile { .. });
                 let failure = given.failure(error);
                 // Report the error of the pass. It matters more than one that occurs when the state
                 // is closed.
                 let _ = purlin.close().await;
-                Err((failure, may_pass))
+                Err(FailedPass { failure, may_pass, is_outdated })
             }
         }
     }
