@@ -353,6 +353,9 @@ pub(crate) fn orchestrator_at(
     if let Some(probe) = surroundings::crash_points() {
         builder = builder.probe(probe);
     }
+    if let Some(time) = surroundings::describe_time() {
+        builder = builder.describe_time(time);
+    }
     // A folder that contains a key was written with that key.
     let has_own_key = state.is_some_and(|folder| folder.join("key").is_file());
     if !has_own_key && let Some(key) = key(workspace)? {

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use purlin_host::internal::clock;
+use purlin_host::internal::conformance::Patience;
 use purlin_host::internal::state::Holder;
 
 /// The number of open files that this program wants to be allowed.
@@ -261,7 +263,7 @@ pub(crate) fn crash_points() -> Option<purlin_host::internal::state::Probe> {
             let own = std::process::id().to_string();
             let _ = std::process::Command::new("kill").args(["-9", &own]).status();
             // The signal may take a moment to arrive.
-            std::thread::sleep(std::time::Duration::from_secs(10));
+            std::thread::sleep(Duration::from_secs(10));
         }
     }))
 }
@@ -269,6 +271,32 @@ pub(crate) fn crash_points() -> Option<purlin_host::internal::state::Probe> {
 /// Release builds have no crash points.
 #[cfg(not(debug_assertions))]
 pub(crate) fn crash_points() -> Option<purlin_host::internal::state::Probe> {
+    None
+}
+
+/// How long a driver that is inspected may take to describe itself, if tests set it.
+pub(crate) fn describe_time() -> Option<Duration> {
+    test_time("PURLIN_DESCRIBE_TIME")
+}
+
+/// How long the examination of a driver waits.
+pub(crate) fn patience() -> Patience {
+    let usual = Patience::default();
+    Patience {
+        cancelled: test_time("PURLIN_CANCEL_TIME").unwrap_or(usual.cancelled),
+        cuts: test_time("PURLIN_CUT_TIME").unwrap_or(usual.cuts),
+    }
+}
+
+/// A time in seconds, for tests of debug builds: a busy machine must not look like a slow driver.
+#[cfg(debug_assertions)]
+fn test_time(name: &str) -> Option<Duration> {
+    variable(name)?.parse().ok().map(Duration::from_secs)
+}
+
+/// Release builds have the usual times.
+#[cfg(not(debug_assertions))]
+fn test_time(_: &str) -> Option<Duration> {
     None
 }
 

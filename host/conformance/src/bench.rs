@@ -9,6 +9,7 @@ use purlin_model::driver::{Checked, Failure, Impact, Inputs, Observed, ResourceS
 use purlin_sandbox::{CallContext, CallError, CancelToken, Change, Driver, Look};
 use serde_json::{Value as Json, json};
 
+use crate::examine::Patience;
 use crate::findings::Findings;
 use crate::held;
 use crate::report::{Finding, Left};
@@ -74,6 +75,7 @@ pub(crate) struct Bench {
     pub(crate) bare: Option<Driver>,
     pub(crate) findings: Findings,
     pub(crate) stop: CancelToken,
+    pub(crate) patience: Patience,
     /// Created objects that are not deleted yet.
     pub(crate) alive: Vec<Made>,
     pub(crate) left: Vec<Left>,
@@ -86,11 +88,18 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(crate) fn new(driver: Driver, bare: Option<Driver>, findings: Findings, stop: CancelToken) -> Self {
+    pub(crate) fn new(
+        driver: Driver,
+        bare: Option<Driver>,
+        findings: Findings,
+        stop: CancelToken,
+        patience: Patience,
+    ) -> Self {
         let run = purlin_sandbox::clock::steady()();
         let (alive, left, cleared) = (Vec::new(), Vec::new(), Vec::new());
         let lost = Vec::new();
-        Self { driver, bare, findings, stop, alive, left, cleared, lost, last: None, run, calls: 0 }
+        let last = None;
+        Self { driver, bare, findings, stop, patience, alive, left, cleared, lost, last, run, calls: 0 }
     }
 
     /// Whether to test a rule with a case.

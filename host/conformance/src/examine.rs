@@ -1,6 +1,7 @@
 //! An examination from beginning to end.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use purlin_model::{DriverCases, FORMAT, Grants, Limits};
 use purlin_sandbox::{CancelToken, DriverSetup, Sandbox, Source};
@@ -26,6 +27,24 @@ pub struct Examination {
     /// Stops the examination: created objects are deleted, and the report covers the completed
     /// part.
     pub stop: CancelToken,
+    /// How long it waits.
+    pub patience: Patience,
+}
+
+/// How long an examination waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// The maximum duration of a cancelled call.
+    pub cancelled: Duration,
+    /// After this much time on one call and case, only a few instants at which to cut it off are
+    /// tried.
+    pub cuts: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { cancelled: Duration::from_secs(10), cuts: Duration::from_secs(15) }
+    }
 }
 
 /// Examines a driver.
@@ -33,7 +52,7 @@ pub struct Examination {
 /// # Errors
 /// If it is not a driver, or there are no cases for it.
 pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<ConformanceReport, Error> {
-    let Examination { component, setup, cases, only, stop } = examination;
+    let Examination { component, setup, cases, only, stop, patience } = examination;
     let load = |setup: DriverSetup| {
         let source = Source::Bytes(component.clone());
         async move { sandbox.load(source, &setup).await }
@@ -44,7 +63,8 @@ pub async fn examine(sandbox: &Sandbox, examination: &Examination) -> Result<Con
         true => None,
         false => Some(load(DriverSetup { grants: Grants::default(), ..setup.clone() }).await?),
     };
-    let mut bench = Bench::new(driver.clone(), bare, Findings::new(only.map(|rule| rule.id)), stop.clone());
+    let findings = Findings::new(only.map(|rule| rule.id));
+    let mut bench = Bench::new(driver.clone(), bare, findings, stop.clone(), *patience);
     checks::describe::run(&mut bench, sandbox, component, setup).await?;
     let mut small = Vec::new();
     for memory in [4 << 20, 12 << 20] {

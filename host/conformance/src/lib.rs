@@ -18,7 +18,7 @@ mod shown;
 mod test_case;
 mod watch;
 
-pub use examine::{Examination, examine};
+pub use examine::{Examination, Patience, examine};
 pub use report::{Cases, CasesFrom, ConformanceReport, Finding, Left, Outcome, Status};
 pub use rules::{RULES, Rule, rule, rules_page};
 

@@ -35,6 +35,7 @@ pub struct Builder {
     store: Option<Arc<dyn Store>>,
     cache_folder: Option<PathBuf>,
     compiler: Option<Arc<dyn Compiler>>,
+    describe_time: Option<Duration>,
     key: Option<KeyProvider>,
     variables: BTreeMap<String, String>,
     stores: Option<Arc<dyn SecretStores>>,
@@ -81,6 +82,14 @@ impl Builder {
     #[must_use]
     pub fn compiler(mut self, compiler: Arc<dyn Compiler>) -> Self {
         self.compiler = Some(compiler);
+        self
+    }
+
+    /// Sets how long a driver that is inspected may take to describe itself; by default five
+    /// seconds.
+    #[must_use]
+    pub fn describe_time(mut self, time: Duration) -> Self {
+        self.describe_time = Some(time);
         self
     }
 
@@ -183,6 +192,7 @@ impl Builder {
             cache_folder: self.cache_folder.unwrap_or_else(|| state_folder.join("cache")),
             state_folder,
             compiler: self.compiler,
+            describe_time: self.describe_time,
             workspace: self.workspace,
             variables: self.variables,
             key: self.key,
@@ -215,6 +225,7 @@ pub struct Purlin {
     pub(crate) state_folder: PathBuf,
     cache_folder: PathBuf,
     compiler: Option<Arc<dyn Compiler>>,
+    describe_time: Option<Duration>,
     variables: BTreeMap<String, String>,
     parallelism: usize,
     pub(crate) key: Option<KeyProvider>,
@@ -334,6 +345,7 @@ impl Purlin {
             self.kept(),
             self.compiler.clone(),
             self.probe.clone(),
+            self.describe_time,
         )?;
         Ok(self.registry.get_or_init(|| Arc::new(registry)))
     }

@@ -6,12 +6,13 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use purlin_model::driver::{Inputs, ResourceState};
 use purlin_model::{Grants, Value};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{CallHook, Store, Trap};
 use zeroize::Zeroizing;

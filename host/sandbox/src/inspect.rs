@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use purlin_model::Limits;
 use purlin_model::driver::Manifest;
@@ -30,9 +29,6 @@ use crate::component;
 use crate::error::{CallError, LoadError};
 use crate::manifest;
 use crate::sandbox::{DriverSetup, Sandbox, blocking};
-
-/// The time limit for a component to describe itself.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Facts from the bytes of a component, without running it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,10 +173,13 @@ impl Sandbox {
         blocking(move || Ok(Interfaces::new(&wasm, compiler.names(&wasm)?))).await
     }
 
-    /// Lets a component describe itself, in an instance that reaches nothing: no grants, five
-    /// seconds, and imports that end the call, except those that languages use during startup
-    /// (clocks, random numbers, an empty environment, no folders, output that becomes log lines).
-    /// The description may be untrue. `file` is the source of the bytes, if any.
+    /// Lets a component describe itself, in an instance that reaches nothing: no grants, little
+    /// time ([`SandboxConfig::describe_time`]), and imports that end the call, except those that
+    /// languages use during startup (clocks, random numbers, an empty environment, no folders,
+    /// output that becomes log lines). The description may be untrue. `file` is the source of the
+    /// bytes, if any.
+    ///
+    /// [`SandboxConfig::describe_time`]: crate::SandboxConfig::describe_time
     ///
     /// # Errors
     /// As for [`Sandbox::load`].
@@ -195,8 +194,8 @@ impl Sandbox {
         let component = self.component(bytes, file, &named).await?;
         component::check_interface(self.engine(), &component)?;
         let linker = powerless(self.engine(), &component).map_err(|error| LoadError::invalid(&error))?;
-        let limits =
-            Limits { time: Some(limits.time.map_or(PATIENCE, |time| time.min(PATIENCE))), ..limits.clone() };
+        let most = self.describe_time();
+        let limits = Limits { time: Some(limits.time.map_or(most, |time| time.min(most))), ..limits.clone() };
         let setup = DriverSetup { name: named, limits, ..DriverSetup::default() };
         let runner = Runner::linked(self, &component, &setup, &linker)?;
         let said = runner.describe().await.map_err(|error| {

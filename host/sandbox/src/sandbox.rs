@@ -42,6 +42,8 @@ pub struct SandboxConfig {
     pub cache: Option<PathBuf>,
     /// How long a busy driver may hold a thread before others get their turn.
     pub tick: Duration,
+    /// How long a component may take to describe itself to [`Sandbox::ask`].
+    pub describe_time: Duration,
     /// Where components are read and compiled.
     pub compiler: Arc<dyn Compiler>,
     /// A compilation that takes longer than this is reported to `on_compile`.
@@ -56,6 +58,7 @@ impl Default for SandboxConfig {
             instances: 128,
             cache: None,
             tick: Duration::from_millis(5),
+            describe_time: Duration::from_secs(5),
             compiler: Arc::new(InProcess),
             slow_compile: Duration::from_millis(500),
             on_compile: None,
@@ -175,6 +178,10 @@ impl Sandbox {
 
     pub(crate) fn compiler(&self) -> Arc<dyn Compiler> {
         Arc::clone(&self.0.config.compiler)
+    }
+
+    pub(crate) fn describe_time(&self) -> Duration {
+        self.0.config.describe_time
     }
 
     pub(crate) fn linker(&self) -> &Linker<Guest> {

@@ -4,9 +4,11 @@
 
 mod common;
 
-use common::{component, load, sandbox, setup};
+use std::time::Duration;
+
+use common::{component, load, sandbox, sandbox_that_asks_for, seconds, setup};
 use purlin_model::Limits;
-use purlin_sandbox::LoadError;
+use purlin_sandbox::{LoadError, SandboxConfig};
 
 #[tokio::test]
 async fn the_manifest_is_the_same_as_when_loaded() {
@@ -67,21 +69,23 @@ async fn a_driver_without_a_manifest_is_reported() {
 /// While it describes itself, it reaches nothing.
 #[tokio::test]
 async fn effects_during_describe_end_it() {
-    let sandbox = sandbox();
+    assert_eq!(SandboxConfig::default().describe_time, seconds(5));
+    let (patient, hasty) = (sandbox(), sandbox_that_asks_for(Duration::from_millis(300)));
     for (name, words) in [
         ("import-in-describe", "it called `purlin:driver/log@0.2.0#write` during `describe`"),
-        ("loop-in-describe", "did not return within 5s"),
-        ("loop-in-start", "did not return within 5s"),
+        ("loop-in-describe", "did not return within 300ms"),
+        ("loop-in-start", "did not return within 300ms"),
         ("trap-in-describe", "it panicked or aborted"),
         ("trap-in-start", "it panicked or aborted"),
         ("import-in-start", "crashed"),
         ("memory-large", "its memory limit"),
     ] {
+        let sandbox = if name.starts_with("loop") { &hasty } else { &patient };
         let bytes = component(&format!("hostile/{name}"));
         let read = sandbox.interfaces(bytes.clone().into()).await;
         read.and_then(|read| read.verdict()).expect("its bytes are in order");
         // A longer time than the maximum cannot be granted.
-        let limits = Limits { time: Some(common::seconds(600)), ..Limits::default() };
+        let limits = Limits { time: Some(seconds(3600)), ..Limits::default() };
         match sandbox.ask(bytes.into(), None, name, &limits).await {
             Err(LoadError::Describe(source)) => {
                 assert!(source.to_string().contains(words), "{name}: {source}");

@@ -6,13 +6,13 @@ mod common;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use common::{component, deed, load, sandbox, setup, worker};
+use common::{component, deed, load, sandbox, seconds, setup, worker};
 use purlin_model::{DirGrant, Grants, Limits};
 use purlin_sandbox::{
-    CompileEvent, Compiler as _, DriverSetup, LoadError, Precompiled, Sandbox, SandboxConfig, Source, Target,
-    precompile,
+    Compilation, CompileEvent, Compiler, DriverSetup, InProcess, LoadError, Names, Precompiled, Sandbox,
+    SandboxConfig, Source, Target, precompile,
 };
 use serde_json::json;
 
@@ -95,11 +95,36 @@ async fn impossible_grants_are_rejected() {
     assert!(refused(vec![dir(".", "/a"), dir(".", "/a")]).await.contains("and so has another"));
 }
 
+/// Compiles in this process, and does not end before it is known to be slow: the thread that
+/// reports this may begin late.
+#[derive(Debug)]
+struct Slow(Arc<Mutex<Vec<CompileEvent>>>);
+
+// SAFETY: the code comes from the reference.
+#[allow(unsafe_code)]
+unsafe impl Compiler for Slow {
+    fn names(&self, wasm: &[u8]) -> Result<Names, LoadError> {
+        InProcess.names(wasm)
+    }
+
+    fn compile(&self, wasm: &[u8], functions: Option<&[u8]>) -> Result<Compilation, LoadError> {
+        let compiled = InProcess.compile(wasm, functions);
+        let known = || matches!(self.0.lock().expect("ours").last(), Some(CompileEvent::Slow { .. }));
+        let begun = Instant::now();
+        while !known() && begun.elapsed() < seconds(300) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        compiled
+    }
+}
+
 fn with_cache(cache: &Path) -> (Sandbox, Arc<Mutex<Vec<CompileEvent>>>) {
     let events = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&events);
     let sandbox = Sandbox::new(SandboxConfig {
         cache: Some(cache.to_owned()),
+        describe_time: seconds(600),
+        compiler: Arc::new(Slow(Arc::clone(&events))),
         slow_compile: Duration::ZERO,
         on_compile: Some(Arc::new(move |event| heard.lock().expect("ours").push(event))),
         ..SandboxConfig::default()

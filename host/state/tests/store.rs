@@ -59,7 +59,7 @@ fn only_one_process_writes_and_others_see_its_name() {
     drop(run(other.lock(&prod, holder())).expect("free"));
     let path = folder.path().to_owned();
     let waiting = std::thread::spawn(move || {
-        let options = OpenOptions { wait: Duration::from_secs(30), ..options(&path) };
+        let options = OpenOptions { wait: Duration::from_secs(300), ..options(&path) };
         let store = open_with(&path, options).expect("opens");
         run(store.commit(vec![put(record(3))]))
     });

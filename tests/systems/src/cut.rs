@@ -5,18 +5,16 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::interrupt::When;
-
-/// How long the wire waits for the server's answer before it is cut: long enough for a slow machine.
-/// The wait ends with the answer.
-const ANSWER: Duration = Duration::from_secs(3);
+use crate::replies::{Replies, has_more};
 
 /// What happens to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The connection is lost, before the server gets the message or before its answer comes back.
+    /// As with [`When::After`], a part of a message has no answer.
     Cut(When),
     /// The message takes this long.
     Delayed(Duration),
@@ -50,15 +48,14 @@ struct Shared {
 struct LateMessage {
     server: TcpStream,
     bytes: Vec<u8>,
-    /// The number of messages from the server.
-    answered: Arc<AtomicUsize>,
+    replies: Arc<Replies>,
     /// The number of further messages before it.
     after: usize,
 }
 
 impl LateMessage {
     fn deliver(self) {
-        send(&self.server, &self.bytes, &self.answered);
+        self.replies.send(&self.server, &self.bytes, || false);
         let _ = self.server.shutdown(Shutdown::Both);
     }
 }
@@ -100,16 +97,6 @@ impl Answers {
 /// Whether a message of PostgreSQL is a statement. Those of a login cannot be repeated.
 fn is_statement(bytes: &[u8]) -> bool {
     matches!(bytes, [b'P' | b'Q', ..])
-}
-
-/// Sends a message, and waits until the server answers, which shows that it was carried out.
-fn send(mut server: &TcpStream, bytes: &[u8], answered: &AtomicUsize) {
-    let (before, begun) = (answered.load(Ordering::SeqCst), Instant::now());
-    if server.write_all(bytes).is_ok() {
-        while answered.load(Ordering::SeqCst) == before && begun.elapsed() < ANSWER {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -192,14 +179,14 @@ fn carry(program: &TcpStream, port: u16, shared: &Shared) {
     let Ok(stream) = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))) else { return };
     let mut server = &stream;
     let _ = (program.set_nodelay(true), server.set_nodelay(true));
-    let (lost, answered) = (AtomicBool::new(false), Arc::new(AtomicUsize::new(0)));
+    let (lost, replies) = (AtomicBool::new(false), Arc::<Replies>::default());
     let doubled: Mutex<Option<Answers>> = Mutex::default();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let (mut from, mut to) = (&stream, program);
             let mut buffer = vec![0; 64 << 10];
             while let Ok(length @ 1..) = from.read(&mut buffer) {
-                answered.fetch_add(1, Ordering::SeqCst);
+                replies.note();
                 let mut bytes = buffer.get(..length).unwrap_or_default().to_vec();
                 let mut answers = locked(&doubled);
                 if let Some(two) = &mut *answers {
@@ -210,10 +197,12 @@ fn carry(program: &TcpStream, port: u16, shared: &Shared) {
                     bytes = passed;
                 }
                 drop(answers);
-                if lost.load(Ordering::SeqCst) || to.write_all(&bytes).is_err() {
+                // What is lost is read all the same: it shows when the server has replied.
+                if !lost.load(Ordering::SeqCst) && to.write_all(&bytes).is_err() {
                     break;
                 }
             }
+            replies.end();
             let _ = to.shutdown(Shutdown::Both);
         });
         let mut buffer = vec![0; 64 << 10];
@@ -224,14 +213,14 @@ fn carry(program: &TcpStream, port: u16, shared: &Shared) {
                 Some(Fault::Cut(When::Before)) => break,
                 Some(Fault::Cut(When::After)) => {
                     lost.store(true, Ordering::SeqCst);
-                    send(&stream, bytes, &answered);
+                    replies.send(&stream, bytes, || has_more(program));
                     break;
                 }
                 Some(Fault::Late { after }) => {
                     lost.store(true, Ordering::SeqCst);
                     if let Ok(server) = server.try_clone() {
-                        let (bytes, answered) = (bytes.to_vec(), Arc::clone(&answered));
-                        *locked(&shared.late) = Some(LateMessage { server, bytes, answered, after });
+                        let (bytes, replies) = (bytes.to_vec(), Arc::clone(&replies));
+                        *locked(&shared.late) = Some(LateMessage { server, bytes, replies, after });
                     }
                     let _ = program.shutdown(Shutdown::Both);
                     return;

@@ -12,12 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::replies::{Replies, has_more};
 use crate::workspace::{Done, Workspace};
 
-/// How long the wire waits for the server's answer before it kills: by then, the server has carried
-/// out the request, whether it answers or not. The wait ends with the answer, and few messages have
-/// none.
-const ANSWER: Duration = Duration::from_secs(3);
+/// How long one run of the program may take.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The number of kills of one command that indicates a fault in the test.
 const MOST: usize = 400;
@@ -27,7 +26,8 @@ const MOST: usize = 400;
 pub enum When {
     /// The server never gets the message.
     Before,
-    /// The server received it and answered; the answer is lost.
+    /// The server received it and answered, or ended the connection; the answer is lost. A server
+    /// that only has a part of a message waits for the rest: then the rest is lost.
     After,
 }
 
@@ -44,6 +44,8 @@ struct Shared {
     seen: AtomicUsize,
     plan: Mutex<Option<Plan>>,
     killed: AtomicBool,
+    /// Whether the server has begun to carry out the chosen message.
+    is_begun: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -62,6 +64,7 @@ impl Proxy {
             seen: AtomicUsize::new(0),
             plan: Mutex::new(None),
             killed: AtomicBool::new(false),
+            is_begun: AtomicBool::new(false),
         });
         let proxy = Self { port, shared: shared.clone() };
         std::thread::spawn(move || {
@@ -86,8 +89,22 @@ impl Proxy {
 
     /// Runs the program and kills it at message `at`, counted from 1. None if it was killed.
     pub fn run(&self, workspace: &Workspace, arguments: &[&str], at: usize, when: When) -> Option<Done> {
+        self.run_until(workspace, arguments, at, when, || false)
+    }
+
+    /// The same, if the server may take long for the message: once it `is_begun`, the program is
+    /// killed without an answer. This is asked after the message was sent.
+    pub fn run_until(
+        &self,
+        workspace: &Workspace,
+        arguments: &[&str],
+        at: usize,
+        when: When,
+        mut is_begun: impl FnMut() -> bool,
+    ) -> Option<Done> {
         self.shared.seen.store(0, Ordering::SeqCst);
         self.shared.killed.store(false, Ordering::SeqCst);
+        self.shared.is_begun.store(false, Ordering::SeqCst);
         // Armed before the program runs; the lock is held until its child is known.
         {
             let mut plan = self.plan();
@@ -102,7 +119,10 @@ impl Proxy {
             if ended {
                 break;
             }
-            assert!(begun.elapsed() < Duration::from_secs(180), "purlin {arguments:?} does not end");
+            assert!(begun.elapsed() < PATIENCE, "purlin {arguments:?} does not end");
+            if self.messages() >= at && is_begun() {
+                self.shared.is_begun.store(true, Ordering::SeqCst);
+            }
             std::thread::sleep(Duration::from_millis(5));
         }
         let child = self.plan().take().expect("a plan").child;
@@ -126,14 +146,6 @@ impl Shared {
         self.plan().as_ref().filter(|plan| plan.at == number).map(|plan| plan.when)
     }
 
-    /// Returns once the program was killed, or has ended itself.
-    fn wait_for_kill(&self) {
-        let begun = Instant::now();
-        while !self.killed.load(Ordering::SeqCst) && begun.elapsed() < 2 * ANSWER {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
     fn kill(&self) {
         if let Some(plan) = self.plan().as_mut()
             && plan.child.try_wait().expect("a status").is_none()
@@ -150,18 +162,21 @@ fn connect(program: &TcpStream, server: u16, shared: &Arc<Shared>) {
     let _ = (program.set_nodelay(true), server.set_nodelay(true));
     // The answer to the last message is held back: it is lost with the program.
     let lose = AtomicBool::new(false);
-    let answered = AtomicUsize::new(0);
+    // Whether the program was killed, or has ended by itself.
+    let is_over = AtomicBool::new(false);
+    let replies = Replies::default();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             pump(&server, program, |_| {
-                answered.fetch_add(1, Ordering::SeqCst);
-                let lost = lose.load(Ordering::SeqCst);
-                if lost {
-                    // A living program would see the connection close, and continue.
-                    shared.wait_for_kill();
-                }
-                !lost
+                replies.note();
+                !lose.load(Ordering::SeqCst)
             });
+            replies.end();
+            // A living program would see the connection close, and continue.
+            while lose.load(Ordering::SeqCst) && !is_over.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let _ = program.shutdown(Shutdown::Write);
         });
         let mut kill = false;
         pump(program, &server, |bytes| {
@@ -170,19 +185,16 @@ fn connect(program: &TcpStream, server: u16, shared: &Arc<Shared>) {
                 Some(When::Before) => shared.kill(),
                 Some(When::After) => {
                     lose.store(true, Ordering::SeqCst);
-                    let before = answered.load(Ordering::SeqCst);
-                    if (&server).write_all(bytes).is_ok() {
-                        let begun = Instant::now();
-                        while answered.load(Ordering::SeqCst) == before && begun.elapsed() < ANSWER {
-                            std::thread::sleep(Duration::from_millis(2));
-                        }
-                    }
+                    let is_enough = || shared.is_begun.load(Ordering::SeqCst) || has_more(program);
+                    replies.send(&server, bytes, is_enough);
                     shared.kill();
+                    is_over.store(true, Ordering::SeqCst);
                 }
             }
             kill = true;
             false
         });
+        let _ = server.shutdown(Shutdown::Write);
         if kill {
             let _ = (program.shutdown(Shutdown::Both), server.shutdown(Shutdown::Both));
         }
@@ -198,7 +210,6 @@ fn pump(mut from: &TcpStream, mut to: &TcpStream, mut pass: impl FnMut(&[u8]) ->
             break;
         }
     }
-    let _ = to.shutdown(Shutdown::Write);
 }
 
 /// Runs a command repeatedly, each time in a fresh scene, killed one message later, first before

@@ -16,6 +16,7 @@ pub mod platform;
 pub mod postgres;
 pub mod powerdns;
 pub mod redis;
+mod replies;
 pub mod rest;
 pub mod secrets;
 pub mod server;

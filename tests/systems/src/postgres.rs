@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -35,7 +35,7 @@ impl Pooler {
         let text = format!(
             "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
              unix_socket_dir =\nauth_type = scram-sha-256\nauth_file = {}\npool_mode = transaction\n\
-             default_pool_size = 2\n",
+             default_pool_size = 2\nserver_connect_timeout = 120\n",
             postgres.port,
             users.display()
         );
@@ -46,6 +46,18 @@ impl Pooler {
         command.arg(&settings);
         let server = Server::start(command, folder, || listens(port));
         Some(Self { _server: server, port })
+    }
+}
+
+/// A session that is open until it is dropped, or ended by the server.
+#[derive(Debug)]
+pub struct PostgresSession(Child);
+
+impl Drop for PostgresSession {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -126,7 +138,7 @@ impl Postgres {
         let postgres = Self { server, psql, port };
         let begun = std::time::Instant::now();
         while postgres.try_ask("postgres", "SELECT 1").is_err() {
-            assert!(begun.elapsed().as_secs() < 60, "{}", postgres.log());
+            assert!(begun.elapsed().as_secs() < 300, "{}", postgres.log());
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
         postgres
@@ -159,7 +171,7 @@ impl Postgres {
         let mut command = Command::new(&self.psql);
         command.args(["-X", "-A", "-t", "-q", "-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", user]);
         command.args(["-d", database, "-v", "ON_ERROR_STOP=1"]);
-        command.env("PGPASSWORD", password).env("PGCONNECT_TIMEOUT", "10");
+        command.env("PGPASSWORD", password).env("PGCONNECT_TIMEOUT", "120");
         command
     }
 
@@ -199,6 +211,25 @@ impl Postgres {
     #[track_caller]
     pub fn ask_in(&self, database: &str, sql: &str) -> String {
         self.try_ask(database, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    /// Opens a session of the superuser in a database, which does nothing.
+    ///
+    /// # Panics
+    /// If it cannot be opened.
+    pub fn session(&self, database: &str) -> PostgresSession {
+        let mut command = self.command("postgres", PASSWORD, database);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        let session = PostgresSession(command.spawn().expect("psql runs"));
+        let count = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = '{database}' AND application_name = 'psql'"
+        );
+        let begun = std::time::Instant::now();
+        while self.ask(&count) == "0" {
+            assert!(begun.elapsed().as_secs() < 300, "psql does not connect: {}", self.log());
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        session
     }
 
     /// Databases besides those that every server has, in order.

@@ -16,6 +16,10 @@ const SCHEMAS: [&str; 2] = [
 /// The key of its API.
 pub const KEY: &str = "sesame-open-0815";
 
+/// How often `dig` asks, and for how many seconds it waits for each answer.
+const TRIES: &str = "+tries=60";
+const TIME: &str = "+time=2";
+
 /// A running PowerDNS.
 #[derive(Debug)]
 pub struct PowerDns {
@@ -76,7 +80,7 @@ impl PowerDns {
     pub fn dig(&self, name: &str, kind: &str) -> Vec<String> {
         let port = self.dns.to_string();
         let dig = Command::new("dig")
-            .args(["+short", "+tries=3", "+time=2", "-p", &port, "@127.0.0.1", name, kind])
+            .args(["+short", TRIES, TIME, "-p", &port, "@127.0.0.1", name, kind])
             .output()
             .expect("dig runs");
         assert!(dig.status.success(), "dig: {dig:?}");
@@ -90,7 +94,7 @@ impl PowerDns {
     pub fn ttl(&self, name: &str, kind: &str) -> Option<u32> {
         let port = self.dns.to_string();
         let dig = Command::new("dig")
-            .args(["+noall", "+answer", "-p", &port, "@127.0.0.1", name, kind])
+            .args(["+noall", "+answer", TRIES, TIME, "-p", &port, "@127.0.0.1", name, kind])
             .output()
             .expect("dig runs");
         let text = String::from_utf8_lossy(&dig.stdout).into_owned();

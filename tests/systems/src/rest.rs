@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+/// How long to wait for a request.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// A service's misbehaviour, once, at the next request with a method.
 #[derive(Clone, Debug)]
 pub enum Fault {
@@ -29,8 +32,11 @@ pub enum Fault {
     DoAndAnswer(u16, String),
     /// Waits this long in the middle of the answer.
     Slow(Duration),
-    /// Takes the request, waits, and carries it out when the client has gone.
-    DoLater(Duration),
+    /// Takes the request, and carries it out at [`Service::do_late`].
+    DoLater {
+        /// Whether the connection ends at once. Otherwise, it stays open without an answer.
+        hang_up: bool,
+    },
     /// Answers with this many bytes.
     Huge(usize),
     /// Ends the connection in the middle of the answer's body.
@@ -59,6 +65,8 @@ struct Data {
     answered: HashMap<String, Value>,
     next: u64,
     faults: VecDeque<(String, Fault)>,
+    /// Requests to be carried out later, with their connections.
+    late: Vec<(Asked, TcpStream)>,
     asked: Vec<Asked>,
     /// How long things take to become ready; none if they are ready at once.
     takes: Option<Duration>,
@@ -132,6 +140,30 @@ impl Service {
         self.data().takes = time;
     }
 
+    /// Makes everything that still takes a while ready, or gone, and ends the operations.
+    pub fn hurry(&self) {
+        self.data().times.clear();
+    }
+
+    /// Carries out the requests of [`Fault::DoLater`].
+    ///
+    /// # Panics
+    /// If none arrives.
+    pub fn do_late(&self) {
+        let begun = Instant::now();
+        loop {
+            let late = std::mem::take(&mut self.data().late);
+            for (asked, _) in &late {
+                self.data().answer(asked);
+            }
+            if !late.is_empty() {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "no request arrived that is late");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Makes creations answer with an operation.
     pub fn asynchronous(&self, asynchronous: bool, fails: bool) {
         let mut data = self.data();
@@ -183,14 +215,18 @@ impl Service {
                     headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
                 return answer(stream, *status, headers, body.as_bytes(), &fault);
             }
-            Some(Fault::DoLater(time)) => {
-                std::thread::sleep(*time);
-                self.data().answer(&asked)
+            Some(Fault::DoLater { hang_up }) => {
+                let kept = stream.try_clone().expect("the connection twice");
+                self.data().late.push((asked, kept));
+                if *hang_up {
+                    let _ = stream.shutdown(Shutdown::Both);
+                }
+                return;
             }
             _ => self.data().answer(&asked),
         };
         match &fault {
-            Some(Fault::LoseAnswer | Fault::DoLater(_)) => {
+            Some(Fault::LoseAnswer) => {
                 let _ = stream.shutdown(Shutdown::Both);
             }
             Some(Fault::DoAndAnswer(status, body)) => {

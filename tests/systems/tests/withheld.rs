@@ -165,6 +165,7 @@ fn through_postgresql() {
     let inputs = json!({
         "connection": {
             "host": "127.0.0.1", "port": postgres.port, "tls": "disable", "password": postgres::PASSWORD,
+            "connect_timeout": 120,
         },
         "values": {"role": {"name": "${params.name}"}},
         "secrets": {"role_password": "${params.password}"},
@@ -189,6 +190,7 @@ fn through_redis() {
     let inputs = json!({
         "connection": {
             "host": "127.0.0.1", "port": server.port, "tls": "disable", "password": redis::PASSWORD,
+            "connect_timeout": 120,
         },
         "values": {"user": {"name": "${params.name}", "keys": ["*"], "channels": [], "commands": ["+ping"]}},
         "secrets": {"user_password": "${params.password}"},

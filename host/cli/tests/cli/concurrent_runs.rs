@@ -1,15 +1,14 @@
 //! Tests of two runs at the same time.
 
-use std::io::{BufRead as _, BufReader};
-
-use crate::project::adversarial;
+use crate::gate::Gate;
+use crate::project::ran_with;
 
 #[test]
 fn a_second_deployment_reports_the_holder_of_the_lock() {
-    let project = adversarial("{do: sleep, ms: 2500}", "{time: 20s}");
-    let mut first = project.start(&["up", "--yes", "--format", "json"]);
-    let mut lines = BufReader::new(first.stdout.take().expect("stdout")).lines();
-    assert!(lines.by_ref().map(|line| line.expect("a line")).any(|line| line.contains("thing.default")));
+    let mut gate = Gate::new();
+    let project = gate.project();
+    let first = project.start(&["up", "--yes", "--format", "json"]);
+    gate.wait();
     for arguments in [&["up", "--yes"][..], &["destroy", "--yes"], &["state", "key", "rotate"]] {
         let second = project.run(arguments).status(1);
         let holder = format!("(`purlin up`, process {})", first.id());
@@ -20,20 +19,17 @@ fn a_second_deployment_reports_the_holder_of_the_lock() {
         );
         assert!(second.err.contains("hint: "), "{}", second.err);
     }
-    let rest: Vec<String> = lines.map(|line| line.expect("a line")).collect();
-    assert!(first.wait().expect("ended").success(), "{rest:?}");
+    gate.open();
+    ran_with(first).status(0);
     assert_eq!(project.recorded().len(), 2 + 1);
 }
 
 #[test]
 fn others_read_and_deploy_elsewhere_meanwhile() {
-    let project = adversarial("{do: sleep, ms: 6000}", "{time: 30s}");
-    let begun = |lines: &mut std::io::Lines<BufReader<std::process::ChildStdout>>| {
-        lines.map(|line| line.expect("a line")).any(|line| line.contains("thing.default"))
-    };
+    let mut gate = Gate::new();
+    let project = gate.project();
     let mut first = project.start(&["up", "--yes", "--format", "json"]);
-    let mut lines = BufReader::new(first.stdout.take().expect("stdout")).lines();
-    assert!(begun(&mut lines));
+    gate.wait();
     for arguments in [
         &["state", "list"][..],
         &["status"],
@@ -51,12 +47,13 @@ fn others_read_and_deploy_elsewhere_meanwhile() {
     }
     let history = project.run(&["history"]).status(0).out;
     assert!(history.contains("unfinished"), "{history}");
-    let mut second = project.start(&["up", "--yes", "--env", "other", "--format", "json"]);
-    let mut others = BufReader::new(second.stdout.take().expect("stdout")).lines();
-    assert!(begun(&mut others), "another environment is another deployment");
-    assert!(first.try_wait().expect("asks").is_none(), "both are at work");
-    assert!(second.wait().expect("ended").success());
-    assert!(first.wait().expect("ended").success());
+    let second = project.start(&["up", "--yes", "--env", "other", "--format", "json"]);
+    // Another environment is another deployment, so now both are at work.
+    gate.wait();
+    assert!(first.try_wait().expect("asks").is_none(), "the first one still waits");
+    gate.open();
+    ran_with(second).status(0);
+    ran_with(first).status(0);
     let known = project.run(&["env", "list", "--format", "json"]).status(0).json();
     let known: Vec<_> = known["environments"].as_array().expect("a list").iter().collect();
     assert_eq!(known.len(), 2, "{known:?}");

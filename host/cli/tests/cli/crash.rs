@@ -1,13 +1,13 @@
 //! Tests of runs that are interrupted by Ctrl-C or killed.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 
-use crate::project::{Project, adversarial};
+use crate::gate::Gate;
+use crate::project::{Project, adversarial, read_until};
 
-/// A project with many resources, some of them slow.
-fn slow() -> Project {
-    let project = adversarial("{do: sleep, ms: 400}", "{time: 20s}");
+/// The project with many resources, half of them things.
+fn with_many(project: Project) -> Project {
     let shared: String =
         (0..40).map(|n| format!("    s{n}: {{type: thing}}\n    d{n}: {{type: dns}}\n")).collect();
     project.write(
@@ -19,7 +19,7 @@ fn slow() -> Project {
 
 #[test]
 fn killed_at_any_time_the_state_opens_again() {
-    let project = slow();
+    let project = with_many(adversarial("{do: sleep, ms: 400}", "{time: 10m}"));
     for wait in [20, 60, 150, 300, 450] {
         let mut child = project.start(&["up", "--yes", "--parallelism", "4"]);
         std::thread::sleep(Duration::from_millis(wait));
@@ -42,16 +42,15 @@ fn killed_at_any_time_the_state_opens_again() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_finishes_calls_in_flight_and_a_second_one_cuts_them_off() {
-    let project = slow();
+    let mut gate = Gate::new();
+    let project = with_many(gate.project());
     let mut child = project.start(&["up", "--yes", "--parallelism", "2", "--format", "json"]);
-    let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
-    // Wait until a slow call is in progress.
-    let begun = lines
-        .by_ref()
-        .map(|line| line.expect("a line"))
-        .find(|line| line.contains("thing.default") && line.contains("started"));
-    assert!(begun.is_some());
+    let lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
+    gate.wait();
     interrupt(child.id());
+    read_until(&mut errors, "press Ctrl-C again");
+    gate.open();
     let rest: Vec<String> = lines.map(|line| line.expect("a line")).collect();
     assert_eq!(child.wait().expect("ended").code(), Some(1));
     let last: serde_json::Value = serde_json::from_str(rest.last().expect("a summary")).expect("JSON");
@@ -60,25 +59,19 @@ fn ctrl_c_finishes_calls_in_flight_and_a_second_one_cuts_them_off() {
     assert!(last["skipped"].as_u64().is_some_and(|skipped| skipped > 0));
     project.run(&["state", "list"]).status(0);
 
-    // The driver in this project does not end by itself.
-    let project = adversarial("{do: sleep, ms: 30000}", "{time: 60s}");
-    let begun = Instant::now();
+    // Here the call does not end by itself.
+    let mut gate = Gate::new();
+    let project = gate.project();
     let mut child = project.start(&["up", "--yes", "--format", "json"]);
-    let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
-    assert!(
-        lines
-            .by_ref()
-            .map(|line| line.expect("a line"))
-            .any(|line| line.contains("thing.default") && line.contains("started"))
-    );
+    let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
+    gate.wait();
+    let begun = Instant::now();
     interrupt(child.id());
-    std::thread::sleep(Duration::from_millis(300));
+    // Two signals at once may count as one.
+    read_until(&mut errors, "press Ctrl-C again");
     interrupt(child.id());
     assert_eq!(child.wait().expect("ended").code(), Some(130));
-    assert!(begun.elapsed() < Duration::from_secs(20));
-    let mut said = String::new();
-    child.stderr.take().expect("stderr").read_to_string(&mut said).expect("read");
-    assert!(said.contains("press Ctrl-C again"), "{said}");
+    assert!(begun.elapsed() < Duration::from_secs(300), "{:?}", begun.elapsed());
     project.run(&["state", "list"]).status(0);
 }
 
@@ -86,7 +79,8 @@ fn ctrl_c_finishes_calls_in_flight_and_a_second_one_cuts_them_off() {
 #[test]
 fn a_closed_terminal_finishes_calls_in_flight() {
     for (nohup, status) in [(false, Some(1)), (true, Some(0))] {
-        let project = adversarial("{do: sleep, ms: 400}", "{time: 20s}");
+        let mut gate = Gate::new();
+        let project = gate.project();
         let two = (0..2).map(|n| format!("    s{n}: {{type: thing}}\n")).collect::<String>();
         project.write(
             "deploy.yaml",
@@ -107,13 +101,14 @@ fn a_closed_terminal_finishes_calls_in_flight() {
                 command.current_dir(folder).stdout(piped()).stderr(piped()).spawn().expect("started")
             }
         };
-        let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
-        let begun = lines
-            .by_ref()
-            .map(|line| line.expect("a line"))
-            .find(|line| line.contains("thing.default") && line.contains("started"));
-        assert!(begun.is_some());
+        let lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+        let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
+        gate.wait();
         send("-HUP", child.id());
+        if !nohup {
+            read_until(&mut errors, "press Ctrl-C again");
+        }
+        gate.open();
         let rest: Vec<String> = lines.map(|line| line.expect("a line")).collect();
         assert_eq!(child.wait().expect("ended").code(), status, "nohup {nohup}: {rest:#?}");
         let last: serde_json::Value = serde_json::from_str(rest.last().expect("a summary")).expect("JSON");

@@ -16,7 +16,7 @@ fn server(answer: impl Fn(&mut std::net::TcpStream) + Send + 'static) -> SocketA
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
-            let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+            let _ = stream.set_read_timeout(Some(Duration::from_secs(600)));
             let mut head = [0; 4096];
             let _ = stream.read(&mut head);
             answer(&mut stream);

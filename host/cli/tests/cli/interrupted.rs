@@ -211,6 +211,9 @@ fn a_refresh_settles_calls_where_possible() {
 #[test]
 fn a_holder_that_is_dead_holds_nothing() {
     let world = World::new("a: {type: odd, params: {do: sleep}}\nb: {type: thing, params: {value: v}}", "");
+    // It sleeps for a minute, which the usual time limit would end earlier.
+    let limits = "guests.wasm\n      limits: {time: 10m}\n";
+    world.project().edit("purlin.yaml", "guests.wasm\n", limits);
     let mut first = world.project().start(&["up", "--yes", "--format", "json"]);
     let mut lines = BufReader::new(first.stdout.take().expect("stdout")).lines();
     assert!(lines.any(|line| line.expect("a line").contains("odd.default")));
@@ -221,6 +224,8 @@ fn a_holder_that_is_dead_holds_nothing() {
     assert_eq!((told.len(), &told[0]["event"]), (1, &"error".into()));
     first.kill().expect("killed");
     first.wait().expect("ended");
+    // The next run repeats the call, and then uses the inputs of the new documents.
+    world.project().edit("purlin.yaml", limits, "guests.wasm\n");
     world.write("a: {type: odd, params: {do: echo}}\nb: {type: thing, params: {value: v}}", "");
     world.up();
     assert_eq!(world.effects().0, 1);

@@ -16,6 +16,7 @@ mod drift;
 mod environments;
 mod failures;
 mod fleet;
+mod gate;
 mod graph;
 mod hints;
 mod history;

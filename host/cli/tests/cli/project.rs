@@ -1,5 +1,6 @@
 //! A folder with documents, in which tests run the program.
 
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -68,18 +69,25 @@ impl Project {
         self.folder.path()
     }
 
+    /// Writes a file. It takes the place of an existing one at once, so that a program that reads
+    /// it meanwhile finds one of the two, and never an empty one.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path().join(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        std::fs::write(path, content).expect("written");
+        // The program does not read files with such names.
+        let new = self.path().join(".new");
+        std::fs::write(&new, content).expect("written");
+        if let Ok(before) = path.metadata() {
+            std::fs::set_permissions(&new, before.permissions()).expect("the same permissions");
+        }
+        std::fs::rename(new, path).expect("in its place");
     }
 
     /// Replaces text in a file.
     pub(crate) fn edit(&self, name: &str, from: &str, to: &str) {
-        let path = self.path().join(name);
-        let text = std::fs::read_to_string(&path).expect("read");
+        let text = std::fs::read_to_string(self.path().join(name)).expect("read");
         assert!(text.contains(from), "`{from}` is in {name}");
-        std::fs::write(path, text.replace(from, to)).expect("written");
+        self.write(name, text.replace(from, to));
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
@@ -90,6 +98,8 @@ impl Project {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("USER", "ada")
+            // A busy machine must not look like a slow driver.
+            .env("PURLIN_DESCRIBE_TIME", "300")
             // All tests share the cache of compiled drivers.
             .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
             .stdin(Stdio::null());
@@ -125,6 +135,16 @@ pub(crate) fn ran(mut command: Command) -> Ran {
 /// Waits for a process and returns its result.
 pub(crate) fn ran_with(child: Child) -> Ran {
     finished(child.wait_with_output().expect("run"))
+}
+
+/// Reads a stream of a running program up to the first line that contains a text.
+#[track_caller]
+pub(crate) fn read_until(stream: &mut impl BufRead, text: &str) {
+    let mut said = String::new();
+    while !said.contains(text) {
+        let length = stream.read_line(&mut said).expect("UTF-8");
+        assert!(length > 0, "`{text}` did not come: {said}");
+    }
 }
 
 fn finished(output: Output) -> Ran {

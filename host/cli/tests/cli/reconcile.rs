@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::project::read_until;
 use crate::terminal::typed;
 use crate::world::{World, thing};
 
@@ -14,10 +15,9 @@ use crate::world::{World, thing};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn settings(world: &World, lines: &str) {
-    let path = world.path().join("purlin.yaml");
-    let text = std::fs::read_to_string(&path).expect("read");
+    let text = std::fs::read_to_string(world.path().join("purlin.yaml")).expect("read");
     let text = text.split("  reconcile:").next().unwrap_or_default();
-    std::fs::write(path, format!("{text}  reconcile: {lines}\n")).expect("written");
+    world.project().write("purlin.yaml", format!("{text}  reconcile: {lines}\n"));
 }
 
 #[test]
@@ -194,6 +194,12 @@ impl Watching {
         panic!("{what} did not come: {seen:#?}");
     }
 
+    /// Waits for the end of a pass in which something happened.
+    #[track_caller]
+    fn until_summary(&self) {
+        self.until("a summary", |event| event["event"] == "summary");
+    }
+
     #[track_caller]
     fn until_done(&self, action: &str, name: &str) {
         let key = thing(name);
@@ -228,6 +234,28 @@ impl Drop for Watching {
     }
 }
 
+/// The file of the real thing with a name, from the project's folder, while a watch runs.
+fn file_of(world: &World, name: &str) -> String {
+    // Other commands run between two passes. A command that finds the state in use tries again.
+    loop {
+        let ran = world.run(&["state", "list", "--format", "json"]);
+        if ran.status == 0 {
+            let list = ran.json();
+            let all = list["resources"].as_array().expect("resources").clone();
+            let own = all.into_iter().find(|one| one["key"] == thing(name)).expect("it is recorded");
+            return format!("data/things/{}", own["provider_id"].as_str().expect("an id"));
+        }
+    }
+}
+
+/// Changes the value of the real thing in a file without Purlin, while a watch may read it.
+fn meddle(world: &World, file: &str) {
+    let text = std::fs::read(world.path().join(file)).expect("read");
+    let mut real: Value = serde_json::from_slice(&text).expect("JSON");
+    real["values"]["value"] = "meddled".into();
+    world.project().write(file, real.to_string());
+}
+
 #[test]
 #[cfg(unix)]
 fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
@@ -235,20 +263,8 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
     settings(&world, "{interval: 1s, grace: 0s}");
     let watching = Watching::start(&world);
     watching.until_done("create", "a");
-    // Other commands run between two passes. A command that finds the state in use tries again.
-    let id = loop {
-        let ran = world.run(&["state", "list", "--format", "json"]);
-        if ran.status == 0 {
-            let list = ran.json();
-            let all = list["resources"].as_array().expect("resources").clone();
-            let own = all.into_iter().find(|one| one["key"] == thing("a")).expect("it is recorded");
-            break own["provider_id"].as_str().expect("an id").to_owned();
-        }
-    };
-    let file = world.path().join("data/things").join(id);
-    let mut real: Value = serde_json::from_slice(&std::fs::read(&file).expect("read")).expect("JSON");
-    real["values"]["value"] = "meddled".into();
-    std::fs::write(&file, real.to_string()).expect("written");
+    let file = file_of(&world, "a");
+    meddle(&world, &file);
     watching.until_done("update", "a");
 
     // A mistake changes nothing, is reported once, and the last valid documents stay in force.
@@ -258,7 +274,7 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
         told["error"]["diagnostics"][0]["message"].as_str().is_some_and(|text| text.contains("shard")),
         "{told}"
     );
-    std::fs::remove_file(&file).expect("removed");
+    std::fs::remove_file(world.path().join(&file)).expect("removed");
     watching.until_done("create", "a");
 
     std::fs::remove_file(world.path().join("more.yaml")).expect("removed");
@@ -276,9 +292,10 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
 #[cfg(unix)]
 fn no_change_of_a_document_is_lost() {
     let world = World::new("a: {type: thing, params: {value: v}}", "");
-    settings(&world, "{interval: 1s}");
+    settings(&world, "{interval: 1s, grace: 0s}");
     let watching = Watching::start(&world);
     watching.until_done("create", "a");
+    let file = file_of(&world, "a");
     for round in 0..8_u64 {
         std::thread::sleep(Duration::from_millis(700 + 90 * round));
         world.write(&format!("a: {{type: thing, params: {{value: v{round}}}}}"), "");
@@ -293,6 +310,7 @@ fn no_change_of_a_document_is_lost() {
             "",
         );
         watching.until_done("create", "b");
+        watching.until_summary();
         world.write(&format!("a: {{type: thing, params: {{value: w{round}}}}}"), "");
         loop {
             // Other commands run between two passes.
@@ -306,7 +324,10 @@ fn no_change_of_a_document_is_lost() {
                 ran.err
             );
         }
-        std::thread::sleep(Duration::from_millis(1_500));
+        // The pass that repairs this began after the deployment.
+        meddle(&world, &file);
+        watching.until_done("update", "a");
+        watching.until_summary();
         assert!(!world.real().contains_key("b"), "round {round}: it was created again");
     }
     watching.end();
@@ -345,15 +366,13 @@ fn only_the_current_pauses_count() {
 #[cfg(unix)]
 fn a_watch_ends_where_its_state_is_gone() {
     let world = World::new("a: {type: thing, params: {value: v}}", "");
-    settings(&world, "{interval: 1s}");
+    // The next pass comes only on request, so that the folder is renamed between two passes.
+    settings(&world, "{interval: 1h}");
     let mut watching = Watching::start(&world);
     watching.until_done("create", "a");
-    watching.until("a summary", |event| event["event"] == "summary");
-    let (state, away) = (world.path().join(".purlin"), world.path().join("away"));
-    // Rename the folder between two passes.
-    while std::fs::rename(&state, &away).is_err() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    watching.until_summary();
+    std::fs::rename(world.path().join(".purlin"), world.path().join(".away")).expect("renamed");
+    watching.signal("-USR1");
     let told = watching.until("the end", |event| event["event"] == "error");
     let message = told["error"]["message"].as_str().unwrap_or_default().to_owned();
     assert!(message.contains("is gone: it had 2 resources before"), "{told}");
@@ -415,11 +434,17 @@ fn rejected_deletions_are_retried_for_a_while() {
     let status = world.run(&["status", "--format", "json"]).status(0).json();
     let failed = &status["resources"].as_array().expect("resources")[0];
     assert_eq!((&failed["status"], &failed["obstacle"]["action"]), (&"failed".into(), &"delete".into()));
-    let ran = world.run(&["destroy", "--yes", "--retry-for", "3s"]).status(1);
-    assert!(ran.err.contains("Trying again in 1.0 s."), "{}", ran.err);
+    // It stops after that time.
+    world.run(&["destroy", "--yes", "--retry-for", "3s"]).status(1);
+    let mut retrying = world.project().start(&["destroy", "--yes", "--retry-for", "1h"]);
+    let mut errors = BufReader::new(retrying.stderr.take().expect("stderr"));
+    read_until(&mut errors, "Trying again in 1.0 s.");
+    read_until(&mut errors, "Trying again in 2.0 s.");
+    retrying.kill().expect("killed");
+    retrying.wait().expect("ended");
     std::fs::remove_dir_all(&file).expect("removed");
     std::fs::write(&file, kept).expect("written");
-    world.run(&["destroy", "--yes", "--retry-for", "3s"]).status(0);
+    world.run(&["destroy", "--yes", "--retry-for", "1h"]).status(0);
     assert!(world.real().is_empty());
 }
 

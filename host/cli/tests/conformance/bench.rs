@@ -31,6 +31,15 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
+    pub(crate) fn of(mut command: Command) -> Self {
+        let output = command.output().expect("run");
+        Self {
+            status: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).expect("UTF-8"),
+            err: String::from_utf8(output.stderr).expect("UTF-8"),
+        }
+    }
+
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}:\n{}\n{}", self.out, self.err))
@@ -52,8 +61,12 @@ impl Bench {
         self.folder.path()
     }
 
+    /// Writes a file. It takes the place of an existing one at once, so that a watch never reads an
+    /// empty one.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        std::fs::write(self.path().join(name), content).expect("written");
+        let new = self.path().join(".new");
+        std::fs::write(&new, content).expect("written");
+        std::fs::rename(new, self.path().join(name)).expect("in its place");
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
@@ -65,17 +78,16 @@ impl Bench {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            // A busy machine must not look like a slow driver.
+            .env("PURLIN_DESCRIBE_TIME", "300")
+            .env("PURLIN_CANCEL_TIME", "300")
+            .env("PURLIN_CUT_TIME", "300")
             .stdin(Stdio::null());
         command
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        let output = self.command(arguments).output().expect("run");
-        Ran {
-            status: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).expect("UTF-8"),
-            err: String::from_utf8(output.stderr).expect("UTF-8"),
-        }
+        Ran::of(self.command(arguments))
     }
 }
 

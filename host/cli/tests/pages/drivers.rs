@@ -26,6 +26,7 @@ fn inspected(name: &str) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
     command.args(["driver", "inspect", &format!("purlin/{name}"), "--format", "json"]);
     command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).current_dir(env!("CARGO_TARGET_TMPDIR"));
+    command.env("PURLIN_DESCRIBE_TIME", "300");
     let done = command.output().expect("purlin runs");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");

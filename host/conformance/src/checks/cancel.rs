@@ -1,15 +1,10 @@
 //! Cancellation by an operator.
 
-use std::time::Duration;
-
 use purlin_sandbox::CallError;
 
 use super::life::Life;
 use crate::bench::{Bench, Blame, CallOptions};
 use crate::test_case::TestCase;
-
-/// The maximum duration of a cancelled call.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, life: &Life) {
     const RULE: &str = "cancel";
@@ -17,7 +12,7 @@ pub(crate) async fn run(bench: &mut Bench, test_case: &TestCase, life: &Life) {
         return;
     }
     // On a slow machine everything takes longer, which is not the driver's fault.
-    let time = Some(PATIENCE.max(life.took * 10));
+    let time = Some(bench.patience.cancelled.max(life.took * 10));
     let how = CallOptions { cancelled: true, time, blame: Blame::Nobody, ..CallOptions::default() };
     let done = bench.create(test_case, how, &life.inputs, &life.name).await;
     bench.findings.tried(RULE);

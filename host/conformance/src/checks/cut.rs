@@ -13,8 +13,6 @@ use crate::watch::Cut;
 
 /// The maximum number of tried instants of one call.
 const MOST: usize = 40;
-/// After this much time on one call and case, no more than [`FEWEST`] instants are tried.
-const ENOUGH: Duration = Duration::from_secs(15);
 /// The number of instants that are tried however long they take.
 const FEWEST: usize = 4;
 /// The maximum time for the system to come to rest.
@@ -228,7 +226,7 @@ pub(crate) async fn each(
     bench.findings.tried(rule);
     let begun = Instant::now();
     for (tried, cut) in spread(all).into_iter().enumerate() {
-        if bench.stop.is_requested() || (tried >= FEWEST && begun.elapsed() > ENOUGH) {
+        if bench.stop.is_requested() || (tried >= FEWEST && begun.elapsed() > bench.patience.cuts) {
             break;
         }
         let goes_on = once(bench, cut).await;

@@ -185,15 +185,18 @@ async fn a_failed_deletion_keeps_the_record_and_its_dependencies() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cancelled_run_finishes_calls_in_flight_and_begins_none() {
     let platform = Platform::new();
-    let documents = things(&FOUR.replace("v: one", "v: one, sleep: '100'"));
+    let documents = things(&FOUR.replace("v: one", "v: one, gate: true"));
     let plan = platform.plan(&documents).await.expect("a plan");
     let cancel = CancelToken::default();
-    let asked = cancel.clone();
-    tokio::spawn(async move {
-        tokio::time::sleep(std::time::Duration::from_millis(40)).await;
-        asked.request();
-    });
-    let (events, summary) = platform.run(plan, cancel).await;
+    platform.driver.shut_gate();
+    let ask = async {
+        // `a` is in flight; `d` and the environment do not wait for it.
+        platform.driver.until_waiting(1).await;
+        platform.driver.until_ended(2).await;
+        cancel.request();
+        platform.driver.open_gate();
+    };
+    let ((events, summary), ()) = tokio::join!(platform.run(plan, cancel.clone()), ask);
     assert!(summary.cancelled);
     assert!(summary.failed.is_empty(), "{summary:?}");
     let records = platform.records().await;
@@ -210,15 +213,16 @@ async fn a_cancelled_run_finishes_calls_in_flight_and_begins_none() {
 async fn a_waiting_operation_does_not_begin_after_cancellation() {
     let platform = Platform::new();
     let many: String =
-        (0..40).map(|i| format!("    r{i}: {{type: thing, params: {{sleep: '60'}}}}\n")).collect();
+        (0..40).map(|i| format!("    r{i}: {{type: thing, params: {{gate: true}}}}\n")).collect();
     let plan = platform.plan(&things(&many)).await.expect("a plan");
     let cancel = CancelToken::default();
-    let asked = cancel.clone();
-    tokio::spawn(async move {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        asked.request();
-    });
-    let (_, summary) = platform.run(plan, cancel).await;
+    platform.driver.shut_gate();
+    let ask = async {
+        platform.driver.until_waiting(8).await;
+        cancel.request();
+        platform.driver.open_gate();
+    };
+    let ((_, summary), ()) = tokio::join!(platform.run(plan, cancel.clone()), ask);
     assert!(summary.cancelled && summary.failed.is_empty());
     assert_eq!(summary.done.create + summary.skipped.len(), 41);
     assert!(summary.calls <= 9, "eight at once and the environment, not {}", summary.calls);

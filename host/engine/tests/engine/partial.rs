@@ -193,18 +193,18 @@ async fn every_call_has_its_own_key() {
 #[tokio::test]
 async fn cancelled_between_creation_and_deletion_both_are_recorded() {
     let platform = Platform::new();
-    let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>, sleep: '30'")], &[]);
+    let of = |fixed: &str| documents(&[("a", fixed), ("b", "x: <a.id>, gate: true")], &[]);
     platform.deploys(&of("fixed: 1")).await;
     platform.done();
     let plan = platform.plan(&of("fixed: 2")).await.expect("a plan");
     let cancel = CancelToken::default();
+    platform.driver.shut_gate();
     let run = platform.run(plan, cancel.clone());
     let ask = async {
-        while locked(&platform.driver.log).is_empty() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        // The new one exists, and `b` is being updated.
+        platform.driver.until_waiting(1).await;
         cancel.request();
+        platform.driver.open_gate();
     };
     let ((events, summary), ()) = tokio::join!(run, ask);
     assert!(summary.cancelled && summary.failed.is_empty(), "{summary:#?}");
@@ -221,14 +221,17 @@ async fn cancelled_between_creation_and_deletion_both_are_recorded() {
 async fn cancelled_between_deletion_and_creation_the_next_run_continues() {
     let platform = Platform::new();
     let of = |fixed: &str| documents(&[("a", fixed)], &[("a", "delete_before_replace: true")]);
-    platform.deploys(&of("fixed: 1, sleep: '30'")).await;
+    platform.deploys(&of("fixed: 1, gate: true")).await;
     platform.done();
     let plan = platform.plan(&of("fixed: 2")).await.expect("a plan");
     let cancel = CancelToken::default();
+    platform.driver.shut_gate();
     let run = platform.run(plan, cancel.clone());
     let ask = async {
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        // The old one is being deleted.
+        platform.driver.until_waiting(1).await;
         cancel.request();
+        platform.driver.open_gate();
     };
     let ((_, summary), ()) = tokio::join!(run, ask);
     assert!(summary.cancelled, "{summary:#?}");

@@ -402,23 +402,23 @@ async fn looking_ahead_creates_nothing() {
 #[tokio::test]
 async fn an_aborted_call_is_unknown_and_then_found_out() {
     let platform = Platform::with(FULL);
-    let all = documents(&[("a", "sleep: '300'"), ("b", "x: <a.id>")], &[]);
+    let all = documents(&[("a", "gate: true"), ("b", "x: <a.id>")], &[]);
     let plan = platform.plan(&all).await.expect("a plan");
     let cancel = CancelToken::default();
+    platform.driver.shut_gate();
     let run = platform.run(plan, cancel.clone());
     let ask = async {
-        while platform.driver.running.load(std::sync::atomic::Ordering::SeqCst) == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        // The environment does not wait for `a`.
+        platform.driver.until_waiting(1).await;
+        platform.driver.until_ended(1).await;
         cancel.request();
         cancel.cut();
     };
     let ((_, summary), ()) = tokio::join!(run, ask);
     assert_eq!(summary.unknown.iter().map(|key| key.id()).collect::<Vec<_>>(), ["shared.a"]);
     assert_eq!(pending(&platform).await, ["create a"]);
-    let quick = all.replace("'300'", "'1'");
-    assert!(platform.up(&quick).await.is_success());
+    platform.driver.open_gate();
+    assert!(platform.up(&all).await.is_success());
     assert_eq!(platform.alive(), ["a", "b"]);
     assert!(platform.snapshot().await.pending.is_empty());
 }

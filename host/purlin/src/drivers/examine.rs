@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use purlin_conformance::{ConformanceReport, Examination, Rule, examine};
+use purlin_conformance::{ConformanceReport, Examination, Patience, Rule, examine};
 use purlin_model::{Diagnostic, DriverCases, DriverConfig, DriverSource};
 use purlin_sandbox::{CancelToken, DriverSetup, read_component};
 
@@ -78,6 +78,7 @@ impl Purlin {
         cases: Option<DriverCases>,
         only: Option<&'static Rule>,
         stop: CancelToken,
+        patience: Patience,
     ) -> Result<ConformanceReport, Error> {
         let registry = self.registry()?;
         let (what, name, config, bytes) = match examined {
@@ -109,7 +110,7 @@ impl Purlin {
             folder: registry.folder.clone(),
             env: registry.variables.clone(),
         };
-        let examination = Examination { component: bytes, setup, cases, only, stop };
+        let examination = Examination { component: bytes, setup, cases, only, stop, patience };
         examine(&registry.sandbox, &examination).await.map_err(|error| match error {
             purlin_conformance::Error::Load(error) => Error::Component(phrase(&what, &error)),
             purlin_conformance::Error::NoCases { message, example } => Error::NoCases { message, example },

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use purlin_engine::{Driver, Drivers, KnownOutputs, Needed};
@@ -95,8 +96,12 @@ impl Registry {
         kept: Vec<ProtectedFile>,
         compiler: Option<Arc<dyn Compiler>>,
         probe: Option<Probe>,
+        describe_time: Option<Duration>,
     ) -> Result<Self, SandboxError> {
         let mut config = SandboxConfig { cache: Some(cache.to_owned()), ..SandboxConfig::default() };
+        if let Some(time) = describe_time {
+            config.describe_time = time;
+        }
         if let Some(compiler) = compiler {
             config.compiler = compiler;
         }

@@ -17,6 +17,9 @@ use super::{LARGEST, text, too_large};
 
 /// The default time limit of a program.
 const TIME: Duration = Duration::from_secs(30);
+/// How long the rest of standard error is awaited after a program failed: another process that it
+/// left running may keep it open.
+const REST: Duration = Duration::from_secs(10);
 /// The amount of standard error that is read, in bytes.
 const COMPLAINT: usize = 16 << 10;
 /// The amount of it that is shown, in lines and characters.
@@ -126,7 +129,7 @@ impl Prepared {
             return Err(fault.help("`time: 2m` in the store gives it longer"));
         };
         if !status.success() {
-            let complaint = receive(&complained, deadline.min(Instant::now() + Duration::from_secs(1)));
+            let complaint = receive(&complained, deadline.min(Instant::now() + REST));
             let complaint = complaint.map(|said| complaint_of(&said, &printed)).unwrap_or_default();
             return Err(SecretFault::new(format!("`{program}` ended with {status}{complaint}")));
         }

@@ -25,10 +25,20 @@ pub fn component(name: &str) -> Vec<u8> {
 
 /// A sandbox that compiles each component once for all tests, in a separate process.
 pub fn sandbox() -> Sandbox {
+    sandbox_that_asks_for(seconds(600))
+}
+
+/// The same, with another time for a component to describe itself to [`Sandbox::ask`].
+pub fn sandbox_that_asks_for(describe_time: Duration) -> Sandbox {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
-    let compiler = Arc::new(worker());
-    Sandbox::new(SandboxConfig { instances: 16, cache: Some(cache), compiler, ..SandboxConfig::default() })
-        .expect("a sandbox")
+    Sandbox::new(SandboxConfig {
+        instances: 16,
+        cache: Some(cache),
+        compiler: Arc::new(worker()),
+        describe_time,
+        ..SandboxConfig::default()
+    })
+    .expect("a sandbox")
 }
 
 /// The worker of this crate.
@@ -80,6 +90,17 @@ pub async fn create(driver: &Driver, inputs: &Inputs) -> Result<ResourceState, C
 /// The result when the adversary does this.
 pub async fn deed(driver: &Driver, values: serde_json::Value) -> Result<ResourceState, CallError> {
     create(driver, &inputs(values)).await
+}
+
+/// The same in a call that may take this long, whatever the limit of its driver is.
+pub async fn deed_within(
+    time: Duration,
+    driver: &Driver,
+    values: serde_json::Value,
+) -> Result<ResourceState, CallError> {
+    let subject = subject();
+    let context = CallContext { time: Some(time), ..CallContext::new(&subject, "key-1") };
+    driver.create(&context, &inputs(values), "name", None).await
 }
 
 pub const fn seconds(seconds: u64) -> Duration {

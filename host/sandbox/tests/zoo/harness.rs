@@ -35,11 +35,19 @@ const ENCODINGS: [&str; 10] = [
     "%48%75%6E%74%65%72",
 ];
 
-/// The slowest call of the good driver, on a busy machine.
+/// The slowest call of the good driver, beside the time for which a busy machine does not let a
+/// thread of this process run.
 const SLOWEST: Duration = Duration::from_secs(2);
-/// How far a call may exceed its time, beside the time for which a busy machine does not let a thread of this
-/// process run: the host's own work is within its time.
+/// How far a call may exceed its time, likewise: the host's own work is within its time.
 const LATE: Duration = Duration::from_secs(2);
+/// The limit of the driver: however busy the machine is, its other calls are within it.
+const LIMIT: Duration = Duration::from_secs(60);
+/// The time of an attacked call if it need not come to an end.
+const ENOUGH: Duration = Duration::from_secs(5);
+/// The time of an attacked call that takes long by its nature.
+const BRIEF: Duration = Duration::from_millis(400);
+/// When a call is asked to end that is.
+const ASKED: Duration = Duration::from_millis(50);
 /// When a call is cut off that is.
 const CUT: Duration = Duration::from_millis(200);
 /// Bytes that the host keeps for one call beside its memory: its handles, its secrets, and its
@@ -64,6 +72,26 @@ pub(crate) enum Call {
     Delete,
 }
 
+/// What an operator does during a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    /// Asks it to end.
+    Asks,
+    /// Cuts it off after that.
+    Cuts,
+}
+
+/// The attacked call: the input, and everything else that differs between attacks.
+#[derive(Clone, Debug, Default)]
+struct Given {
+    values: serde_json::Value,
+    /// This many more secrets.
+    secrets: usize,
+    /// Its time, if it is less than the driver's limit.
+    time: Option<Duration>,
+    operator: Option<Operator>,
+}
+
 /// The expected result.
 #[derive(Debug)]
 pub(crate) enum Expect {
@@ -84,12 +112,10 @@ pub(crate) struct Attack {
     component: String,
     /// The component itself, if it is not one of the built ones.
     bytes: Option<Vec<u8>>,
-    values: serde_json::Value,
+    given: Given,
     others: Option<serde_json::Value>,
     call: Call,
     setup: DriverSetup,
-    cancelled: bool,
-    secrets: usize,
     expect: Expect,
     heard: Option<String>,
 }
@@ -111,25 +137,21 @@ pub(crate) fn by_hand(name: &str) -> Attack {
 
 impl Attack {
     fn new(name: &str, component: &str, values: serde_json::Value) -> Self {
-        // A busy machine needs time for an attack; it only matters that it ends.
-        let limits = Limits { time: Some(Duration::from_secs(5)), ..Limits::default() };
         Self {
             name: name.into(),
             component: component.into(),
             bytes: None,
-            values,
+            given: Given { values, ..Given::default() },
             others: None,
             call: Call::Create,
-            setup: common::setup(limits),
-            cancelled: false,
-            secrets: 0,
+            setup: common::setup(Limits { time: Some(LIMIT), ..Limits::default() }),
             expect: Expect::Harmless,
             heard: None,
         }
     }
 
     pub(crate) fn with(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
-        self.values[name] = value.into();
+        self.given.values[name] = value.into();
         self
     }
 
@@ -146,8 +168,13 @@ impl Attack {
 
     /// For an attack that takes long by its nature.
     pub(crate) fn briefly(mut self) -> Self {
-        self.setup.limits.time = Some(Duration::from_millis(400));
+        self.given.time = Some(BRIEF);
         self
+    }
+
+    /// For one that takes long before there is a driver.
+    pub(crate) fn with_a_brief_limit(self) -> Self {
+        self.set(|setup| setup.limits.time = Some(BRIEF))
     }
 
     pub(crate) fn set(mut self, change: impl FnOnce(&mut DriverSetup)) -> Self {
@@ -155,14 +182,21 @@ impl Attack {
         self
     }
 
+    /// The call is asked to end.
     pub(crate) fn cancelled(mut self) -> Self {
-        self.cancelled = true;
+        self.given.operator = Some(Operator::Asks);
+        self
+    }
+
+    /// The call is asked to end, and then cut off.
+    pub(crate) fn cut_off(mut self) -> Self {
+        self.given.operator = Some(Operator::Cuts);
         self
     }
 
     /// The call gets this many more secrets.
     pub(crate) fn secrets(mut self, count: usize) -> Self {
-        self.secrets = count;
+        self.given.secrets = count;
         self
     }
 
@@ -184,7 +218,11 @@ impl Attack {
         Self { expect: Expect::Refused(part.into()), ..self }.run();
     }
 
-    pub(crate) fn harmless(self) {
+    pub(crate) fn harmless(mut self) {
+        // On a busy machine it may be ended, unless the end is what shows the harm.
+        if self.heard.is_none() {
+            self.given.time = self.given.time.or(Some(ENOUGH));
+        }
         self.run();
     }
 
@@ -246,9 +284,13 @@ impl Zoo {
             self.decent(attack, &chain(&error));
         }
         let loaded = self.sandbox.load(Source::Bytes(bytes.clone().into()), &attack.setup).await;
-        let (slowest, grown) = (good.end().await, watch.end());
+        let slowest = good.end().await;
+        let (delay, grown) = (watch.delay(), watch.end());
         // While others are compiled for the first time, the machine is busy.
-        assert!(slowest < 2 * SLOWEST, "{name}: the good driver waited {slowest:?} while it was loaded");
+        assert!(
+            slowest < 2 * SLOWEST + delay,
+            "{name}: the good driver waited {slowest:?} while it was loaded"
+        );
         let driver = match loaded {
             Ok(driver) => driver,
             Err(error) => {
@@ -271,12 +313,13 @@ impl Zoo {
         let good = self.good_company();
 
         let words = Arc::new(Mutex::new(Vec::new()));
-        let delays = delays();
         let calls: Vec<_> = (0..COPIES)
             .map(|n| {
-                let values = attack.others.as_ref().filter(|_| n > 0).unwrap_or(&attack.values).clone();
+                let mut given = attack.given.clone();
+                if let Some(others) = attack.others.as_ref().filter(|_| n > 0) {
+                    given.values = others.clone();
+                }
                 let (driver, call) = (driver.clone(), attack.call);
-                let given = (values, attack.secrets, attack.cancelled);
                 let words = Arc::clone(&words);
                 tokio::spawn(async move {
                     let begun = Instant::now();
@@ -285,28 +328,29 @@ impl Zoo {
                 })
             })
             .collect();
-        let limit = Duration::from_secs(30);
-        let time = match attack.cancelled {
-            true => CUT,
-            false => attack.setup.limits.time.unwrap_or(limit),
+        let limit = attack.setup.limits.time.unwrap_or(LIMIT);
+        let time = match attack.given.operator {
+            Some(_) => CUT,
+            None => attack.given.time.unwrap_or(limit),
         };
         let mut outcomes = Vec::new();
         for call in calls {
-            let outcome = tokio::time::timeout(limit, call).await;
+            let outcome = tokio::time::timeout(limit + LIMIT, call).await;
             let outcome = outcome.unwrap_or_else(|_| panic!("{name}: never ends"));
             let (outcome, took) = outcome.expect("the host is well");
-            let late = LATE + longest_delay_since(&delays);
+            let late = LATE + watch.delay();
             assert!(took < time + late, "{name}: it had {time:?} and took {took:?} instead of {late:?} more");
             outcomes.push(outcome);
         }
 
         // A sandbox that was attacked serves the attacker again afterwards.
         if attack.component == "hostile" {
-            let after = one(&driver, Call::Create, (json!({"n": 1}), 0, false), &Arc::default()).await;
+            let given = Given { values: json!({"n": 1}), ..Given::default() };
+            let after = one(&driver, Call::Create, given, &Arc::default()).await;
             assert_eq!(after, Ok(r#"id {"n":1}"#.into()), "{name}: afterwards");
         }
         let slowest = good.end().await;
-        assert!(slowest < SLOWEST, "{name}: the good driver waited {slowest:?}");
+        assert!(slowest < SLOWEST + watch.delay(), "{name}: the good driver waited {slowest:?}");
         let limits = &attack.setup.limits;
         let each = limits.memory.unwrap_or(64 << 20) + HOST;
         let allowed = COPIES as u64 * each + (64 << 20);
@@ -425,30 +469,33 @@ impl Company {
 async fn one(
     driver: &Driver,
     call: Call,
-    (values, more, cancelled): (serde_json::Value, usize, bool),
+    given: Given,
     words: &Arc<Mutex<Vec<String>>>,
 ) -> Result<String, String> {
     let subject = common::subject();
     let cancel = CancelToken::default();
-    if cancelled {
+    if let Some(operator) = given.operator {
         let cancel = cancel.clone();
         tokio::spawn(async move {
-            tokio::time::sleep(CUT / 4).await;
+            tokio::time::sleep(ASKED).await;
             cancel.request();
-            tokio::time::sleep(CUT - CUT / 4).await;
-            cancel.cut();
+            if operator == Operator::Cuts {
+                tokio::time::sleep(CUT - ASKED).await;
+                cancel.cut();
+            }
         });
     }
     let told = Arc::clone(words);
     let context = CallContext {
+        time: given.time,
         cancel,
         checkpoint: Some(Arc::new(Ids(Arc::default()))),
         progress: Some(Arc::new(move |progress| told.lock().expect("ours").push(progress.message))),
         ..CallContext::new(&subject, "key-1")
     };
-    let more: Vec<String> = (0..more).map(|n| format!("the secret no. {n}")).collect();
+    let more: Vec<String> = (0..given.secrets).map(|n| format!("the secret no. {n}")).collect();
     let secrets = Value::from(json!({"password": SECRET, "more": more}));
-    let inputs = Inputs { secrets, ..common::inputs(values) };
+    let inputs = Inputs { secrets, ..common::inputs(given.values) };
     let state = ResourceState {
         id: "id".into(),
         outputs: Value::map(),
@@ -546,26 +593,50 @@ async fn closed(name: &str, before: usize) {
     panic!("{name}: {before} files were open before, and now {:#?}", open_files());
 }
 
-/// Watches the memory of the process.
+/// Watches the memory of the process, and how long the machine keeps it waiting.
 struct Watch {
     stop: Arc<AtomicBool>,
+    turns: Arc<Mutex<Turns>>,
+    delays: HashMap<OsString, Duration>,
     thread: std::thread::JoinHandle<u64>,
+}
+
+/// The turns of the watching thread, which waits for nothing else.
+struct Turns {
+    last: Instant,
+    longest_pause: Duration,
 }
 
 impl Watch {
     fn begin() -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&stop);
-        let before = resident();
+        let turns = Arc::new(Mutex::new(Turns { last: Instant::now(), longest_pause: Duration::ZERO }));
+        let (seen, ours) = (Arc::clone(&stop), Arc::clone(&turns));
+        let (before, delays) = (resident(), delays());
         let thread = std::thread::spawn(move || {
             let mut most = 0;
             while !seen.load(Ordering::SeqCst) {
                 most = most.max(resident().saturating_sub(before));
+                {
+                    let (now, mut turns) = (Instant::now(), ours.lock().expect("ours"));
+                    turns.longest_pause = turns.longest_pause.max(now.duration_since(turns.last));
+                    turns.last = now;
+                }
                 std::thread::sleep(Duration::from_millis(5));
             }
             most
         });
-        Self { stop, thread }
+        Self { stop, turns, delays, thread }
+    }
+
+    /// How long the machine may have delayed any work so far: it lets a thread wait for a
+    /// processor, or stops all of them.
+    fn delay(&self) -> Duration {
+        let pause = {
+            let turns = self.turns.lock().expect("ours");
+            turns.longest_pause.max(turns.last.elapsed())
+        };
+        longest_delay_since(&self.delays) + pause
     }
 
     fn end(self) -> u64 {

@@ -213,7 +213,7 @@ fn answers_without_a_reader() {
     for (bytes, held) in [(1_000, r#"{"held":900,"last":""}"#), (8_000, r#"{"held":0,"last":"ErrorCode::"#)] {
         let (server, _runtime) = answering(http("200 OK", &fields(bytes), ""));
         granted(attack("answers-held"), &server)
-            .set(|setup| setup.limits.time = Some(Duration::from_secs(20)))
+            .set(|setup| setup.limits.time = Some(Duration::from_secs(300)))
             .answers(held);
     }
 }
@@ -225,7 +225,7 @@ fn paths_that_take_long_to_read() {
     for part in ["%25".to_owned() + &"25".repeat(32_000), "%2e%2e%2f".repeat(7_000), "%".repeat(32_000)] {
         granted(attack("requests-with-long-paths"), &server)
             .set(|setup| setup.grants.http = vec![grant.clone()])
-            .set(|setup| setup.limits.time = Some(Duration::from_secs(20)))
+            .set(|setup| setup.limits.time = Some(Duration::from_secs(300)))
             .with("path", format!("/a/{part}"))
             .answers(r#"{"refused":900}"#);
     }

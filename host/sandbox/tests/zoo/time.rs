@@ -27,7 +27,7 @@ fn loops_in_every_function() {
     }
     by_hand("loop-in-realloc").called(Call::Name).briefly().fails(STOPPED);
     for name in ["loop-in-start", "loop-in-describe"] {
-        by_hand(name).briefly().refused(STOPPED);
+        by_hand(name).with_a_brief_limit().refused(STOPPED);
     }
 }
 
@@ -60,7 +60,7 @@ fn waits_that_never_end() {
 
 #[test]
 fn a_cancelled_call() {
-    attack("ignore-cancellation").cancelled().fails("interrupted");
+    attack("ignore-cancellation").cut_off().fails("interrupted");
     attack("answer-after-cancellation").cancelled().answers("made");
     attack("fail-after-cancellation").cancelled().fails("I was told to stop");
 }

@@ -12,8 +12,12 @@ use tokio::runtime::Runtime;
 
 use super::{environment, holder, intend, put, remove, secret_record};
 
-/// A short lease, three times as long as a busy machine needs to renew it.
-pub const BRIEF: Duration = Duration::from_secs(9);
+/// A lease that lasts, and a patience that suffices, on a machine that stalls.
+pub const LONG: Duration = Duration::from_secs(120);
+
+/// Leases whose end a test can wait for, in seconds. A machine that stalls loses one too early: then the test takes
+/// the next one.
+pub const LEASES: [u64; 4] = [3, 9, 27, 81];
 
 /// This identity was generated for these tests.
 pub const KEY: &str = "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX";
@@ -44,18 +48,18 @@ impl Scene {
                 ca: None,
             },
             key: KeyProvider::File(self.key.path().join("key")),
-            lease: PostgresOptions::LEASE,
-            patience: PostgresOptions::PATIENCE,
+            lease: LONG,
+            patience: LONG,
         }
     }
 
-    /// A store with leases that a test can wait for but that a busy machine still keeps.
-    pub fn open_briefly(&self) -> PostgresStore {
-        self.run(PostgresStore::open(self.brief())).expect("opens")
+    pub fn with_lease(&self, lease: Duration) -> PostgresOptions {
+        PostgresOptions { lease, ..self.options() }
     }
 
-    pub fn brief(&self) -> PostgresOptions {
-        PostgresOptions { lease: BRIEF, ..self.options() }
+    /// Ends all leases by the clock of the database, as for hosts that were stopped.
+    pub fn end_leases(&self) {
+        self.sql("UPDATE purlin.environments SET lease_until = clock_timestamp() - interval '1 second'");
     }
 
     pub fn open(&self) -> PostgresStore {

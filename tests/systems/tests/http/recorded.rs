@@ -3,7 +3,7 @@
 use purlin_systems::rest::{Fault, Service};
 use serde_json::json;
 
-use crate::{Scene, found, none, things};
+use crate::{Scene, TIME, found, none, things};
 
 #[test]
 fn a_rotated_credential_blocks_nothing() {
@@ -60,7 +60,7 @@ fn another_service_gets_a_separate_object() {
     let scene = Scene::new(&first.url(), &found(&first.url(), "main"), &none());
     scene.up();
     let ports = [&first, &second].map(|service| format!("\"{}/*\"", service.url())).join(", ");
-    scene.settings(&format!("http: [{ports}]"), "time: 20s");
+    scene.settings(&format!("http: [{ports}]"), TIME);
     scene.wants(&found(&second.url(), "main"), &none(), &none());
     // A recorded thing is searched where it was created.
     let _ = scene.workspace.purlin(&["refresh"]);

@@ -1,42 +1,92 @@
 //! Slow operations.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use purlin_systems::Done;
 use purlin_systems::rest::Service;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::{Scene, asynchronous, found, none, things};
+use crate::{Scene, TIME, asynchronous, found, none, things, with_little_time};
 
-#[test]
-fn a_thing_becomes_ready_in_its_own_time() {
-    let service = Service::start();
-    service.takes(Some(Duration::from_millis(1200)));
-    let mut values = found(&service.url(), "slow");
+/// Longer than a test takes.
+const FOREVER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The message about a thing, or an operation, that took too long.
+const CREATING: &str = "the resource is \"creating\" after";
+const RUNNING: &str = "the operation is \"running\" after";
+
+/// A thing that has to become ready.
+fn slow(url: &str) -> Value {
+    let mut values = found(url, "slow");
     values["wait"] = json!({
         "until": {"pointer": "/status", "equals": "ready"},
         "fail": {"pointer": "/status", "in": ["broken"]},
         "every_ms": 100,
     });
     values["outputs"] = json!({"status": "/status"});
-    let scene = Scene::new(&service.url(), &values, &none());
+    values
+}
+
+/// A run that ends before its thing is ready: the service takes as long as the test wants.
+struct Early {
+    service: Service,
+    scene: Scene,
+    done: Done,
+}
+
+impl Early {
+    fn new(is_asynchronous: bool, values: impl Fn(&str) -> Value, time: &str) -> Self {
+        let service = Service::start();
+        service.takes(Some(FOREVER));
+        service.asynchronous(is_asynchronous, false);
+        let scene = Scene::new(&service.url(), &values(&service.url()), &none());
+        scene.settings(&format!("http: [\"{}/*\"]", service.url()), time);
+        let done = scene.workspace.run(&["up", "--yes"]);
+        Self { service, scene, done }
+    }
+
+    /// From now on, calls have the time that they need.
+    fn is_patient(&self) {
+        self.scene.settings(&format!("http: [\"{}/*\"]", self.service.url()), TIME);
+    }
+}
+
+#[test]
+fn a_thing_becomes_ready_in_its_own_time() {
+    let service = Service::start();
+    service.takes(Some(Duration::from_millis(1200)));
+    let scene = Scene::new(&service.url(), &slow(&service.url()), &none());
     scene.up();
     assert_eq!(scene.outputs()["status"], "ready");
     scene.workspace.purlin(&["destroy", "--yes"]);
     assert!(things(&service, "slow").is_empty(), "it is gone when it is said to be");
-    // Longer than a call may take: it exists, and the next run continues.
-    service.takes(Some(Duration::from_millis(2500)));
-    scene.settings(&format!("http: [\"{}/*\"]", service.url()), "time: 1500ms");
-    scene.fails().says("the resource is \"creating\"");
-    assert_eq!(things(&service, "slow").len(), 1);
-    std::thread::sleep(Duration::from_secs(2));
-    scene.up();
-    assert_eq!((things(&service, "slow").len(), scene.outputs()["status"].as_str()), (1, Some("ready")));
-    // A broken one exists all the same, and is deleted in the end.
-    let broken = things(&service, "slow")[0]["id"].as_str().expect("an id").to_owned();
-    service.takes(None);
-    service.put("things", &broken, json!({"id": broken, "name": "slow", "size": 1, "status": "broken"}));
-    scene.workspace.purlin(&["destroy", "--yes"]);
-    assert!(things(&service, "slow").is_empty());
+    // Longer than it may take, or a call: it exists, and the next run continues.
+    let limited = |url: &str| {
+        let mut values = slow(url);
+        values["wait"]["at_most_ms"] = json!(300);
+        values
+    };
+    let by_call = with_little_time(|time| {
+        let early = Early::new(false, slow, time);
+        early.done.has(CREATING).then_some(early)
+    });
+    for early in [Early::new(false, limited, TIME), by_call] {
+        early.is_patient();
+        let Early { service, scene, done } = early;
+        done.expect(1).says(CREATING);
+        assert_eq!(things(&service, "slow").len(), 1);
+        service.hurry();
+        scene.up();
+        let status = scene.outputs()["status"].clone();
+        assert_eq!((things(&service, "slow").len(), status), (1, json!("ready")));
+        // A broken one exists all the same, and is deleted in the end.
+        let broken = things(&service, "slow")[0]["id"].as_str().expect("an id").to_owned();
+        service.takes(None);
+        let thing = json!({"id": broken, "name": "slow", "size": 1, "status": "broken"});
+        service.put("things", &broken, thing);
+        scene.workspace.purlin(&["destroy", "--yes"]);
+        assert!(things(&service, "slow").is_empty());
+    }
 }
 
 #[test]
@@ -54,15 +104,38 @@ fn an_operation_is_followed() {
     assert!(things(&service, "fails").is_empty());
     let state = scene.workspace.purlin(&["state", "list"]).to_string();
     assert!(!state.contains("shared.thing"), "{state}");
-    // It takes longer than the limit of the call.
-    service.asynchronous(true, false);
-    service.takes(Some(Duration::from_millis(2500)));
-    let scene = Scene::new(&service.url(), &asynchronous(&service.url(), "long"), &none());
-    scene.settings(&format!("http: [\"{}/*\"]", service.url()), "time: 1500ms");
-    scene.fails().says("the operation is \"running\"");
+    // It takes longer than it may.
+    let long = |url: &str| asynchronous(url, "long");
+    let limited = |url: &str| {
+        let mut values = long(url);
+        values["operation"]["at_most_ms"] = json!(300);
+        values
+    };
+    let Early { service, scene, done } = Early::new(true, limited, TIME);
+    done.expect(1).says(RUNNING);
     assert!(things(&service, "long").is_empty());
-    scene.settings(&format!("http: [\"{}/*\"]", service.url()), "time: 20s");
+    service.hurry();
     scene.workspace.run(&["up", "--yes"]);
+    scene.up();
+    assert_eq!(things(&service, "long").len(), 1, "the operation is not begun anew");
+    // It takes longer than the limit of the call, and still runs when the next run begins.
+    let early = with_little_time(|time| {
+        let early = Early::new(true, long, time);
+        early.done.has(RUNNING).then_some(early)
+    });
+    early.is_patient();
+    let Early { service, scene, done } = early;
+    let _ = done.expect(1);
+    assert!(things(&service, "long").is_empty());
+    drop(service.asked());
+    let child = scene.workspace.start(&["up", "--yes"]);
+    let begun = Instant::now();
+    while !service.asked().iter().any(|asked| asked.path.starts_with("/operations/")) {
+        assert!(begun.elapsed() < Duration::from_secs(120), "nobody asks for the operation");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    service.hurry();
+    scene.workspace.finish(child, &["up", "--yes"]);
     scene.up();
     assert_eq!(things(&service, "long").len(), 1, "the operation that ran was followed, none begun anew");
 }

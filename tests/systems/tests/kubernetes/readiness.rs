@@ -29,7 +29,7 @@ fn unready_objects_are_reported_and_recorded() {
         inputs
     };
     let workspace = workspace(&k8s, &with("shop:broken", "700ms"));
-    refused(&workspace).says("Deployment default/web is not ready after 1 s");
+    refused(&workspace).says("Deployment default/web is not ready after ");
     assert!(is_recorded(&workspace));
     // A refresh shows that it is still not ready; the next run still waits.
     workspace.purlin(&["refresh"]);
@@ -105,42 +105,50 @@ fn a_job_is_ready_when_its_work_is_done() {
 #[test]
 fn a_call_ends_in_time() {
     let Some(k8s) = Kubernetes::start() else { return };
-    let inputs = |wait: &Value| {
-        let mut inputs = one(&k8s.url(), &deployment("web", "shop:broken", 1));
+    let inputs = |name: &str, wait: &Value| {
+        let mut inputs = one(&k8s.url(), &deployment(name, "shop:broken", 1));
         inputs["values"]["wait"] = wait.clone();
         inputs
     };
-    let patient = inputs(&json!({"timeout": "5m"}));
     let grants = json!({
         "http": [format!("{}/*", k8s.url())], "addresses": ["127.0.0.1"], "ca": ["ca.pem"],
     });
-    let workspace = workspace_with(&grants, "10s", &patient);
-    workspace.write("ca.pem", &k8s.authority());
-    refused(&workspace).says("is not ready").says("raise `limits.time` of the driver");
+    // On a busy machine, the host may end the call before the driver does. Then another one has more time.
+    let tried = |seconds: u32| {
+        let (name, time) = (format!("web-{seconds}"), format!("{seconds}s"));
+        let workspace = workspace_with(&grants, &time, &inputs(&name, &json!({"timeout": "5m"})));
+        workspace.write("ca.pem", &k8s.authority());
+        let done = workspace.run(&["up", "--yes"]);
+        let is_in_time = done.has("the call ran out of time; raise `limits.time` of the driver");
+        is_in_time.then_some((name, time, workspace, done))
+    };
+    let in_time = [10, 20, 40, 80, 160].into_iter().find_map(tried);
+    let (name, time, workspace, done) = in_time.expect("the driver ends the call");
+    done.expect(1).says(&format!("Deployment default/{name} is not ready"));
     // If a person interrupts it, it reports what it waited for, and nothing is forgotten.
     let config = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("written");
-    workspace.write("purlin.yaml", &config.replace("10s", "160s"));
-    interrupted(&k8s, &workspace);
-    give(&workspace, &inputs(&json!({"for": "exists"})));
+    workspace.write("purlin.yaml", &config.replace(&format!("\"{time}\""), "\"160s\""));
+    interrupted(&k8s, &workspace, &name);
+    give(&workspace, &inputs(&name, &json!({"for": "exists"})));
     up(&workspace);
     unchanged(&workspace);
     destroy(&workspace);
-    assert_eq!(k8s.get(DEPLOYMENTS, "default", "web"), None);
+    assert_eq!(k8s.get(DEPLOYMENTS, "default", &name), None);
 }
 
 /// Interrupts a deployment once it waits: then it reads the Deployment repeatedly.
-fn interrupted(k8s: &Kubernetes, workspace: &Workspace) {
+fn interrupted(k8s: &Kubernetes, workspace: &Workspace, name: &str) {
     let _ = k8s.requests();
     let child = workspace.start(&["up", "--yes"]);
     let mut looks = 0;
     eventually("it waits", || {
         let requests = k8s.requests();
-        looks += requests.iter().filter(|asked| asked.verb == "get" && asked.name == "web").count();
+        looks += requests.iter().filter(|asked| asked.verb == "get" && asked.name == name).count();
         (looks > 4).then_some(())
     });
     let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.expect("kill runs").success());
     let done = workspace.finish(child, &["up", "--yes"]);
     assert_ne!(done.status, Some(0), "{done}");
-    done.says("cancelled while waiting for Deployment default/web");
+    done.says(&format!("cancelled while waiting for Deployment default/{name}"));
 }

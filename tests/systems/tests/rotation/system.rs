@@ -58,7 +58,7 @@ fn tcp(port: u16) -> Value {
 }
 
 fn server(port: u16) -> Value {
-    json!({"host": "127.0.0.1", "port": port, "tls": "disable", "user": "operator"})
+    json!({"host": "127.0.0.1", "port": port, "tls": "disable", "user": "operator", "connect_timeout": 120})
 }
 
 fn without_operator(mut names: Vec<String>) -> Vec<String> {

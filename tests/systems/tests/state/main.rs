@@ -15,6 +15,10 @@ use serde_json::{Value, json};
 /// How many resources a deployment has that is interrupted.
 const MANY: usize = 300;
 
+/// How long a lease lasts, and how long a call may take: more than any machine needs. A test that
+/// waits for their end gives shorter times.
+const LONG: [&str; 2] = ["10m", "10m"];
+
 /// The identity was made for these tests.
 fn key() -> String {
     let folder = tempfile::tempdir().expect("a folder");
@@ -32,6 +36,18 @@ fn machine(postgres: &Postgres, key: &str, things: &Path, count: usize, value: &
 
 /// The same, which reaches the database at another port.
 fn machine_at(port: u16, key: &str, things: &Path, count: usize, value: &str) -> Workspace {
+    machine_with(LONG, port, key, things, count, value)
+}
+
+/// The same with a lease of this length, and this time limit of calls.
+fn machine_with(
+    [lease, time]: [&str; 2],
+    port: u16,
+    key: &str,
+    things: &Path,
+    count: usize,
+    value: &str,
+) -> Workspace {
     let workspace = Workspace::with(&[
         ("key.txt", key),
         ("secrets/password", PASSWORD),
@@ -41,7 +57,7 @@ fn machine_at(port: u16, key: &str, things: &Path, count: usize, value: &str) ->
                 "state": {"postgres": {
                     "url": format!("postgres://postgres@127.0.0.1:{port}/postgres"),
                     "password": {"store": "local", "ref": "password"},
-                    "lease": "15s",
+                    "lease": lease,
                 }},
                 "key": {"file": "key.txt"},
                 "defaults": {"org": "acme", "app": "shop", "env": "dev"},
@@ -50,7 +66,7 @@ fn machine_at(port: u16, key: &str, things: &Path, count: usize, value: &str) ->
                 "drivers": {"acme/ledger": {
                     "source": component("ledger"),
                     "grants": {"dirs": [{"host": things, "guest": "/data", "mode": "rw"}]},
-                    "limits": {"time": "5s"},
+                    "limits": {"time": time},
                 }},
             }})
             .to_string(),
@@ -204,9 +220,11 @@ fn killed_at_messages_to_the_database() {
                     assert_eq!(done.status, Some(0), "{done}");
                 } else {
                     kills += 1;
-                    // The lease ends, and nobody gave it up.
+                    // The lease has ended, and nobody gave it up. It ended so long ago that the last calls have
+                    // ended, too.
                     postgres.ask(&format!(
-                        "UPDATE purlin.environments SET lease_until = clock_timestamp() WHERE env = '{env}'"
+                        "UPDATE purlin.environments SET lease_until = clock_timestamp() - interval '1 hour'
+                         WHERE env = '{env}'"
                     ));
                     other.purlin(&arguments);
                 }
@@ -418,37 +436,70 @@ fn two_machines_work_on_one_state() {
 #[test]
 fn a_suspended_machine_is_replaced() {
     let Some(postgres) = Postgres::start() else { return };
-    let things = tempfile::tempdir().expect("a folder");
     let key = key();
-    let (ada, bob) = (
-        machine(&postgres, &key, things.path(), MANY, "one"),
-        machine(&postgres, &key, things.path(), MANY, "one"),
-    );
-    ada.purlin(&["state", "init"]);
+    // A machine may be done, or lose its lease, before it is suspended. Then the next one has more to do.
+    let mut missed = None;
+    for attempt in 0..5 {
+        let (env, count) = (format!("e{attempt}"), MANY << attempt);
+        let things = tempfile::tempdir().expect("a folder");
+        let bob = machine(&postgres, &key, things.path(), count, "one");
+        if attempt == 0 {
+            bob.purlin(&["state", "init"]);
+        }
+        match replace(&postgres, &key, things.path(), count, &env, &bob) {
+            Ok(()) => return,
+            Err(done) => missed = Some(done),
+        }
+    }
+    panic!("it was never suspended in the middle of its work: {missed:?}");
+}
+
+/// Suspends a machine in the middle of its work, which another one then does. The error is a machine that ended before
+/// it was suspended.
+fn replace(
+    postgres: &Postgres,
+    key: &str,
+    things: &Path,
+    count: usize,
+    env: &str,
+    bob: &Workspace,
+) -> Result<(), Done> {
     const PARALLEL: usize = 2;
-    let arguments = ["up", "--yes", "--parallelism", &PARALLEL.to_string()];
-    let running = ada.start(&arguments);
+    const LEASE: Duration = Duration::from_secs(15);
+    let lease = format!("{}s", LEASE.as_secs());
+    let ada = machine_with([&lease, "5s"], postgres.port, key, things, count, "one");
+    let arguments = ["up", "--yes", "--parallelism", &PARALLEL.to_string(), "--env", env];
+    let mut running = ada.start(&arguments);
     let begun = Instant::now();
-    while kept(things.path()) < 20 {
-        assert!(begun.elapsed() < Duration::from_secs(120), "it does not begin");
+    while kept(things) < 20 {
+        if running.try_wait().expect("a status").is_some() {
+            return Err(ada.finish(running, &arguments));
+        }
+        assert!(begun.elapsed() < Duration::from_secs(300), "it does not begin");
         std::thread::sleep(Duration::from_millis(2));
     }
     let process = rustix::process::Pid::from_raw(running.id().cast_signed()).expect("its id");
     rustix::process::kill_process(process, rustix::process::Signal::STOP).expect("suspended");
-    let there = kept(things.path());
-    assert!(there < MANY, "it was done before it could be suspended");
+    if running.try_wait().expect("a status").is_some() {
+        return Err(ada.finish(running, &arguments));
+    }
+    if kept(things) >= count {
+        rustix::process::kill_process(process, rustix::process::Signal::CONT).expect("continued");
+        return Err(ada.finish(running, &arguments));
+    }
     // Nobody gets the lease while it lasts, and whoever waits gets it then.
-    let waited = bob.purlin(&["up", "--yes", "--lock-timeout", "2m"]);
-    assert!(waited.stderr.contains("waiting for ") || begun.elapsed() > Duration::from_secs(15), "{waited}");
-    assert_eq!(kept(things.path()), MANY);
+    let waited = bob.purlin(&["up", "--yes", "--lock-timeout", "10m", "--env", env]);
+    assert!(waited.has("waiting for ") || begun.elapsed() > LEASE, "{waited}");
+    assert_eq!(kept(things), count);
     rustix::process::kill_process(process, rustix::process::Signal::CONT).expect("continued");
     let done = ada.finish(running, &arguments);
     assert_eq!(done.status, Some(1), "{done}");
-    assert!(done.stderr.contains("the lock of the environment dev of acme/shop is lost"), "{done}");
+    assert!(done.has(&format!("the lock of the environment {env} of acme/shop is lost")), "{done}");
     // A thread checks the time directly before each operation; the suspension may find it in between.
-    let late = kept(things.path()) - MANY;
+    let late = kept(things) - count;
     assert!(late <= PARALLEL, "{late} more things than resources: {done}");
-    ends_with(&bob.purlin(&["plan"]), &format!("all {} resources are up to date.", MANY + 1));
+    ends_with(&bob.purlin(&["plan", "--env", env]), &format!("all {} resources are up to date.", count + 1));
+    Ok(())
 }
 
 /// How many things there are.

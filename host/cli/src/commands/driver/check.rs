@@ -16,7 +16,7 @@ use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
 use crate::report::FORMAT;
 use crate::style::{STRONG, paint};
-use crate::{input, render, text};
+use crate::{input, render, surroundings, text};
 
 /// How often `--watch` checks for changes.
 const LOOK: Duration = Duration::from_millis(300);
@@ -157,7 +157,8 @@ async fn look(
             (Some(cases), sources)
         }
     };
-    let examining = scene.purlin.examine(&scene.examined, cases, only, stop.clone());
+    let patience = surroundings::patience();
+    let examining = scene.purlin.examine(&scene.examined, cases, only, stop.clone(), patience);
     let report = app.timings.wait("examine the driver", examining).await;
     let report = report.map_err(|error| Failure::host(error, &sources))?;
     match args.format.format {

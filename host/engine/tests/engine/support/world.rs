@@ -1,7 +1,7 @@
 //! A world that a driver changes, and that tests can change behind Purlin's back.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -34,6 +34,7 @@ pub(crate) enum Lost {
 /// Echoes its inputs, and misbehaves as its params say:
 ///
 /// - `fail: create|update|delete|check|read`, `partial: text`, `sleep: ms`;
+/// - `gate: true`: its calls wait while the test keeps the gate shut, unless they are cut off;
 /// - `fixed: X`: a change to it replaces; with `first: …`, the old resource must be deleted first;
 /// - `slow: ms`: `update-impact` takes this long;
 /// - `coy: true`: it ignores changes to values that are still unknown;
@@ -55,8 +56,11 @@ pub(crate) struct Scripted {
     pub(crate) log: Mutex<Vec<(String, String)>>,
     /// The idempotency keys of calls with effects.
     pub(crate) keys: Mutex<Vec<String>>,
-    pub(crate) running: AtomicU64,
+    running: AtomicU64,
     pub(crate) most_running: AtomicU64,
+    gate_is_shut: AtomicBool,
+    /// Calls that wait at the gate.
+    waiting: AtomicU64,
     pub(crate) world: Mutex<BTreeMap<String, Thing>>,
     made: Mutex<BTreeMap<String, u32>>,
     /// Keys whose calls all fail; tests change this between runs.
@@ -137,6 +141,8 @@ impl Scripted {
             keys: Mutex::default(),
             running: AtomicU64::default(),
             most_running: AtomicU64::default(),
+            gate_is_shut: AtomicBool::default(),
+            waiting: AtomicU64::default(),
             world: Mutex::default(),
             made: Mutex::default(),
             broken: Mutex::default(),
@@ -176,6 +182,28 @@ impl Scripted {
         thing.values = Value::Map(values);
     }
 
+    pub(crate) fn shut_gate(&self) {
+        self.gate_is_shut.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn open_gate(&self) {
+        self.gate_is_shut.store(false, Ordering::SeqCst);
+    }
+
+    /// Returns when this many calls wait at the gate.
+    pub(crate) async fn until_waiting(&self, calls: u64) {
+        while self.waiting.load(Ordering::SeqCst) < calls {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// Returns when this many calls have ended.
+    pub(crate) async fn until_ended(&self, calls: usize) {
+        while locked(&self.calls).len() < calls {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
     fn is_rejected(&self, inputs: &Inputs) -> bool {
         let rejected = locked(&self.rejected);
         [&inputs.secrets, &inputs.connection].into_iter().any(|part| {
@@ -196,6 +224,13 @@ impl Scripted {
         let over = tokio::time::Instant::now() + Duration::from_millis(sleep);
         while tokio::time::Instant::now() < over && !call.cancel.is_cut() {
             tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        if inputs.params.get("gate").is_some() {
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+            while self.gate_is_shut.load(Ordering::SeqCst) && !call.cancel.is_cut() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
         }
         self.running.fetch_sub(1, Ordering::SeqCst);
         locked(&self.calls).push(format!("{what} {key}"));
