@@ -14,6 +14,7 @@ mod errors;
 mod failure;
 mod files;
 mod input;
+mod interrupts;
 mod json;
 mod logging;
 mod memory;

@@ -1,8 +1,6 @@
 //! The steps that `up`, `apply`, `destroy` and similar commands share: settle pending calls, show a
 //! plan, ask for consent, and apply the plan.
 
-pub(super) mod interrupts;
-
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -14,11 +12,11 @@ use purlin_host::internal::model::{Context, Key};
 use purlin_host::internal::state::{Environment, Staleness};
 use purlin_host::{Collected, Documents, Follower, Purlin, Session, Stage, UpEnd, UpOptions};
 
-use self::interrupts::Interrupts;
 use crate::app::App;
 use crate::consent::{Answer, Consent};
 use crate::failure::{Failure, Status};
 use crate::input::{self, Place};
+use crate::interrupts::Interrupts;
 use crate::progress::{self, Progress};
 use crate::render;
 use crate::render::plan::PlanView;
@@ -198,7 +196,7 @@ pub(super) async fn run(
     watch.begins(Stage::Deployment, &plan);
     let run = session.deploy(plan, documents, watch.cancel.clone()).await?;
     let summary = watch.follow(Stage::Deployment, run).await;
-    let collected = session.finish(&summary, &watch.cancel).await?;
+    let collected = cancellable(&watch.cancel, app, session.finish(&summary, &watch.cancel)).await?;
     Ok(watch.ended(&summary, &collected))
 }
 
@@ -209,8 +207,54 @@ pub(super) async fn collect(
     shown: &Shown<'_>,
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
-    let collected = purlin.collect(&surroundings::deployment_id, &CancelToken::default()).await?;
+    let cancel = CancelToken::default();
+    let collected = purlin.collect(&surroundings::deployment_id, &cancel);
+    let collected = cancellable(&cancel, app, collected).await?;
     Ok(if say_collected(&collected, shown, app) { Status::Done } else { Status::Failed })
+}
+
+/// What Ctrl-C does while calls are running.
+struct Presses<'a> {
+    cancel: &'a CancelToken,
+    count: u32,
+}
+
+impl Presses<'_> {
+    /// The first one lets the calls finish, the second one cuts them off, and the third one does not
+    /// wait for that. Returns how many there were.
+    fn press(&mut self) -> u32 {
+        self.count += 1;
+        match self.count {
+            1 => self.cancel.request(),
+            2 => {
+                self.cancel.cut();
+                // Calls end immediately from here on; whatever does not is abandoned.
+                tokio::spawn(async {
+                    tokio::time::sleep(CUT).await;
+                    std::process::exit(INTERRUPTED);
+                });
+            }
+            _ => std::process::exit(INTERRUPTED),
+        }
+        self.count
+    }
+}
+
+/// Does work that calls drivers and reports no events.
+async fn cancellable<T>(cancel: &CancelToken, app: &App, work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    let mut interrupts = Interrupts::new();
+    let mut presses = Presses { cancel, count: 0 };
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = interrupts.next() => {
+                if presses.press() == 1 {
+                    app.ui.say("finishing the calls in flight; press Ctrl-C again to stop immediately");
+                }
+            }
+        }
+    }
 }
 
 /// Reports resources deleted from other environments because they are no longer used. Returns
@@ -311,7 +355,7 @@ impl<'a> Watch<'a> {
         let begun = std::time::Instant::now();
         let mut progress = Progress::new(&app.ui, *total, shown.json);
         let mut interrupts = Interrupts::new();
-        let mut pressed = 0;
+        let mut presses = Presses { cancel, count: 0 };
         let mut redraw = tokio::time::interval(progress::REDRAW);
         redraw.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let summary = loop {
@@ -322,21 +366,8 @@ impl<'a> Watch<'a> {
                     continue;
                 }
                 () = interrupts.next() => {
-                    pressed += 1;
-                    match pressed {
-                        1 => {
-                            cancel.request();
-                            progress.cancelling();
-                        }
-                        2 => {
-                            cancel.cut();
-                            // Calls end immediately from here on; whatever does not is abandoned.
-                            tokio::spawn(async {
-                                tokio::time::sleep(CUT).await;
-                                std::process::exit(INTERRUPTED);
-                            });
-                        }
-                        _ => std::process::exit(INTERRUPTED),
+                    if presses.press() == 1 {
+                        progress.cancelling();
                     }
                     continue;
                 }
@@ -363,7 +394,7 @@ impl<'a> Watch<'a> {
         };
         progress.finish();
         app.timings.add("apply", begun.elapsed());
-        if pressed > 1 {
+        if presses.count > 1 {
             end(&summary, *documents, shown, app);
             std::process::exit(INTERRUPTED);
         }

@@ -13,7 +13,6 @@ use purlin_host::internal::model::Key;
 use purlin_host::{Keeper, Pass, Purlin};
 
 use self::changes::Changes;
-use super::deploy::interrupts::Interrupts;
 use super::deploy::{self, Shown};
 use crate::app::App;
 use crate::args::{AcceptArgs, DocumentArgs, Format, FormatArg};
@@ -21,6 +20,7 @@ use crate::commands::Output;
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input::{self, ValidDocuments};
+use crate::interrupts::Interrupts;
 use crate::progress;
 use crate::style::{DELETE, DIM, GOOD, UPDATE, WARNING, paint};
 use crate::surroundings;

@@ -14,6 +14,7 @@ use super::WorkspaceArg;
 use crate::app::App;
 use crate::args::{Format, FormatArg};
 use crate::failure::{Failure, Status};
+use crate::interrupts::Interrupts;
 use crate::report::FORMAT;
 use crate::style::{STRONG, paint};
 use crate::{input, render, surroundings, text};
@@ -82,15 +83,13 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let stop = CancelToken::default();
     let interrupted = {
         let stop = stop.clone();
+        let mut interrupts = Interrupts::new();
         async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                stop.request();
-                app.ui.say("deleting the created resources; press Ctrl-C again to leave them");
-            }
+            interrupts.next().await;
+            stop.request();
+            app.ui.say("deleting the created resources; press Ctrl-C again to leave them");
             // A second Ctrl-C does not wait for the cleanup.
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
-            }
+            interrupts.next().await;
         }
     };
     let work = async {
