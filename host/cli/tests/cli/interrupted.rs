@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
+use crate::terminal::typed_at;
 use crate::world::{World, reads, thing};
 
 const NOTE: &str = "note.default#shared.n";
@@ -185,6 +186,17 @@ fn resources_of_an_interrupted_run_are_found_and_destroyed() {
         assert!(said.err.contains("An earlier run was interrupted"), "{}", said.err);
         assert_eq!((world.real().len(), world.project().recorded().len()), (0, 0), "{place} {made}");
     }
+}
+
+/// Once the program has listened for signals, the system does not end it for them any more.
+#[test]
+fn ctrl_c_ends_a_question_after_a_recovery() {
+    let world = World::new("a: {type: thing, params: {value: v}}", "");
+    let world = world.interrupted(&["up", "--yes"], "after create", |world| world.is_pending(&thing("a")));
+    let Some(status) = typed_at(world.project(), &["destroy"], "[y/N]", "\x03") else { return };
+    assert_eq!(status, Some(130));
+    world.run(&["destroy", "--yes"]).status(0);
+    assert!(world.real().is_empty());
 }
 
 fn pair() -> String {

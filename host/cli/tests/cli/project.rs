@@ -2,10 +2,14 @@
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// How long an operation may take on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A project, deleted at the end of the test.
 pub(crate) struct Project {
@@ -137,13 +141,26 @@ pub(crate) fn ran_with(child: Child) -> Ran {
     finished(child.wait_with_output().expect("run"))
 }
 
-/// Reads a stream of a running program up to the first line that contains a text.
+/// Reads a stream of a running program up to the first occurrence of a text.
 #[track_caller]
 pub(crate) fn read_until(stream: &mut impl BufRead, text: &str) {
-    let mut said = String::new();
-    while !said.contains(text) {
-        let length = stream.read_line(&mut said).expect("UTF-8");
-        assert!(length > 0, "`{text}` did not come: {said}");
+    let (mut said, last) = (Vec::new(), *text.as_bytes().last().expect("a text"));
+    while !said.ends_with(text.as_bytes()) {
+        let length = stream.read_until(last, &mut said).expect("read");
+        assert!(length > 0, "`{text}` did not come: {}", String::from_utf8_lossy(&said));
+    }
+}
+
+/// Waits until a process ends.
+#[track_caller]
+pub(crate) fn ended(child: &mut Child) -> ExitStatus {
+    let begun = Instant::now();
+    loop {
+        match child.try_wait().expect("waited") {
+            Some(status) => return status,
+            None if begun.elapsed() > PATIENCE => panic!("it does not end"),
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
     }
 }
 

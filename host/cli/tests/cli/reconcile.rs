@@ -1,18 +1,15 @@
 //! Tests of `purlin reconcile`, which keeps an environment in line with its documents.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::project::read_until;
+use crate::project::{PATIENCE, ended, read_until};
 use crate::terminal::typed;
 use crate::world::{World, thing};
-
-/// How long an operation may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 fn settings(world: &World, lines: &str) {
     let text = std::fs::read_to_string(world.path().join("purlin.yaml")).expect("read");
@@ -223,19 +220,6 @@ impl Watching {
 fn signal(child: &Child, name: &str) {
     let sent = std::process::Command::new("kill").args([name, &child.id().to_string()]).status();
     assert!(sent.expect("kill").success());
-}
-
-/// Waits until a process ends.
-#[track_caller]
-fn ended(child: &mut Child) -> ExitStatus {
-    let begun = Instant::now();
-    loop {
-        match child.try_wait().expect("waited") {
-            Some(status) => return status,
-            None if begun.elapsed() > PATIENCE => panic!("it does not end"),
-            None => std::thread::sleep(Duration::from_millis(20)),
-        }
-    }
 }
 
 impl Drop for Watching {

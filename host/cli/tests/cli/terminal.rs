@@ -1,13 +1,41 @@
 //! Runs the program on a terminal with a simulated user.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::io::{BufReader, Write as _};
+use std::process::{Child, Command, Stdio};
 
-use crate::project::{Project, Ran, ran_with};
+use crate::project::{Project, Ran, ended, ran_with, read_until};
 
 /// Runs the program on a new terminal and types `input`. `out` contains the output of both streams,
 /// as on a screen. Returns `None` if the machine has no `script` (util-linux).
 pub(crate) fn typed(project: &Project, arguments: &[&str], input: &str) -> Option<Ran> {
+    let mut child = on_terminal(project, arguments)?;
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(input.as_bytes()).expect("typed");
+    // The terminal hangs up at the end of the input, so the input must stay open until the program
+    // ends.
+    let ran = ran_with(child);
+    drop(stdin);
+    Some(ran)
+}
+
+/// Like [`typed`], but types `input` once `question` is on the screen, and returns the exit status.
+pub(crate) fn typed_at(
+    project: &Project,
+    arguments: &[&str],
+    question: &str,
+    input: &str,
+) -> Option<Option<i32>> {
+    let mut child = on_terminal(project, arguments)?;
+    let mut screen = BufReader::new(child.stdout.take().expect("piped"));
+    read_until(&mut screen, question);
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(input.as_bytes()).expect("typed");
+    let status = ended(&mut child);
+    drop(stdin);
+    Some(status.code())
+}
+
+fn on_terminal(project: &Project, arguments: &[&str]) -> Option<Child> {
     let program = project.command(arguments);
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
     let words: Vec<String> =
@@ -24,20 +52,13 @@ pub(crate) fn typed(project: &Project, arguments: &[&str], input: &str) -> Optio
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = match command.spawn() {
-        Ok(child) => child,
+    match command.spawn() {
+        Ok(child) => Some(child),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             assert!(std::env::var_os("CI").is_none(), "`script` of util-linux is missing");
             println!("SKIPPED: `script` of util-linux is missing");
-            return None;
+            None
         }
         Err(error) => panic!("script: {error}"),
-    };
-    let mut stdin = child.stdin.take().expect("piped");
-    stdin.write_all(input.as_bytes()).expect("typed");
-    // The terminal hangs up at the end of the input, so the input must stay open until the program
-    // ends.
-    let ran = ran_with(child);
-    drop(stdin);
-    Some(ran)
+    }
 }
