@@ -435,7 +435,8 @@ fn requests_of_a_killed_attempt_are_awaited() {
     let Some(postgres) = Postgres::start() else { return };
     postgres.ask("CREATE DATABASE mould");
     let proxy = Proxy::to(postgres.port);
-    // A statement of the driver waits 8 s for a lock, and on a busy machine, nobody may look meanwhile.
+    // A statement of the driver waits 8 s for a lock. On a busy machine, the test may not look in that
+    // time.
     let is_caught = (0..5).any(|_| caught(&postgres, &proxy) > 0);
     assert!(is_caught, "the server was never caught at it");
 }

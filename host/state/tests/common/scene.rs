@@ -15,8 +15,8 @@ use super::{environment, holder, intend, put, remove, secret_record};
 /// A lease that lasts, and a patience that suffices, on a machine that stalls.
 pub const LONG: Duration = Duration::from_secs(120);
 
-/// Leases whose end a test can wait for, in seconds. A machine that stalls loses one too early: then the test takes
-/// the next one.
+/// Leases whose end a test can wait for, in seconds. A machine that stalls loses one too early: then
+/// the test takes the next one.
 pub const LEASES: [u64; 4] = [3, 9, 27, 81];
 
 /// This identity was generated for these tests.

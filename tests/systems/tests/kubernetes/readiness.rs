@@ -113,7 +113,8 @@ fn a_call_ends_in_time() {
     let grants = json!({
         "http": [format!("{}/*", k8s.url())], "addresses": ["127.0.0.1"], "ca": ["ca.pem"],
     });
-    // On a busy machine, the host may end the call before the driver does. Then another one has more time.
+    // On a busy machine, the host may end the call before the driver does. Then another one has more
+    // time.
     let tried = |seconds: u32| {
         let (name, time) = (format!("web-{seconds}"), format!("{seconds}s"));
         let workspace = workspace_with(&grants, &time, &inputs(&name, &json!({"timeout": "5m"})));

@@ -437,7 +437,8 @@ fn two_machines_work_on_one_state() {
 fn a_suspended_machine_is_replaced() {
     let Some(postgres) = Postgres::start() else { return };
     let key = key();
-    // A machine may be done, or lose its lease, before it is suspended. Then the next one has more to do.
+    // A machine may be done, or lose its lease, before it is suspended. Then the next one has more to
+    // do.
     let mut missed = None;
     for attempt in 0..5 {
         let (env, count) = (format!("e{attempt}"), MANY << attempt);
@@ -454,8 +455,8 @@ fn a_suspended_machine_is_replaced() {
     panic!("it was never suspended in the middle of its work: {missed:?}");
 }
 
-/// Suspends a machine in the middle of its work, which another one then does. The error is a machine that ended before
-/// it was suspended.
+/// Suspends a machine in the middle of its work, which another one then does. The error is a machine
+/// that ended before it was suspended.
 fn replace(
     postgres: &Postgres,
     key: &str,
