@@ -5,10 +5,17 @@
 //! calls were resolved, a task does that instead.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+use purlin_host::internal::engine::CancelToken;
 use tokio::task::AbortHandle;
 
 use crate::surroundings;
+
+/// The exit status of a program whose calls Ctrl-C cut off.
+const CUT_OFF: i32 = 130;
+/// How long calls that are cut off have to end.
+const CUT: Duration = Duration::from_secs(3);
 
 /// Who listens.
 static LISTENING: Mutex<Listening> = Mutex::new(Listening { count: 0, otherwise: None });
@@ -49,6 +56,50 @@ impl Drop for Interrupts {
             let mut signals = Signals::new();
             let task = runtime.spawn(async move { std::process::exit(signals.next().await) });
             listening.otherwise = Some(task.abort_handle());
+        }
+    }
+}
+
+/// What interrupts do while calls are running.
+pub(crate) struct Presses {
+    cancel: CancelToken,
+    count: u32,
+}
+
+impl Presses {
+    /// For calls that end with this token.
+    pub(crate) fn new(cancel: &CancelToken) -> Self {
+        Self { cancel: cancel.clone(), count: 0 }
+    }
+
+    /// How many there were.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The first one lets the calls finish, the second one cuts them off, and the third one does not
+    /// wait for that. Returns whether this is the first one.
+    pub(crate) fn press(&mut self) -> bool {
+        self.count += 1;
+        match self.count {
+            1 => self.cancel.request(),
+            2 => {
+                self.cancel.cut();
+                // Calls end immediately from here on; whatever does not is abandoned.
+                tokio::spawn(async {
+                    tokio::time::sleep(CUT).await;
+                    std::process::exit(CUT_OFF);
+                });
+            }
+            _ => std::process::exit(CUT_OFF),
+        }
+        self.count == 1
+    }
+
+    /// Ends the program if calls were cut off, once that was reported.
+    pub(crate) fn end_if_cut_off(&self) {
+        if self.count > 1 {
+            std::process::exit(CUT_OFF);
         }
     }
 }

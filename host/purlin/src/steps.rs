@@ -38,6 +38,12 @@ pub trait Follower {
 
     /// Receives the events of a run to its end. Returns its summary.
     async fn follow(&mut self, stage: Stage, run: impl Stream<Item = Event> + Unpin + Send) -> Summary;
+
+    /// Awaits the deletion of shared resources at the end. It calls drivers and has no events; the
+    /// caller can cancel it meanwhile, as a run.
+    async fn finish<T: Send>(&mut self, work: impl Future<Output = T> + Send) -> T {
+        work.await
+    }
 }
 
 /// How a whole deployment ended.
@@ -131,7 +137,7 @@ impl Purlin {
         follower.begins(Stage::Deployment, &plan);
         let run = session.deploy(plan, Some(documents), cancel.clone()).await?;
         let summary = follower.follow(Stage::Deployment, run).await;
-        let collected = session.finish(&summary, &cancel).await?;
+        let collected = follower.finish(session.finish(&summary, &cancel)).await?;
         session.release().await?;
         Ok(UpEnd::Applied { summary, collected })
     }

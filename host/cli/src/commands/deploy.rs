@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::consent::{Answer, Consent};
 use crate::failure::{Failure, Status};
 use crate::input::{self, Place};
-use crate::interrupts::Interrupts;
+use crate::interrupts::{Interrupts, Presses};
 use crate::progress::{self, Progress};
 use crate::render;
 use crate::render::plan::PlanView;
@@ -24,11 +24,6 @@ use crate::report::missing_grants::MissingGrants;
 use crate::surroundings;
 use crate::text;
 use crate::ui::Level;
-
-/// The exit status of a program that Ctrl-C terminated.
-const INTERRUPTED: i32 = 130;
-/// How long cancelled calls have to finish.
-const CUT: Duration = Duration::from_secs(3);
 
 /// How the output of a run is shown.
 pub(super) struct Shown<'a> {
@@ -71,9 +66,13 @@ pub(super) async fn up(
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
     let watch = Watch { cancel: options.cancel.clone(), ..Watch::new(Some(documents), shown, app) };
-    let mut steps = Steps { environment: documents.environment(), consent, watch };
+    let mut steps = Steps { environment: documents.environment(), consent, watch, presses: None };
     Ok(match purlin.up_with(documents, options, &mut steps).await? {
-        UpEnd::Applied { summary, collected } => steps.watch.ended(&summary, &collected),
+        UpEnd::Applied { summary, collected } => {
+            let status = steps.watch.ended(&summary, &collected);
+            steps.presses.iter().for_each(Presses::end_if_cut_off);
+            status
+        }
         UpEnd::Stopped(..) | UpEnd::Declined => Status::Failed,
     })
 }
@@ -83,6 +82,8 @@ struct Steps<'a> {
     environment: Environment,
     consent: &'a Consent,
     watch: Watch<'a>,
+    /// What the user pressed at the end.
+    presses: Option<Presses>,
 }
 
 impl Follower for Steps<'_> {
@@ -105,6 +106,12 @@ impl Follower for Steps<'_> {
 
     async fn follow(&mut self, stage: Stage, run: impl Stream<Item = Event> + Unpin + Send) -> Summary {
         self.watch.follow(stage, run).await
+    }
+
+    async fn finish<T: Send>(&mut self, work: impl Future<Output = T> + Send) -> T {
+        let (done, presses) = cancellable(&self.watch.cancel, self.watch.app, work).await;
+        self.presses = Some(presses);
+        done
     }
 }
 
@@ -196,8 +203,11 @@ pub(super) async fn run(
     watch.begins(Stage::Deployment, &plan);
     let run = session.deploy(plan, documents, watch.cancel.clone()).await?;
     let summary = watch.follow(Stage::Deployment, run).await;
-    let collected = cancellable(&watch.cancel, app, session.finish(&summary, &watch.cancel)).await?;
-    Ok(watch.ended(&summary, &collected))
+    let finish = session.finish(&summary, &watch.cancel);
+    let (collected, presses) = cancellable(&watch.cancel, app, finish).await;
+    let status = watch.ended(&summary, &collected?);
+    presses.end_if_cut_off();
+    Ok(status)
 }
 
 /// Deletes resources that other environments handed over and that are no longer used, and reports
@@ -209,47 +219,22 @@ pub(super) async fn collect(
 ) -> Result<Status, purlin_host::Error> {
     let cancel = CancelToken::default();
     let collected = purlin.collect(&surroundings::deployment_id, &cancel);
-    let collected = cancellable(&cancel, app, collected).await?;
-    Ok(if say_collected(&collected, shown, app) { Status::Done } else { Status::Failed })
+    let (collected, presses) = cancellable(&cancel, app, collected).await;
+    let status = if say_collected(&collected?, shown, app) { Status::Done } else { Status::Failed };
+    presses.end_if_cut_off();
+    Ok(status)
 }
 
-/// What Ctrl-C does while calls are running.
-struct Presses<'a> {
-    cancel: &'a CancelToken,
-    count: u32,
-}
-
-impl Presses<'_> {
-    /// The first one lets the calls finish, the second one cuts them off, and the third one does not
-    /// wait for that. Returns how many there were.
-    fn press(&mut self) -> u32 {
-        self.count += 1;
-        match self.count {
-            1 => self.cancel.request(),
-            2 => {
-                self.cancel.cut();
-                // Calls end immediately from here on; whatever does not is abandoned.
-                tokio::spawn(async {
-                    tokio::time::sleep(CUT).await;
-                    std::process::exit(INTERRUPTED);
-                });
-            }
-            _ => std::process::exit(INTERRUPTED),
-        }
-        self.count
-    }
-}
-
-/// Does work that calls drivers and reports no events.
-async fn cancellable<T>(cancel: &CancelToken, app: &App, work: impl Future<Output = T>) -> T {
+/// Does work that calls drivers and reports no events. Returns its result and what the user pressed.
+async fn cancellable<T>(cancel: &CancelToken, app: &App, work: impl Future<Output = T>) -> (T, Presses) {
     let mut work = std::pin::pin!(work);
     let mut interrupts = Interrupts::new();
-    let mut presses = Presses { cancel, count: 0 };
+    let mut presses = Presses::new(cancel);
     loop {
         tokio::select! {
-            done = &mut work => return done,
+            done = &mut work => return (done, presses),
             () = interrupts.next() => {
-                if presses.press() == 1 {
+                if presses.press() {
                     app.ui.say("finishing the calls in flight; press Ctrl-C again to stop immediately");
                 }
             }
@@ -355,7 +340,7 @@ impl<'a> Watch<'a> {
         let begun = std::time::Instant::now();
         let mut progress = Progress::new(&app.ui, *total, shown.json);
         let mut interrupts = Interrupts::new();
-        let mut presses = Presses { cancel, count: 0 };
+        let mut presses = Presses::new(cancel);
         let mut redraw = tokio::time::interval(progress::REDRAW);
         redraw.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let summary = loop {
@@ -366,7 +351,7 @@ impl<'a> Watch<'a> {
                     continue;
                 }
                 () = interrupts.next() => {
-                    if presses.press() == 1 {
+                    if presses.press() {
                         progress.cancelling();
                     }
                     continue;
@@ -394,10 +379,10 @@ impl<'a> Watch<'a> {
         };
         progress.finish();
         app.timings.add("apply", begun.elapsed());
-        if presses.count > 1 {
+        if presses.count() > 1 {
             end(&summary, *documents, shown, app);
-            std::process::exit(INTERRUPTED);
         }
+        presses.end_if_cut_off();
         summary
     }
 }

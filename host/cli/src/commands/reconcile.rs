@@ -20,7 +20,7 @@ use crate::commands::Output;
 use crate::consent::{Consent, ConsentArgs};
 use crate::failure::{Failure, Status};
 use crate::input::{self, ValidDocuments};
-use crate::interrupts::Interrupts;
+use crate::interrupts::{Interrupts, Presses};
 use crate::progress;
 use crate::style::{DELETE, DIM, GOOD, UPDATE, WARNING, paint};
 use crate::surroundings;
@@ -333,15 +333,14 @@ impl Watch<'_> {
         let result = {
             let pass = self.keeper.pass(&purlin, &given.documents, cancel.clone(), &mut send);
             tokio::pin!(pass);
-            let mut pressed = 0;
+            let mut presses = Presses::new(&cancel);
             loop {
                 tokio::select! {
                     biased;
                     Some(event) = receiver.recv() => messages.event(&event, app),
                     () = self.interrupts.next() => {
-                        pressed += 1;
                         self.interrupted = true;
-                        if pressed == 1 { cancel.request() } else { cancel.cut() }
+                        presses.press();
                     }
                     result = &mut pass => break result,
                 }

@@ -1,6 +1,6 @@
-//! A graph as a page for browsers: one file that needs no network. The graph is in it as JSON, and a small
-//! script draws it: `ways.js` routes the arrows, `page.js` does the rest. The page allows only its own style
-//! and script, by their digests, so that no text of a document can become code.
+//! A graph as a page for browsers: one file that needs no network. The graph is in it as JSON, and
+//! a small script draws it: `ways.js` routes the arrows, `page.js` does the rest. The page allows
+//! only its own style and script, by their digests, so that no text of a document can become code.
 
 use std::fmt::Write as _;
 

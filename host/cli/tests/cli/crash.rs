@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 
 use crate::gate::Gate;
-use crate::project::{Project, adversarial, read_until};
+use crate::project::{Project, adversarial, read_until, signal};
 
 /// The project with many resources, half of them things.
 fn with_many(project: Project) -> Project {
@@ -48,7 +48,7 @@ fn ctrl_c_finishes_calls_in_flight_and_a_second_one_cuts_them_off() {
     let lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
     let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
     gate.wait();
-    interrupt(child.id());
+    signal(&child, "-INT");
     read_until(&mut errors, "press Ctrl-C again");
     gate.open();
     let rest: Vec<String> = lines.map(|line| line.expect("a line")).collect();
@@ -66,10 +66,10 @@ fn ctrl_c_finishes_calls_in_flight_and_a_second_one_cuts_them_off() {
     let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
     gate.wait();
     let begun = Instant::now();
-    interrupt(child.id());
+    signal(&child, "-INT");
     // Two signals at once may count as one.
     read_until(&mut errors, "press Ctrl-C again");
-    interrupt(child.id());
+    signal(&child, "-INT");
     assert_eq!(child.wait().expect("ended").code(), Some(130));
     assert!(begun.elapsed() < Duration::from_secs(300), "{:?}", begun.elapsed());
     project.run(&["state", "list"]).status(0);
@@ -104,7 +104,7 @@ fn a_closed_terminal_finishes_calls_in_flight() {
         let lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
         let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
         gate.wait();
-        send("-HUP", child.id());
+        signal(&child, "-HUP");
         if !nohup {
             read_until(&mut errors, "press Ctrl-C again");
         }
@@ -117,16 +117,4 @@ fn a_closed_terminal_finishes_calls_in_flight() {
         let list = project.run(&["state", "list", "--format", "json"]).status(0).json();
         assert!(!list.to_string().contains("pending"), "{list}");
     }
-}
-
-#[cfg(unix)]
-fn interrupt(process: u32) {
-    send("-INT", process);
-}
-
-#[cfg(unix)]
-fn send(signal: &str, process: u32) {
-    let sent =
-        std::process::Command::new("kill").args([signal, &process.to_string()]).status().expect("kill");
-    assert!(sent.success());
 }

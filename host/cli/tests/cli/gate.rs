@@ -3,12 +3,8 @@
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
 
-use crate::project::{Project, adversarial};
-
-/// How long a call may take to arrive on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(600);
+use crate::project::{PATIENCE, Project, adversarial};
 
 /// A closed gate. Dropping it opens it.
 pub(crate) struct Gate {

@@ -151,6 +151,13 @@ pub(crate) fn read_until(stream: &mut impl BufRead, text: &str) {
     }
 }
 
+/// Sends a signal, such as `-INT`, to a process.
+#[track_caller]
+pub(crate) fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([name, &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+}
+
 /// Waits until a process ends.
 #[track_caller]
 pub(crate) fn ended(child: &mut Child) -> ExitStatus {

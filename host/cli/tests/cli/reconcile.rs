@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::project::{PATIENCE, ended, read_until};
+use crate::project::{PATIENCE, ended, read_until, signal};
 use crate::terminal::typed;
 use crate::world::{World, thing};
 
@@ -215,11 +215,6 @@ impl Watching {
         let status = ended(&mut self.child);
         assert!(status.success(), "{status}");
     }
-}
-
-fn signal(child: &Child, name: &str) {
-    let sent = std::process::Command::new("kill").args([name, &child.id().to_string()]).status();
-    assert!(sent.expect("kill").success());
 }
 
 impl Drop for Watching {

@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::args::{DocumentArgs, Format};
 use crate::consent::Consent;
 use crate::failure::{Failure, Status};
-use crate::interrupts::Interrupts;
+use crate::interrupts::{Interrupts, Presses};
 use crate::report::FORMAT;
 use crate::style::{DELETE, DIM, GOOD, WARNING, paint};
 use crate::ui::Level;
@@ -94,10 +94,10 @@ impl Host {
     async fn work(&mut self, watch: bool, app: &App) -> Result<(), Failure> {
         let mut interrupts = Interrupts::new();
         let mut requests = super::Requests::new();
-        let mut pressed = 0;
+        let mut presses = Presses::new(&self.cancel);
         loop {
-            let is_free = pressed == 0 && self.turns.len() < self.most;
-            let mut is_done = pressed > 0;
+            let is_free = presses.count() == 0 && self.turns.len() < self.most;
+            let mut is_done = presses.count() > 0;
             if is_free {
                 let taken = self.fleet.take(self.most - self.turns.len()).await;
                 match taken {
@@ -118,8 +118,7 @@ impl Host {
             tokio::select! {
                 biased;
                 () = interrupts.next() => {
-                    pressed += 1;
-                    if pressed == 1 { self.cancel.request() } else { self.cancel.cut() }
+                    presses.press();
                 }
                 Some(turn) = self.turns.join_next() => {
                     let turn = turn.map_err(|error| Failure::caused("a pass ended early", &error))?;
