@@ -311,6 +311,17 @@ fn bare(text: &str) -> String {
     text.chars().filter(|c| *c != '-').flat_map(char::to_lowercase).collect()
 }
 
+/// The lines of the field that begins on a line, counted from 1: this line and those below it that are indented
+/// deeper, because a value may begin on the next line.
+fn field_at(text: &str, line: usize) -> impl Iterator<Item = &str> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut lines = text.lines().skip(line.saturating_sub(1));
+    let own = lines.next().filter(|_| line > 0);
+    let below = lines
+        .take_while(move |line| line.trim().is_empty() || own.is_some_and(|own| indent(line) > indent(own)));
+    own.into_iter().chain(below)
+}
+
 fn holds(loaded: &Loaded, text: &str) -> Result<(), TestCaseError> {
     if loaded.has_errors() {
         return Ok(());
@@ -318,18 +329,14 @@ fn holds(loaded: &Loaded, text: &str) -> Result<(), TestCaseError> {
     let all = everything(loaded);
     for name in names(text) {
         // A remark in another format: an unknown field that holds a word.
-        let told = loaded.diagnostics.iter().any(|fault| {
-            let line = fault.location.as_ref().map_or(0, |place| place.line as usize);
-            fault.code == "unknown-field"
-                && line
-                    .checked_sub(1)
-                    .and_then(|index| text.lines().nth(index))
-                    .is_some_and(|line| line.contains(name))
+        let reported = loaded.diagnostics.iter().any(|diagnostic| {
+            let line = diagnostic.location.as_ref().map_or(0, |location| location.line as usize);
+            diagnostic.code == "unknown-field" && field_at(text, line).any(|line| line.contains(name))
         });
         // A kind appears as its type: `ZqVpc` as `zq/zq-vpc`.
         let is_type = name.starts_with('Z') && bare(&all).contains(&bare(name));
         prop_assert!(
-            told || is_type || all.contains(name),
+            reported || is_type || all.contains(name),
             "`{name}` is gone without a word:\n{text}\n{all}"
         );
     }

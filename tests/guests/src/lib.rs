@@ -72,8 +72,11 @@ impl Guest for Adversary {
         Ok(format!("{}-{}", request.resource.type_name, &request.resource.guresid[..8]))
     }
 
+    /// The object gets the id `values.id`, if there is one: with the id `do`, its deletion performs the deed too.
     fn create(request: CreateRequest) -> Result<State, Failure> {
-        deeds::perform(&request.inputs, &format!("id-{}", request.resource.guresid))
+        let values: Value = serde_json::from_str(&request.inputs.values).unwrap();
+        let id = values["id"].as_str().map(str::to_owned);
+        deeds::perform(&request.inputs, &id.unwrap_or_else(|| format!("id-{}", request.resource.guresid)))
     }
 
     /// Reality has the values in `values.reality`, verbatim.

@@ -249,6 +249,11 @@ fn say_collected(collected: &[Collected], shown: &Shown<'_>, app: &App) -> bool 
         let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", text::line(key.as_str()))).collect();
         if summary.is_success() {
             app.ui.note(&format!("deleted {} of {environment}, which is no longer used", keys.join(", ")));
+        } else if summary.cancelled {
+            app.ui.warning(&format!(
+                "{} of {environment}, which is no longer used, was not deleted, because the run was interrupted; the next run deletes it",
+                keys.join(", ")
+            ));
         } else {
             app.ui.warning(&format!(
                 "{} of {environment}, which is no longer used, could not be deleted",

@@ -29,15 +29,30 @@ impl Gate {
 
     /// A project of [`adversarial`] whose things wait at this gate while they are created.
     pub(crate) fn project(&self) -> Project {
-        let project = adversarial(&format!("{{do: connect, to: '{}'}}", self.address), "{time: 20m}");
+        let project = adversarial(&format!("{{{}}}", self.inputs()), "{time: 20m}");
+        self.grant(&project);
+        project
+    }
+
+    /// The inputs with which a call of the test driver waits at this gate.
+    pub(crate) fn inputs(&self) -> String {
+        format!("do: connect, to: '{}'", self.address)
+    }
+
+    /// Lets the test driver of a project connect to this gate.
+    pub(crate) fn grant(&self, project: &Project) {
         let granted = format!("      grants: {{tcp: ['{}']}}\n      limits:", self.address);
         project.edit("purlin.yaml", "      limits:", &granted);
-        project
     }
 
     /// Waits until one more call is at the gate.
     pub(crate) fn wait(&mut self) {
         self.waiting.push(self.arrivals.recv_timeout(PATIENCE).expect("a call at the gate"));
+    }
+
+    /// Lets these calls continue. Later ones wait.
+    pub(crate) fn release(&mut self) {
+        self.waiting.clear();
     }
 
     /// Lets these calls and all later ones continue.

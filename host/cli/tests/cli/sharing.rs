@@ -1,9 +1,13 @@
 //! Tests of installations that several deployments share.
 
 use std::collections::BTreeSet;
+#[cfg(unix)]
+use std::io::{BufReader, Read as _};
 use std::process::Child;
 
-use crate::project::{Project, Ran, ran_with};
+#[cfg(unix)]
+use crate::gate::Gate;
+use crate::project::{Project, Ran, adversary, ran_with, read_until, signal};
 
 const BUNDLES: &str = "apiVersion: purlin.dev/v1
 kind: Bundle
@@ -336,4 +340,82 @@ fn global_installations_do_not_wait_and_are_found_once_created() {
         assert!(made.contains(&"/everywhere/db".to_owned()) && own <= 1, "round {round}: {made:?}");
         assert_eq!(made.len(), own + 1, "round {round}: {made:?}");
     }
+}
+
+/// At the end of a run, what nobody uses is deleted in other environments. These calls can be cancelled like those
+/// of the run.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_the_deletion_of_unused_installations() {
+    let mut gate = Gate::new();
+    let project = project();
+    project.write(
+        "purlin.yaml",
+        format!(
+            "apiVersion: purlin.dev/v1\nkind: Workspace\nmetadata: {{name: w}}\nspec:\n  drivers:\n    acme/guests:\n      source: {}\n      limits: {{time: 20m}}\n",
+            adversary().display()
+        ),
+    );
+    gate.grant(&project);
+    let waiting = format!("driver: acme/guests\n  inputs: {{values: {{{}, id: do, host", gate.inputs());
+    project.edit("all.yaml", "driver: purlin/echo\n  inputs: {values: {host", &waiting);
+    // The driver has other outputs than the bundle needs.
+    project.edit(
+        "all.yaml",
+        "outputs: [{name: host, type: string}, {name: login, type: string}]",
+        "outputs: []",
+    );
+    project.edit(
+        "all.yaml",
+        "http://${bundle.dependencies.db.outputs.host}', login: '${bundle.dependencies.db.outputs.login}'",
+        "http://example.test'",
+    );
+    let mut owner =
+        project.start(&["up", "--yes", "--bundle", "acme/blog", "--name", "one", "--namespace", "dev"]);
+    gate.wait();
+    gate.release();
+    assert_eq!(owner.wait().expect("ended").code(), Some(0));
+    blog(&project, "two", "dev", &[]).status(0);
+    destroy(&project, "one", "dev", &["--orphan-shared"]).status(0);
+    let last = ["destroy", "--yes", "--app", "two", "--env", "dev", "-f", "purlin.yaml"];
+
+    // The call does not end by itself.
+    let mut child = project.start(&last);
+    let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
+    gate.wait();
+    signal(&child, "-INT");
+    read_until(&mut errors, "press Ctrl-C again");
+    signal(&child, "-INT");
+    assert_eq!(child.wait().expect("ended").code(), Some(130));
+    gate.release();
+    assert_eq!(listed(&project), [one("dev/one/db", 0, true)]);
+
+    // Now the first call determines the outcome of the interrupted one. The run ends after it.
+    let mut child = project.start(&last);
+    let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
+    gate.wait();
+    signal(&child, "-INT");
+    read_until(&mut errors, "press Ctrl-C again");
+    gate.release();
+    let mut rest = String::new();
+    errors.read_to_string(&mut rest).expect("text");
+    assert_eq!(child.wait().expect("ended").code(), Some(1), "{rest}");
+    assert!(
+        rest.contains("was not deleted, because the run was interrupted; the next run deletes it"),
+        "{rest}"
+    );
+    assert_eq!(listed(&project), [one("dev/one/db", 0, true)]);
+
+    // A deletion that has begun is finished.
+    let mut child = project.start(&last);
+    let mut errors = BufReader::new(child.stderr.take().expect("stderr"));
+    gate.wait();
+    signal(&child, "-INT");
+    read_until(&mut errors, "press Ctrl-C again");
+    gate.open();
+    let mut rest = String::new();
+    errors.read_to_string(&mut rest).expect("text");
+    assert_eq!(child.wait().expect("ended").code(), Some(0), "{rest}");
+    assert!(rest.contains("deleted `installation.default#one/db` of dev of default/one"), "{rest}");
+    assert_eq!(listed(&project), []);
 }
