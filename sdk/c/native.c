@@ -6,11 +6,11 @@
 
 #include <inttypes.h>
 
-static growing said;
+static growing messages;
 
 static void say(text line) {
-  grow(&said, line.at, line.length);
-  grow(&said, "\n", 1);
+  grow(&messages, line.at, line.length);
+  grow(&messages, "\n", 1);
 }
 
 void purlin_log(purlin_level level, text message) {
@@ -30,10 +30,10 @@ void purlin_progress(text message, int percent) {
 
 bool purlin_cancelled(void) { return false; }
 
-text purlin_said(void) { return grown(&said); }
+text purlin_messages(void) { return grown(&messages); }
 
 void purlin_forget(void) {
-  said = (growing){0};
+  messages = (growing){0};
   memory_drop();
 }
 

@@ -225,7 +225,7 @@ void purlin_progress(text message, int percent);
 bool purlin_cancelled(void);
 
 // In native tests: the messages, one per line; and clearing them, together with all memory.
-text purlin_said(void);
+text purlin_messages(void);
 void purlin_forget(void);
 
 #endif

@@ -47,10 +47,10 @@ static bool pause_for(const rest_client *client, int64_t milliseconds) {
 
 // Seconds only: a date would be one more source of errors.
 static int64_t after_of(const http_response *response) {
-  text told = http_field_of(response, "retry-after");
+  text value = http_field_of(response, "retry-after");
   char *end = NULL;
-  if (told.length == 0 || told.length > 9) return -1;
-  long seconds = strtol(told.at, &end, 10);
+  if (value.length == 0 || value.length > 9) return -1;
+  long seconds = strtol(value.at, &end, 10);
   return *end == '\0' && seconds >= 0 ? (int64_t)seconds * 1000 : -1;
 }
 
@@ -113,7 +113,7 @@ bool rest_send(const rest_client *client, rest_request request, rest_answer *ans
 bool rest_is_success(const rest_answer *answer) { return answer->status >= 200 && answer->status < 300; }
 
 // The server's message.
-static text said(const rest_answer *answer) {
+static text server_message(const rest_answer *answer) {
   static const char *const places[] = {
       "/message", "/error/message", "/error_description", "/error", "/detail", "/title", "/reason"};
   enum { LONGEST = 300 };
@@ -126,7 +126,7 @@ static text said(const rest_answer *answer) {
 
 bool rest_fail(const rest_answer *answer, purlin_failure *failure) {
   int status = answer->status;
-  text message = text_format("%s: status %d%s", answer->target.at, status, said(answer).at);
+  text message = text_format("%s: status %d%s", answer->target.at, status, server_message(answer).at);
   bool gave_up = status == 408 || status == 500 || status == 502 || status == 504 ||
                  (status == 503 && answer->after_ms < 0);
   if (answer->has_effects && gave_up) return purlin_undecided(failure, message);

@@ -2,9 +2,9 @@ package purlin
 
 import "fmt"
 
-// Said has a driver's messages to the host in a native test, one line per call; empty it to start
+// Messages has a driver's messages to the host in a native test, one line per call; empty it to start
 // again.
-var Said []string
+var Messages []string
 
 // Level is the importance of a line.
 type Level uint32

@@ -4,7 +4,7 @@ package purlin
 
 import "fmt"
 
-func say(format string, arguments ...any) { Said = append(Said, fmt.Sprintf(format, arguments...)) }
+func say(format string, arguments ...any) { Messages = append(Messages, fmt.Sprintf(format, arguments...)) }
 
 func hostLog(level uint32, message string) {
 	say("%s %s", [...]string{"trace", "debug", "info", "warn", "error"}[level], message)

@@ -16,9 +16,9 @@ import (
 
 // fetch uses the network directly, in native tests.
 func fetch(request Request, to *url.URL) (Response, error) {
-	var asked, connected bool
+	var attempted, connected bool
 	trace := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
-		GetConn: func(string) { asked = true },
+		GetConn: func(string) { attempted = true },
 		GotConn: func(httptrace.GotConnInfo) { connected = true },
 	})
 	made, err := http.NewRequestWithContext(trace, request.Method, to.String(), bytes.NewReader(request.Body))
@@ -37,7 +37,7 @@ func fetch(request Request, to *url.URL) (Response, error) {
 	case err == nil:
 	case connected:
 		return Response{}, request.fail(FetchLost, reason(err))
-	case !asked:
+	case !attempted:
 		return Response{}, request.fail(FetchUnusable, reason(err))
 	case isUntrusted(err):
 		return Response{}, request.fail(FetchUntrusted, reason(err))

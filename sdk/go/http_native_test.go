@@ -39,7 +39,7 @@ func TestFetchTellsWhyThereIsNoAnswer(t *testing.T) {
 		{Request{URL: breaksOff.URL, Method: "POST"}, FetchLost},
 	} {
 		_, err := Fetch(one.request)
-		if told, ok := as[FetchError](err).(FetchError); !ok || told.Kind != one.kind {
+		if failure, ok := as[FetchError](err).(FetchError); !ok || failure.Kind != one.kind {
 			t.Errorf("%v: %v", one.request, err)
 		}
 	}

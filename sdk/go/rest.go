@@ -176,7 +176,7 @@ func (answer Answer) asksAgain() bool {
 // Failure is the failure of this answer: 404 and 410 are NotFound, 409 and 412 a Conflict. If the
 // server gave up in the middle of a request with effects, it is Undecided.
 func (answer Answer) Failure() error {
-	message := fmt.Sprintf("%s: status %d%s", answer.Target, answer.Status, answer.said())
+	message := fmt.Sprintf("%s: status %d%s", answer.Target, answer.Status, answer.serverMessage())
 	after, told := answer.RetryAfter()
 	gaveUp := slices.Contains([]int{408, 500, 502, 504}, answer.Status) || (answer.Status == 503 && !told)
 	if answer.effects && gaveUp {
@@ -197,8 +197,8 @@ func (answer Answer) Failure() error {
 	return errors.New(message)
 }
 
-// said is the server's message.
-func (answer Answer) said() string {
+// serverMessage is the server's message.
+func (answer Answer) serverMessage() string {
 	var document map[string]any
 	if json.Unmarshal(answer.Body, &document) != nil {
 		return ""
@@ -206,8 +206,8 @@ func (answer Answer) said() string {
 	inner, _ := document["error"].(map[string]any)
 	for _, object := range []map[string]any{inner, document} {
 		for _, name := range []string{"message", "error_description", "error", "detail", "title", "reason"} {
-			if said, found := object[name].(string); found {
-				line := []rune(strings.Join(strings.Fields(said), " "))
+			if text, found := object[name].(string); found {
+				line := []rune(strings.Join(strings.Fields(text), " "))
 				return ": " + string(line[:min(len(line), 300)])
 			}
 		}

@@ -40,12 +40,12 @@ function unusable(input, init, message, cause) {
   const method = `${init?.method ?? input?.method ?? "GET"}`.toUpperCase();
   const url = `${input?.url ?? input}`;
   // A URL may contain secrets, in particular an invalid one.
-  const said = message.includes(url) ? "the URL cannot be used" : message;
+  const reason = message.includes(url) ? "the URL cannot be used" : message;
   let target = method;
   try {
     target = targetOf(method, new URL(url));
   } catch {
     // An invalid URL is not shown.
   }
-  return new HttpError("unusable", { method, target }, said, { cause });
+  return new HttpError("unusable", { method, target }, reason, { cause });
 }

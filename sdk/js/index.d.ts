@@ -211,7 +211,7 @@ export interface Files {
 /** The host's functions for a driver. */
 export interface Host {
   /** In tests: the driver's messages. */
-  said: unknown[][];
+  messages: unknown[][];
   log(level: "trace" | "debug" | "info" | "warn" | "error", message: string): void;
   checkpoint(id: string): void;
   progress(message: string, percent?: number): void;

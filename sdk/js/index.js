@@ -13,20 +13,20 @@ export const isUnknown = (inputs, pointer) =>
 
 /**
  * The host's functions for a driver. `component.js` connects the real host; until then, in tests,
- * `said` has the driver's messages, and there are no files.
+ * `messages` has the driver's messages, and there are no files.
  */
 export const host = {
-  said: [],
+  messages: [],
   /** A line for the operator: `trace`, `debug`, `info`, `warn` or `error`. */
-  log: (level, message) => void host.said.push(["log", level, message]),
+  log: (level, message) => void host.messages.push(["log", level, message]),
   /** Stores the id before `create` finishes: after a crash the host reads the resource by it. */
-  checkpoint: (id) => void host.said.push(["checkpoint", id]),
+  checkpoint: (id) => void host.messages.push(["checkpoint", id]),
   /** Shows people the progress; `percent` if known. */
-  progress: (message, percent) => void host.said.push(["progress", message, percent]),
+  progress: (message, percent) => void host.messages.push(["progress", message, percent]),
   /** Adds to a counter. */
-  count: (name, by = 1) => void host.said.push(["count", name, by]),
+  count: (name, by = 1) => void host.messages.push(["count", name, by]),
   /** Records a measurement, in the unit that the name ends with. */
-  measure: (name, value) => void host.said.push(["measure", name, value]),
+  measure: (name, value) => void host.messages.push(["measure", name, value]),
   /** Whether the operator cancelled this call; check it while you wait. */
   cancelled: () => false,
   /** Files in granted folders: `has`, `read`, `write`, `rename`, `remove`, as in `files.js`. */

@@ -10,7 +10,7 @@ const REPEATABLE = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"];
 /** Milliseconds of the longest wait between two attempts. */
 const LONGEST_WAIT = 10_000;
 /** Places where APIs put error messages. */
-const SAID = ["message", "error_description", "error", "detail", "title", "reason"];
+const MESSAGE_FIELDS = ["message", "error_description", "error", "detail", "title", "reason"];
 
 /** A text as one segment of a path: a slash in it is encoded too. */
 export const segment = (text) => (/^\.\.?$/.test(text) ? text.replaceAll(".", "%2E") : encodeURIComponent(text));
@@ -56,7 +56,7 @@ export class Answer {
    * gave up in the middle of a request with effects, it is undecided.
    */
   failure() {
-    const text = `${this.target}: status ${this.status}${this.#said()}`;
+    const text = `${this.target}: status ${this.status}${this.#serverMessage()}`;
     const gaveUp =
       [408, 500, 502, 504].includes(this.status) || (this.status === 503 && this.retryAfter === undefined);
     if (this.effects && gaveUp) return undecided(text);
@@ -67,7 +67,7 @@ export class Answer {
   }
 
   /** The server's message. */
-  #said() {
+  #serverMessage() {
     let document;
     try {
       document = JSON.parse(this.body);
@@ -75,7 +75,7 @@ export class Answer {
       return "";
     }
     for (const object of [document?.error, document]) {
-      const text = SAID.map((name) => object?.[name]).find((said) => typeof said === "string");
+      const text = MESSAGE_FIELDS.map((name) => object?.[name]).find((value) => typeof value === "string");
       if (text !== undefined) return `: ${text.split(/\s+/).join(" ").slice(0, 300)}`;
     }
     return "";

@@ -44,10 +44,9 @@ fn deny() -> Command {
 
 /// Builds the program if it is missing. A debug build is enough, since it runs only for seconds.
 pub(crate) fn install() -> anyhow::Result<()> {
-    let is_there = Command::new(program())
-        .arg("--version")
-        .output()
-        .is_ok_and(|said| String::from_utf8_lossy(&said.stdout).trim() == format!("cargo-deny {VERSION}"));
+    let is_there = Command::new(program()).arg("--version").output().is_ok_and(|output| {
+        String::from_utf8_lossy(&output.stdout).trim() == format!("cargo-deny {VERSION}")
+    });
     if is_there {
         return Ok(());
     }

@@ -124,13 +124,13 @@ fn crates(folder: &Path) -> anyhow::Result<()> {
 
 /// The fields that a registry requires and a crate lacks.
 fn faults(package: &Package) -> Vec<String> {
-    let told = [
+    let fields = [
         ("description", package.description.is_some()),
         ("license", package.license.is_some()),
         ("repository", package.repository.is_some()),
         ("readme", package.readme.is_some()),
     ];
-    let missing = told.iter().filter(|(_, there)| !there);
+    let missing = fields.iter().filter(|(_, there)| !there);
     missing.map(|(key, _)| format!("{} has no `{key}` in its Cargo.toml", package.name)).collect()
 }
 

@@ -114,8 +114,8 @@ impl Soak {
     /// Runs a command and returns its output.
     fn ask(&self, words: &[&str], status: i32) -> anyhow::Result<String> {
         let done = self.command(words).output()?;
-        let said = String::from_utf8_lossy(&done.stderr);
-        ensure!(done.status.code() == Some(status), "`purlin {}` failed:\n{said}", words.join(" "));
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.code() == Some(status), "`purlin {}` failed:\n{stderr}", words.join(" "));
         Ok(String::from_utf8_lossy(&done.stdout).into_owned())
     }
 
@@ -267,8 +267,8 @@ impl Soak {
     }
 
     fn last_words(&self, number: usize) -> String {
-        let said = fs::read_to_string(self.folder.join(format!("host{number}"))).unwrap_or_default();
-        let lines: Vec<&str> = said.lines().collect();
+        let output = fs::read_to_string(self.folder.join(format!("host{number}"))).unwrap_or_default();
+        let lines: Vec<&str> = output.lines().collect();
         lines.split_at(lines.len().saturating_sub(5)).1.join("\n")
     }
 
@@ -301,10 +301,10 @@ impl Soak {
                 (format!("e{}", chance.below(environments)), format!("size:={}", chance.below(1000)));
             let words = ["up", "--yes", "--quiet", "--env", &env, "--lock-timeout", "2m", "--set", &size];
             let done = self.command(&words).output()?;
-            let said = String::from_utf8_lossy(&done.stderr);
+            let stderr = String::from_utf8_lossy(&done.stderr);
             // The server may have been down for longer than a command waits, or a thing may have
             // disappeared.
-            ensure!(done.status.code().is_some_and(|code| code < 2), "`purlin up --env {env}`:\n{said}");
+            ensure!(done.status.code().is_some_and(|code| code < 2), "`purlin up --env {env}`:\n{stderr}");
             count(&self.counted.deployed, usize::from(done.status.success()));
         }
         Ok(())
@@ -330,13 +330,13 @@ impl Soak {
 
     /// Checks that nothing was created twice, and counts the requests to the service.
     fn watch(&self, is_over: &dyn Fn() -> bool) -> anyhow::Result<()> {
-        let mut told = Instant::now();
+        let mut last_tally = Instant::now();
         while !is_over() {
             std::thread::sleep(Duration::from_secs(1));
             self.count_requests();
             self.names()?;
-            if told.elapsed() > Duration::from_mins(1) {
-                told = Instant::now();
+            if last_tally.elapsed() > Duration::from_mins(1) {
+                last_tally = Instant::now();
                 eprintln!("{}", self.tally());
             }
         }
@@ -344,10 +344,10 @@ impl Soak {
     }
 
     fn count_requests(&self) {
-        let asked = self.service.asked();
-        let created = asked.iter().filter(|asked| asked.method == "POST").count();
+        let requests = self.service.requests();
+        let created = requests.iter().filter(|request| request.method == "POST").count();
         count(&self.counted.created, created);
-        count(&self.counted.requests, asked.len());
+        count(&self.counted.requests, requests.len());
     }
 
     /// All things by name. Fails if two have the same name.

@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// What `clippy-driver` says to a file, with the arguments of [`compile`].
+    /// Whether `clippy-driver` accepts a file, and its output, with the arguments of [`compile`].
     fn lint(text: &str) -> (bool, String) {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("lib.rs");

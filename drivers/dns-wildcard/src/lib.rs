@@ -181,11 +181,11 @@ mod tests {
         let before = testing::inputs(&json!({"values": values}));
         let state = testing::create::<DnsWildcard>(before.clone()).expect("made");
         let same = testing::inputs(&json!({"values": {"domain": "X.io", "template": values["template"]}}));
-        let impact = testing::update_impact::<DnsWildcard>(before.clone(), same, &state).expect("asked");
+        let impact = testing::update_impact::<DnsWildcard>(before.clone(), same, &state).expect("an impact");
         assert_eq!((impact.replaces.len(), &*impact.stable_outputs), (0, &["host".to_owned()][..]));
         let unknown =
             testing::unknown(testing::inputs(&json!({"values": {"domain": null}})), &["/values/domain"]);
-        let impact = testing::update_impact::<DnsWildcard>(before, unknown, &state).expect("asked");
+        let impact = testing::update_impact::<DnsWildcard>(before, unknown, &state).expect("an impact");
         assert!(impact.stable_outputs.is_empty());
     }
 
@@ -203,8 +203,8 @@ mod tests {
             (json!({"template": "a"}), "missing field `domain`"),
         ];
         for (values, wanted) in cases {
-            let said = made(values.clone()).expect_err("refused");
-            assert!(said.contains(wanted), "{values}: {said}");
+            let message = made(values.clone()).expect_err("refused");
+            assert!(message.contains(wanted), "{values}: {message}");
         }
     }
 

@@ -92,7 +92,7 @@ fn another_place_is_another_resource() {
     let impact = |change: &dyn Fn(&mut Json)| {
         let mut after = before.clone();
         change(&mut after);
-        testing::update_impact::<Dns>(inputs(&before), inputs(&after), &state).expect("asked")
+        testing::update_impact::<Dns>(inputs(&before), inputs(&after), &state).expect("an impact")
     };
     let in_place = impact(&|after| after["values"]["records"]["ttl"] = json!(61));
     assert!(in_place.replaces.is_empty() && in_place.delete_before_replace);
@@ -115,5 +115,7 @@ fn an_unreachable_server_is_retried() {
     let document =
         records(json!({"zone": "example.org.", "name": "www", "type": "A", "content": ["192.0.2.1"]}));
     assert!(matches!(testing::create::<Dns>(inputs(&document)), Err(Failure::RetryAfter { .. })));
-    assert!(testing::said().iter().all(|said| !matches!(said, testing::HostMessage::Checkpoint(_))));
+    assert!(
+        testing::messages().iter().all(|message| !matches!(message, testing::HostMessage::Checkpoint(_)))
+    );
 }

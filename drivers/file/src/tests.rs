@@ -18,7 +18,11 @@ fn a_file_is_made_read_changed_and_deleted() {
     let before = given(&path, "hello");
     let state = testing::create::<File>(before.clone()).expect("made");
     assert_eq!(state.id, real);
-    assert!(testing::said().iter().any(|said| matches!(said, HostMessage::Checkpoint(id) if *id == real)));
+    assert!(
+        testing::messages()
+            .iter()
+            .any(|message| matches!(message, HostMessage::Checkpoint(id) if *id == real))
+    );
     assert_eq!(fs::read_to_string(&real).expect("there"), "hello");
     assert_eq!(state.outputs["sha256"], "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
     assert_eq!(fs::read_dir(folder.path().join("a/b")).expect("a folder").count(), 1, "nothing else is left");
@@ -34,7 +38,7 @@ fn a_file_is_made_read_changed_and_deleted() {
     assert_eq!(seen.values.map(Json::Object), Some(json!({"path": real, "content": "drifted"})));
 
     let after = inputs(&json!({"values": {"path": real, "mode": "0600"}, "secrets": {"content": "s"}}));
-    let impact = testing::update_impact::<File>(before.clone(), after.clone(), &state).expect("asked");
+    let impact = testing::update_impact::<File>(before.clone(), after.clone(), &state).expect("an impact");
     assert!(impact.replaces.is_empty());
     testing::update::<File>(before.clone(), after, &state).expect("updated");
     assert_eq!(fs::read_to_string(&real).expect("there"), "s");
@@ -58,11 +62,12 @@ fn another_path_is_another_file() {
     let schema = &testing::describe::<File>().types[0].inputs;
     let schema: Json = serde_json::from_str(schema).expect("a schema");
     assert_eq!(schema.pointer("/properties/values/properties/path/x-purlin-replaces"), Some(&true.into()));
-    let impact = testing::update_impact::<File>(before.clone(), given(&at("b"), "x"), &state).expect("asked");
+    let impact =
+        testing::update_impact::<File>(before.clone(), given(&at("b"), "x"), &state).expect("an impact");
     assert!(impact.stable_outputs.is_empty(), "the host replaces it");
     assert!(testing::update::<File>(before.clone(), given(&at("b"), "x"), &state).is_err());
     let unknown = testing::unknown(inputs(&json!({"values": {"path": null}})), &["/values/path"]);
-    let impact = testing::update_impact::<File>(before, unknown, &state).expect("asked");
+    let impact = testing::update_impact::<File>(before, unknown, &state).expect("an impact");
     assert!(impact.stable_outputs.is_empty());
 }
 
@@ -104,12 +109,12 @@ fn the_outcome_of_a_call_can_be_determined() {
     let state = testing::create::<File>(given.clone()).expect("made");
     let read = || testing::read::<File>(given.clone(), &state);
     fs::write(&path, [0xff, b'x']).expect("written");
-    let values = read().expect("read").expect("there").values.expect("told");
+    let values = read().expect("read").expect("there").values.expect("values");
     assert_eq!(values["content"], "\u{fffd}x", "not text, and yet not the same");
     fs::write(&path, vec![b'x'; 3 << 20]).expect("written");
     let seen = read().expect("read").expect("there");
     assert_eq!(
-        (seen.values.expect("told").get("content"), &seen.state.outputs["size"]),
+        (seen.values.expect("values").get("content"), &seen.state.outputs["size"]),
         (None, &json!(3 << 20))
     );
     fs::remove_file(&path).expect("removed");
@@ -141,7 +146,7 @@ fn an_interrupted_attempt_is_found_again_and_a_stranger_is_not() {
     assert!(matches!(testing::find::<File>(given.clone(), None), Err(Failure::Conflict(_))));
     assert!(matches!(testing::create::<File>(given.clone()), Err(Failure::Conflict(_))));
     let import = testing::find::<File>(given.clone(), Some(&path)).expect("looked").expect("there");
-    assert_eq!(import.values.expect("told")["content"], "a stranger's", "a person asked for this one");
+    assert_eq!(import.values.expect("values")["content"], "a stranger's", "a person asked for this one");
     assert!(testing::find::<File>(given, Some("../a")).is_err());
 }
 
@@ -169,8 +174,8 @@ fn unsafe_paths_are_rejected() {
     ];
     for (values, wanted) in cases {
         let given = inputs(&json!({"values": values}));
-        let said = testing::check::<File>(given.clone(), None).map(drop).expect_err("refused").to_string();
-        assert!(said.contains(wanted), "{values}: {said}");
+        let message = testing::check::<File>(given.clone(), None).map(drop).expect_err("refused").to_string();
+        assert!(message.contains(wanted), "{values}: {message}");
         assert!(testing::create::<File>(given).is_err(), "{values}");
     }
     let unknown = inputs(&json!({"values": {"path": "../x", "content": null}}));

@@ -117,14 +117,14 @@ pub(crate) fn create(api: &Api<'_>) -> Result<State, Failure> {
         api.is_free()?;
     }
     let method = if api.inputs.values.id.name { "PUT" } else { "POST" };
-    let asked = api.request(create, method, "", &api.scope)?;
+    let request = api.request(create, method, "", &api.scope)?;
     Attempt::Making(api.scope.name.clone()).note();
-    let (id, said) = match api.change(create, asked, create.body.as_ref())? {
+    let (id, returned) = match api.change(create, request, create.body.as_ref())? {
         Sent::Done(answer) => (made(api, &answer)?, document(&answer)),
         Sent::Doubt { message, over } => (found_again(api, &message, over)?, None),
     };
     operation::checkpoint(&api.resource_url(&id)?);
-    finish(api, &id, said, &State::default())
+    finish(api, &id, returned, &State::default())
 }
 
 /// The id of a resource that was certainly created.
@@ -191,13 +191,18 @@ fn found_again(api: &Api<'_>, message: &str, over: bool) -> Result<String, Failu
 }
 
 fn noted(api: &Api<'_>, id: &str, state: State) -> Result<State, Failure> {
-    let told = HttpOutputs { id: id.to_owned(), url: state.id.clone() };
-    state.described_outputs(&told)?.cookie(json!({"id": id, "name": api.scope.name}))
+    let outputs = HttpOutputs { id: id.to_owned(), url: state.id.clone() };
+    state.described_outputs(&outputs)?.cookie(json!({"id": id, "name": api.scope.name}))
 }
 
 /// Waits until it is ready, and returns its state. From here on it exists, and every failure says
 /// so.
-pub(crate) fn finish(api: &Api<'_>, id: &str, said: Option<Json>, before: &State) -> Result<State, Failure> {
+pub(crate) fn finish(
+    api: &Api<'_>,
+    id: &str,
+    returned: Option<Json>,
+    before: &State,
+) -> Result<State, Failure> {
     let mut exists = noted(api, id, State::new(api.resource_url(id)?))?;
     exists.outputs.extend(before.outputs.clone());
     exists.secrets = before.secrets.clone();
@@ -205,14 +210,14 @@ pub(crate) fn finish(api: &Api<'_>, id: &str, said: Option<Json>, before: &State
         exists.id.clone_from(&before.id);
     }
     // Values that the API returns only once, such as a token, come with the creation.
-    if let Some(said) = &said {
+    if let Some(returned) = &returned {
         for (name, place) in &api.inputs.values.secret_outputs {
-            if let Some(value) = said.pointer(place) {
+            if let Some(value) = returned.pointer(place) {
                 exists.secrets.insert(name.clone(), value.clone());
             }
         }
         for (name, place) in &api.inputs.values.outputs {
-            if let Some(value) = said.pointer(place) {
+            if let Some(value) = returned.pointer(place) {
                 exists.outputs.insert(name.clone(), value.clone());
             }
         }
@@ -222,7 +227,7 @@ pub(crate) fn finish(api: &Api<'_>, id: &str, said: Option<Json>, before: &State
         api.ready(wait, id).map_err(|unmet| partial(unmet.message()))?;
     }
     let found = match api.inputs.lacks(Lacking::Read) {
-        true => Found { id: id.to_owned(), document: said.unwrap_or(Json::Null) },
+        true => Found { id: id.to_owned(), document: returned.unwrap_or(Json::Null) },
         false => match api.read(id) {
             Ok(Some(found)) => found,
             Ok(None) => return Err(partial("it was created, but does not exist when it is read".to_owned())),

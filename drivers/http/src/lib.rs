@@ -55,12 +55,12 @@ impl Driver for Http {
         api.scope.outputs = recorded(&request.state);
         let id = api.id_of(&request.state.id)?;
         let delete = &inputs.values.delete;
-        let asked = api.request(delete, "DELETE", &inputs.read_path(), &api.scope.with_id(&id))?;
-        let asked = match &delete.body {
-            Some(body) => asked.json(body)?,
-            None => asked,
+        let http_request = api.request(delete, "DELETE", &inputs.read_path(), &api.scope.with_id(&id))?;
+        let http_request = match &delete.body {
+            Some(body) => http_request.json(body)?,
+            None => http_request,
         };
-        let answer = match api.effect(delete, asked) {
+        let answer = match api.effect(delete, http_request) {
             Ok(Sent::Done(answer)) => answer,
             Ok(Sent::Doubt { message, .. }) => {
                 return Err(Failure::RetryAfter { after: attempt::AGAIN, message });
@@ -224,9 +224,9 @@ impl Update for Http {
         };
         let partial = |message: String| Failure::Partial { state: Box::new(request.state.clone()), message };
         if let Some(update) = &inputs.values.update {
-            let asked = api.request(update, "PUT", &inputs.read_path(), &api.scope.with_id(&id))?;
+            let http_request = api.request(update, "PUT", &inputs.read_path(), &api.scope.with_id(&id))?;
             let body = update.body.as_ref().or(inputs.values.create.body.as_ref());
-            match api.change(update, asked, body)? {
+            match api.change(update, http_request, body)? {
                 Sent::Done(answer) => {
                     if let Some((operation, url)) = api.goes_on(&answer)? {
                         api.follow(operation, &url).map_err(|unmet| partial(unmet.message()))?;

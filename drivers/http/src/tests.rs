@@ -41,7 +41,7 @@ fn faults(declaration: &Json) -> String {
 fn a_declaration_is_judged_before_anything_is_sent() {
     let checked = testing::check::<Http>(inputs(&declaration()), None).expect("valid");
     assert!(checked.warnings.is_empty(), "{:?}", checked.warnings);
-    for (place, value, said) in [
+    for (place, value, expected) in [
         ("/connection/base_url", json!("ftp://a"), "/connection/base_url"),
         ("/connection/base_url", json!("http://u:p@a"), "/connection/base_url"),
         ("/connection/base_url", json!("http://a/?x=1"), "takes no query"),
@@ -63,7 +63,7 @@ fn a_declaration_is_judged_before_anything_is_sent() {
         ),
     ] {
         let text = faults(&with(place, value));
-        assert!(text.contains(said), "{place}: {text:?} does not say {said:?}");
+        assert!(text.contains(expected), "{place}: {text:?} does not contain {expected:?}");
     }
     let mut declaration = with("/values/create", json!({"path": "x"}));
     declaration["values"]["find"]["path"] = json!("x");
@@ -86,7 +86,7 @@ fn a_change_replaces_if_it_moves_the_resource_or_is_declared_to() {
         State::new("http://127.0.0.1:1/v1/things/7").cookie(json!({"id": "7", "name": "n"})).expect("JSON");
     let impact = |after: Json| {
         testing::update_impact::<Http>(inputs(&declaration()), inputs(&after), &state)
-            .expect("asked")
+            .expect("an impact")
             .replaces
     };
     assert!(impact(with("/values/create/body/size", json!(2))).is_empty());
@@ -103,7 +103,7 @@ fn a_change_replaces_if_it_moves_the_resource_or_is_declared_to() {
 fn an_unreachable_server_is_retried() {
     assert!(matches!(testing::create::<Http>(inputs(&declaration())), Err(Failure::RetryAfter { .. })));
     assert!(
-        testing::said().iter().all(|said| !matches!(said, testing::HostMessage::Checkpoint(_))),
+        testing::messages().iter().all(|message| !matches!(message, testing::HostMessage::Checkpoint(_))),
         "nothing was begun"
     );
 }
@@ -126,8 +126,11 @@ fn no_secret_becomes_part_of_a_url() {
     given.sensitive = vec!["/params/other".to_owned(), "/values/create/body/size".to_owned()];
     assert!(testing::check::<Http>(given.clone(), None).is_ok(), "these are not in it");
     given.sensitive = vec!["/params/key".to_owned()];
-    let said = testing::check::<Http>(given, None).err().map(|failure| failure.to_string());
-    assert!(said.as_ref().is_some_and(|said| said.contains("/params/key: is a secret")), "{said:?}");
+    let message = testing::check::<Http>(given, None).err().map(|failure| failure.to_string());
+    assert!(
+        message.as_ref().is_some_and(|message| message.contains("/params/key: is a secret")),
+        "{message:?}"
+    );
 }
 
 #[test]

@@ -94,7 +94,7 @@ impl Api<'_> {
 
     fn poll(&self, poll: &Poll<'_>, url: &str) -> Result<Json, Unmet> {
         let begun = Instant::now();
-        let mut said = String::new();
+        let mut last_state = String::new();
         loop {
             let mut wait = poll.every;
             match self.get(url.to_owned()) {
@@ -107,16 +107,16 @@ impl Api<'_> {
                     if poll.fail.is_some_and(|fail| fail.holds(&document)) {
                         return Err(Unmet::Failed(format!("{} failed: {}", poll.what, answer.message())));
                     }
-                    if said != now {
+                    if last_state != now {
                         operation::progress(&format!("{} is {now}", poll.what), None);
-                        said = now;
+                        last_state = now;
                     }
                     wait = answer.retry_after().unwrap_or(poll.every).max(poll.every);
                 }
                 Ok(answer) => match refused(&answer) {
                     Failure::RetryAfter { after, .. } => wait = after.max(poll.every),
                     // An API may take a while to know a resource that it just created.
-                    Failure::NotFound(message) => said = message,
+                    Failure::NotFound(message) => last_state = message,
                     failure => return Err(Unmet::Failed(failure.to_string())),
                 },
                 Err(Failure::RetryAfter { after, .. }) => wait = after.max(poll.every),
@@ -125,7 +125,7 @@ impl Api<'_> {
             let over = poll.at_most.is_some_and(|most| begun.elapsed() + wait > most);
             if over || self.client.pause(wait).is_err() {
                 let seconds = begun.elapsed().as_secs();
-                let state = if said.is_empty() { "without an answer" } else { &said };
+                let state = if last_state.is_empty() { "without an answer" } else { &last_state };
                 return Err(Unmet::NotYet(format!("{} is {state} after {seconds} s", poll.what)));
             }
         }

@@ -69,7 +69,7 @@ fn set(iam: &Iam, wanted: &RolePolicy) -> Result<(), Failure> {
         }
         Err(Fault::Aws(error)) if error.code.starts_with("MalformedPolicy") => Err(Failure::input(
             "/values/role_policy/document",
-            format!("is rejected by AWS ({})", error.said()),
+            format!("is rejected by AWS ({})", error.full_message()),
         )),
         result => Ok(result.map(drop)?),
     }

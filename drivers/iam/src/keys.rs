@@ -30,7 +30,7 @@ enum KeyTag {
 pub(crate) struct Keys {
     /// Ids, and whether each is active.
     all: Vec<(String, bool)>,
-    told: KeyTag,
+    tag: KeyTag,
 }
 
 impl Keys {
@@ -41,12 +41,12 @@ impl Keys {
             let id = it.text_of("AccessKeyId")?.to_owned();
             Some((id, it.text_of("Status") == Some("Active")))
         };
-        let told = match found.tags.get(TAG).and_then(|text| text.split_once(':')) {
+        let tag = match found.tags.get(TAG).and_then(|text| text.split_once(':')) {
             Some(("making", others)) => KeyTag::Making(others.split(' ').map(str::to_owned).collect()),
             Some(("made", id)) => KeyTag::Made(id.to_owned()),
             _ => KeyTag::Nothing,
         };
-        Ok(Self { all: members.iter().filter_map(key).collect(), told })
+        Ok(Self { all: members.iter().filter_map(key).collect(), tag })
     }
 
     /// Whether a recorded key is still usable.
@@ -57,7 +57,7 @@ impl Keys {
     /// Keys that this driver created: the recorded one, and one whose answer was lost.
     pub(crate) fn ours(&self, recorded: Option<&str>) -> Vec<&str> {
         let is_there = self.all.iter().any(|(id, _)| recorded == Some(id.as_str()));
-        let lost = |id: &str| match &self.told {
+        let lost = |id: &str| match &self.tag {
             KeyTag::Nothing => false,
             KeyTag::Made(made) => made == id,
             // The recorded one was deleted before another was created.
@@ -97,13 +97,13 @@ pub(crate) fn make(iam: &Iam, user: &str, keys: &Keys, recorded: Option<&str>) -
             foreign.join(" and ")
         )));
     }
-    tell(iam, user, &format!("making:{}", foreign.join(" ")))?;
+    write_tag(iam, user, &format!("making:{}", foreign.join(" ")))?;
     let answer = iam.ask("CreateAccessKey", Effect::Another, &[("UserName", user)])?;
     let text = |name| answer.text_at(&["AccessKey", name]).filter(|it| !it.is_empty());
     let (Some(id), Some(secret)) = (text("AccessKeyId"), text("SecretAccessKey")) else {
         return Err(Failure::failed("IAM created an access key, but did not return it"));
     };
-    if tell(iam, user, &format!("made:{id}")).is_err() {
+    if write_tag(iam, user, &format!("made:{id}")).is_err() {
         log::warn(format!("the tag `{TAG}` of the user `{user}` does not name its access key"));
     }
     State::default().described_outputs(&IamOutputs {
@@ -113,7 +113,7 @@ pub(crate) fn make(iam: &Iam, user: &str, keys: &Keys, recorded: Option<&str>) -
     })
 }
 
-fn tell(iam: &Iam, user: &str, text: &str) -> Result<(), Fault> {
+fn write_tag(iam: &Iam, user: &str, text: &str) -> Result<(), Fault> {
     let tag = [("UserName", user), ("Tags.member.1.Key", TAG), ("Tags.member.1.Value", text)];
     iam.change("TagUser", &tag).map(drop)
 }

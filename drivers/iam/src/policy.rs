@@ -150,9 +150,10 @@ fn current(iam: &Iam, found: &Found) -> Result<Json, Fault> {
 
 fn refused(fault: Fault) -> Failure {
     match fault {
-        Fault::Aws(error) if error.code.starts_with("MalformedPolicy") => {
-            Failure::input("/values/policy/document", format!("is rejected by AWS ({})", error.said()))
-        }
+        Fault::Aws(error) if error.code.starts_with("MalformedPolicy") => Failure::input(
+            "/values/policy/document",
+            format!("is rejected by AWS ({})", error.full_message()),
+        ),
         fault => fault.into(),
     }
 }

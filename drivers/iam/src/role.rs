@@ -123,7 +123,7 @@ fn refused(fault: Fault) -> Failure {
     match fault {
         Fault::Aws(error) if error.code.starts_with("MalformedPolicy") => Failure::input(
             "/values/role/assume_role_policy",
-            format!("is rejected by AWS ({})", error.said()),
+            format!("is rejected by AWS ({})", error.full_message()),
         ),
         fault => fault.into(),
     }

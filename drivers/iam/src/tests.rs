@@ -47,8 +47,8 @@ fn inputs_get_one_spelling_and_checking_again_changes_nothing() {
 fn unknown_inputs_are_checked_later_and_all_others_at_once() {
     let values = json!({"role": {"name": "a b", "assume_role_policy": trust(), "attached_policies": [null]}});
     let unknown = testing::unknown(given(&values), &["/values/role/attached_policies/0"]);
-    let said = testing::check::<Driven>(unknown, None).map(drop).expect_err("refused").to_string();
-    assert!(said.contains("/values/role/name") && !said.contains("attached"), "{said}");
+    let message = testing::check::<Driven>(unknown, None).map(drop).expect_err("refused").to_string();
+    assert!(message.contains("/values/role/name") && !message.contains("attached"), "{message}");
     let values = json!({"role": {"assume_role_policy": trust(), "attached_policies": null}});
     let unknown = testing::unknown(given(&values), &["/values/role/attached_policies"]);
     let found = testing::check::<Driven>(unknown, None).expect("checked").values;
@@ -64,7 +64,7 @@ fn wrong_inputs_are_reported_with_pointers() {
         json!({"role": role})
     };
     let long = json!({"Statement": {"Effect": "Allow", "Action": "x".repeat(6200), "Resource": "x"}});
-    for (values, said) in [
+    for (values, expected) in [
         (json!({}), "/values: has to contain exactly one of"),
         (json!({"user": {}, "policy": {"document": document()}}), "/values: has to contain exactly one of"),
         (
@@ -95,18 +95,19 @@ fn wrong_inputs_are_reported_with_pointers() {
             "/values/attachment: has to contain exactly one of",
         ),
     ] {
-        let told = testing::check::<Driven>(given(&values), None).map(drop).expect_err("refused").to_string();
-        assert!(told.contains(said), "{values}: {told}");
+        let message =
+            testing::check::<Driven>(given(&values), None).map(drop).expect_err("refused").to_string();
+        assert!(message.contains(expected), "{values}: {message}");
     }
 }
 
 #[test]
 fn ids_identify_the_kind_of_object() {
     let read = |id: &str| testing::find::<Driven>(given(&json!({"user": {}})), Some(id)).map(|_| ());
-    let said = read("whatever").expect_err("no id").to_string();
-    assert!(said.contains("is not an id of this driver"), "{said}");
-    let said = read("arn:aws:s3:::bucket").expect_err("no id").to_string();
-    assert!(said.contains("is not an id of this driver"), "{said}");
+    let message = read("whatever").expect_err("no id").to_string();
+    assert!(message.contains("is not an id of this driver"), "{message}");
+    let message = read("arn:aws:s3:::bucket").expect_err("no id").to_string();
+    assert!(message.contains("is not an id of this driver"), "{message}");
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn a_change_of_an_immutable_input_replaces() {
     let state = purlin_sdk::State::new("x");
     let impact = |after: Json| {
         let (before, after) = (given(&checked(&json!({"user": {"name": "a"}}))), given(&checked(&after)));
-        testing::update_impact::<Driven>(before, after, &state).expect("told")
+        testing::update_impact::<Driven>(before, after, &state).expect("an impact")
     };
     let other = impact(json!({"policy": {"document": document()}}));
     assert_eq!(other.replaces, ["/values/policy", "/values/user"]);

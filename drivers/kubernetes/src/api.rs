@@ -266,8 +266,11 @@ impl Refusal {
 
     /// Whether the message says that a field is immutable.
     pub(crate) fn is_immutable(&self) -> bool {
-        let says = |text: &str| text.contains("immutable") || text.contains("updates to statefulset spec");
-        self.code == 422 && (says(&self.message) || self.causes.iter().any(|cause| says(&cause.message)))
+        let is_about_immutability =
+            |text: &str| text.contains("immutable") || text.contains("updates to statefulset spec");
+        self.code == 422
+            && (is_about_immutability(&self.message)
+                || self.causes.iter().any(|cause| is_about_immutability(&cause.message)))
     }
 
     fn owners(&self) -> String {
@@ -401,7 +404,7 @@ mod tests {
             &json!({"kind": "Status", "message": "starting", "details": {"retryAfterSeconds": 7}}),
         );
         let Failure::RetryAfter { after, .. } = trouble.failure("x", "") else {
-            panic!("patience is asked for")
+            panic!("a retry is expected")
         };
         assert_eq!(after, Duration::from_secs(7));
     }

@@ -114,19 +114,19 @@ pub(crate) fn state(
     live: &[Option<Json>],
     cookie: &Cookie,
 ) -> Result<State, Failure> {
-    let mut told = KubernetesOutputs {
+    let mut outputs = KubernetesOutputs {
         objects: known.iter().map(Known::listed).collect(),
         digest: inputs.has_secret_parts().then(|| digest(&inputs.manifests(), live)),
         ..KubernetesOutputs::default()
     };
     if let Some(Known { identity, uid }) = known.first() {
-        told.api_version = Some(identity.api_version.clone());
-        told.kind = Some(identity.kind.clone());
-        told.name = Some(identity.name.clone());
-        told.namespace.clone_from(&identity.namespace);
-        told.uid = Some(uid.clone());
+        outputs.api_version = Some(identity.api_version.clone());
+        outputs.kind = Some(identity.kind.clone());
+        outputs.name = Some(identity.name.clone());
+        outputs.namespace.clone_from(&identity.namespace);
+        outputs.uid = Some(uid.clone());
     }
-    let mut state = State::new(id).described_outputs(&told)?.cookie(cookie)?;
+    let mut state = State::new(id).described_outputs(&outputs)?.cookie(cookie)?;
     for (wanted, secret) in [(&inputs.values.outputs, false), (&inputs.values.secret_outputs, true)] {
         for (name, pointer) in wanted {
             let Some((value, hidden)) = pointer.as_str().and_then(|place| output(inputs, live, place)) else {

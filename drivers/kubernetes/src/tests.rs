@@ -49,8 +49,8 @@ fn faults_are_found_without_a_cluster() {
         (at(with("metadata", json!({"name": "../x"}))), "is not a valid name of an object"),
     ];
     for (values, wanted) in cases {
-        let said = checked(values.clone()).expect_err("refused");
-        assert!(said.contains(wanted), "{values}: {said}");
+        let message = checked(values.clone()).expect_err("refused");
+        assert!(message.contains(wanted), "{values}: {message}");
     }
 }
 
@@ -67,8 +67,8 @@ fn secrets_belong_to_manifests() {
         (json!({"manifests": {"ConfigMap/b": {}}}), "/secrets/manifests/ConfigMap~1b: matches no manifest"),
         (json!({"manifest": {}}), "/secrets/manifest: belongs to `values.manifest`"),
     ] {
-        let said = check(secrets).expect_err("refused");
-        assert!(said.contains(wanted), "{said}");
+        let message = check(secrets).expect_err("refused");
+        assert!(message.contains(wanted), "{message}");
     }
 }
 
@@ -86,8 +86,8 @@ fn a_connection_has_complete_credentials() {
     ] {
         let given =
             inputs(&json!({"connection": connection, "values": {"manifest": config_map("a", &json!({}))}}));
-        let said = testing::check::<Kubernetes>(given, None).map(drop).expect_err("refused").to_string();
-        assert!(said.contains(wanted), "{connection}: {said}");
+        let message = testing::check::<Kubernetes>(given, None).map(drop).expect_err("refused").to_string();
+        assert!(message.contains(wanted), "{connection}: {message}");
     }
 }
 
@@ -108,9 +108,9 @@ fn unknown_values_are_no_fault() {
         inputs(&json!({"connection": {"server": "x"}, "values": {"manifest": null}})),
         &["/values/manifest"],
     );
-    let said =
+    let message =
         testing::check::<Kubernetes>(given, None).map(drop).expect_err("the server is known").to_string();
-    assert!(said.contains("/connection/server"), "{said}");
+    assert!(message.contains("/connection/server"), "{message}");
 }
 
 #[test]
@@ -152,5 +152,7 @@ fn an_unreachable_cluster_is_retried() {
         "that nothing answers is not that nothing is there"
     );
     let wrong = testing::find::<Kubernetes>(given(config_map("a", &json!({}))), Some("settings"));
-    assert!(matches!(wrong, Err(Failure::Failed(said)) if said.contains("apiVersion/kind/namespace/name")));
+    assert!(
+        matches!(wrong, Err(Failure::Failed(message)) if message.contains("apiVersion/kind/namespace/name"))
+    );
 }

@@ -37,7 +37,7 @@ fn one(
     percent: Option<u8>,
 ) -> Result<(), Failure> {
     let what = place.identity.short();
-    let (mut pause, mut said) = (FIRST, String::new());
+    let (mut pause, mut reported) = (FIRST, String::new());
     loop {
         let why = match live.as_ref().map(ready::judge) {
             Some(Progress::Ready) => return Ok(()),
@@ -51,9 +51,9 @@ fn one(
             }
             None => return Err(Failure::failed(format!("{what} was deleted before it became ready"))),
         };
-        if why != said {
+        if why != reported {
             operation::progress(&format!("{what}: {why}"), percent);
-            said.clone_from(&why);
+            reported.clone_from(&why);
         }
         if operation::cancelled() {
             return Err(Failure::failed(format!("cancelled while waiting for {what}: {why}")));

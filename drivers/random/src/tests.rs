@@ -81,7 +81,8 @@ fn a_value_stays_until_its_keepers_or_shape_change() {
     let state = testing::create::<Random>(before.clone()).expect("made");
     let change = |values: Json| {
         let after = inputs(&json!({"values": values, "params": {"irrelevant": true}}));
-        let impact = testing::update_impact::<Random>(before.clone(), after.clone(), &state).expect("asked");
+        let impact =
+            testing::update_impact::<Random>(before.clone(), after.clone(), &state).expect("an impact");
         let updated = testing::update::<Random>(before.clone(), after, &state).expect("updated");
         assert_eq!((updated.id.as_str(), impact.replaces.len()), (state.id.as_str(), 0));
         let same = value(&updated) == value(&state);
@@ -94,7 +95,7 @@ fn a_value_stays_until_its_keepers_or_shape_change() {
 
     let unknown =
         testing::unknown(inputs(&json!({"values": {"keepers": {"a": null}}})), &["/values/keepers/a"]);
-    let impact = testing::update_impact::<Random>(before.clone(), unknown, &state).expect("asked");
+    let impact = testing::update_impact::<Random>(before.clone(), unknown, &state).expect("an impact");
     assert!(impact.stable_outputs.is_empty());
 }
 

@@ -51,16 +51,16 @@ fn make(s3: &S3, name: &str) -> Result<(), Failure> {
             Err(Failure::Conflict(format!(
                 "the name `{name}` is taken: names of buckets are unique among all accounts. Choose another one, \
                  or leave `bucket.name` out ({})",
-                said(&fault)
+                message_of(&fault)
             )))
         }
         result => Ok(result?),
     }
 }
 
-fn said(fault: &Fault) -> String {
+fn message_of(fault: &Fault) -> String {
     match fault {
-        Fault::Aws(error) => error.said(),
+        Fault::Aws(error) => error.full_message(),
         Fault::Failed(failure) => failure.to_string(),
     }
 }

@@ -81,13 +81,14 @@ fn set(s3: &S3, wanted: &BucketPolicy) -> Result<(), Failure> {
     let text = wanted.policy.to_string();
     let set = s3.aws.until_known(|| s3.set_policy(&wanted.bucket, &text));
     set.map_err(|fault| match fault {
-        Fault::Aws(error) if error.is(&["MalformedPolicy", "InvalidPolicyDocument"]) => {
-            Failure::input("/values/bucket_policy/policy", format!("is rejected by AWS ({})", error.said()))
-        }
+        Fault::Aws(error) if error.is(&["MalformedPolicy", "InvalidPolicyDocument"]) => Failure::input(
+            "/values/bucket_policy/policy",
+            format!("is rejected by AWS ({})", error.full_message()),
+        ),
         Fault::Aws(error) if error.message.contains("BlockPublicPolicy") => Failure::Conflict(format!(
             "the bucket `{}` blocks policies that allow public access: see its `public_access_block` ({})",
             wanted.bucket,
-            error.said()
+            error.full_message()
         )),
         fault => gone(fault, &wanted.bucket),
     })

@@ -20,11 +20,11 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Those that the inputs mention.
     pub(crate) fn of(bucket: Option<&Json>) -> Self {
-        let says = |name: &str| bucket.and_then(|it| it.get(name)).is_some_and(|it| !it.is_null());
+        let is_given = |name: &str| bucket.and_then(|it| it.get(name)).is_some_and(|it| !it.is_null());
         Self {
-            public_access_block: says("public_access_block"),
-            encryption: says("encryption"),
-            lifecycle_rules: says("lifecycle_rules"),
+            public_access_block: is_given("public_access_block"),
+            encryption: is_given("encryption"),
+            lifecycle_rules: is_given("lifecycle_rules"),
         }
     }
 }
@@ -67,13 +67,13 @@ pub(crate) fn look(s3: &S3, bucket: &str, wanted: Wanted) -> Result<Option<Found
 }
 
 fn rest(s3: &S3, bucket: &str, wanted: Wanted, tags: Tags) -> Result<Found, Fault> {
-    let ask = |asked: bool, setting: &Setting| {
-        if asked { s3.setting(bucket, setting).map(Some) } else { Ok(None) }
+    let read_if = |is_wanted: bool, setting: &Setting| {
+        if is_wanted { s3.setting(bucket, setting).map(Some) } else { Ok(None) }
     };
     let versioning = s3.setting(bucket, &VERSIONING)?;
-    let block = ask(wanted.public_access_block, &PUBLIC_ACCESS)?;
-    let encryption = ask(wanted.encryption, &ENCRYPTION)?;
-    let lifecycle = ask(wanted.lifecycle_rules, &LIFECYCLE)?;
+    let block = read_if(wanted.public_access_block, &PUBLIC_ACCESS)?;
+    let encryption = read_if(wanted.encryption, &ENCRYPTION)?;
+    let lifecycle = read_if(wanted.lifecycle_rules, &LIFECYCLE)?;
     Ok(Found {
         tags,
         versioning: versioning.is_some_and(|it| it.text_of("Status") == Some("Enabled")),

@@ -51,15 +51,15 @@ fn unknown_inputs_are_checked_later_and_all_others_at_once() {
     assert_eq!((&found["bucket"]["name"], &found["bucket"]["tags"]["a"]), (&Json::Null, &Json::Null));
     let values = json!({"bucket_policy": {"bucket": "UPPER", "policy": {"Statement": [{"Resource": null}]}}});
     let unknown = testing::unknown(given(&values), &["/values/bucket_policy/policy/Statement/0/Resource"]);
-    let said = testing::check::<Driven>(unknown, None).map(drop).expect_err("refused").to_string();
-    assert!(said.contains("/values/bucket_policy/bucket"), "{said}");
+    let message = testing::check::<Driven>(unknown, None).map(drop).expect_err("refused").to_string();
+    assert!(message.contains("/values/bucket_policy/bucket"), "{message}");
     let all = testing::unknown(given(&json!({"bucket": null})), &["/values/bucket"]);
     testing::check::<Driven>(all, None).expect("nothing is known, and nothing is wrong");
 }
 
 #[test]
 fn wrong_inputs_are_reported_with_pointers() {
-    for (values, said) in [
+    for (values, expected) in [
         (json!({}), "/values: has to contain exactly one of"),
         (
             json!({"bucket": {}, "object": {"bucket": "abc", "key": "k", "content": ""}}),
@@ -112,15 +112,15 @@ fn wrong_inputs_are_reported_with_pointers() {
             "/values/bucket_policy/policy: is not JSON",
         ),
     ] {
-        let told = refused(&values);
-        assert!(told.contains(said), "{values}: {told}");
+        let message = refused(&values);
+        assert!(message.contains(expected), "{values}: {message}");
     }
     let with = |connection: Json| {
         let given = testing::inputs(&json!({"connection": connection, "values": {"bucket": {}}}));
         testing::check::<Driven>(given, None).map(drop).expect_err("refused").to_string()
     };
-    let said = with(json!({}));
-    assert!(said.contains("`access_key_id`") && said.contains("`secret_access_key`"), "{said}");
+    let message = with(json!({}));
+    assert!(message.contains("`access_key_id`") && message.contains("`secret_access_key`"), "{message}");
     for (endpoint, place) in [
         (json!({"url": "ftp://x"}), "/connection/endpoint/url"),
         (
@@ -129,8 +129,8 @@ fn wrong_inputs_are_reported_with_pointers() {
         ),
         (json!({"region": "EU"}), "/connection/endpoint/region"),
     ] {
-        let said = with(connection(endpoint));
-        assert!(said.contains(place), "{said}");
+        let message = with(connection(endpoint));
+        assert!(message.contains(place), "{message}");
     }
 }
 
@@ -139,7 +139,7 @@ fn a_change_of_an_immutable_input_replaces() {
     let state = purlin_sdk::State::new("abc");
     let impact = |before: Json, after: Json| {
         testing::update_impact::<Driven>(given(&checked(&before)), given(&checked(&after)), &state)
-            .expect("told")
+            .expect("an impact")
     };
     let renamed = impact(json!({"bucket": {"name": "abc"}}), json!({"bucket": {"name": "abd"}}));
     assert!(!renamed.delete_before_replace);
@@ -167,7 +167,7 @@ fn the_readme_has_the_tables_of_the_schema() {
 fn a_name_given_by_the_user_must_be_an_id() {
     for id in ["arn:aws:s3:::abc", "s3://abc", "abc/../other", "Abc", "a?policy", "abc?versioning", "abc/"] {
         let found = testing::find::<Driven>(given(&json!({"bucket": {"name": "abc"}})), Some(id)).map(|_| ());
-        let said = found.expect_err("no id").to_string();
-        assert!(said.contains("is not an id of this driver"), "{id}: {said}");
+        let message = found.expect_err("no id").to_string();
+        assert!(message.contains("is not an id of this driver"), "{id}: {message}");
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn of(request: &ImpactRequest<TemplateInputs>) -> Result<Impact, Fail
     let made = make_with(&Engine::new(world.clone()), id, &request.resource.guresid, &after, cookie)?;
     // Random values and the time differ between calls. If the names of the outputs change, a plan
     // would treat the new ones as absent.
-    if !world.asked.load(Ordering::Relaxed) && names(&made) == names(&request.state) {
+    if !world.is_used.load(Ordering::Relaxed) && names(&made) == names(&request.state) {
         let is_kept = |name: &&String| {
             let (now, before) = (&made, &request.state);
             now.outputs.get(*name) == before.outputs.get(*name)
@@ -47,17 +47,17 @@ fn names(state: &State) -> BTreeSet<&String> {
 /// The world, and whether a template used random values or the time from it.
 #[derive(Default)]
 struct Watched {
-    asked: AtomicBool,
+    is_used: AtomicBool,
 }
 
 impl Host for Watched {
     fn fill(&self, buffer: &mut [u8]) -> Result<(), String> {
-        self.asked.store(true, Ordering::Relaxed);
+        self.is_used.store(true, Ordering::Relaxed);
         World.fill(buffer)
     }
 
     fn now(&self) -> Result<i64, String> {
-        self.asked.store(true, Ordering::Relaxed);
+        self.is_used.store(true, Ordering::Relaxed);
         World.now()
     }
 }

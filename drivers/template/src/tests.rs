@@ -73,7 +73,7 @@ fn unaffected_outputs_are_known_in_advance() {
         let (before, after) = (document(before, templates), document(after, templates));
         let state = made(&before).expect("made");
         let after = testing::unknown(inputs(&after), unknown);
-        let impact = testing::update_impact::<Template>(inputs(&before), after, &state).expect("asked");
+        let impact = testing::update_impact::<Template>(inputs(&before), after, &state).expect("an impact");
         assert!(impact.replaces.is_empty() && !impact.delete_before_replace);
         impact.stable_outputs
     };
@@ -163,8 +163,8 @@ fn faults_name_template_line_and_reason() {
         (json!({"init": "{{ fail \"asked for\" }}"}), "/values/templates/init: line 1: asked for"),
     ];
     for (templates, wanted) in cases {
-        let said = refused(&json!({"values": {"templates": templates}}));
-        assert!(said.contains(wanted), "{templates}: {said}");
+        let message = refused(&json!({"values": {"templates": templates}}));
+        assert!(message.contains(wanted), "{templates}: {message}");
     }
 }
 
@@ -228,10 +228,10 @@ fn the_name_and_location_of_a_manifest_are_not_secret() {
         json!("a.yaml: {location: '{{ .driver.secrets.pw }}', data: {a: 1}}"),
         json!({"a.yaml": {"location": "{{ .driver.secrets.pw }}", "data": {"a": "1"}}}),
     ] {
-        let said = refused(
+        let message = refused(
             &json!({"values": {"templates": {"manifests": manifests}}, "secrets": {"pw": "hunter2"}}),
         );
-        assert!(said.contains("the manifest's name or location depends on a secret"), "{said}");
+        assert!(message.contains("the manifest's name or location depends on a secret"), "{message}");
     }
 }
 

@@ -43,7 +43,7 @@ static void a_note_lives(void) {
   purlin_request request = hello("Hello.");
   EXPECT(the_driver.create(&request, &state, &failure));
   EXPECT(text_is(content("hello"), "Hello.\n"));
-  EXPECT(strstr(purlin_said().at, "checkpoint hello\n") != NULL);
+  EXPECT(strstr(purlin_messages().at, "checkpoint hello\n") != NULL);
   EXPECT(the_driver.create(&request, &state, &failure)); // the same attempt again
   purlin_request other = hello("Hi.");
   EXPECT(!the_driver.create(&other, &state, &failure) && failure.kind == PURLIN_CONFLICT);

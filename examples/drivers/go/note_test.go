@@ -42,10 +42,10 @@ func content(t *testing.T, title string) string {
 
 func TestANoteLives(t *testing.T) {
 	folder = t.TempDir()
-	purlin.Said = nil
+	purlin.Messages = nil
 	state := create(t, hello("Hello."))
-	if content(t, "hello") != "Hello.\n" || !slices.Contains(purlin.Said, "checkpoint hello") {
-		t.Fatalf("%q, %q", content(t, "hello"), purlin.Said)
+	if content(t, "hello") != "Hello.\n" || !slices.Contains(purlin.Messages, "checkpoint hello") {
+		t.Fatalf("%q, %q", content(t, "hello"), purlin.Messages)
 	}
 	create(t, hello("Hello.")) // the same attempt again
 	_, err := Note{}.Create(purlin.CreateRequest{Inputs: hello("Hi."), Name: "hello"})

@@ -13,7 +13,7 @@ let folder;
 
 beforeEach(() => {
   folder = fs.mkdtempSync(join(tmpdir(), "note-"));
-  host.said.length = 0;
+  host.messages.length = 0;
   host.files = filesIn(folder);
 });
 
@@ -52,7 +52,7 @@ test("a note lives", async () => {
     secrets: {},
   });
   assert.equal(file("hello"), "Hello.\n");
-  assert.deepEqual(host.said[0], ["checkpoint", "hello"]);
+  assert.deepEqual(host.messages[0], ["checkpoint", "hello"]);
   await create(hello);
   await assert.rejects(create(inputs({ title: "hello", text: "Hi." })), { name: "conflict" });
 
@@ -87,7 +87,7 @@ test("a note of the same title replaces another only once that is gone", async (
   assert.equal(await found(["hello"]), undefined);
 });
 
-test("every fault is told", async () => {
+test("every fault is reported", async () => {
   const wrong = inputs({ title: "No Title", "a/b": 1, text: 7 }, { pin: 1 });
   assert.throws(
     () => note.check({ resource, inputs: wrong }),
@@ -116,7 +116,7 @@ test("the signature stays secret", async () => {
   assert.deepEqual(state.secrets, { mark: "s:hush" });
   assert.match(file("s"), /^x\n-- [0-9a-f]{64}\n$/);
   assert.equal((await note.read({ resource, id: "s", inputs: signed })).values.text, "x");
-  assert.ok(!JSON.stringify([host.said, state.outputs]).includes("hush"));
+  assert.ok(!JSON.stringify([host.messages, state.outputs]).includes("hush"));
 });
 
 test("without the folder it is denied", async () => {

@@ -23,7 +23,7 @@ class NoteTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         notes.FOLDER = folder.name
-        host.said.clear()
+        host.messages.clear()
         self.note = Note()
 
     def create(self, inputs, replaces=None):
@@ -40,7 +40,7 @@ class NoteTest(unittest.TestCase):
         self.assertEqual(state.id, "hello")
         self.assertEqual(state.outputs["bytes"], 7)
         self.assertEqual(notes.read("hello"), b"Hello.\n")
-        self.assertEqual(host.said[0], ("checkpoint", "hello"))
+        self.assertEqual(host.messages[0], ("checkpoint", "hello"))
         self.create(given())
         self.assertRaises(Conflict, self.create, given("Hi."))
 
@@ -94,7 +94,7 @@ class NoteTest(unittest.TestCase):
         self.assertEqual(state.secrets, {"mark": "hello:hush"})
         self.assertRegex(notes.read("hello"), rb"\Ax\n-- [0-9a-f]{64}\n\Z")
         self.assertEqual(self.read("hello", signed).values["text"], "x")
-        self.assertNotIn("hush", str([host.said, state.outputs]))
+        self.assertNotIn("hush", str([host.messages, state.outputs]))
 
     def test_without_the_folder_it_is_denied(self):
         notes.FOLDER = "/nowhere"

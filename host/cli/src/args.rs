@@ -379,12 +379,12 @@ impl DocumentArgs {
     /// The context that the command line sets. A bundle on the command line gets an application of
     /// its own.
     pub(crate) fn defaults(&self) -> ContextDefaults {
-        let mut said = self.context.defaults();
+        let mut defaults = self.context.defaults();
         if let Some(name) = self.bundle.installation() {
-            said.app.get_or_insert_with(|| name.into());
-            said.env = said.env.or_else(|| said.namespace.clone());
+            defaults.app.get_or_insert_with(|| name.into());
+            defaults.env = defaults.env.or_else(|| defaults.namespace.clone());
         }
-        said
+        defaults
     }
 
     /// Whether the options name an environment, or a part of its name.

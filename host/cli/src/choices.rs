@@ -239,8 +239,8 @@ fn file_of(part: Setting, file: &Path) -> Result<BTreeMap<Arc<str>, serde_json::
 
 /// Asks the user for a parameter or credential that nothing has set. If the user answers nothing,
 /// it stays unset.
-pub(crate) fn ask(asked: &Unmapped, choices: &mut Choices, app: &App) -> Result<(), Failure> {
-    let Unmapped { installation, part, name, description, is_secret } = asked;
+pub(crate) fn ask(unmapped: &Unmapped, choices: &mut Choices, app: &App) -> Result<(), Failure> {
+    let Unmapped { installation, part, name, description, is_secret } = unmapped;
     let words = description.as_deref().map(|words| format!(" ({})", text::line(words))).unwrap_or_default();
     let question = format!("The {part} `{name}` of `{installation}`{words}:");
     let answer = match is_secret {

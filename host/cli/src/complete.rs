@@ -92,11 +92,11 @@ fn values(argument: Arg, top: &str) -> Arg {
             argument.add(ArgValueCandidates::new(|| candidates(Scene::recorded)))
         }
         (Some("KEY"), "explain" | "import") => {
-            argument.add(ArgValueCandidates::new(|| candidates(Scene::asked_for)))
+            argument.add(ArgValueCandidates::new(|| candidates(Scene::requested)))
         }
         (Some("KEY"), _) => argument.add(ArgValueCandidates::new(|| {
             candidates(|scene| {
-                let mut keys = scene.asked_for();
+                let mut keys = scene.requested();
                 keys.extend(scene.recorded());
                 keys
             })
@@ -220,7 +220,7 @@ impl Scene {
     }
 
     /// The keys of the resources that the documents request.
-    fn asked_for(&self) -> Vec<String> {
+    fn requested(&self) -> Vec<String> {
         let loaded = self.load();
         let workspace = self.workspace(&loaded);
         let declared = loaded.deployment.keys();

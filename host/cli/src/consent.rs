@@ -66,7 +66,7 @@ impl Consent {
     }
 
     /// Whether the user is asked. Then the plan must be shown first.
-    pub(crate) fn asks(&self) -> bool {
+    pub(crate) fn needs_confirmation(&self) -> bool {
         !self.yes
     }
 

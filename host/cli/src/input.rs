@@ -117,7 +117,7 @@ fn read(inputs: &[Input], args: &DocumentArgs, app: &App) -> Result<Loaded, Fail
     let (values, now) = (&args.values, args.choices.choices()?);
     let assignments = values.assignments()?;
     let mut loaded = app.timings.time("load documents", || documents::load(inputs));
-    loaded.said.now = Choices { makes: args.bundle.bundle.is_some(), ..now };
+    loaded.requirement_context.now = Choices { makes: args.bundle.bundle.is_some(), ..now };
     values.files.iter().for_each(|file| loaded.read_values(file));
     for Assignment { name, value } in assignments {
         match value {
@@ -232,17 +232,17 @@ pub(crate) async fn given(args: &DocumentArgs, app: &App) -> Result<ValidDocumen
 }
 
 /// Like [`given`], but asks the user for missing parameters and credentials of installations.
-pub(crate) async fn given_or_asked(
+pub(crate) async fn given_or_prompted(
     args: &DocumentArgs,
-    asks: bool,
+    may_prompt: bool,
     app: &App,
 ) -> Result<ValidDocuments, Failure> {
     let mut loaded = load(args, app)?;
-    if asks && loaded.requires_bundles() && !loaded.has_errors() {
+    if may_prompt && loaded.requires_bundles() && !loaded.has_errors() {
         let workspace = workspace(&loaded, app);
         recall(&mut loaded, args, &workspace, app).await?;
-        for asked in purlin_host::unmapped(&loaded, &args.defaults(), Some(&workspace)) {
-            choices::ask(&asked, &mut loaded.said.now, app)?;
+        for missing in purlin_host::unmapped(&loaded, &args.defaults(), Some(&workspace)) {
+            choices::ask(&missing, &mut loaded.requirement_context.now, app)?;
         }
     }
     let given = settled(loaded, args, app).await?;
@@ -467,7 +467,7 @@ fn unknown_environment(loaded: &Loaded, args: &DocumentArgs, app: &App) -> Optio
         (message, "correct `purlin.yaml` first")
     } else if loaded.has_errors()
         && args.context.env.is_none()
-        && !says_environment(loaded, &workspace(loaded, app))
+        && !environment_is_known(loaded, &workspace(loaded, app))
     {
         let message = "the documents are invalid, so the environment is unknown: nothing was deleted";
         (message, "correct the documents, or name the environment with `--env`")
@@ -491,7 +491,7 @@ async fn place_of(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<
     if faulty && !args.named().is_empty() {
         return Err(Failure::Documents { faults: loaded.diagnostics, sources });
     }
-    let says_environment = says_environment(&loaded, &workspace);
+    let environment_is_known = environment_is_known(&loaded, &workspace);
     let mut documents = None;
     let mut context = if faulty {
         written(&args.defaults(), &loaded.context, &workspace)
@@ -500,7 +500,7 @@ async fn place_of(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<
         let read = in_context(loaded, args, &workspace).map_err(|error| Failure::host(error, &sources))?;
         (*documents.insert(read).context).clone()
     };
-    if faulty && !args.names_environment() && says_environment {
+    if faulty && !args.names_environment() && environment_is_known {
         let environment = Environment::of(&context);
         app.ui.warning(&format!(
             "the documents are invalid and were not used; the environment is {environment}"
@@ -530,7 +530,7 @@ async fn place_of(mut loaded: Loaded, args: &DocumentArgs, app: &App) -> Result<
 }
 
 /// Whether the environment is set in a way that the faulty documents cannot override.
-fn says_environment(loaded: &Loaded, workspace: &Workspace) -> bool {
+fn environment_is_known(loaded: &Loaded, workspace: &Workspace) -> bool {
     loaded.context.env.is_some() || workspace.defaults.env.is_some()
 }
 

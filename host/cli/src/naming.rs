@@ -50,7 +50,7 @@ pub(crate) fn failure(names: &[(Role, Misnamed)]) -> Failure {
 }
 
 /// The failure for the name of a resource that the documents do not request.
-pub(crate) fn unasked(wrong: &Misnamed) -> Failure {
+pub(crate) fn unrequested(wrong: &Misnamed) -> Failure {
     let name = text::line(&wrong.name);
     match wrong.fits.is_empty() {
         true => Failure::input(format!("no document asks for `{name}`"))

@@ -19,13 +19,13 @@ use crate::text;
 /// help or the version.
 pub(crate) fn failure(error: &clap::Error, words: &[OsString]) -> Option<(Failure, Output)> {
     let line = Line::read(words);
-    let asked = matches!(
+    let shows_help_or_version = matches!(
         error.kind(),
         ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
-    if asked {
+    if shows_help_or_version {
         return None;
     }
     Some((describe(error, &line), line.output()))

@@ -452,8 +452,8 @@ impl Bench {
             return;
         }
         self.findings.tried(RULE);
-        for (part, text) in &seen.said {
-            if test_case.canaries.iter().any(|secret| says(text, secret)) {
+        for (part, text) in &seen.texts {
+            if test_case.canaries.iter().any(|secret| contains_secret(text, secret)) {
                 let hint = match *part {
                     "outputs" => "values derived from secrets belong in the state's `secrets`",
                     "log" => {
@@ -499,7 +499,7 @@ pub(crate) fn is_broken(error: &CallError) -> bool {
 }
 
 /// Whether a text contains a secret, verbatim or in its JSON form.
-fn says(text: &str, secret: &str) -> bool {
+fn contains_secret(text: &str, secret: &str) -> bool {
     let json = Json::from(secret).to_string();
     text.contains(secret) || text.contains(json.trim_matches('"'))
 }

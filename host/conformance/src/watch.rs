@@ -13,13 +13,13 @@ const MOST: usize = 8 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct CallObservations {
     /// How often it called the host.
-    pub(crate) asked: usize,
+    pub(crate) host_calls: usize,
     /// The requests of calls that reach out.
     pub(crate) reached: Vec<HostRequest>,
     /// What it was denied.
     pub(crate) refused: Vec<String>,
     /// Its output, and the channel.
-    pub(crate) said: Vec<(&'static str, String)>,
+    pub(crate) texts: Vec<(&'static str, String)>,
     kept: usize,
     /// Ids that it reported, in order.
     pub(crate) checkpoints: Vec<Label>,
@@ -65,7 +65,7 @@ impl CallObservations {
     fn keep(&mut self, part: &'static str, text: &str) {
         self.kept = self.kept.saturating_add(text.len());
         if self.kept <= MOST {
-            self.said.push((part, text.to_owned()));
+            self.texts.push((part, text.to_owned()));
         }
     }
 }
@@ -74,18 +74,18 @@ impl CallObserver for Watch {
     fn observe(&self, event: CallEvent<'_>) {
         let mut seen = self.seen();
         match event {
-            CallEvent::Requests(asked) => {
-                seen.asked += 1;
-                if matches!(asked, HostRequest::Files | HostRequest::Network) {
-                    seen.reached.push(asked);
+            CallEvent::Request(request) => {
+                seen.host_calls += 1;
+                if matches!(request, HostRequest::Files | HostRequest::Network) {
+                    seen.reached.push(request);
                 }
-                if self.cut == Some(Cut::At(seen.asked)) {
+                if self.cut == Some(Cut::At(seen.host_calls)) {
                     self.cancel.cut();
                 }
             }
-            CallEvent::Refused(what) => seen.refused.push(what.to_owned()),
-            CallEvent::Says(text) => seen.keep("log", text),
-            CallEvent::Answers { part, text } => seen.keep(part, text),
+            CallEvent::Denial(what) => seen.refused.push(what.to_owned()),
+            CallEvent::Output(text) => seen.keep("log", text),
+            CallEvent::Answer { part, text } => seen.keep(part, text),
             _ => {}
         }
     }

@@ -70,10 +70,10 @@ pub fn held(text: &str) -> Vec<Held> {
 }
 
 /// Whether a text holds a document that declares resources, rather than how to provision them.
-pub(crate) fn asks(text: &str) -> bool {
-    let is_asking =
+pub(crate) fn declares_resources(text: &str) -> bool {
+    let is_declaration =
         |held: &Held| matches!(held.kind, "manifest" | "Score file" | "Deployment" | "Deployment Set");
-    held(text).iter().any(is_asking)
+    held(text).iter().any(is_declaration)
 }
 
 fn name_of(root: &Node<'_>) -> Option<Arc<str>> {

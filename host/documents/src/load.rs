@@ -18,7 +18,7 @@ use purlin_model::{
 use crate::SourceMap;
 use crate::attached::{AttachedFile, FileContent, Files};
 use crate::deployment::Spec;
-use crate::held::{ReadFrom, asks};
+use crate::held::{ReadFrom, declares_resources};
 use crate::lock::LOCK_FILE;
 use crate::manifest::Draft;
 use crate::reader::Reader;
@@ -74,8 +74,8 @@ pub struct Loaded {
     /// Values given beside the documents, which override those of Deployments; later ones override
     /// earlier ones.
     pub given: Vec<GivenValue>,
-    /// A person's choices for requirements, beside the documents.
-    pub said: RequirementContext,
+    /// What requirements are resolved with besides the documents: choices and existing installations.
+    pub requirement_context: RequirementContext,
     /// Workloads, shared resources and values of all documents.
     pub deployment: Deployment,
     /// Definitions, in reading order.
@@ -168,10 +168,10 @@ fn finish(reading: Reading, mut faults: Vec<Diagnostic>) -> Loaded {
 fn at_most(faults: &mut Vec<Diagnostic>) {
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
         let mut left_out = (0_usize, None);
-        let mut told = 0;
+        let mut seen = 0;
         faults.retain(|fault| {
-            told += usize::from(fault.severity == severity);
-            let keep = fault.severity != severity || told <= MOST_FAULTS;
+            seen += usize::from(fault.severity == severity);
+            let keep = fault.severity != severity || seen <= MOST_FAULTS;
             if !keep {
                 left_out.0 += 1;
                 left_out.1.get_or_insert_with(|| fault.location.clone());
@@ -204,8 +204,11 @@ pub fn load(inputs: &[Input]) -> Loaded {
         }
         if let Input::Catalog(_) = input {
             let found = collector.sources.iter().enumerate().skip(first);
-            left_out
-                .extend(found.filter(|(_, source)| !source.named && asks(&source.text)).map(|(at, _)| at));
+            left_out.extend(
+                found
+                    .filter(|(_, source)| !source.named && declares_resources(&source.text))
+                    .map(|(at, _)| at),
+            );
         }
     }
     let mut reading = Reading::default();

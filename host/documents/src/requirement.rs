@@ -56,9 +56,9 @@ fn requirement(reader: &mut Reader<'_>, node: &Node<'_>, dialect: Dialect) -> Op
                 let text = reader.text(node, "`version`");
                 version = text.and_then(|text| crate::definition::range_of(reader, node, text));
             }
-            let asked = inner.get(reader, "interface");
-            interface = asked.and_then(|node| read_interface(reader, node)).unwrap_or_default();
-            if node.get("reference").is_none() && asked.is_none() {
+            let interface_node = inner.get(reader, "interface");
+            interface = interface_node.and_then(|node| read_interface(reader, node)).unwrap_or_default();
+            if node.get("reference").is_none() && interface_node.is_none() {
                 let help =
                     "name a bundle, `reference: REPOSITORY:TAG`, or describe its outputs with `interface`";
                 reader.wrong_value(&node.span, "no bundle is specified", help);

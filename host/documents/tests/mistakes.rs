@@ -54,7 +54,7 @@ shared:
 
 /// The message for a text with one part of it replaced.
 #[track_caller]
-fn said(text: &str, part: &str, by: &str) -> String {
+fn message(text: &str, part: &str, by: &str) -> String {
     assert!(text.contains(part), "{part}");
     shown("app.yaml", &text.replacen(part, by, 1))
 }
@@ -68,18 +68,18 @@ fn shown(name: &str, text: &str) -> String {
 #[test]
 fn heads() {
     let heads = [
-        said(SCORE, "apiVersion", "apiversion"),
-        said(SCORE, "apiVersion", "ApiVersion"),
-        said(SCORE, "score.dev", "scor.dev"),
-        said(SCORE, "apiVersion: score.dev/v1b1\n", ""),
-        said(DEFINITION, "purlin.dev/v1", "purlin.io/v1"),
-        said(DEFINITION, "purlin.dev/v1", "purlin.dev/V1"),
-        said(DEFINITION, "purlin.dev/v1", "purlin.dev/v2"),
-        said(DEFINITION, "kind: D", "Kind: D"),
-        said(DEFINITION, "apiVersion: purlin.dev/v1\nkind: Definition\n", ""),
-        said(DEFINITION, "purlin.dev/v1", "example.org/v1"),
-        said(SET, "modules:", "module:"),
-        said(SET, "modules:", "Modules:"),
+        message(SCORE, "apiVersion", "apiversion"),
+        message(SCORE, "apiVersion", "ApiVersion"),
+        message(SCORE, "score.dev", "scor.dev"),
+        message(SCORE, "apiVersion: score.dev/v1b1\n", ""),
+        message(DEFINITION, "purlin.dev/v1", "purlin.io/v1"),
+        message(DEFINITION, "purlin.dev/v1", "purlin.dev/V1"),
+        message(DEFINITION, "purlin.dev/v1", "purlin.dev/v2"),
+        message(DEFINITION, "kind: D", "Kind: D"),
+        message(DEFINITION, "apiVersion: purlin.dev/v1\nkind: Definition\n", ""),
+        message(DEFINITION, "purlin.dev/v1", "example.org/v1"),
+        message(SET, "modules:", "module:"),
+        message(SET, "modules:", "Modules:"),
     ];
     insta::assert_snapshot!(heads.join("\n"));
 }
@@ -87,25 +87,25 @@ fn heads() {
 #[test]
 fn fields() {
     let fields = [
-        said(SET, "externals:", "external:"),
-        said(SET, "shared:", "share:"),
-        said(SET, "  web:\n", "  web: {}\nother:\n"),
+        message(SET, "externals:", "external:"),
+        message(SET, "shared:", "share:"),
+        message(SET, "  web:\n", "  web: {}\nother:\n"),
         shown(
             "app.yaml",
             "modules:\n  web:\n    spec:\n      externals:\n        db:\n          type: postgres\n",
         ),
-        said(ENTITY, "provision", "provison"),
-        said(ENTITY, "criteria", "criterea"),
-        said(ENTITY, "env_id", "env_ip"),
-        said(ENTITY, "env_id", "environment"),
-        said(ENTITY, "  type: dns\n", "  type: dns\n  is_dependent: true\n"),
-        said(
+        message(ENTITY, "provision", "provison"),
+        message(ENTITY, "criteria", "criterea"),
+        message(ENTITY, "env_id", "env_ip"),
+        message(ENTITY, "env_id", "environment"),
+        message(ENTITY, "  type: dns\n", "  type: dns\n  is_dependent: true\n"),
+        message(
             DEFINITION,
             "driver: purlin/echo\n",
             "driver: purlin/echo\n  inputs:\n    values:\n      provision: {zone: {}}\n",
         ),
-        said(SCORE, "resources:\n", "resources:\n  - "),
-        said(SCORE, "variables:", "env:"),
+        message(SCORE, "resources:\n", "resources:\n  - "),
+        message(SCORE, "variables:", "env:"),
     ];
     insta::assert_snapshot!(fields.join("\n"));
 }
@@ -113,14 +113,14 @@ fn fields() {
 #[test]
 fn values_of_another_form() {
     let values = [
-        said(SET, "        type: postgres\n", ""),
-        said(SET, "      db:\n        type: postgres\n", ""),
+        message(SET, "        type: postgres\n", ""),
+        message(SET, "      db:\n        type: postgres\n", ""),
         shown("app.yaml", "modules:\nshared: {}\n"),
-        said(ENTITY, "\n    - env_id: dev", ""),
-        said(ENTITY, "zone: {}", "zone:"),
-        said(SCORE, "      HOST: ${resources.site.host}", "      - name: HOST"),
-        said(SCORE, "containers:", "service: {ports: {http: 80}}\ncontainers:"),
-        said(DEFINITION, "  criteria", "  lifecycle: {protect: \"yes\"}\n  criteria"),
+        message(ENTITY, "\n    - env_id: dev", ""),
+        message(ENTITY, "zone: {}", "zone:"),
+        message(SCORE, "      HOST: ${resources.site.host}", "      - name: HOST"),
+        message(SCORE, "containers:", "service: {ports: {http: 80}}\ncontainers:"),
+        message(DEFINITION, "  criteria", "  lifecycle: {protect: \"yes\"}\n  criteria"),
     ];
     insta::assert_snapshot!(values.join("\n"));
 }
@@ -128,9 +128,9 @@ fn values_of_another_form() {
 #[test]
 fn parts_left_behind() {
     let parts = [
-        said(SCORE, "resources:", "---\nresources:"),
-        said(SCORE, "containers:", "...\ncontainers:"),
-        said(DEFINITION, "  criteria", "---\n  criteria"),
+        message(SCORE, "resources:", "---\nresources:"),
+        message(SCORE, "containers:", "...\ncontainers:"),
+        message(DEFINITION, "  criteria", "---\n  criteria"),
     ];
     insta::assert_snapshot!(parts.join("\n"));
 }
@@ -138,14 +138,14 @@ fn parts_left_behind() {
 #[test]
 fn yaml_in_plain_words() {
     let yaml = [
-        said(SCORE, "    image", "\timage"),
-        said(SCORE, "image: nginx", "image: nginx: latest"),
-        said(SCORE, "    image", "     image"),
-        said(SCORE, "    variables", "   variables"),
-        said(SCORE, "image: nginx", "image: \"nginx"),
-        said(SCORE, "image: nginx", "image: {nginx"),
-        said(SCORE, "metadata:", "metadata"),
-        said(SCORE, "metadata:\n", "<<<<<<< HEAD\nmetadata:\n=======\n>>>>>>> other\n"),
+        message(SCORE, "    image", "\timage"),
+        message(SCORE, "image: nginx", "image: nginx: latest"),
+        message(SCORE, "    image", "     image"),
+        message(SCORE, "    variables", "   variables"),
+        message(SCORE, "image: nginx", "image: \"nginx"),
+        message(SCORE, "image: nginx", "image: {nginx"),
+        message(SCORE, "metadata:", "metadata"),
+        message(SCORE, "metadata:\n", "<<<<<<< HEAD\nmetadata:\n=======\n>>>>>>> other\n"),
         shown("purlin.lock", "apiVersion: purlin.dev/v1\n<<<<<<< HEAD\nkind: Lock\n"),
     ];
     insta::assert_snapshot!(yaml.join("\n"));
@@ -154,8 +154,8 @@ fn yaml_in_plain_words() {
 #[test]
 fn placeholders() {
     let placeholders = [
-        said(SCORE, "${resources.site.host}", "${upper(metadata.name)}"),
-        said(DEFINITION, "  criteria", "  inputs: {values: {a: '${upper(context.app.id)}'}}\n  criteria"),
+        message(SCORE, "${resources.site.host}", "${upper(metadata.name)}"),
+        message(DEFINITION, "  criteria", "  inputs: {values: {a: '${upper(context.app.id)}'}}\n  criteria"),
     ];
     insta::assert_snapshot!(placeholders.join("\n"));
 }

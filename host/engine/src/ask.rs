@@ -21,7 +21,7 @@ pub(crate) struct Question {
     pub urn: Urn,
     pub inputs: Inputs,
     /// The digest of the inputs, even if they contain unknown values.
-    pub asked: [u8; 32],
+    pub inputs_digest: [u8; 32],
     /// The same digest, if all inputs are known.
     pub digest: Option<[u8; 32]>,
     pub driver: Arc<dyn Driver>,
@@ -57,7 +57,7 @@ pub(crate) struct Answer {
     pub found: Option<Observed>,
 }
 
-type Asked = Result<Answer, (Question, CallFailed)>;
+type Outcome = Result<Answer, (Question, CallFailed)>;
 
 /// Puts all questions to their drivers, at most `parallelism` at a time, and returns the answers in
 /// order.
@@ -66,8 +66,8 @@ pub(crate) async fn ask_all(
     context: &Context,
     parallelism: usize,
     total: &Arc<Total>,
-) -> Vec<Asked> {
-    let mut answers: Vec<Option<Asked>> = Vec::new();
+) -> Vec<Outcome> {
+    let mut answers: Vec<Option<Outcome>> = Vec::new();
     let permits = Arc::new(tokio::sync::Semaphore::new(parallelism.max(1)));
     let mut tasks = tokio::task::JoinSet::new();
     for question in questions {
@@ -107,7 +107,7 @@ pub(crate) async fn ask_all(
     answers.into_iter().flatten().collect()
 }
 
-async fn ask(question: Question, context: Context, total: &Total) -> Asked {
+async fn ask(question: Question, context: Context, total: &Total) -> Outcome {
     let driver = Arc::clone(&question.driver);
     let call = Call::quiet(Subject { urn: question.urn.clone(), key: question.key.clone(), context });
     let mut answer = Answer {

@@ -108,7 +108,7 @@ fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<InputsByKey, Vec<Diag
     let node_values = NodeValueTable::new(graph.len());
     // Two secrets are equal if they have the same reference, so no store is read.
     let closed = Vault::closed();
-    let mut asked = BTreeMap::new();
+    let mut inputs_by_key = BTreeMap::new();
     let mut errors = Vec::new();
     for id in graph.order() {
         let Some(node) = graph.node(id) else { continue };
@@ -130,9 +130,9 @@ fn inputs_of(graph: &Graph, recorded: &Recorded) -> Result<InputsByKey, Vec<Diag
                     Some(range) => format!("{}@{range}", node.recipe.driver.name),
                 };
                 let definition = node.recipe.name.as_deref().unwrap_or("").to_owned();
-                asked.insert(node.key.clone(), ((driver, definition), inputs, refs));
+                inputs_by_key.insert(node.key.clone(), ((driver, definition), inputs, refs));
             }
         }
     }
-    if errors.is_empty() { Ok(asked) } else { Err(errors) }
+    if errors.is_empty() { Ok(inputs_by_key) } else { Err(errors) }
 }

@@ -204,7 +204,7 @@ impl Call {
     fn context(&self) -> CallContext<'_> {
         let progress = Arc::clone(&self.progress);
         CallContext {
-            progress: Some(Arc::new(move |said| progress(&said.message, said.percent))),
+            progress: Some(Arc::new(move |report| progress(&report.message, report.percent))),
             cancel: self.cancel.clone(),
             may_begin: self.may_begin.clone(),
             checkpoint: self.checkpoint.clone(),

@@ -74,7 +74,7 @@ impl Events {
     pub(crate) fn tell_of(&self, operation: u32, key: &Key, action: Action, phase: Phase) {
         let event = Event::Resource { key: key.clone(), action, phase };
         let mut order = self.order();
-        match order.is_heard(operation) {
+        match order.may_send(operation) {
             true => self.send(event),
             false => order.held.entry(operation).or_default().events.push(event),
         }
@@ -83,7 +83,7 @@ impl Events {
     /// Notes that an operation sends no more events.
     pub(crate) fn end(&self, operation: u32) {
         let mut order = self.order();
-        if !order.is_heard(operation) {
+        if !order.may_send(operation) {
             order.held.entry(operation).or_default().ends = true;
             return;
         }
@@ -127,7 +127,7 @@ impl Order {
         }
     }
 
-    fn is_heard(&self, operation: u32) -> bool {
+    fn may_send(&self, operation: u32) -> bool {
         self.waits_for.get(operation as usize).is_none_or(|waits_for| *waits_for == 0)
     }
 
@@ -137,15 +137,15 @@ impl Order {
             *ended = true;
         }
         let followers = self.followers.get_mut(operation as usize).map(std::mem::take).unwrap_or_default();
-        let mut heard = Vec::new();
+        let mut released = Vec::new();
         for follower in followers {
             let Some(waits_for) = self.waits_for.get_mut(follower as usize) else { continue };
             *waits_for = waits_for.saturating_sub(1);
             if *waits_for == 0 {
-                heard.push(follower);
+                released.push(follower);
             }
         }
-        heard
+        released
     }
 }
 

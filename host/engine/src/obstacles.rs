@@ -16,7 +16,7 @@ use crate::planner::waits;
 /// The number of characters of a failure that are kept.
 const LONGEST: usize = 2_000;
 /// The maximum number of resources that one resource is reported to wait for.
-const MOST_TOLD: usize = 10;
+const MOST_REPORTED: usize = 10;
 
 /// The changes of obstacles after a run.
 pub(crate) fn changes(plan: &Plan, summary: &Summary, drifted: Vec<Key>, now: u64) -> Vec<Change> {
@@ -195,7 +195,7 @@ fn blocked(plan: &Plan, summary: &Summary, late: &[(&Key, Vec<Wait>)]) -> HashMa
                 }
                 let waits = blocked.entry(key.clone()).or_default();
                 // A resource that lists enough waits passes on no more of them to its dependents.
-                if waits.len() == MOST_TOLD {
+                if waits.len() == MOST_REPORTED {
                     continue;
                 }
                 waits.push(way.clone());

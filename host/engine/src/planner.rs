@@ -149,11 +149,11 @@ pub async fn plan(
             return Err(Error::Documents(errors));
         }
     }
-    let mut asked = named(&options.replace, Role::Replace, context, &graph, &recorded)?;
-    left_out(&asked, in_scope.as_ref())?;
-    asked.retain(|urn| !recorded.current(urn).is_some_and(|record| is_done(record, context)));
+    let mut to_replace = named(&options.replace, Role::Replace, context, &graph, &recorded)?;
+    left_out(&to_replace, in_scope.as_ref())?;
+    to_replace.retain(|urn| !recorded.current(urn).is_some_and(|record| is_done(record, context)));
     let requested: HashMap<Urn, Reason> =
-        asked.into_iter().map(|urn| (urn, Reason::ReplaceRequested)).collect();
+        to_replace.into_iter().map(|urn| (urn, Reason::ReplaceRequested)).collect();
     let mut forced = requested.clone();
     let mut import = HashMap::new();
     for (name, id) in &options.import {
@@ -382,9 +382,9 @@ fn to_go_with<'a>(
 fn deleted<'a>(
     recorded: &'a Recorded,
     operations: &'a [Operation],
-    is_asked_for: impl Fn(&OperationKind) -> bool,
+    is_included: impl Fn(&OperationKind) -> bool,
 ) -> impl Iterator<Item = &'a purlin_state::Record> {
-    let of_those = operations.iter().filter(move |operation| is_asked_for(&operation.kind));
+    let of_those = operations.iter().filter(move |operation| is_included(&operation.kind));
     of_those.filter_map(|operation| match &operation.kind {
         OperationKind::Delete { id, .. } => {
             recorded.get(id).or_else(|| recorded.current(&id.urn)).map(|record| &**record)

@@ -188,12 +188,12 @@ impl Rules {
         type_name: &str,
         inputs: &Inputs,
         definition: &Location,
-        asked: &Location,
+        required_at: &Location,
         params: Option<DocumentPart<'_>>,
     ) -> Vec<Diagnostic> {
         let schema = match self.of_driver(driver, type_name) {
             Some(Ok(schema)) => schema,
-            Some(Err(reason)) => return self.unusable(driver, type_name, asked, &reason),
+            Some(Err(reason)) => return self.unusable(driver, type_name, required_at, &reason),
             None => return Vec::new(),
         };
         let violations = match schema.validate(&document(driver, type_name, inputs)) {
@@ -334,7 +334,13 @@ impl Rules {
         made.clone()
     }
 
-    fn unusable(&self, driver: &dyn Driver, type_name: &str, asked: &Location, why: &str) -> Vec<Diagnostic> {
+    fn unusable(
+        &self,
+        driver: &dyn Driver,
+        type_name: &str,
+        required_at: &Location,
+        why: &str,
+    ) -> Vec<Diagnostic> {
         let name = (driver.digest().to_owned(), type_name.to_owned());
         if !self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(name) {
             return Vec::new();
@@ -342,7 +348,7 @@ impl Rules {
         let message =
             format!("the driver `{}` has a schema of inputs that cannot be used: {why}", driver.known_as());
         let help = "use another version of the driver, or ask its author to correct the schema";
-        vec![Diagnostic::error("driver-schema", message).at(asked).help(help)]
+        vec![Diagnostic::error("driver-schema", message).at(required_at).help(help)]
     }
 }
 
@@ -364,10 +370,10 @@ pub(crate) fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
 }
 
 fn worded(code: &'static str, subject: Subject<'_>, violation: &Violation) -> Diagnostic {
-    let said = say(subject, violation);
-    let fault = Diagnostic::error(code, said.message);
-    let fault = said.notes.into_iter().fold(fault, Diagnostic::fact);
-    match said.help {
+    let wording = say(subject, violation);
+    let fault = Diagnostic::error(code, wording.message);
+    let fault = wording.notes.into_iter().fold(fault, Diagnostic::fact);
+    match wording.help {
         Some(help) => fault.help(help),
         None => fault,
     }

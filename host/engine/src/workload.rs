@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn an_inapplicable_patch_names_the_operation_and_the_existing_names() {
         let document = json!({"spec": {"containers": {"main": {"image": "nginx"}}, "ports": [80]}});
-        for (update, says) in [
+        for (update, message) in [
             (
                 json!([
                     {"op": "add", "path": "/spec/x", "value": 1},
@@ -357,7 +357,7 @@ mod tests {
             ),
         ] {
             let fault = patch(&document.clone().into(), &update.into()).expect_err("does not apply");
-            assert_eq!(fault.to_string(), says);
+            assert_eq!(fault.to_string(), message);
         }
     }
 

@@ -120,8 +120,8 @@ pub fn requirers(input: &Input<'_>) -> Vec<(Key, Arc<Recipe>)> {
 
 /// Faults without repetition: each resource that uses a recipe finds its faults.
 fn once(mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let mut told = HashSet::new();
-    faults.retain(|fault| told.insert((fault.code, fault.location.clone(), fault.message.clone())));
+    let mut seen = HashSet::new();
+    faults.retain(|fault| seen.insert((fault.code, fault.location.clone(), fault.message.clone())));
     faults
 }
 

@@ -154,13 +154,13 @@ impl Graph {
             let connection = connection.unwrap_or(Value::Null);
             return Ok(Inputs { params, values, secrets, secret_refs, connection, account });
         }
-        let mut told: Vec<Diagnostic> = Vec::new();
+        let mut distinct: Vec<Diagnostic> = Vec::new();
         for fault in faults {
-            if !told.contains(&fault) {
-                told.push(fault);
+            if !distinct.contains(&fault) {
+                distinct.push(fault);
             }
         }
-        Err(told)
+        Err(distinct)
     }
 }
 

@@ -48,17 +48,17 @@ impl Deployment {
         let mut keys = Vec::new();
         for workload in &self.workloads {
             keys.extend(key("workload", "default", &format!("modules.{}", workload.name)));
-            for asked in &workload.resources {
-                let id = match &asked.id {
+            for resource in &workload.resources {
+                let id = match &resource.id {
                     Some(id) => shared(id),
-                    None => format!("modules.{}.externals.{}", workload.name, asked.name),
+                    None => format!("modules.{}.externals.{}", workload.name, resource.name),
                 };
-                keys.extend(key(&asked.type_name, &asked.class, &id));
+                keys.extend(key(&resource.type_name, &resource.class, &id));
             }
         }
-        for asked in &self.shared {
-            let name = asked.id.as_ref().unwrap_or(&asked.name);
-            keys.extend(key(&asked.type_name, &asked.class, &shared(name)));
+        for resource in &self.shared {
+            let name = resource.id.as_ref().unwrap_or(&resource.name);
+            keys.extend(key(&resource.type_name, &resource.class, &shared(name)));
         }
         keys.extend(self.manifests.iter().map(Manifest::key));
         keys.extend(self.installations.iter().map(InstallationRequest::key));

@@ -231,9 +231,9 @@ mod tests {
 
     #[test]
     fn departures_name_the_file_and_the_deployment() {
-        let said: Vec<String> = departures().iter().map(ToString::to_string).collect();
+        let rendered: Vec<String> = departures().iter().map(ToString::to_string).collect();
         assert_eq!(
-            said,
+            rendered,
             [
                 "`apps/web.yaml`, which declared it in deployment 12, was removed",
                 "`apps/web.yaml` declared it in deployment 12, and no longer does",

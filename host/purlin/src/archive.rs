@@ -29,7 +29,7 @@ pub(crate) struct Archive {
     values: Vec<KeptValue>,
     /// Answers about requirements that were given in addition to the documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    answers: Vec<SaidThen>,
+    answers: Vec<AnswerThen>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     with: Vec<(String, String)>,
     /// The results of requirements.
@@ -115,8 +115,8 @@ impl Archive {
 
     /// The answers about requirements and their results, for a later run. Leaves out a bundle whose
     /// reference is no longer valid.
-    pub(crate) fn said(&self) -> RequirementContext {
-        let answer = |one: &SaidThen| {
+    pub(crate) fn requirement_context(&self) -> RequirementContext {
+        let answer = |one: &AnswerThen| {
             let part = if one.credential { Setting::Credential } else { Setting::Parameter };
             Answer { part, name: Arc::from(&*one.name), value: one.value.clone(), is_text: false }
         };
@@ -244,14 +244,14 @@ struct Settled {
 
 /// A parameter or a credential that the user gave, by its full name.
 #[derive(Serialize, Deserialize)]
-struct SaidThen {
+struct AnswerThen {
     name: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     credential: bool,
     value: serde_json::Value,
 }
 
-impl SaidThen {
+impl AnswerThen {
     fn new(answer: &Answer) -> Self {
         Self {
             name: answer.name.to_string(),
@@ -461,8 +461,8 @@ impl Documents {
                 namespace: namespace.to_string(),
             },
             values: self.loaded.given.iter().map(KeptValue::new).collect(),
-            answers: self.resolution.said.answers.iter().map(SaidThen::new).collect(),
-            with: self.resolution.said.with.iter().filter_map(named).collect(),
+            answers: self.resolution.choices.answers.iter().map(AnswerThen::new).collect(),
+            with: self.resolution.choices.with.iter().filter_map(named).collect(),
             existing: self.resolution.installations.iter().filter_map(used).collect(),
             installed: self.resolution.installed().into_iter().map(InstalledThen::new).collect(),
             sources: self
@@ -498,13 +498,13 @@ impl Documents {
             namespace: Some(namespace.into()),
         };
         let files = archive.files();
-        let said = archive.said();
+        let requirement_context = archive.requirement_context();
         let mut loaded: Loaded = load_sources(archive.into_sources());
         values.into_iter().for_each(|value| value.give(&mut loaded));
         // The context is already resolved, including the context in the documents.
         loaded.context = ContextDefaults::default();
         loaded.places = ContextPlaces::default();
-        loaded.said = said;
+        loaded.requirement_context = requirement_context;
         let documents = Self::new(loaded, &flags, None, deployment_id)?;
         Ok(Self { files, ..documents })
     }

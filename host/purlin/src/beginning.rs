@@ -53,8 +53,8 @@ impl Purlin {
             clock::now()?;
         }
         let store = self.store().await?;
-        let told = format!("which has the lock of {environment}");
-        let lock = self.patiently(wait, &told, cancel, || store.lock(environment, self.holder())).await?;
+        let activity = format!("which has the lock of {environment}");
+        let lock = self.patiently(wait, &activity, cancel, || store.lock(environment, self.holder())).await?;
         let (read, current, claims, reserved) = Default::default();
         let session = Session { purlin: self, lock, read, current, claims, reserved };
         if let Some(lapsed) = session.lock.lapsed() {

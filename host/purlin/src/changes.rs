@@ -257,11 +257,11 @@ fn forgotten(documents: &Documents, last: &LastDeployed) -> Result<Vec<Diagnosti
 fn is_same(documents: &Documents, last: &LastDeployed) -> Result<bool, Error> {
     let now = documents.deployment();
     let shared = now.shared.iter().map(|request| (&request.name, &request.location));
-    let asked: Vec<(&Arc<str>, &Location)> =
+    let declared: Vec<(&Arc<str>, &Location)> =
         now.workloads.iter().map(|workload| (&workload.name, &workload.location)).chain(shared).collect();
     let sources = last.sources()?;
     let known = |place: &Location| sources.iter().any(|source| source.name == place.file);
-    if asked.is_empty() || !asked.iter().all(|(_, place)| known(place)) {
+    if declared.is_empty() || !declared.iter().all(|(_, place)| known(place)) {
         return Ok(false);
     }
     // Documents that are no longer valid prove nothing.
@@ -271,7 +271,7 @@ fn is_same(documents: &Documents, last: &LastDeployed) -> Result<bool, Error> {
         then.workloads.iter().any(|workload| workload.name == *name)
             || then.shared.iter().any(|request| request.name == *name)
     };
-    Ok(asked.iter().any(|(name, _)| names(name)))
+    Ok(declared.iter().any(|(name, _)| names(name)))
 }
 
 fn at(fault: Diagnostic, place: Option<&Location>, word: &str) -> Diagnostic {

@@ -55,9 +55,9 @@ impl Purlin {
                 let Some(past) = self.past(deployment, documents).await else { continue };
                 for (key, _) in &departing {
                     if !found.contains_key(key)
-                        && let Some(asked) = past.asked(key, plan.graph())
+                        && let Some(departure) = past.departure(key, plan.graph())
                     {
-                        found.insert(key.clone(), asked);
+                        found.insert(key.clone(), departure);
                     }
                 }
             }
@@ -77,12 +77,12 @@ impl Purlin {
 
 impl Past<'_> {
     /// What declared a resource at that time. `now` is the graph that no longer contains it.
-    fn asked(&self, key: &Key, now: Option<&Graph>) -> Option<Departure> {
+    fn departure(&self, key: &Key, now: Option<&Graph>) -> Option<Departure> {
         let id = self.graph.find(key.as_str())?;
         let is_there = |key: &str| now.is_some_and(|graph| graph.find(key).is_some());
         let gone = |key: &Key| Some(key.clone()).filter(|key| !is_there(key.as_str()));
         if let Some(workload) = self.documents.workload_of(key) {
-            return Some(self.asked_by(DeclaredBy::Declaration, &workload.location));
+            return Some(self.caused_by(DeclaredBy::Declaration, &workload.location));
         }
         let mut causes: Vec<(DeclaredBy, Location)> = Vec::new();
         for origin in self.graph.origins(id) {
@@ -113,10 +113,10 @@ impl Past<'_> {
             DeclaredBy::Definition { of } | DeclaredBy::Reference { of } => 1 + usize::from(of.is_some()),
         });
         let (by, location) = causes.into_iter().next()?;
-        Some(self.asked_by(by, &location))
+        Some(self.caused_by(by, &location))
     }
 
-    fn asked_by(&self, by: DeclaredBy, location: &Location) -> Departure {
+    fn caused_by(&self, by: DeclaredBy, location: &Location) -> Departure {
         let known = self.comparison.fate_of(&location.file);
         let (file, now) = match known {
             Some((file, fate)) => (file, fate.file_now()),

@@ -85,8 +85,8 @@ impl Documents {
         let context = Arc::new(settled.context);
         let resolution = match &catalogue {
             Some(catalogue) => crate::installations::install(&mut loaded, &context, catalogue)
-                .unwrap_or_else(|told| {
-                    faults.extend(told);
+                .unwrap_or_else(|errors| {
+                    faults.extend(errors);
                     Resolution::default()
                 }),
             None => Resolution::default(),

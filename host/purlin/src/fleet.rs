@@ -244,11 +244,11 @@ impl Kept {
         cancel: CancelToken,
         events: &mut Vec<Event>,
     ) -> Result<Option<Pass>, Error> {
-        let mut told = |event: &Event| events.push(event.clone());
+        let mut on_event = |event: &Event| events.push(event.clone());
         loop {
             let documents = self.last_documents(purlin, environment, proposal).await?;
             let Some(documents) = documents else { return Ok(None) };
-            match self.keeper.pass(purlin, &documents, cancel.clone(), &mut told).await {
+            match self.keeper.pass(purlin, &documents, cancel.clone(), &mut on_event).await {
                 // From now on, the environment is kept as this deployment left it.
                 Err(Error::DeployedMeanwhile { .. }) => {}
                 passed => return passed.map(Some),

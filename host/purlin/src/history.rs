@@ -47,7 +47,7 @@ impl Session<'_> {
             || self.changes_context(documents).await?
             || plan.goes_on
             || self.ends_rollback(documents).await?
-            || self.says_otherwise(archive.as_deref()).await?;
+            || self.documents_differ(archive.as_deref()).await?;
         let mut before = None;
         if counted {
             before = store.history(&environment).await?.into_iter().find(|other| other.id == id);
@@ -148,7 +148,7 @@ impl Session<'_> {
     /// Whether the documents differ from the last ones in what later runs are compared with: the
     /// data losses that they allow, or their files. They are then recorded even if there is nothing
     /// else to do.
-    async fn says_otherwise(&self, archive: Option<&[u8]>) -> Result<bool, Error> {
+    async fn documents_differ(&self, archive: Option<&[u8]>) -> Result<bool, Error> {
         let Some(archive) = archive else { return Ok(false) };
         let history = self.purlin.history(self.environment()).await?;
         let latest = history.iter().rev().find_map(|deployment| deployment.documents);

@@ -167,7 +167,7 @@ impl Difference {
 }
 
 /// The content of texts, regardless of their files.
-fn says(texts: &[SourceText]) -> impl Iterator<Item = (&str, &Option<Vec<AttachedFile>>)> {
+fn contents(texts: &[SourceText]) -> impl Iterator<Item = (&str, &Option<Vec<AttachedFile>>)> {
     texts.iter().map(|text| (&*text.text, &text.files))
 }
 
@@ -246,7 +246,7 @@ impl Purlin {
             Ok(revised) => revised,
             Err(error) => return rejected(error),
         };
-        if says(&taken).eq(says(&put)) {
+        if contents(&taken).eq(contents(&put)) {
             return Ok(Impact::None);
         }
         let snapshot = self.snapshot(&known.environment).await?;
@@ -325,7 +325,7 @@ struct Foresight<'a> {
 impl Foresight<'_> {
     async fn plan(&self, documents: &Documents, environment: &Environment) -> Result<Plan, Error> {
         let Self { purlin, base, secrets, ask } = self;
-        crate::installations::check_said(documents.resolution())?;
+        crate::installations::check_answered(documents.resolution())?;
         let graph = purlin.graph_in(documents, Arc::clone(&documents.context)).await?;
         let base = base.clone().protected(purlin.protection(environment));
         let options = PlanOptions {

@@ -27,7 +27,7 @@ pub(crate) fn install(
     catalogue: &Arc<Catalogue>,
 ) -> Result<Resolution, Vec<Diagnostic>> {
     let is_requiring = catalogue.definitions().iter().any(|one| !one.recipe.requires.is_empty());
-    if !is_requiring && loaded.deployment.requires.is_empty() && loaded.said.now.is_empty() {
+    if !is_requiring && loaded.deployment.requires.is_empty() && loaded.requirement_context.now.is_empty() {
         return Ok(Resolution::default());
     }
     let (mut requirers, mut round) = (BTreeMap::new(), 0);
@@ -41,7 +41,8 @@ pub(crate) fn install(
         }
         let known: Vec<_> =
             requirers.iter().map(|(key, recipe)| (Key::clone(key), Arc::clone(recipe))).collect();
-        let resolution = resolved(&loaded.deployment, &known, &loaded.bundles, &loaded.said, context)?;
+        let resolution =
+            resolved(&loaded.deployment, &known, &loaded.bundles, &loaded.requirement_context, context)?;
         let is_last = !is_requiring || (round > 0 && requirers.len() == before);
         let resolution = if is_last { resolution.finished() } else { resolution };
         if resolution.has_errors() {
@@ -92,13 +93,18 @@ pub fn unmapped(loaded: &Loaded, flags: &ContextDefaults, workspace: Option<&Wor
 /// Every fault in them.
 pub(crate) fn resolve_again(
     documents: &Documents,
-    said: &RequirementContext,
+    requirement_context: &RequirementContext,
 ) -> Result<Resolution, Vec<Diagnostic>> {
     let known = documents.resolution.requirers.iter().map(|one| (one.key.clone(), Arc::clone(&one.recipe)));
     let known: Vec<_> = known.collect();
-    let resolution =
-        resolved(&documents.deployment, &known, &documents.loaded.bundles, said, &documents.context)?
-            .finished();
+    let resolution = resolved(
+        &documents.deployment,
+        &known,
+        &documents.loaded.bundles,
+        requirement_context,
+        &documents.context,
+    )?
+    .finished();
     if resolution.has_errors() { Err(resolution.diagnostics) } else { Ok(resolution) }
 }
 
@@ -106,13 +112,13 @@ fn resolved(
     deployment: &Deployment,
     requirers: &[(Key, Arc<Recipe>)],
     bundles: &[Bundle],
-    said: &RequirementContext,
+    requirement_context: &RequirementContext,
     context: &Context,
 ) -> Result<Resolution, Vec<Diagnostic>> {
     // The bundles were read once for each name and version.
     let (catalog, _) = Folders::new(bundles.iter().cloned());
     let (requires, namespace) = (&deployment.requires, Arc::clone(&context.namespace));
-    let resolving = resolve_requirements(requires, requirers, namespace, &catalog, said);
+    let resolving = resolve_requirements(requires, requirers, namespace, &catalog, requirement_context);
     // Bundles that were read are available without waiting.
     match resolving.now_or_never() {
         Some(Ok(resolution)) => Ok(resolution),
@@ -124,9 +130,9 @@ fn resolved(
 /// # Errors
 /// [`Error::Documents`] with every undecided question about the installations that documents
 /// require: without the answers, nothing can be created. Commands that only read are not affected.
-pub(crate) fn check_said(resolution: &Resolution) -> Result<(), Error> {
-    let unsaid = purlin_requirements::unsaid(resolution);
-    if unsaid.is_empty() { Ok(()) } else { Err(Error::Documents(unsaid)) }
+pub(crate) fn check_answered(resolution: &Resolution) -> Result<(), Error> {
+    let undecided = purlin_requirements::unmapped_faults(resolution);
+    if undecided.is_empty() { Ok(()) } else { Err(Error::Documents(undecided)) }
 }
 
 /// Checks that the resources of a plan can be created: the steps of another tool are not run.

@@ -160,17 +160,19 @@ impl Purlin {
         let settled = settle(loaded, flags, workspace, "", &mut Vec::new());
         let environment = Environment::of(&settled.context);
         let snapshot = self.snapshot(&environment).await?;
-        let now = std::mem::take(&mut loaded.said.now);
+        let now = std::mem::take(&mut loaded.requirement_context.now);
         let known = match snapshot.records.is_empty() && snapshot.pending.is_empty() {
             true => None,
             false => self.last_from_documents(&environment).await?,
         };
-        let before = known.map(|last| last.archive()).transpose()?.map(|archive| archive.said());
+        let archive = known.map(|last| last.archive()).transpose()?;
+        let before = archive.map(|archive| archive.requirement_context());
         let recorded = Some(crate::sharing::recorded(&snapshot));
         let handed_over = crate::sharing::handed_over(&snapshot);
         let (existing, users) = self.seen_from(&environment).await?;
         let before = before.unwrap_or_default();
-        loaded.said = RequirementContext { now, recorded, existing, users, handed_over, ..before };
+        loaded.requirement_context =
+            RequirementContext { now, recorded, existing, users, handed_over, ..before };
         Ok(())
     }
 

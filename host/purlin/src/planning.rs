@@ -66,7 +66,7 @@ impl Purlin {
         documents: &Documents,
         context: &Context,
     ) -> Option<CurrentInputs> {
-        crate::installations::check_said(documents.resolution()).ok()?;
+        crate::installations::check_answered(documents.resolution()).ok()?;
         let graph = self.graph_over(documents, Arc::new(context.clone()), None).await.ok()?;
         let rules = Arc::clone(&documents.rules);
         Some(CurrentInputs::new(graph, context, rules, self.secret_stores().ok()?, self.parallelism()))
@@ -101,9 +101,9 @@ impl Purlin {
             ..PlanOptions::default()
         };
         let context = &documents.context;
-        let unsaid = purlin_requirements::unsaid(documents.resolution());
-        if !unsaid.is_empty() {
-            return Ok(unsaid);
+        let undecided = purlin_requirements::unmapped_faults(documents.resolution());
+        if !undecided.is_empty() {
+            return Ok(undecided);
         }
         let mut faults =
             purlin_engine::validate(graph, &documents.catalogue, context, &**registry, options).await?;
@@ -163,7 +163,7 @@ impl Purlin {
         is_new: bool,
     ) -> Result<Plan, Error> {
         self.check_declared(documents).await?;
-        crate::installations::check_said(documents.resolution())?;
+        crate::installations::check_answered(documents.resolution())?;
         self.check_context_at(documents, changes, &base).await?;
         if is_new {
             self.hold_against_last(documents, &base).await?;

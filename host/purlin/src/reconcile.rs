@@ -112,8 +112,8 @@ impl Keeper {
     }
 
     /// Makes one pass: finds out the outcome of interrupted calls, reads the resources that are
-    /// due, plans, and executes the steps that need no consent. `told` receives every event except
-    /// the summaries.
+    /// due, plans, and executes the steps that need no consent. `on_event` receives every event
+    /// except the summaries.
     ///
     /// # Errors
     /// The errors of planning. Existing resources stay unchanged, and the caller tries again later.
@@ -124,7 +124,7 @@ impl Keeper {
         purlin: &Purlin,
         documents: &Documents,
         cancel: CancelToken,
-        told: &mut (dyn FnMut(&Event) + Send),
+        on_event: &mut (dyn FnMut(&Event) + Send),
     ) -> Result<Pass, Error> {
         let clock = purlin.clock();
         let policy = &purlin.workspace().reconcile;
@@ -134,11 +134,11 @@ impl Keeper {
             session.know(documents, &documents.context).await;
         }
         if let Some(plan) = session.plan_recovery(&documents.context).await? {
-            let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
+            let summary = follow(session.apply(plan, cancel.clone()).await?, on_event).await;
             self.count(&summary, &documents.context, clock());
             // The plan below leaves undecided resources alone and reports them.
         }
-        let read = self.read(&session, documents, (&cancel, told), &mut pass, clock()).await?;
+        let read = self.read(&session, documents, (&cancel, on_event), &mut pass, clock()).await?;
         if cancel.is_requested() {
             pass.summary.cancelled = true;
             return Ok(pass);
@@ -161,7 +161,7 @@ impl Keeper {
         while let Some(event) = run.next().await {
             match event {
                 Event::Summary(end) => summary = end,
-                event => told(&event),
+                event => on_event(&event),
             }
         }
         self.entry = run.into_entry();
@@ -228,7 +228,7 @@ impl Keeper {
         &mut self,
         session: &Session<'_>,
         documents: &Documents,
-        (cancel, told): (&CancelToken, &mut (dyn FnMut(&Event) + Send)),
+        (cancel, on_event): (&CancelToken, &mut (dyn FnMut(&Event) + Send)),
         pass: &mut Pass,
         now: u64,
     ) -> Result<bool, Error> {
@@ -270,9 +270,8 @@ impl Keeper {
         let current = session.purlin.current_inputs(documents, &documents.context).await;
         let base = base.with_inputs(current);
         let plan = session.plan_reads(&documents.context, base.paused(paused), &wanted).await?;
-        let asked: Vec<Urn> = plan.steps.iter().map(|step| step.urn.clone()).collect();
-        pass.read = asked.len();
-        let summary = follow(session.apply(plan, cancel.clone()).await?, told).await;
+        pass.read = plan.steps.len();
+        let summary = follow(session.apply(plan, cancel.clone()).await?, on_event).await;
         if summary.cancelled {
             return Ok(false);
         }
@@ -413,12 +412,12 @@ fn last_number(last: &Option<Deployment>) -> u64 {
 /// Passes on all events of a run but the summary, and returns that.
 pub(crate) async fn follow(
     mut run: impl Stream<Item = Event> + Unpin,
-    told: &mut (dyn FnMut(&Event) + Send),
+    on_event: &mut (dyn FnMut(&Event) + Send),
 ) -> Summary {
     while let Some(event) = run.next().await {
         match event {
             Event::Summary(summary) => return summary,
-            event => told(&event),
+            event => on_event(&event),
         }
     }
     Summary::default()

@@ -29,22 +29,26 @@ struct Part {
     place: fn(&ContextPlaces) -> &Option<Location>,
 }
 
-const ORG: Part =
-    Part { name: "organisation", option: "--org", field: |said| &said.org, place: |places| &places.org };
+const ORG: Part = Part {
+    name: "organisation",
+    option: "--org",
+    field: |context| &context.org,
+    place: |places| &places.org,
+};
 const APP: Part =
-    Part { name: "application", option: "--app", field: |said| &said.app, place: |places| &places.app };
+    Part { name: "application", option: "--app", field: |context| &context.app, place: |places| &places.app };
 const ENV: Part =
-    Part { name: "environment", option: "--env", field: |said| &said.env, place: |places| &places.env };
+    Part { name: "environment", option: "--env", field: |context| &context.env, place: |places| &places.env };
 const KIND: Part = Part {
     name: "environment type",
     option: "--env-type",
-    field: |said| &said.env_type,
+    field: |context| &context.env_type,
     place: |places| &places.env_type,
 };
 const NAMESPACE: Part = Part {
     name: "namespace",
     option: "--namespace",
-    field: |said| &said.namespace,
+    field: |context| &context.namespace,
     place: |places| &places.namespace,
 };
 
@@ -76,9 +80,10 @@ pub(crate) fn settle(
     let (app, _) = settling.pick(&APP, None, "default");
     let (id, id_place) = settling.pick(&ENV, None, "development");
     let declared = workspace.and_then(|workspace| workspace.environments.get(&id));
-    let said = |field: DeclaredField| declared.and_then(|declared| field(declared).as_ref());
-    let (kind, kind_place) = settling.pick(&KIND, said(|declared| &declared.kind), "development");
-    let (namespace, namespace_place) = settling.pick(&NAMESPACE, said(|declared| &declared.namespace), &id);
+    let declared_part = |field: DeclaredField| declared.and_then(|declared| field(declared).as_ref());
+    let (kind, kind_place) = settling.pick(&KIND, declared_part(|declared| &declared.kind), "development");
+    let (namespace, namespace_place) =
+        settling.pick(&NAMESPACE, declared_part(|declared| &declared.namespace), &id);
     let undeclared = workspace
         .filter(|workspace| declared.is_none() && !workspace.environments.is_empty())
         .map(|workspace| Box::new(undeclared(&id, id_place.as_ref(), workspace)));

@@ -42,9 +42,9 @@ impl Session<'_> {
         let mut reserved = Vec::with_capacity(wanted.len());
         for vacancy in wanted {
             if !self.has_reserved(&vacancy) {
-                let told = format!("who installs {vacancy}");
+                let activity = format!("who installs {vacancy}");
                 let try_it = || store.reserve(&vacancy, self.purlin.holder());
-                reserved.push(self.purlin.patiently(self.purlin.patience, &told, cancel, try_it).await?);
+                reserved.push(self.purlin.patiently(self.purlin.patience, &activity, cancel, try_it).await?);
             }
         }
         if !filling.is_empty() {
@@ -61,17 +61,17 @@ impl Session<'_> {
 
     /// Rejects the plan if the installations that it would create exist by now.
     async fn look_again(&self, filling: &[&Installation], documents: &Documents) -> Result<(), Error> {
-        let said = &documents.loaded.said;
+        let requirement_context = &documents.loaded.requirement_context;
         // Archived documents continue with the installations that they found at that time.
-        if said.recorded.is_none() {
+        if requirement_context.recorded.is_none() {
             return Ok(());
         }
         let (existing, users) = self.purlin.seen_from(self.environment()).await?;
-        if existing == said.existing {
+        if existing == requirement_context.existing {
             return Ok(());
         }
-        let said = RequirementContext { existing, users, ..said.clone() };
-        let now = crate::installations::resolve_again(documents, &said).map_err(Error::Documents)?;
+        let current = RequirementContext { existing, users, ..requirement_context.clone() };
+        let now = crate::installations::resolve_again(documents, &current).map_err(Error::Documents)?;
         let faults = filling.iter().filter_map(|one| {
             let now = now.installations.iter().find(|now| now.name == one.name)?;
             let (found, _) = &**now.uses.as_ref()?;

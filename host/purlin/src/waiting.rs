@@ -12,7 +12,7 @@ use crate::{Error, Purlin};
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Purlin {
-    /// Tries to take something until it is free, and reports the holder that it waits for. `told`
+    /// Tries to take something until it is free, and reports the holder that it waits for. `activity`
     /// describes what the holder does.
     ///
     /// # Errors
@@ -20,7 +20,7 @@ impl Purlin {
     pub(crate) async fn patiently<T, F: Future<Output = Result<T, StateError>>>(
         &self,
         most: Duration,
-        told: &str,
+        activity: &str,
         cancel: &CancelToken,
         try_it: impl Fn() -> F,
     ) -> Result<T, Error> {
@@ -39,7 +39,7 @@ impl Purlin {
             if let (Some(holder), Some(tell)) = (holder, &self.tell)
                 && last.as_ref() != Some(holder)
             {
-                tell(&format!("waiting for {holder}, {told}"));
+                tell(&format!("waiting for {holder}, {activity}"));
                 last = Some(holder.clone());
             }
             sleep(PAUSE).await;

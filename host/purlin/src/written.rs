@@ -15,11 +15,11 @@ const MOST_LOOKS: usize = 500;
 #[derive(Debug)]
 pub(crate) struct Written {
     sources: SourceMap,
-    found: Mutex<HashMap<Asked, Option<Spot>>>,
+    found: Mutex<HashMap<Lookup, Option<Spot>>>,
 }
 
 /// The kind and location of the document, the pointer, and whether the name is meant.
-type Asked = (u8, Location, String, bool);
+type Lookup = (u8, Location, String, bool);
 
 impl Written {
     pub(crate) fn new(sources: SourceMap) -> Self {
@@ -29,16 +29,16 @@ impl Written {
 
 impl Places for Written {
     fn find(&self, within: DocumentPart<'_>, pointer: &str, key: bool) -> Option<Spot> {
-        let asked = (kind_of(within), within.location().clone(), pointer.to_owned(), key);
+        let lookup = (kind_of(within), within.location().clone(), pointer.to_owned(), key);
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = found.get(&asked) {
+        if let Some(known) = found.get(&lookup) {
             return known.clone();
         }
         if found.len() == MOST_LOOKS {
             return None;
         }
         let spot = self.sources.find(within, pointer, key);
-        found.insert(asked, spot.clone());
+        found.insert(lookup, spot.clone());
         spot
     }
 }

@@ -51,7 +51,7 @@ async fn a_service_plans_and_applies() {
     let router = service::router(state.path().join("state"), InProcess);
     tokio::spawn(async move { axum::serve(listener, router).await });
     let ask = |path: &'static str, body: &'static str| async move {
-        tokio::task::spawn_blocking(move || post(address, path, body)).await.expect("asked")
+        tokio::task::spawn_blocking(move || post(address, path, body)).await.expect("a response")
     };
 
     let (status, plan) = ask("/plan?app=shop", DOCUMENTS).await;

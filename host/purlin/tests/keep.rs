@@ -231,9 +231,9 @@ async fn a_pass_does_not_undo_a_deployment_that_its_documents_are_older_than() {
 /// The turn reads the documents of the last deployment, and then waits for the lock of a newer one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_does_not_undo_the_deployment_that_it_waited_for() {
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut notes) = tokio::sync::mpsc::unbounded_channel();
     let scene = Scene::with(|builder| {
-        let note = move |note: &str| drop(tell.send(note.to_owned()));
+        let note = move |note: &str| drop(sender.send(note.to_owned()));
         builder.lock_timeout(Duration::from_secs(600)).on_note(note)
     });
     let (with, without) = with_and_without_web();
@@ -246,7 +246,7 @@ async fn a_turn_does_not_undo_the_deployment_that_it_waited_for() {
     let mut fleet = Fleet::new(Arc::clone(&scene.purlin), None, true, 7);
     assert_eq!(fleet.take(1).await.expect("turns"), std::slice::from_ref(&environment));
     let turn = tokio::spawn(fleet.begin(environment.clone(), Default::default()));
-    let note = told.recv().await.expect("a note");
+    let note = notes.recv().await.expect("a note");
     assert!(note.contains("which has the lock of"), "{note}");
     let plan = session.plan(&newer, Default::default()).await.expect("a plan");
     let mut run = session.deploy(plan, Some(&newer), Default::default()).await.expect("a run");

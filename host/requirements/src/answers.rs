@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A person's choices, and which of them were used.
 pub(crate) struct Answers<'a> {
-    said: &'a RequirementContext,
+    context: &'a RequirementContext,
     /// The only installation that a bare name can refer to.
     only: Option<Arc<str>>,
     used_with: BTreeSet<Arc<str>>,
@@ -29,9 +29,9 @@ pub(crate) struct Named {
 }
 
 impl<'a> Answers<'a> {
-    pub(crate) fn new(said: &'a RequirementContext, only: Option<Arc<str>>) -> Self {
+    pub(crate) fn new(context: &'a RequirementContext, only: Option<Arc<str>>) -> Self {
         Self {
-            said,
+            context,
             only,
             used_with: BTreeSet::new(),
             used: BTreeSet::new(),
@@ -43,11 +43,11 @@ impl<'a> Answers<'a> {
     /// The bundle that a person named for a requirement whose installation has this name.
     pub(crate) fn with(&mut self, installation: &Arc<str>, requirement: &Arc<str>) -> Option<Named> {
         let now = [installation, requirement].into_iter().find_map(|name| {
-            let named = self.said.now.with.get(name)?;
+            let named = self.context.now.with.get(name)?;
             self.used_with.insert(Arc::clone(name));
             Some((named, false))
         });
-        let before = || self.said.before.with.get(installation).map(|named| (named, true));
+        let before = || self.context.before.with.get(installation).map(|named| (named, true));
         let (named, is_before) = now.or_else(before)?;
         let choice = named.clone()?;
         self.counting.with.insert(Arc::clone(installation), Some(choice.clone()));
@@ -56,12 +56,12 @@ impl<'a> Answers<'a> {
 
     /// Whether a person now revokes the named bundle.
     pub(crate) fn takes_back(&self, installation: &str, requirement: &str) -> bool {
-        [installation, requirement].into_iter().any(|name| self.said.now.with.get(name) == Some(&None))
+        [installation, requirement].into_iter().any(|name| self.context.now.with.get(name) == Some(&None))
     }
 
     /// Whether the deployment's own requirements are created, whatever exists.
     pub(crate) fn makes(&self) -> bool {
-        self.said.now.makes
+        self.context.now.makes
     }
 
     /// The bundle that was named for an installation need not be named again.
@@ -107,7 +107,7 @@ impl<'a> Answers<'a> {
             return Some(value);
         }
         let full = self.full(part, installation, declared);
-        let before = &self.said.before.answers;
+        let before = &self.context.before.answers;
         let value = before.iter().rfind(|one| one.part == part && one.name == full)?.value.clone();
         self.count(part, full, value.clone());
         Some(value)
@@ -121,7 +121,7 @@ impl<'a> Answers<'a> {
         full: &Arc<str>,
     ) -> Option<&'a Answer> {
         let is_only = self.only.as_deref() == Some(installation);
-        let all = self.said.now.answers.iter().enumerate();
+        let all = self.context.now.answers.iter().enumerate();
         let is_it = |(_, one): &(usize, &Answer)| {
             one.part == part && (one.name == *full || (is_only && one.name == declared.name))
         };
@@ -149,7 +149,7 @@ impl<'a> Answers<'a> {
         self,
         requirements: impl Iterator<Item = &'n str>,
     ) -> (Choices, Vec<Diagnostic>) {
-        let Choices { with, answers, makes: _ } = &self.said.now;
+        let Choices { with, answers, makes: _ } = &self.context.now;
         let requirements: BTreeSet<&str> = requirements.collect();
         let with = with.keys().filter(|name| !self.used_with.contains(*name)).map(|name| {
             let message = format!("`--with {name}=…` names no requirement");

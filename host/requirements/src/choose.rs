@@ -161,25 +161,26 @@ pub(crate) fn candidates(
     named: Option<&BundleReference>,
     tags: &[Arc<str>],
 ) -> Candidates {
-    let is_exact = |asked: &BundleReference| asked.tag.is_some() || asked.digest.is_some();
+    let is_exact = |reference: &BundleReference| reference.tag.is_some() || reference.digest.is_some();
     match (named, &requirement.reference) {
         (Some(named), _) if is_exact(named) => {
             Candidates { fitting: vec![(named.clone(), Why::Named)], lost: Vec::new() }
         }
         (Some(named), _) => sorted(named, requirement.version.as_ref(), tags),
-        (None, Some(asked)) => sorted(asked, requirement.version.as_ref(), tags),
+        (None, Some(reference)) => sorted(reference, requirement.version.as_ref(), tags),
         (None, None) => Candidates::default(),
     }
 }
 
-fn sorted(asked: &BundleReference, range: Option<&Range>, tags: &[Arc<str>]) -> Candidates {
-    let is_exact = asked.tag.is_some() || asked.digest.is_some();
+fn sorted(reference: &BundleReference, range: Option<&Range>, tags: &[Arc<str>]) -> Candidates {
+    let is_exact = reference.tag.is_some() || reference.digest.is_some();
     let mut found = Candidates::default();
     if is_exact && range.is_none() {
-        found.fitting.push((asked.clone(), Why::Reference));
+        found.fitting.push((reference.clone(), Why::Reference));
         return found;
     }
-    let of = |tag: &Arc<str>| BundleReference { tag: Some(Arc::clone(tag)), digest: None, ..asked.clone() };
+    let of =
+        |tag: &Arc<str>| BundleReference { tag: Some(Arc::clone(tag)), digest: None, ..reference.clone() };
     let mut versions: Vec<(Version, &Arc<str>)> = Vec::new();
     let mut latest = None;
     for tag in tags {
@@ -204,10 +205,10 @@ fn sorted(asked: &BundleReference, range: Option<&Range>, tags: &[Arc<str>]) -> 
     }
     match range {
         Some(range) if is_exact => {
-            let is_listed = found.fitting.iter().any(|(one, _)| one.version() == asked.version());
+            let is_listed = found.fitting.iter().any(|(one, _)| one.version() == reference.version());
             if !is_listed {
-                found.lost.retain(|(one, _)| one != asked);
-                found.fitting.push((asked.clone(), Why::NoneInRange(range.clone())));
+                found.lost.retain(|(one, _)| one != reference);
+                found.fitting.push((reference.clone(), Why::NoneInRange(range.clone())));
             }
         }
         Some(_) => found.lost.extend(latest.map(|latest| (latest, Rejection::NoVersion))),

@@ -20,7 +20,7 @@ use crate::resolution::{Installation, PassedValue, Requirer, Resolution};
 const REGISTERS: &str = "purlin/echo";
 
 /// Missing values, as faults: nothing can be created before they are given.
-pub fn unsaid(resolution: &Resolution) -> Vec<Diagnostic> {
+pub fn unmapped_faults(resolution: &Resolution) -> Vec<Diagnostic> {
     let all = &resolution.installations;
     let mut faults: Vec<Diagnostic> = Vec::new();
     for one in &resolution.unmapped {

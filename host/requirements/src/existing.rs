@@ -169,10 +169,10 @@ fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Rejecti
     let Interface { id, reference, outputs } = &requirement.interface;
     let is_named = id.is_some() && *id == one.share.provides;
     let by_interface = is_named || reference.is_some() || !outputs.is_empty();
-    let Some(asked) = &requirement.reference else {
+    let Some(bundle) = &requirement.reference else {
         return if by_interface { Ok(()) } else { Err(Rejection::OtherBundle) };
     };
-    if asked.repository != one.reference.repository {
+    if bundle.repository != one.reference.repository {
         return if by_interface { Ok(()) } else { Err(Rejection::OtherBundle) };
     }
     let version = one.reference.version();
@@ -180,11 +180,11 @@ fn versions_fit(one: &Existing, requirement: &Requirement) -> Result<(), Rejecti
         (Some(range), Some(version)) if range.matches(&version) => Ok(()),
         (Some(_), _) => Err(Rejection::OutOfRange),
         // A digest identifies one content: the same tag may have another.
-        (None, _) if asked.digest.is_some() => match asked.digest == one.reference.digest {
+        (None, _) if bundle.digest.is_some() => match bundle.digest == one.reference.digest {
             true => Ok(()),
             false => Err(Rejection::OtherVersion),
         },
-        (None, version) if asked.tag.is_none() || version == asked.version() => Ok(()),
+        (None, version) if bundle.tag.is_none() || version == bundle.version() => Ok(()),
         (None, _) => Err(Rejection::OtherVersion),
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn fits(
         let output = offered.iter().find(is_it).ok_or_else(|| Rejection::LacksOutput(Arc::clone(name)))?;
         // Both sides must declare the same schema.
         let differs = expected.is_some_and(|one| {
-            one.schema.iter().any(|(word, said)| output.schema.get(word).is_some_and(|known| known != said))
+            one.schema.iter().any(|(word, value)| output.schema.get(word).is_some_and(|known| known != value))
         });
         if differs {
             return Err(Rejection::OtherType(Arc::clone(name)));

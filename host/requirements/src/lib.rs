@@ -21,6 +21,6 @@ mod same;
 
 pub use catalog::{Catalog, CatalogError, Folders};
 pub use choose::{Rejection, Why, choose};
-pub use compile::{compile, requirers, unsaid};
+pub use compile::{compile, requirers, unmapped_faults};
 pub use resolution::{Installation, LookedFor, Offer, PassedValue, Requirer, Resolution, Root, Unmapped};
 pub use resolve::{resolve, resolve_requirements};

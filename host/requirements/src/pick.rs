@@ -25,12 +25,12 @@ impl Resolver<'_> {
             named.as_ref().and_then(|named| named.choice.bundle()),
             named.as_ref().is_some_and(|named| named.is_before),
         );
-        let Some(asked) = named.or(requirement.reference.as_ref()) else {
-            let fault = self.nobody_says(parent, requirement).await?;
+        let Some(requested) = named.or(requirement.reference.as_ref()) else {
+            let fault = self.no_bundle_named(parent, requirement).await?;
             self.done.diagnostics.push(fault);
             return Ok(None);
         };
-        let tags = self.catalog.tags(&asked.repository).await?;
+        let tags = self.catalog.tags(&requested.repository).await?;
         let found = candidates(requirement, named, &tags);
         let mut lost = found.lost;
         let by_reference = match &requirement.interface.reference {
@@ -76,14 +76,14 @@ impl Resolver<'_> {
                 if is_known {
                     self.answers.need_not_remember(name);
                 }
-                let asked = BundleDemand { requirement, used: &used, by_reference: by_reference.as_deref() };
+                let demand = BundleDemand { requirement, used: &used, by_reference: by_reference.as_deref() };
                 let chosen = Installation { lost, ..chosen };
-                self.keep_version(chosen, asked).await.map(Some)
+                self.keep_version(chosen, demand).await.map(Some)
             }
             None => {
                 let fault = match &*tags {
-                    [] => not_there(requirement, asked, self.catalog),
-                    tags => none_fits(requirement, (asked, named.is_some()), tags, &lost),
+                    [] => not_there(requirement, requested, self.catalog),
+                    tags => none_fits(requirement, (requested, named.is_some()), tags, &lost),
                 };
                 self.done.diagnostics.push(fault);
                 Ok(None)
@@ -92,13 +92,13 @@ impl Resolver<'_> {
     }
 
     /// A requirement with only an interface, and the bundles of the catalog that offer it.
-    async fn nobody_says(
+    async fn no_bundle_named(
         &self,
         parent: Parent<'_>,
         requirement: &Requirement,
     ) -> Result<Diagnostic, CatalogError> {
-        const MOST_ASKED: usize = 1000;
-        const TOLD: usize = 5;
+        const MOST_SEARCHED: usize = 1000;
+        const MOST_SHOWN: usize = 5;
         let name = &requirement.name;
         let used = parent.used.get(name).cloned().unwrap_or_default();
         let by_reference = match &requirement.interface.reference {
@@ -106,10 +106,10 @@ impl Resolver<'_> {
             None => None,
         };
         let mut fitting: Vec<BundleReference> = Vec::new();
-        for repository in self.catalog.repositories().into_iter().take(MOST_ASKED) {
-            let asked = BundleReference { repository, tag: None, digest: None };
-            let tags = self.catalog.tags(&asked.repository).await?;
-            let Some((best, _)) = choose(&asked, &tags) else { continue };
+        for repository in self.catalog.repositories().into_iter().take(MOST_SEARCHED) {
+            let reference = BundleReference { repository, tag: None, digest: None };
+            let tags = self.catalog.tags(&reference.repository).await?;
+            let Some((best, _)) = choose(&reference, &tags) else { continue };
             let Some(bundle) = self.catalog.bundle(&best).await? else { continue };
             if fits(&offered(&bundle), requirement, &used, by_reference.as_deref()).is_ok() {
                 fitting.push(best);
@@ -117,11 +117,11 @@ impl Resolver<'_> {
         }
         let message = format!("no bundle is specified for `{name}`");
         let mut fault = Diagnostic::error("no-bundle", message).at(&requirement.location);
-        for one in fitting.iter().take(TOLD) {
+        for one in fitting.iter().take(MOST_SHOWN) {
             fault = fault.fact(format!("`{one}` satisfies the requirement"));
         }
-        if fitting.len() > TOLD {
-            fault = fault.fact(format!("and {} more do", fitting.len() - TOLD));
+        if fitting.len() > MOST_SHOWN {
+            fault = fault.fact(format!("and {} more do", fitting.len() - MOST_SHOWN));
         }
         let help = match fitting.first() {
             Some(one) => format!("name one of them, such as `--with {name}={one}`"),
@@ -139,7 +139,7 @@ impl Resolver<'_> {
         chosen: &BundleReference,
         tags: &[Arc<str>],
     ) -> bool {
-        let is_of_it = |asked: &BundleReference| asked.repository == named.repository;
+        let is_of_it = |reference: &BundleReference| reference.repository == named.repository;
         let is_it = |(one, why): &(BundleReference, Why)| {
             one == chosen && matches!(why, Why::HighestInRange(_) | Why::HighestRelease)
         };
@@ -152,7 +152,7 @@ impl Resolver<'_> {
     async fn keep_version(
         &mut self,
         mut best: Installation,
-        asked: BundleDemand<'_>,
+        demand: BundleDemand<'_>,
     ) -> Result<Installation, CatalogError> {
         let before = self.names.installed(&best.name);
         let is_open = matches!(best.why, Why::HighestInRange(_) | Why::HighestRelease);
@@ -165,7 +165,8 @@ impl Resolver<'_> {
             |(one, why): &(BundleReference, Rejection)| *one == before.reference && *why == Rejection::Lower;
         let Some(at) = best.lost.iter().position(is_it) else { return Ok(best) };
         let Some(bundle) = self.catalog.bundle(&before.reference).await? else { return Ok(best) };
-        let Ok(outputs) = fits(&offered(&bundle), asked.requirement, asked.used, asked.by_reference) else {
+        let Ok(outputs) = fits(&offered(&bundle), demand.requirement, demand.used, demand.by_reference)
+        else {
             return Ok(best);
         };
         best.lost.swap_remove(at);
@@ -195,10 +196,10 @@ struct BundleDemand<'a> {
 }
 
 /// A repository that does not exist.
-fn not_there(requirement: &Requirement, asked: &BundleReference, catalog: &dyn Catalog) -> Diagnostic {
-    let message = format!("there is no bundle `{asked}` for `{}`", requirement.name);
+fn not_there(requirement: &Requirement, requested: &BundleReference, catalog: &dyn Catalog) -> Diagnostic {
+    let message = format!("there is no bundle `{requested}` for `{}`", requirement.name);
     let known = catalog.repositories();
-    let near = purlin_expression::nearest(&asked.repository, known.iter().map(|name| &**name));
+    let near = purlin_expression::nearest(&requested.repository, known.iter().map(|name| &**name));
     let help = match near {
         Some(near) => format!("did you mean `{near}`?"),
         None => "no bundle with this name was read: name the file or folder that contains it".to_owned(),
@@ -208,23 +209,23 @@ fn not_there(requirement: &Requirement, asked: &BundleReference, catalog: &dyn C
 
 fn none_fits(
     requirement: &Requirement,
-    (asked, is_named): (&BundleReference, bool),
+    (requested, is_named): (&BundleReference, bool),
     tags: &[Arc<str>],
     lost: &[(BundleReference, Rejection)],
 ) -> Diagnostic {
-    const TOLD: usize = 5;
+    const MOST_SHOWN: usize = 5;
     let message = match &requirement.version {
         Some(range) if !is_named => {
-            format!("no version of `{}` in `{range}` fits `{}`", asked.repository, requirement.name)
+            format!("no version of `{}` in `{range}` fits `{}`", requested.repository, requirement.name)
         }
-        _ => format!("`{asked}` does not fit `{}`", requirement.name),
+        _ => format!("`{requested}` does not fit `{}`", requirement.name),
     };
     let mut fault = Diagnostic::error("no-bundle", message).at(&requirement.location);
-    for (one, why) in lost.iter().take(TOLD) {
+    for (one, why) in lost.iter().take(MOST_SHOWN) {
         fault = fault.fact(format!("`{one}`: {why}"));
     }
-    if lost.len() > TOLD {
-        fault = fault.fact(format!("and {} more", lost.len() - TOLD));
+    if lost.len() > MOST_SHOWN {
+        fault = fault.fact(format!("and {} more", lost.len() - MOST_SHOWN));
     }
     let are_known = !tags.is_empty() && lost.iter().all(|(_, why)| *why == Rejection::NotFound);
     if are_known {

@@ -142,7 +142,7 @@ pub struct Resolution {
     /// Newer versions that would fit. They replace nothing unless a person requests it.
     pub offers: Vec<Offer>,
     /// A person's choices in effect, by full names, for later runs.
-    pub said: Choices,
+    pub choices: Choices,
     /// A fault for each choice that refers to nothing. They are reported once all requirers are
     /// known.
     pub(crate) unused: Vec<Diagnostic>,

@@ -33,27 +33,27 @@ const MOST: usize = 10_000;
 pub async fn resolve(
     root: Root,
     catalog: &dyn Catalog,
-    said: &RequirementContext,
+    context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
-    Ok(resolve_all(root, &[], catalog, said).await?.finished())
+    Ok(resolve_all(root, &[], catalog, context).await?.finished())
 }
 
 async fn resolve_all(
     root: Root,
     requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
-    said: &RequirementContext,
+    context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
     let mut reserved = Reserved::new();
     // Each round reserves at least one name that the last one has given away.
     for _ in 0..MOST_ROUNDS {
-        let (resolution, wanted) = resolve_with(&root, requirers, catalog, said, &reserved).await?;
+        let (resolution, wanted) = resolve_with(&root, requirers, catalog, context, &reserved).await?;
         if wanted.is_subset(&reserved) {
             return Ok(resolution);
         }
         reserved.extend(wanted);
     }
-    let (resolution, _) = resolve_with(&root, requirers, catalog, said, &reserved).await?;
+    let (resolution, _) = resolve_with(&root, requirers, catalog, context, &reserved).await?;
     Ok(resolution)
 }
 
@@ -68,7 +68,7 @@ async fn resolve_with(
     root: &Root,
     requirers: &[(Key, Arc<Recipe>)],
     catalog: &dyn Catalog,
-    said: &RequirementContext,
+    context: &RequirementContext,
     reserved: &Reserved,
 ) -> Result<(Resolution, Reserved), CatalogError> {
     let Root { bundle, name, namespace } = root.clone();
@@ -83,12 +83,12 @@ async fn resolve_with(
     };
     let mut resolver = Resolver {
         catalog,
-        answers: Answers::new(said, only),
-        seen: VisibleInstallations::new(Arc::clone(&namespace), &said.existing),
-        recorded: said.recorded.as_ref(),
-        users: &said.users,
-        handed_over: &said.handed_over,
-        names: Names::new(said.installed.as_deref().unwrap_or_default(), reserved, roots),
+        answers: Answers::new(context, only),
+        seen: VisibleInstallations::new(Arc::clone(&namespace), &context.existing),
+        recorded: context.recorded.as_ref(),
+        users: &context.users,
+        handed_over: &context.handed_over,
+        names: Names::new(context.installed.as_deref().unwrap_or_default(), reserved, roots),
         known: HashMap::new(),
         done: Resolution { namespace, ..Resolution::default() },
     };
@@ -110,11 +110,11 @@ async fn resolve_with(
     let written = bundle.requires.iter().chain(of_recipes).map(|one| &*one.name);
     let nested = done.installations.iter().flat_map(|one| one.requires.iter().map(|(name, _)| &**name));
     let (counting, faults) = answers.finish(written.chain(nested));
-    done.said = counting;
+    done.choices = counting;
     done.unused = faults;
     // Each resource of a definition finds the same faults in it.
-    let mut told = BTreeSet::new();
-    done.diagnostics.retain(|fault| told.insert((fault.code, fault.location.clone(), fault.message.clone())));
+    let mut seen = BTreeSet::new();
+    done.diagnostics.retain(|fault| seen.insert((fault.code, fault.location.clone(), fault.message.clone())));
     Ok((done, names.wanted))
 }
 
@@ -136,11 +136,11 @@ pub async fn resolve_requirements(
     requirers: &[(Key, Arc<Recipe>)],
     namespace: Arc<str>,
     catalog: &dyn Catalog,
-    said: &RequirementContext,
+    context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
     let bundle = Arc::new(Bundle::requiring(requires.to_vec()));
     // The deployment itself is not an installation.
-    resolve_all(Root { bundle, name: Arc::default(), namespace }, requirers, catalog, said).await
+    resolve_all(Root { bundle, name: Arc::default(), namespace }, requirers, catalog, context).await
 }
 
 /// Requirements: the name, and the index of the installation in [`Resolution::installations`].
@@ -338,8 +338,8 @@ impl Resolver<'_> {
             return Ok(None);
         }
         if self.done.installations.len() >= MOST {
-            let told = self.done.diagnostics.iter().any(|fault| fault.code == "too-many-requirements");
-            if !told {
+            let is_reported = self.done.diagnostics.iter().any(|fault| fault.code == "too-many-requirements");
+            if !is_reported {
                 let message = format!("the requirements end in more than {MOST} installations");
                 let fault = Diagnostic::error("too-many-requirements", message).at(&requirement.location);
                 let help = "let some of them share an installation: `sharing: {mode: group}`";
@@ -399,8 +399,8 @@ impl Resolver<'_> {
                     continue;
                 };
                 // A person's current value overrides the written one.
-                let said = self.answers.first(part, &chosen.name, one, &mut self.done.diagnostics);
-                let binding = match said {
+                let answer = self.answers.first(part, &chosen.name, one, &mut self.done.diagnostics);
+                let binding = match answer {
                     Some(value) => answered(part, one, value, &binding.location).binding,
                     None => binding.clone(),
                 };

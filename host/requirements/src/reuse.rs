@@ -159,33 +159,33 @@ impl<'a> Resolver<'a> {
         requirement: &Requirement,
     ) -> Result<Option<&'a Existing>, Box<Diagnostic>> {
         if let Some(urn) = choice.urn() {
-            let asked = ("", urn.as_str());
+            let id = ("", urn.as_str());
             let one = self.seen.of_urn(&urn);
-            return one.map(Some).ok_or_else(|| Box::new(self.no_installation(asked, requirement)));
+            return one.map(Some).ok_or_else(|| Box::new(self.no_installation(id, requirement)));
         }
-        let Some(asked) = choice.installation() else { return Ok(None) };
-        match &*self.seen.named(asked) {
+        let Some(id) = choice.installation() else { return Ok(None) };
+        match &*self.seen.named(id) {
             [one] => Ok(Some(*one)),
             [] if choice.bundle().is_some() => Ok(None),
-            [] => Err(Box::new(self.no_installation(asked, requirement))),
+            [] => Err(Box::new(self.no_installation(id, requirement))),
             several => {
                 let message = format!("`{choice}` is the name of {} installations", several.len());
                 let fault = Diagnostic::error("no-installation", message).at(&requirement.location);
-                let told = |fault: Diagnostic, one: &&Existing| fault.fact(format!("`{}`", one.urn));
+                let with_urn = |fault: Diagnostic, one: &&Existing| fault.fact(format!("`{}`", one.urn));
                 let help = format!("name one of them by its URN: `--with {}=URN`", requirement.name);
-                Err(Box::new(several.iter().take(5).fold(fault, told).help(help)))
+                Err(Box::new(several.iter().take(5).fold(fault, with_urn).help(help)))
             }
         }
     }
 
-    fn no_installation(&self, asked: (&str, &str), requirement: &Requirement) -> Diagnostic {
-        let written = match asked {
+    fn no_installation(&self, id: (&str, &str), requirement: &Requirement) -> Diagnostic {
+        let written = match id {
             ("", urn) if urn.starts_with("urn:") => urn.to_owned(),
             (namespace, name) => format!("{namespace}/{name}"),
         };
         let message = format!("there is no installation `{written}` for `{}`", requirement.name);
         let fault = Diagnostic::error("no-installation", message).at(&requirement.location);
-        if self.seen.hidden(asked) {
+        if self.seen.hidden(id) {
             let help = "it is in another namespace, and only those of the same and of the global namespace are visible";
             return fault.help(help);
         }

@@ -17,13 +17,13 @@ use crate::resolve::{Meanings, Parent};
 /// Everything that must be the same for two requirements to be one, except the chosen bundle: that
 /// may change in the next run.
 pub(crate) fn identity(requirement: &Requirement, group: &str, meaning: &Meanings) -> String {
-    let asked = requirement.reference.as_ref().map(ToString::to_string);
+    let bundle = requirement.reference.as_ref().map(ToString::to_string);
     let range = requirement.version.as_ref().map(ToString::to_string);
     let interface = &requirement.interface;
     let outputs: Vec<_> = interface.outputs.iter().map(|one| (&one.name, &one.id, &one.schema)).collect();
     let by_reference = interface.reference.as_ref().map(ToString::to_string);
     let all =
-        format!("{asked:?} {range:?} {:?} {by_reference:?} {outputs:?} {group:?} {meaning:?}", interface.id);
+        format!("{bundle:?} {range:?} {:?} {by_reference:?} {outputs:?} {group:?} {meaning:?}", interface.id);
     let digest: [u8; 32] = Sha256::digest(all.as_bytes()).into();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -57,18 +57,18 @@ pub(crate) fn meaning(value: &Template, parent: Parent<'_>, siblings: &Siblings)
     match value {
         Template::Constant(value) => format!("={value:?}"),
         Template::Text(text) => {
-            let mut said = String::new();
+            let mut joined = String::new();
             for piece in text.iter() {
                 match piece {
-                    Piece::Literal(text) => said.push_str(&format!("={text:?}")),
+                    Piece::Literal(text) => joined.push_str(&format!("={text:?}")),
                     Piece::Placeholder(placeholder) => {
                         let modifiers = &placeholder.modifiers;
                         let of = reference(&placeholder.reference, parent, siblings);
-                        said.push_str(&format!("<{of} {modifiers:?}>"));
+                        joined.push_str(&format!("<{of} {modifiers:?}>"));
                     }
                 }
             }
-            said
+            joined
         }
         Template::List(items) => {
             let items: Vec<String> = items.iter().map(|item| meaning(item, parent, siblings)).collect();

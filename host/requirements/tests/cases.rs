@@ -167,8 +167,8 @@ fn an_unset_parameter_takes_an_output() {
             ),
         )
     };
-    let compiled = |source: &str, said: &RequirementContext| {
-        let resolution = resolved(&catalog(&[db(), web(source)]), "acme/app:v1.0.0", said);
+    let compiled = |source: &str, context: &RequirementContext| {
+        let resolution = resolved(&catalog(&[db(), web(source)]), "acme/app:v1.0.0", context);
         assert_eq!(errors(&resolution), [""; 0]);
         assert_eq!(resolution.unmapped, []);
         format!("{:?}", compile(&resolution).expect("compiles").last().expect("the root").params)
@@ -176,8 +176,8 @@ fn an_unset_parameter_takes_an_output() {
     let source = "{dependency: db, output: connstr}";
     let reads = compiled(source, &RequirementContext::default());
     assert!(reads.contains("Named(\"root/db\")") && reads.contains("connstr"), "{reads}");
-    let said = compiled(source, &said(&[("root.db", "mine", true)]));
-    assert!(said.contains("mine") && !said.contains("connstr"), "{said}");
+    let answered = compiled(source, &context_with(&[("root.db", "mine", true)]));
+    assert!(answered.contains("mine") && !answered.contains("connstr"), "{answered}");
     // An output of its own last run, which only the steps of another tool read.
     let own = compiled("{output: state}", &RequirementContext::default());
     assert!(!own.contains("state"), "{own}");
@@ -199,23 +199,23 @@ fn missing_values_are_collected_from_the_entire_graph() {
         "parameters: [{name: region, type: string}]\nrequires: [{name: deep, bundle: 'acme/deep:v1.0.0'}]",
     );
     let bundles = [deep, middle, app("- {name: middle, bundle: 'acme/middle:v1.0.0'}")];
-    let asked = |said: &RequirementContext| -> Vec<String> {
-        let resolution = resolved(&catalog(&bundles), "acme/app:v1.0.0", said);
+    let missing = |context: &RequirementContext| -> Vec<String> {
+        let resolution = resolved(&catalog(&bundles), "acme/app:v1.0.0", context);
         let unmapped = resolution.unmapped.iter();
         unmapped.map(|one| format!("{} {} of {}", one.part, one.name, one.installation)).collect()
     };
     assert_eq!(
-        asked(&RequirementContext::default()),
+        missing(&RequirementContext::default()),
         ["credential token of root/middle/deep", "parameter region of root/middle", "parameter size of root"]
     );
-    let said = said(&[("root/middle.region", "eu", true)]);
-    assert_eq!(asked(&said).len(), 2);
-    let again = resolved(&catalog(&bundles), "acme/app:v1.0.0", &said).said;
-    assert_eq!(asked(&RequirementContext { before: again, ..RequirementContext::default() }).len(), 2);
+    let context = context_with(&[("root/middle.region", "eu", true)]);
+    assert_eq!(missing(&context).len(), 2);
+    let again = resolved(&catalog(&bundles), "acme/app:v1.0.0", &context).choices;
+    assert_eq!(missing(&RequirementContext { before: again, ..RequirementContext::default() }).len(), 2);
 }
 
 /// Parameters from a person, by full name and text.
-fn said(answers: &[(&str, &str, bool)]) -> RequirementContext {
+fn context_with(answers: &[(&str, &str, bool)]) -> RequirementContext {
     let answer = |(name, text, is_text): &(&str, &str, bool)| {
         let value = if *is_text { (*text).into() } else { serde_json::from_str(text).expect("JSON") };
         Answer { part: Setting::Parameter, name: Arc::from(*name), value, is_text: *is_text }
@@ -230,27 +230,28 @@ fn options_override_documents() {
     let db = "parameters: [{name: size, type: integer, default: 1}, {name: kind, type: string}]";
     let app = app("- name: db\n  bundle: 'acme/db:v1.0.0'\n  parameters: {kind: small}");
     let catalog = catalog(&[bundle("db", "1.0.0", db), app]);
-    let given = |said: &RequirementContext| -> Vec<String> {
-        let resolution = resolved(&catalog, "acme/app:v1.0.0", said);
+    let given = |context: &RequirementContext| -> Vec<String> {
+        let resolution = resolved(&catalog, "acme/app:v1.0.0", context);
         let codes = errors(&resolution).into_iter().map(str::to_owned);
         let all = resolution.installations.first().map(|one| one.given.clone()).unwrap_or_default();
         codes.chain(all.iter().map(|one| format!("{} {:?}", one.binding.name, one.binding.value))).collect()
     };
-    let holds = |said: &RequirementContext, words: &[&str]| {
-        let given = given(said).join("; ");
+    let holds = |context: &RequirementContext, words: &[&str]| {
+        let given = given(context).join("; ");
         words.iter().for_each(|word| assert!(given.contains(word), "{word} in {given}"));
         given
     };
-    holds(&said(&[("root/db.size", "3", true), ("root/db.kind", "7", true)]), &["Number(3", "\"7\""]);
-    holds(&said(&[("root/db.size", "4", false)]), &["Number(4", "small"]);
-    holds(&said(&[("root/db.size", "three", true)]), &["answer-type"]);
-    holds(&said(&[("root/db.sise", "3", true)]), &["unknown-answer"]);
+    holds(&context_with(&[("root/db.size", "3", true), ("root/db.kind", "7", true)]), &["Number(3", "\"7\""]);
+    holds(&context_with(&[("root/db.size", "4", false)]), &["Number(4", "small"]);
+    holds(&context_with(&[("root/db.size", "three", true)]), &["answer-type"]);
+    holds(&context_with(&[("root/db.sise", "3", true)]), &["unknown-answer"]);
     // A bare name refers to the requested installation, and to no other one.
-    holds(&said(&[("kind", "3", true)]), &["unknown-answer"]);
-    let said = said(&[("root/db.size", "3", true), ("root/db.kind", "large", true)]);
-    let before = resolved(&catalog, "acme/app:v1.0.0", &said).said;
-    let told = holds(&RequirementContext { before, ..RequirementContext::default() }, &["Number(3", "small"]);
-    assert!(!told.contains("large"), "{told}");
+    holds(&context_with(&[("kind", "3", true)]), &["unknown-answer"]);
+    let context = context_with(&[("root/db.size", "3", true), ("root/db.kind", "large", true)]);
+    let before = resolved(&catalog, "acme/app:v1.0.0", &context).choices;
+    let remembered =
+        holds(&RequirementContext { before, ..RequirementContext::default() }, &["Number(3", "small"]);
+    assert!(!remembered.contains("large"), "{remembered}");
 }
 
 /// A bundle that `--with` named stays until a person revokes it.
@@ -270,7 +271,7 @@ fn a_named_bundle_is_remembered() {
             &RequirementContext { now, before, ..RequirementContext::default() },
         );
         let db = &resolution.installations[0];
-        (db.reference.to_string(), db.why.code(), resolution.said)
+        (db.reference.to_string(), db.why.code(), resolution.choices)
     };
     let (reference, why, before) = resolution(with(Some("acme/db:v2.0.0")), Choices::default());
     assert_eq!((&*reference, why), ("acme/db:v2.0.0", "named"));
@@ -310,7 +311,7 @@ fn a_bundle_must_have_the_used_and_requested_outputs() {
         fails,
         "of another type"
     );
-    assert_eq!(wants("reference: 'acme/lost:v1.0.0'", ""), fits, "what cannot be asked asks for nothing");
+    assert_eq!(wants("reference: 'acme/lost:v1.0.0'", ""), fits, "an unknown bundle requires nothing");
     let id = "document: {outputs: [{name: port, $id: 'https://example.com/port'}]}";
     assert_eq!(wants(id, "{name: listens, $id: 'https://example.com/port'}"), fits);
     assert_eq!(wants(id, "{name: port, $id: 'https://example.com/other'}"), fails);
@@ -434,8 +435,8 @@ fn a_requirement_of_a_deployment_has_an_installation_of_its_name() {
     let loaded = purlin_documents::load(&[input]);
     assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
     let requires = &loaded.deployment.requires;
-    let said = RequirementContext::default();
-    let resolving = resolve_requirements(requires, &[], Arc::from("dev"), &catalog, &said);
+    let context = RequirementContext::default();
+    let resolving = resolve_requirements(requires, &[], Arc::from("dev"), &catalog, &context);
     let resolution = futures::executor::block_on(resolving).expect("answers");
     assert_eq!(names(&resolution), ["app/db", "app", "one", "two", "late"]);
     let compiled = compile(&resolution).expect("compiled");
@@ -473,9 +474,9 @@ fn a_shared_installation_keeps_its_name_without_its_first_user() {
     // installation.
     let other = "{name: a, bundle: acme/app, parameters: {size: s}, sharing: {mode: none}}";
     assert_eq!(names(&deployed(&catalog, &[&b, other], &after(&second))), ["a/db/net", "a/db", "b", "a"]);
-    let answers = said(&[("a/db.size", "large", true)]);
-    let said = RequirementContext { now: answers.now, ..after(&first) };
-    assert_eq!(errors(&deployed(&catalog, &[&b], &said)), Vec::<&str>::new());
+    let answers = context_with(&[("a/db.size", "large", true)]);
+    let context = RequirementContext { now: answers.now, ..after(&first) };
+    assert_eq!(errors(&deployed(&catalog, &[&b], &context)), Vec::<&str>::new());
 }
 
 /// The same for a requirement below one that keeps its own name.
@@ -548,15 +549,15 @@ fn a_new_version_is_offered_and_not_taken() {
     assert_eq!(lost, ["acme/db:v1.1.0 Lower", "acme/db:v1.2.0 Newer", "acme/db:v2.0.0 OutOfRange"]);
     // A person who requests it gets it, and it stays.
     let with = [(Arc::from("db"), Some("acme/db:v1.2.0".parse().expect("a reference")))].into();
-    let said = RequirementContext { now: Choices { with, ..Choices::default() }, ..after(&second) };
-    let third = resolved(&newer, "acme/app:v1.0.0", &said);
+    let context = RequirementContext { now: Choices { with, ..Choices::default() }, ..after(&second) };
+    let third = resolved(&newer, "acme/app:v1.0.0", &context);
     assert_eq!(
         (third.installations[0].reference.to_string(), third.offers.len()),
         ("acme/db:v1.2.0".to_owned(), 0)
     );
     // And the next one is offered again.
     let newest = catalog(&[version("1.2.0"), version("1.3.0"), app.clone()]);
-    assert!(third.said.is_empty());
+    assert!(third.choices.is_empty());
     let again = resolved(&newest, "acme/app:v1.0.0", &after(&third));
     assert_eq!(
         (again.installations[0].reference.to_string(), again.offers.len()),

@@ -48,8 +48,8 @@ fn bundles() -> Vec<String> {
 }
 
 /// The existing installation for the only requirement of a bundle, if one is used.
-fn used(requirement: &str, said: &RequirementContext) -> Option<String> {
-    let resolution = app(requirement, said);
+fn used(requirement: &str, context: &RequirementContext) -> Option<String> {
+    let resolution = app(requirement, context);
     assert_eq!(errors(&resolution), Vec::<&str>::new(), "{requirement}");
     let one = resolution.installations.first().expect("one");
     let uses = one.uses.as_ref().map(|uses| format!("{}/{}", uses.0.share.namespace, uses.0.name));
@@ -58,17 +58,17 @@ fn used(requirement: &str, said: &RequirementContext) -> Option<String> {
 }
 
 /// The resolution of an application in the namespace `dev` that reads `connstr`.
-fn app(requirement: &str, said: &RequirementContext) -> Resolution {
-    tried_app(requirement, said).expect("answers")
+fn app(requirement: &str, context: &RequirementContext) -> Resolution {
+    tried_app(requirement, context).expect("answers")
 }
 
-fn tried_app(requirement: &str, said: &RequirementContext) -> Result<Resolution, CatalogError> {
+fn tried_app(requirement: &str, context: &RequirementContext) -> Result<Resolution, CatalogError> {
     let mut all = bundles();
     let spec = format!(
         "requires:\n- {requirement}\nparameters: [{{name: url, default: ''}}]\ndriver: purlin/echo\ninputs: {{values: {{url: '${{bundle.dependencies.db.outputs.connstr}}'}}}}"
     );
     all.push(bundle("app", "1.0.0", &spec));
-    tried(&catalog(&all), "acme/app:v1.0.0", said)
+    tried(&catalog(&all), "acme/app:v1.0.0", context)
 }
 
 const PLAIN: &str = "{name: db, bundle: acme/db:v1.0.0, sharing: {group: {name: app-db}}}";
@@ -78,7 +78,7 @@ fn an_installation_that_fits_is_used() {
     let one = |id: &str, bundle: &str, group: Option<&str>, outputs: &[&str]| {
         seeing(vec![installation(id, bundle, group, outputs)])
     };
-    for (row, said, requirement, expected) in [
+    for (row, context, requirement, expected) in [
         ("INST-01", one("/db", "acme/db:v1.0.0", Some("app-db"), &["connstr"]), PLAIN, Some("/db")),
         (
             "INST-01 near",
@@ -147,7 +147,7 @@ fn an_installation_that_fits_is_used() {
             Some("/db"),
         ),
     ] {
-        assert_eq!(used(requirement, &said).as_deref(), expected, "{row}");
+        assert_eq!(used(requirement, &context).as_deref(), expected, "{row}");
     }
 }
 
@@ -213,17 +213,17 @@ fn users_keep_their_installation_and_owners_keep_theirs() {
     );
     // Its own installation stays, unless it failed.
     let own = app(requirement, &RequirementContext::default());
-    let said = RequirementContext { existing: vec![better.clone()], ..after(&own) };
-    assert_eq!(used(requirement, &said), None);
+    let context = RequirementContext { existing: vec![better.clone()], ..after(&own) };
+    assert_eq!(used(requirement, &context), None);
     let made = [(Arc::from("root/db"), None)].into();
-    let forgotten = RequirementContext { recorded: Some(made), installed: None, ..said.clone() };
+    let forgotten = RequirementContext { recorded: Some(made), installed: None, ..context.clone() };
     assert_eq!(
         used(requirement, &forgotten),
         None,
         "what is recorded is its own, whatever the last run was about"
     );
     assert_eq!(
-        used(requirement, &RequirementContext { recorded: Some(Default::default()), ..said }).as_deref(),
+        used(requirement, &RequirementContext { recorded: Some(Default::default()), ..context }).as_deref(),
         Some("dev/b")
     );
 }
@@ -242,7 +242,7 @@ fn an_installation_whose_dependencies_others_use_is_created() {
         ("root", Some("dev/other")),
         ("other/db/disk", Some("dev/other")),
     ] {
-        let mut said = seeing(vec![other.clone()]);
+        let mut context = seeing(vec![other.clone()]);
         let needs = Use {
             installation: Urn::parse("urn:purlin:e/o::a::shared::installation.default::x").expect("a URN"),
             by_hand: false,
@@ -250,37 +250,37 @@ fn an_installation_whose_dependencies_others_use_is_created() {
             outputs: Vec::new(),
         };
         let urn = Urn::parse("urn:purlin:e/o::b::shared::installation.default::x").expect("a URN");
-        said.users.insert(dependency.into(), vec![User { urn, needs }]);
-        assert_eq!(used(PLAIN, &said).as_deref(), expected, "others use `{dependency}`");
+        context.users.insert(dependency.into(), vec![User { urn, needs }]);
+        assert_eq!(used(PLAIN, &context).as_deref(), expected, "others use `{dependency}`");
         // What was handed over stays in any case.
-        said.handed_over.insert(dependency.into());
-        assert_eq!(used(PLAIN, &said).as_deref(), Some("dev/other"), "`{dependency}` was handed over");
-        said.handed_over.clear();
+        context.handed_over.insert(dependency.into());
+        assert_eq!(used(PLAIN, &context).as_deref(), Some("dev/other"), "`{dependency}` was handed over");
+        context.handed_over.clear();
         // A use that was recorded stays.
         let mut uses = after(&app(PLAIN, &seeing(vec![other.clone()])));
-        (uses.existing, uses.users) = (said.existing.clone(), said.users.clone());
+        (uses.existing, uses.users) = (context.existing.clone(), context.users.clone());
         assert_eq!(used(PLAIN, &uses).as_deref(), Some("dev/other"), "others use `{dependency}`");
         if expected.is_some() {
             continue;
         }
         // The requirement of a resource whose id looks like a dependency.
-        said.installed = Some(vec![Installed {
+        context.installed = Some(vec![Installed {
             name: dependency.into(),
             made_for: format!("config-map.default#{dependency}").into(),
             reference: "acme/db:v1.0.0".parse().expect("a reference"),
             identity: None,
             uses: None,
         }]);
-        assert_eq!(used(PLAIN, &said).as_deref(), Some("dev/other"), "a resource requires `{dependency}`");
+        assert_eq!(used(PLAIN, &context).as_deref(), Some("dev/other"), "a resource requires `{dependency}`");
     }
 }
 
 #[test]
 fn a_person_may_name_an_installation() {
     let with = |choice: &str, existing| {
-        let mut said = seeing(existing);
-        said.now.with.insert("db".into(), Some(choice.parse().expect("a choice")));
-        said
+        let mut context = seeing(existing);
+        context.now.with.insert("db".into(), Some(choice.parse().expect("a choice")));
+        context
     };
     let other = || installation("/shared", "acme/unknown:v9.0.0", Some("elsewhere"), &["connstr"]);
     assert_eq!(used(PLAIN, &with("/shared", vec![other()])).as_deref(), Some("/shared"));
@@ -313,12 +313,13 @@ fn requested_bundles_are_always_installed() {
     let all = catalog(&bundles());
     let one = installation("dev/db", "acme/db:v1.0.0", Some(""), &["connstr"]);
     let requirement = "{name: mine, bundle: acme/db:v1.0.0}";
-    let uses =
-        |said: &RequirementContext| deployed(&all, &[requirement], said).installations[0].uses.is_some();
-    let mut said = seeing(vec![one]);
-    assert!(uses(&said));
-    said.now.makes = true;
-    assert!(!uses(&said));
+    let uses = |context: &RequirementContext| {
+        deployed(&all, &[requirement], context).installations[0].uses.is_some()
+    };
+    let mut context = seeing(vec![one]);
+    assert!(uses(&context));
+    context.now.makes = true;
+    assert!(!uses(&context));
 }
 
 #[test]
@@ -327,7 +328,7 @@ fn users_limit_the_versions_that_the_owner_may_take() {
     let requirement = |reference: &str, version: &str| {
         format!("{{name: db, bundle: {{reference: {reference}, version: '{version}'}}}}")
     };
-    let deploy = |requirement: &str, said: &RequirementContext| deployed(&all, &[requirement], said);
+    let deploy = |requirement: &str, context: &RequirementContext| deployed(&all, &[requirement], context);
     let needs = |version: &str, outputs: &[&str]| User {
         urn: Urn::parse("urn:purlin:e/o::b::shared::installation.default::db").expect("a URN"),
         needs: Use {
@@ -340,13 +341,13 @@ fn users_limit_the_versions_that_the_owner_may_take() {
     let before = deploy(&requirement("acme/db:v1.0.0", "1.0.x"), &RequirementContext::default());
     assert_eq!(before.installations[0].reference.to_string(), "acme/db:v1.0.0");
     let used_by = |version: &str, outputs: &[&str]| {
-        let mut said = after(&before);
-        said.users.insert("db".into(), vec![needs(version, outputs)]);
-        said
+        let mut context = after(&before);
+        context.users.insert("db".into(), vec![needs(version, outputs)]);
+        context
     };
     // A newer one is offered if all its users accept it.
     let wider = requirement("acme/db:v1.0.0", "1.x");
-    let offered = |said: &RequirementContext| deploy(&wider, said).offers.len();
+    let offered = |context: &RequirementContext| deploy(&wider, context).offers.len();
     assert_eq!((offered(&used_by("1.x", &["connstr"])), offered(&used_by("1.0.x", &["connstr"]))), (1, 0));
     // One that they do not accept is rejected.
     let newer = requirement("acme/db:v2.0.0", "2.x");

@@ -86,8 +86,8 @@ proptest! {
                 format!("{{name: {name}, bundle: acme/{}{set}}}", BUNDLES[*of])
             }).collect();
             let requires: Vec<&str> = requires.iter().map(String::as_str).collect();
-            let said = last.as_ref().map(after).unwrap_or_default();
-            let now = deployed(&catalog, &requires, &said);
+            let context = last.as_ref().map(after).unwrap_or_default();
+            let now = deployed(&catalog, &requires, &context);
             prop_assert_eq!(errors(&now), Vec::<&str>::new());
             let unique: BTreeSet<&str> = names(&now).into_iter().collect();
             prop_assert_eq!(unique.len(), now.installations.len());

@@ -48,8 +48,8 @@ fn a_bundle_with_a_database_needs_one() {
     let resolution = resolved(&catalog, "localhost:5000/wordpress:v0.1.4", &RequirementContext::default());
     assert_eq!(errors(&resolution), [""; 0]);
     assert_eq!(names(&resolution), ["root/mysql", "root"]);
-    let asked: Vec<&str> = resolution.unmapped.iter().map(|one| &*one.name).collect();
-    assert_eq!(asked, ["wordpress-password"]);
+    let missing: Vec<&str> = resolution.unmapped.iter().map(|one| &*one.name).collect();
+    assert_eq!(missing, ["wordpress-password"]);
     assert!(resolution.root().expect("resolved").bundle.has_steps);
 }
 

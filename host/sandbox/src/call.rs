@@ -324,9 +324,9 @@ impl Runner {
 
     /// A fault of the host, in a function that the driver called.
     fn panicked(&self, panic: &(dyn std::any::Any + Send)) -> CallError {
-        let said = panic.downcast_ref::<&str>().copied();
-        let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
-        tracing::error!(target: "purlin::sandbox", driver = &*self.name, "the host panicked in a call: {said}");
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
+        tracing::error!(target: "purlin::sandbox", driver = &*self.name, "the host panicked in a call: {text}");
         CallError::Trap {
             driver: self.name.to_string(),
             message: "the host failed while it served the driver; this is a bug in Purlin; please report it"
@@ -345,7 +345,7 @@ impl Runner {
             return CallError::MemoryLimit { driver: driver(), limit: self.limits.memory };
         }
         let last = guest.log.last_words();
-        let said = last.map(|last| format!("; it said: {last}")).unwrap_or_default();
+        let suffix = last.map(|last| format!("; it said: {last}")).unwrap_or_default();
         let message = if guest.meter.table_exceeded {
             format!("it wanted a table larger than {TABLE_ELEMENTS} elements")
         } else if let Some(trap) = error.downcast_ref::<Trap>() {
@@ -366,7 +366,7 @@ impl Runner {
             }
             people(matcher, &message)
         };
-        CallError::Trap { driver: driver(), message: format!("{message}{said}") }
+        CallError::Trap { driver: driver(), message: format!("{message}{suffix}") }
     }
 }
 

@@ -102,65 +102,65 @@ impl Exports<'_> {
     pub(crate) async fn check(
         self,
         store: &mut Store<Guest>,
-        asked: &wit::CheckRequest,
+        request: &wit::CheckRequest,
     ) -> Answer<wit::Checked> {
         match self {
-            Self::Current(guest) => guest.call_check(store, asked).await,
-            Self::V0_1(guest) => guest.check(store, asked).await,
+            Self::Current(guest) => guest.call_check(store, request).await,
+            Self::V0_1(guest) => guest.check(store, request).await,
         }
     }
 
-    pub(crate) async fn name(self, store: &mut Store<Guest>, asked: &wit::NameRequest) -> Answer<String> {
+    pub(crate) async fn name(self, store: &mut Store<Guest>, request: &wit::NameRequest) -> Answer<String> {
         match self {
-            Self::Current(guest) => guest.call_name(store, asked).await,
-            Self::V0_1(guest) => guest.name(store, asked).await,
+            Self::Current(guest) => guest.call_name(store, request).await,
+            Self::V0_1(guest) => guest.name(store, request).await,
         }
     }
 
     pub(crate) async fn create(
         self,
         store: &mut Store<Guest>,
-        asked: &wit::CreateRequest,
+        request: &wit::CreateRequest,
     ) -> Answer<wit::State> {
         match self {
-            Self::Current(guest) => guest.call_create(store, asked).await,
-            Self::V0_1(guest) => guest.create(store, asked).await,
+            Self::Current(guest) => guest.call_create(store, request).await,
+            Self::V0_1(guest) => guest.create(store, request).await,
         }
     }
 
     pub(crate) async fn read(
         self,
         store: &mut Store<Guest>,
-        asked: &wit::ReadRequest,
+        request: &wit::ReadRequest,
     ) -> Answer<Option<wit::Observed>> {
         match self {
-            Self::Current(guest) => guest.call_read(store, asked).await,
-            Self::V0_1(guest) => guest.read(store, asked).await,
+            Self::Current(guest) => guest.call_read(store, request).await,
+            Self::V0_1(guest) => guest.read(store, request).await,
         }
     }
 
     pub(crate) async fn update_impact(
         self,
         store: &mut Store<Guest>,
-        asked: &wit::Change,
+        request: &wit::Change,
     ) -> Answer<wit::Impact> {
         match self {
-            Self::Current(guest) => guest.call_update_impact(store, asked).await,
-            Self::V0_1(guest) => guest.update_impact(store, asked).await,
+            Self::Current(guest) => guest.call_update_impact(store, request).await,
+            Self::V0_1(guest) => guest.update_impact(store, request).await,
         }
     }
 
-    pub(crate) async fn update(self, store: &mut Store<Guest>, asked: &wit::Change) -> Answer<wit::State> {
+    pub(crate) async fn update(self, store: &mut Store<Guest>, request: &wit::Change) -> Answer<wit::State> {
         match self {
-            Self::Current(guest) => guest.call_update(store, asked).await,
-            Self::V0_1(guest) => guest.update(store, asked).await,
+            Self::Current(guest) => guest.call_update(store, request).await,
+            Self::V0_1(guest) => guest.update(store, request).await,
         }
     }
 
-    pub(crate) async fn delete(self, store: &mut Store<Guest>, asked: &wit::DeleteRequest) -> Answer<()> {
+    pub(crate) async fn delete(self, store: &mut Store<Guest>, request: &wit::DeleteRequest) -> Answer<()> {
         match self {
-            Self::Current(guest) => guest.call_delete(store, asked).await,
-            Self::V0_1(guest) => guest.delete(store, asked).await,
+            Self::Current(guest) => guest.call_delete(store, request).await,
+            Self::V0_1(guest) => guest.delete(store, request).await,
         }
     }
 }

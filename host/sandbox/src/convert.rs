@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
     /// Reports a part of the answer to the observer.
     fn observe(&self, part: &'static str, text: &str) {
         if let Some(observer) = self.observer {
-            observer.observe(CallEvent::Answers { part, text });
+            observer.observe(CallEvent::Answer { part, text });
         }
     }
 
@@ -302,18 +302,18 @@ impl<'a> Reader<'a> {
     /// The faults of inputs. People see as many as they can read; the rest is counted.
     fn invalid(&self, faults: Vec<types::InvalidInput>) -> Vec<InvalidInput> {
         let (count, mut length) = (faults.len(), 0);
-        let mut told: Vec<InvalidInput> = Vec::new();
+        let mut shown: Vec<InvalidInput> = Vec::new();
         for fault in faults {
             let (pointer, message) = (self.people(&fault.pointer), self.people(&fault.message));
             length += pointer.len() + message.len() + FAULT_COST;
-            if !told.is_empty() && length > LONGEST_MESSAGE {
-                let message = format!("and {} more", count - told.len());
-                told.push(InvalidInput { pointer: String::new(), message });
+            if !shown.is_empty() && length > LONGEST_MESSAGE {
+                let message = format!("and {} more", count - shown.len());
+                shown.push(InvalidInput { pointer: String::new(), message });
                 break;
             }
-            told.push(InvalidInput { pointer, message });
+            shown.push(InvalidInput { pointer, message });
         }
-        told
+        shown
     }
 
     pub(crate) fn failure(&self, failure: wit::Failure) -> CallError {

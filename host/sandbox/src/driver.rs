@@ -297,12 +297,12 @@ impl Driver {
             .await?;
         let reader = self.reader(&given);
         let answer = answer.map_err(|failure| reader.failure(failure)).and_then(|state| reader.state(state));
-        let told = match &answer {
+        let reported = match &answer {
             Ok(state) => Some(state),
             Err(CallError::Failure(Failure::Partial { state, .. })) => Some(&**state),
             Err(_) => None,
         };
-        if told.is_some_and(|told| told.id.expose() != change.state.id.expose()) {
+        if reported.is_some_and(|state| state.id.expose() != change.state.id.expose()) {
             return Err(reader.junk("`update` changed the id of the resource"));
         }
         answer

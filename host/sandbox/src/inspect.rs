@@ -198,7 +198,7 @@ impl Sandbox {
         let limits = Limits { time: Some(limits.time.map_or(most, |time| time.min(most))), ..limits.clone() };
         let setup = DriverSetup { name: named, limits, ..DriverSetup::default() };
         let runner = Runner::linked(self, &component, &setup, &linker)?;
-        let said = runner.describe().await.map_err(|error| {
+        let described = runner.describe().await.map_err(|error| {
             LoadError::Describe(Box::new(match error {
                 // The operator's limits do not apply here.
                 CallError::TimeLimit { driver, limit } => {
@@ -207,7 +207,7 @@ impl Sandbox {
                 other => other,
             }))
         })?;
-        manifest::from_wit(said).map_err(|message| LoadError::manifest(&message))
+        manifest::from_wit(described).map_err(|message| LoadError::manifest(&message))
     }
 }
 

@@ -8,15 +8,15 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallEvent<'a> {
-    /// It calls a function of the host. Reported before the function does anything. A call can be
+    /// A call of a function of the host, reported before the function does anything. A call can be
     /// reported more than once, the same way each time.
-    Requests(HostRequest),
-    /// The host denied something that no grant covers: the operator's words.
-    Refused(&'a str),
-    /// It writes to its log or its standard streams, or reports progress.
-    Says(&'a str),
-    /// It answers. Values under `secrets` are omitted.
-    Answers {
+    Request(HostRequest),
+    /// The host denied something that no grant covers: the message for the operator.
+    Denial(&'a str),
+    /// Text for its log, its standard streams, or its progress.
+    Output(&'a str),
+    /// A part of its answer. Values under `secrets` are omitted.
+    Answer {
         /// The part of the answer, such as `outputs`.
         part: &'static str,
         /// Unchanged.

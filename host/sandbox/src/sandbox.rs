@@ -281,13 +281,16 @@ impl Sandbox {
         let start = Instant::now();
         let compiled = std::thread::scope(|scope| {
             let (done, waiting) = std::sync::mpsc::channel::<()>();
-            if let Some(hear) = &self.0.config.on_compile {
+            if let Some(on_compile) = &self.0.config.on_compile {
                 let slow = self.0.config.slow_compile;
                 scope.spawn(move || {
                     if waiting.recv_timeout(slow) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-                        hear(CompileEvent::Slow { driver: Arc::clone(driver) });
+                        on_compile(CompileEvent::Slow { driver: Arc::clone(driver) });
                         let _ = waiting.recv();
-                        hear(CompileEvent::Finished { driver: Arc::clone(driver), took: start.elapsed() });
+                        on_compile(CompileEvent::Finished {
+                            driver: Arc::clone(driver),
+                            took: start.elapsed(),
+                        });
                     }
                 });
             }

@@ -53,51 +53,52 @@ impl<'a> Exports<'a> {
     pub(crate) async fn check(
         self,
         store: &mut Store<Guest>,
-        asked: &new::CheckRequest,
+        request: &new::CheckRequest,
     ) -> Answer<new::Checked> {
-        let request = old::CheckRequest {
-            resource: resource(&asked.resource),
-            inputs: inputs(&asked.inputs),
-            previous: asked.previous.clone(),
+        let old_request = old::CheckRequest {
+            resource: resource(&request.resource),
+            inputs: inputs(&request.inputs),
+            previous: request.previous.clone(),
         };
-        let answer = self.0.call_check(store, &request).await?;
+        let answer = self.0.call_check(store, &old_request).await?;
         Ok(answer.map(checked).map_err(failure))
     }
 
-    pub(crate) async fn name(self, store: &mut Store<Guest>, asked: &new::NameRequest) -> Answer<String> {
-        let request = old::NameRequest { resource: resource(&asked.resource), inputs: inputs(&asked.inputs) };
-        Ok(self.0.call_name(store, &request).await?.map_err(failure))
+    pub(crate) async fn name(self, store: &mut Store<Guest>, request: &new::NameRequest) -> Answer<String> {
+        let old_request =
+            old::NameRequest { resource: resource(&request.resource), inputs: inputs(&request.inputs) };
+        Ok(self.0.call_name(store, &old_request).await?.map_err(failure))
     }
 
     pub(crate) async fn create(
         self,
         store: &mut Store<Guest>,
-        asked: &new::CreateRequest,
+        request: &new::CreateRequest,
     ) -> Answer<new::State> {
-        let request = old::CreateRequest {
-            resource: resource(&asked.resource),
-            inputs: inputs(&asked.inputs),
-            name: asked.name.clone(),
-            call: call(&asked.call),
+        let old_request = old::CreateRequest {
+            resource: resource(&request.resource),
+            inputs: inputs(&request.inputs),
+            name: request.name.clone(),
+            call: call(&request.call),
         };
-        let answer = self.0.call_create(store, &request).await?;
+        let answer = self.0.call_create(store, &old_request).await?;
         Ok(answer.map(state).map_err(failure))
     }
 
     pub(crate) async fn read(
         self,
         store: &mut Store<Guest>,
-        asked: &new::ReadRequest,
+        request: &new::ReadRequest,
     ) -> Answer<Option<new::Observed>> {
-        let request = old::ReadRequest {
-            resource: resource(&asked.resource),
-            id: asked.id.clone(),
-            name: asked.name.clone(),
-            inputs: inputs(&asked.inputs),
-            state: asked.state.as_ref().map(recorded),
-            call: call(&asked.call),
+        let old_request = old::ReadRequest {
+            resource: resource(&request.resource),
+            id: request.id.clone(),
+            name: request.name.clone(),
+            inputs: inputs(&request.inputs),
+            state: request.state.as_ref().map(recorded),
+            call: call(&request.call),
         };
-        let answer = self.0.call_read(store, &request).await?;
+        let answer = self.0.call_read(store, &old_request).await?;
         let observed =
             |found: old::Observed| new::Observed { state: state(found.state), values: found.values };
         Ok(answer.map(|found| found.map(observed)).map_err(failure))
@@ -106,9 +107,9 @@ impl<'a> Exports<'a> {
     pub(crate) async fn update_impact(
         self,
         store: &mut Store<Guest>,
-        asked: &new::Change,
+        request: &new::Change,
     ) -> Answer<new::Impact> {
-        let answer = self.0.call_update_impact(store, &change(asked)).await?;
+        let answer = self.0.call_update_impact(store, &change(request)).await?;
         let impact = |impact: old::Impact| new::Impact {
             replaces: impact.replaces,
             delete_before_replace: impact.delete_before_replace,
@@ -117,19 +118,19 @@ impl<'a> Exports<'a> {
         Ok(answer.map(impact).map_err(failure))
     }
 
-    pub(crate) async fn update(self, store: &mut Store<Guest>, asked: &new::Change) -> Answer<new::State> {
-        let answer = self.0.call_update(store, &change(asked)).await?;
+    pub(crate) async fn update(self, store: &mut Store<Guest>, request: &new::Change) -> Answer<new::State> {
+        let answer = self.0.call_update(store, &change(request)).await?;
         Ok(answer.map(state).map_err(failure))
     }
 
-    pub(crate) async fn delete(self, store: &mut Store<Guest>, asked: &new::DeleteRequest) -> Answer<()> {
-        let request = old::DeleteRequest {
-            resource: resource(&asked.resource),
-            state: recorded(&asked.state),
-            inputs: inputs(&asked.inputs),
-            call: call(&asked.call),
+    pub(crate) async fn delete(self, store: &mut Store<Guest>, request: &new::DeleteRequest) -> Answer<()> {
+        let old_request = old::DeleteRequest {
+            resource: resource(&request.resource),
+            state: recorded(&request.state),
+            inputs: inputs(&request.inputs),
+            call: call(&request.call),
         };
-        Ok(self.0.call_delete(store, &request).await?.map_err(failure))
+        Ok(self.0.call_delete(store, &old_request).await?.map_err(failure))
     }
 }
 
@@ -256,10 +257,10 @@ fn manifest(manifest: old::Manifest) -> new::Manifest {
         inputs: schema.inputs,
         outputs: schema.outputs,
     };
-    let requested = |wish: old::Wish| new::RequestedCapability {
-        capability: wish.capability,
-        pattern: wish.pattern,
-        reason: wish.reason,
+    let requested = |request: old::Wish| new::RequestedCapability {
+        capability: request.capability,
+        pattern: request.pattern,
+        reason: request.reason,
     };
     new::Manifest {
         name: manifest.name,

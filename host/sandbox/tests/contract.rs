@@ -168,7 +168,7 @@ async fn reads_use_the_id_or_the_name_and_are_validated() {
         .await
         .expect("read")
         .expect("there");
-    let values = seen.values.expect("told");
+    let values = seen.values.expect("values");
     assert_eq!(values.redact(), json!({"host": "db2", "url": "[secret]", "copy": "[secret]"}));
     assert_eq!(values.reveal().expect("known")["url"], "changed");
 
@@ -205,7 +205,7 @@ async fn every_call_with_effects_knows_its_key_and_its_deadline() {
     let context = |key| CallContext { time: Some(seconds(600)), ..CallContext::new(&subject, key) };
     let none = inputs(json!({}));
     let state = ResourceState { id: "facts".into(), ..ResourceState::default() };
-    let told = |facts: &serde_json::Value, key: &str| {
+    let assert_facts = |facts: &serde_json::Value, key: &str| {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
         let left = facts["deadline"].as_u64().expect("a time").saturating_sub(now.as_millis() as u64);
         assert!(facts["key"] == key && (1..=600_000).contains(&left), "{facts}, {left} ms left");
@@ -217,13 +217,13 @@ async fn every_call_with_effects_knows_its_key_and_its_deadline() {
         )
         .await
         .expect("read");
-    told(&read.expect("there").state.outputs.redact(), "k-read");
+    assert_facts(&read.expect("there").state.outputs.redact(), "k-read");
     let change = Change { state: &state, before: &none, after: &none, name: "n" };
     let updated = driver.update(&context("k-update"), change).await.expect("updated");
-    told(&updated.outputs.redact(), "k-update");
+    assert_facts(&updated.outputs.redact(), "k-update");
     match driver.delete(&context("k-delete"), &state, &none).await {
         Err(CallError::Failure(Failure::Failed(facts))) => {
-            told(&serde_json::from_str(&facts).expect("facts"), "k-delete");
+            assert_facts(&serde_json::from_str(&facts).expect("facts"), "k-delete");
         }
         other => panic!("{other:?}"),
     }
@@ -295,22 +295,20 @@ async fn nothing_happens_between_a_checkpoint_and_its_safety() {
     let driver = guest(Limits::default()).await;
     let subject = subject();
     let slow = Arc::new(Slow(tokio::sync::Semaphore::new(0)));
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&said);
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&messages);
     let context = CallContext {
         checkpoint: Some(slow.clone()),
-        progress: Some(Arc::new(move |progress: Progress| {
-            heard.lock().expect("ours").push(progress.message)
-        })),
+        progress: Some(Arc::new(move |progress: Progress| sink.lock().expect("ours").push(progress.message))),
         ..CallContext::new(&subject, "k")
     };
     let given = inputs(json!({"do": "checkpoint", "id": "real", "then": "say"}));
     let mut call = std::pin::pin!(driver.create(&context, &given, "n", None));
     let early = tokio::time::timeout(seconds(1), &mut call).await;
-    assert!(early.is_err() && said.lock().expect("ours").is_empty(), "{early:?}");
+    assert!(early.is_err() && messages.lock().expect("ours").is_empty(), "{early:?}");
     slow.0.add_permits(1);
     call.await.expect("made");
-    assert_eq!(*said.lock().expect("ours"), ["after the checkpoint"]);
+    assert_eq!(*messages.lock().expect("ours"), ["after the checkpoint"]);
 }
 
 /// Keeps ids, and counts them.

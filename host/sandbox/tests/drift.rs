@@ -95,7 +95,7 @@ async fn manual_changes_are_reported_and_repaired() {
 
     fs::write(files.at("sub/a.txt"), "theirs\n").expect("written");
     let seen = read().await.expect("read").expect("there");
-    let values = seen.values.expect("told");
+    let values = seen.values.expect("values");
     assert_eq!(values.redact(), json!({"path": "/out/sub/a.txt", "content": "theirs\n"}));
     assert_ne!(seen.state.outputs, state.outputs);
 
@@ -105,7 +105,7 @@ async fn manual_changes_are_reported_and_repaired() {
 
     fs::write(files.at("sub/a.txt"), vec![b'x'; 100 << 20]).expect("written");
     let seen = read().await.expect("more than the memory and the answer may have").expect("there");
-    assert_eq!(seen.values.expect("told").redact(), json!({"path": "/out/sub/a.txt"}));
+    assert_eq!(seen.values.expect("values").redact(), json!({"path": "/out/sub/a.txt"}));
     assert_eq!(seen.state.outputs.redact()["size"], 100 << 20);
 
     fs::remove_file(files.at("sub/a.txt")).expect("removed");
@@ -116,7 +116,7 @@ async fn manual_changes_are_reported_and_repaired() {
     driver.delete(&context, &state, &given).await.expect("gone already");
     let moved = inputs(json!({"path": "/out/b.txt", "content": "mine\n"}));
     let change = Change { after: &moved, ..change };
-    let mut impact = driver.update_impact(&context, change).await.expect("asked");
+    let mut impact = driver.update_impact(&context, change).await.expect("an impact");
     // The driver leaves to its schema everything that the host decides with it.
     assert_eq!(impact.replaces, Vec::<String>::new());
     let schema = driver.manifest().schema(subject.key.type_name()).expect("a schema");
@@ -147,7 +147,7 @@ async fn a_change_of_secret_content_is_reported_without_the_content() {
         )
         .await;
     let seen = seen.expect("read").expect("there");
-    assert_eq!(seen.values.expect("told").redact(), json!({"path": "/out/a.txt"}));
+    assert_eq!(seen.values.expect("values").redact(), json!({"path": "/out/a.txt"}));
     assert_ne!(seen.state.outputs, state.outputs);
     // A value contains a secret of another resource: it comes back as a secret.
     let mut given = inputs(json!({"path": "/out/a.txt", "content": null}));
@@ -167,7 +167,7 @@ async fn a_change_of_secret_content_is_reported_without_the_content() {
             },
         )
         .await;
-    let values = seen.expect("read").expect("there").values.expect("told");
+    let values = seen.expect("read").expect("there").values.expect("values");
     assert_eq!(values.redact()["content"], "[secret]");
 }
 
@@ -246,7 +246,7 @@ async fn kill_at_any_moment() {
             }
         }
         let context = CallContext::new(&subject, "k");
-        let state = driver.create(&context, &given, "/out/a.txt", None).await.expect("asked again");
+        let state = driver.create(&context, &given, "/out/a.txt", None).await.expect("made again");
         assert!(text(&path) == content);
         let found = driver
             .read(&context, Look { id: None, name: "/out/a.txt", inputs: &given, state: None, known: &[] })
@@ -285,7 +285,7 @@ async fn a_foreign_file_is_not_an_earlier_attempt() {
         )
         .await;
     let import = import.expect("read").expect("there");
-    assert_eq!(import.values.expect("told").redact()["content"], "a stranger's");
+    assert_eq!(import.values.expect("values").redact()["content"], "a stranger's");
 }
 
 #[tokio::test]

@@ -170,8 +170,8 @@ async fn a_call_can_be_cancelled_and_cut_off() {
         });
     };
     later(CancelToken::request);
-    let asked = inputs(json!({"do": "wait-for-cancel"}));
-    let error = driver.create(&context, &asked, "n", None).await.expect_err("it stopped");
+    let given = inputs(json!({"do": "wait-for-cancel"}));
+    let error = driver.create(&context, &given, "n", None).await.expect_err("it stopped");
     assert_eq!(error.to_string(), "cancelled, so it stopped");
     later(CancelToken::cut);
     let start = Instant::now();
@@ -201,9 +201,9 @@ async fn a_panic_of_the_host_fails_one_call() {
         progress: Some(std::sync::Arc::new(|_| panic!("the host is at fault"))),
         ..CallContext::new(&subject, "k")
     };
-    let told = inputs(json!({"do": "say"}));
+    let given = inputs(json!({"do": "say"}));
     for _ in 0..20 {
-        let error = driver.create(&context, &told, "n", None).await.expect_err("the host panics");
+        let error = driver.create(&context, &given, "n", None).await.expect_err("the host panics");
         assert!(error.to_string().contains("a bug in Purlin"), "{error}");
     }
     deed(&driver, json!({})).await.expect("others are served");

@@ -6,7 +6,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{component, load, sandbox, sandbox_that_asks_for, seconds, setup};
+use common::{component, load, sandbox, sandbox_with_describe_time, seconds, setup};
 use purlin_model::Limits;
 use purlin_sandbox::{LoadError, SandboxConfig};
 
@@ -14,11 +14,11 @@ use purlin_sandbox::{LoadError, SandboxConfig};
 async fn the_manifest_is_the_same_as_when_loaded() {
     let sandbox = sandbox();
     for name in ["guests", "ledger", "file", "echo", "random"] {
-        let asked =
+        let manifest =
             sandbox.ask(component(name).into(), None, name, &Limits::default()).await.expect("it answers");
-        assert!(!asked.types.is_empty(), "{name}");
+        assert!(!manifest.types.is_empty(), "{name}");
         if name == "guests" {
-            assert_eq!(asked, *load(&sandbox, &setup(Limits::default())).await.manifest());
+            assert_eq!(manifest, *load(&sandbox, &setup(Limits::default())).await.manifest());
         }
     }
 }
@@ -70,7 +70,7 @@ async fn a_driver_without_a_manifest_is_reported() {
 #[tokio::test]
 async fn effects_during_describe_end_it() {
     assert_eq!(SandboxConfig::default().describe_time, seconds(5));
-    let (patient, hasty) = (sandbox(), sandbox_that_asks_for(Duration::from_millis(300)));
+    let (patient, hasty) = (sandbox(), sandbox_with_describe_time(Duration::from_millis(300)));
     for (name, words) in [
         ("import-in-describe", "it called `purlin:driver/log@0.2.0#write` during `describe`"),
         ("loop-in-describe", "did not return within 300ms"),

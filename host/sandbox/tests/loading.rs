@@ -120,13 +120,13 @@ unsafe impl Compiler for Slow {
 
 fn with_cache(cache: &Path) -> (Sandbox, Arc<Mutex<Vec<CompileEvent>>>) {
     let events = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&events);
+    let sink = Arc::clone(&events);
     let sandbox = Sandbox::new(SandboxConfig {
         cache: Some(cache.to_owned()),
         describe_time: seconds(600),
         compiler: Arc::new(Slow(Arc::clone(&events))),
         slow_compile: Duration::ZERO,
-        on_compile: Some(Arc::new(move |event| heard.lock().expect("ours").push(event))),
+        on_compile: Some(Arc::new(move |event| sink.lock().expect("ours").push(event))),
         ..SandboxConfig::default()
     });
     (sandbox.expect("a sandbox"), events)
@@ -180,13 +180,13 @@ async fn an_edited_component_compiles_only_what_changed() {
         // Reading its description compiles it, and loading it then uses that.
         let (sandbox, events) = with_cache(&cache);
         let bytes = padded(edit).into();
-        let said = sandbox.ask(bytes, Some(file.clone()), "guests", &Limits::default()).await;
+        let manifest = sandbox.ask(bytes, Some(file.clone()), "guests", &Limits::default()).await;
         assert_eq!(events.lock().expect("ours").len(), 2, "{}", edit as char);
         let (sandbox, events) = with_cache(&cache);
         let driver =
             sandbox.load(Source::File(file.clone()), &setup(Limits::default())).await.expect("loads");
         assert!(events.lock().expect("ours").is_empty(), "{}", edit as char);
-        assert_eq!(said.expect("it answers"), *driver.manifest());
+        assert_eq!(manifest.expect("it answers"), *driver.manifest());
         deed(&driver, json!({})).await.expect("it works");
         digests.push(driver.digest().to_owned());
     }

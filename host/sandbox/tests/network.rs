@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::servers::{Server, answering, head, http, serving};
-use common::{Heard, deed, deed_within, load, sandbox, seconds, setup};
+use common::{DriverLog, deed, deed_within, load, sandbox, seconds, setup};
 use purlin_model::grants::{Endpoint, HostPattern, HttpGrant, IpNet};
 use purlin_model::{Grants, Limits};
 use purlin_sandbox::{CallError, Driver, DriverSetup};
@@ -45,7 +45,7 @@ async fn granted(targets: &Targets<'_>, limits: Limits) -> Driver {
 }
 
 /// The driver's report: its answer, or its failure.
-async fn says(driver: &Driver, values: Value) -> Result<Value, String> {
+async fn report(driver: &Driver, values: Value) -> Result<Value, String> {
     match deed(driver, values).await {
         Ok(state) => Ok(state.outputs.redact()),
         Err(CallError::Failure(failure)) => Err(failure.to_string()),
@@ -59,15 +59,15 @@ fn get(server: &Server, path: &str) -> Value {
 
 #[tokio::test]
 async fn requests_are_granted_by_method_scheme_host_port_and_path() {
-    let heard = Heard::default();
-    let _guard = heard.listen();
+    let log = DriverLog::default();
+    let _guard = log.listen();
     let server = answering(http("200 OK", "", "hello")).await;
     let at = format!("http://127.0.0.1:{}/v1/*", server.port());
     let driver = granted(&Targets { http: &[&format!("GET {at}")], ..NONE }, Limits::default()).await;
-    let answer = says(&driver, get(&server, "/v1/a?b=c")).await.expect("granted");
+    let answer = report(&driver, get(&server, "/v1/a?b=c")).await.expect("granted");
     assert_eq!(answer, json!({"status": 200, "bytes": 5, "body": "hello", "ended": null}));
-    assert!(server.heard()[0].starts_with("GET /v1/a?b=c HTTP/1.1\r\n"), "{:?}", server.heard());
-    assert!(server.heard()[0].contains(&format!("host: 127.0.0.1:{}\r\n", server.port())));
+    assert!(server.received()[0].starts_with("GET /v1/a?b=c HTTP/1.1\r\n"), "{:?}", server.received());
+    assert!(server.received()[0].contains(&format!("host: 127.0.0.1:{}\r\n", server.port())));
 
     let with = |name: &str, value: Value| {
         let mut values = get(&server, "/v1/a");
@@ -86,7 +86,7 @@ async fn requests_are_granted_by_method_scheme_host_port_and_path() {
         with("authority", json!(format!("127.1:{}", server.port()))),
     ] {
         assert_eq!(
-            says(&driver, denied.clone()).await,
+            report(&driver, denied.clone()).await,
             Err("ErrorCode::HttpRequestDenied".into()),
             "{denied}"
         );
@@ -103,28 +103,28 @@ async fn requests_are_granted_by_method_scheme_host_port_and_path() {
         with("path", json!("/v1/a b")),
         with("path", json!("/v1/ HTTP/1.1\r\nHost: evil")),
     ] {
-        assert!(says(&driver, wrong.clone()).await.is_err(), "{wrong}");
+        assert!(report(&driver, wrong.clone()).await.is_err(), "{wrong}");
     }
-    assert_eq!(server.heard().len(), 1, "nothing else reached it: {:?}", server.heard());
+    assert_eq!(server.received().len(), 1, "nothing else reached it: {:?}", server.received());
     let line = format!(
         "POST http://127.0.0.1:{0}/v1/a is not granted; `drivers.acme/bad.grants.http: \
          [\"POST http://127.0.0.1:{0}/v1/a\"]` in purlin.yaml would allow it",
         server.port()
     );
-    assert!(heard.lines().iter().any(|heard| heard.contains(&line)), "{:#?}", heard.lines());
+    assert!(log.lines().iter().any(|text| text.contains(&line)), "{:#?}", log.lines());
 }
 
 #[tokio::test]
 async fn names_lead_to_public_addresses_only_unless_a_grant_says_so() {
-    let heard = Heard::default();
-    let _guard = heard.listen();
+    let log = DriverLog::default();
+    let _guard = log.listen();
     let server = answering(http("200 OK", "", "inside")).await;
     let port = server.port();
     let request = json!({"do": "request", "authority": format!("localhost:{port}"), "path": "/"});
     let grant = format!("http://localhost:{port}");
     let closed = granted(&Targets { http: &[&grant, "http://*:*"], ..NONE }, Limits::default()).await;
-    assert_eq!(says(&closed, request.clone()).await, Err("ErrorCode::DestinationIpProhibited".into()));
-    let lines = heard.lines();
+    assert_eq!(report(&closed, request.clone()).await, Err("ErrorCode::DestinationIpProhibited".into()));
+    let lines = log.lines();
     assert!(
         lines
             .iter()
@@ -145,13 +145,13 @@ async fn names_lead_to_public_addresses_only_unless_a_grant_says_so() {
         "localhost.",
     ] {
         let request = json!({"do": "request", "authority": format!("{spelling}:{port}"), "path": "/"});
-        assert!(says(&closed, request).await.is_err(), "{spelling}");
+        assert!(report(&closed, request).await.is_err(), "{spelling}");
     }
-    assert!(server.heard().is_empty(), "{:?}", server.heard());
+    assert!(server.received().is_empty(), "{:?}", server.received());
 
     let open = Targets { http: &[&grant], addresses: &["127.0.0.0/8", "::1"], ..NONE };
     let open = granted(&open, Limits::default()).await;
-    assert_eq!(says(&open, request).await.expect("granted")["body"], "inside");
+    assert_eq!(report(&open, request).await.expect("granted")["body"], "inside");
 }
 
 #[tokio::test]
@@ -162,10 +162,10 @@ async fn redirects_are_requests_like_others() {
     let grant = format!("http://127.0.0.1:{}/*", server.port());
     let driver = granted(&Targets { http: &[&grant], ..NONE }, Limits::default()).await;
     let mut values = get(&server, "/");
-    assert_eq!(says(&driver, values.clone()).await.expect("granted")["status"], 302);
+    assert_eq!(report(&driver, values.clone()).await.expect("granted")["status"], 302);
     values["follow"] = true.into();
-    assert_eq!(says(&driver, values).await, Err("ErrorCode::HttpRequestDenied".into()));
-    assert!(metadata.heard().is_empty());
+    assert_eq!(report(&driver, values).await, Err("ErrorCode::HttpRequestDenied".into()));
+    assert!(metadata.received().is_empty());
 }
 
 #[tokio::test]
@@ -175,7 +175,7 @@ async fn answers_end_at_their_limit_and_requests_at_theirs() {
     let targets = Targets { http: &[&grant], ..NONE };
     let limits = Limits { response: Some(200_000), ..Limits::default() };
     let driver = granted(&targets, limits).await;
-    let answer = says(&driver, get(&server, "/")).await.expect("it begins");
+    let answer = report(&driver, get(&server, "/")).await.expect("it begins");
     assert!(answer["bytes"].as_u64().is_some_and(|bytes| bytes <= 200_000), "{answer}");
     assert!(
         answer["ended"].as_str().is_some_and(|text| text.contains("body size exceeds limit")),
@@ -184,10 +184,10 @@ async fn answers_end_at_their_limit_and_requests_at_theirs() {
     // Each call has its own.
     let roomy = granted(&targets, Limits::default()).await;
     for _ in 0..2 {
-        assert_eq!(says(&roomy, get(&server, "/")).await.expect("whole")["bytes"], 300_000);
+        assert_eq!(report(&roomy, get(&server, "/")).await.expect("whole")["bytes"], 300_000);
     }
     let none = granted(&targets, Limits { requests: Some(0), ..Limits::default() }).await;
-    assert_eq!(says(&none, get(&server, "/")).await, Err("ErrorCode::ConnectionLimitReached".into()));
+    assert_eq!(report(&none, get(&server, "/")).await, Err("ErrorCode::ConnectionLimitReached".into()));
 }
 
 #[tokio::test]
@@ -220,8 +220,8 @@ async fn slow_and_silent_servers_are_cut_off_in_time() {
 
 #[tokio::test]
 async fn sockets_reach_what_is_granted() {
-    let heard = Heard::default();
-    let _guard = heard.listen();
+    let log = DriverLog::default();
+    let _guard = log.listen();
     let server = answering("world").await;
     let port = server.port();
     let connect = |to: &str| json!({"do": "connect", "to": format!("{to}:{port}"), "send": "hello"});
@@ -232,28 +232,32 @@ async fn sockets_reach_what_is_granted() {
     let denied = Err("permission denied".to_owned());
 
     let named = by(format!("127.0.0.1:{port}"), &[]).await;
-    assert_eq!(says(&named, connect("127.0.0.1")).await, Ok(answer.clone()));
-    assert_eq!(says(&named, connect("127.0.0.2")).await, denied);
-    assert!(says(&named, connect("localhost")).await.is_err(), "no look-up is granted");
+    assert_eq!(report(&named, connect("127.0.0.1")).await, Ok(answer.clone()));
+    assert_eq!(report(&named, connect("127.0.0.2")).await, denied);
+    assert!(report(&named, connect("localhost")).await.is_err(), "no look-up is granted");
     let other = by(format!("127.0.0.1:{}", port.wrapping_add(1)), &[]).await;
-    assert_eq!(says(&other, connect("127.0.0.1")).await, denied);
+    assert_eq!(report(&other, connect("127.0.0.1")).await, denied);
     let network = by("127.0.0.0/8:*".to_owned(), &[]).await;
-    assert_eq!(says(&network, connect("127.0.0.1")).await, Ok(answer.clone()));
+    assert_eq!(report(&network, connect("127.0.0.1")).await, Ok(answer.clone()));
 
     // By name: the addresses of the name, and only after its lookup.
     let by_name = by(format!("localhost:{port}"), &["127.0.0.1"]).await;
-    assert_eq!(says(&by_name, connect("localhost")).await, Ok(answer));
-    assert_eq!(says(&by_name, connect("127.0.0.1")).await, denied, "nobody looked the name up in this call");
+    assert_eq!(report(&by_name, connect("localhost")).await, Ok(answer));
+    assert_eq!(
+        report(&by_name, connect("127.0.0.1")).await,
+        denied,
+        "nobody looked the name up in this call"
+    );
     let private = by(format!("localhost:{port}"), &[]).await;
-    assert!(says(&private, connect("localhost")).await.is_err());
+    assert!(report(&private, connect("localhost")).await.is_err());
     let any = by("*:*".to_owned(), &[]).await;
-    assert_eq!(says(&any, connect("127.0.0.1")).await, denied);
-    assert_eq!(says(&any, json!({"do": "listen"})).await, denied);
-    assert_eq!(server.heard(), ["hello"; 3]);
+    assert_eq!(report(&any, connect("127.0.0.1")).await, denied);
+    assert_eq!(report(&any, json!({"do": "listen"})).await, denied);
+    assert_eq!(server.received(), ["hello"; 3]);
     let line = format!(
         "tcp to 127.0.0.2:{port} is not granted; `drivers.acme/bad.grants.tcp: [\"127.0.0.2:{port}\"]`"
     );
-    assert!(heard.lines().iter().any(|heard| heard.contains(&line)), "{:#?}", heard.lines());
+    assert!(log.lines().iter().any(|text| text.contains(&line)), "{:#?}", log.lines());
 }
 
 #[tokio::test]
@@ -272,9 +276,9 @@ async fn datagrams_reach_what_is_granted() {
     });
     let driver = granted(&Targets { udp: &[&to], ..NONE }, Limits::default()).await;
     let send = json!({"do": "send", "to": to, "send": "hello"});
-    assert_eq!(says(&driver, send.clone()).await, Ok(json!({"answer": "hello"})));
+    assert_eq!(report(&driver, send.clone()).await, Ok(json!({"answer": "hello"})));
     let tcp = granted(&Targets { tcp: &[&to], ..NONE }, Limits::default()).await;
-    assert_eq!(says(&tcp, send).await, Err("permission denied".to_owned()));
+    assert_eq!(report(&tcp, send).await, Err("permission denied".to_owned()));
     echo.abort();
 }
 
@@ -283,12 +287,12 @@ async fn names_are_looked_up_within_the_grants() {
     let look_up = |name: &str| json!({"do": "look-up", "name": name});
     let driver =
         granted(&Targets { dns: &["localhost"], addresses: &["127.0.0.1"], ..NONE }, Limits::default()).await;
-    assert_eq!(says(&driver, look_up("LocalHost")).await, Ok(json!({"addresses": ["127.0.0.1"]})));
+    assert_eq!(report(&driver, look_up("LocalHost")).await, Ok(json!({"addresses": ["127.0.0.1"]})));
     for denied in ["example.invalid", "localhost.evil.example", "xlocalhost"] {
-        assert!(says(&driver, look_up(denied)).await.is_err(), "{denied}");
+        assert!(report(&driver, look_up(denied)).await.is_err(), "{denied}");
     }
     let private = granted(&Targets { dns: &["*"], ..NONE }, Limits::default()).await;
-    assert!(says(&private, look_up("localhost")).await.is_err());
+    assert!(report(&private, look_up("localhost")).await.is_err());
 }
 
 #[tokio::test]
@@ -301,10 +305,10 @@ async fn sockets_are_counted_before_they_are_made() {
     let to = server.address.to_string();
     let hold = json!({"do": "hold-sockets", "to": to});
     let driver = granted(&Targets { tcp: &[&to], ..NONE }, Limits::default()).await;
-    assert_eq!(says(&driver, hold.clone()).await, Ok(json!({"sockets": 64})));
+    assert_eq!(report(&driver, hold.clone()).await, Ok(json!({"sockets": 64})));
     let few =
         granted(&Targets { tcp: &[&to], ..NONE }, Limits { requests: Some(10), ..Limits::default() }).await;
-    assert_eq!(says(&few, hold).await, Ok(json!({"sockets": 5})), "a socket and a connection each");
+    assert_eq!(report(&few, hold).await, Ok(json!({"sockets": 5})), "a socket and a connection each");
 }
 
 #[tokio::test]
@@ -356,8 +360,8 @@ async fn servers_prove_who_they_are() {
     let request = |host: &str| json!({"do": "request", "scheme": "https", "authority": format!("{host}:{port}"), "path": "/"});
 
     let unknown = granted(&targets, Limits::default()).await;
-    assert_eq!(says(&unknown, request("localhost")).await, Err("ErrorCode::TlsCertificateError".into()));
-    assert!(server.heard().is_empty());
+    assert_eq!(report(&unknown, request("localhost")).await, Err("ErrorCode::TlsCertificateError".into()));
+    assert!(server.received().is_empty());
 
     let with_ca = |files: &[&str]| DriverSetup {
         grants: Grants { ca: files.iter().map(Into::into).collect(), ..grants(&targets) },
@@ -365,17 +369,17 @@ async fn servers_prove_who_they_are() {
         ..setup(Limits::default())
     };
     let known = load(&sandbox(), &with_ca(&["ca.pem"])).await;
-    assert_eq!(says(&known, request("localhost")).await.expect("trusted")["body"], "proved");
+    assert_eq!(report(&known, request("localhost")).await.expect("trusted")["body"], "proved");
     // It is trusted for its name only.
-    assert_eq!(says(&known, request("127.0.0.1")).await, Err("ErrorCode::TlsCertificateError".into()));
-    assert_eq!(server.heard().len(), 1);
+    assert_eq!(report(&known, request("127.0.0.1")).await, Err("ErrorCode::TlsCertificateError".into()));
+    assert_eq!(server.received().len(), 1);
     // A complete answer is valid, however its connection ends.
     let rude = serve(false).await;
     let to_rude = json!({
         "do": "request", "scheme": "https", "authority": format!("localhost:{}", rude.port()), "path": "/",
     });
     for _ in 0..20 {
-        assert_eq!(says(&known, to_rude.clone()).await.expect("an answer")["body"], "proved");
+        assert_eq!(report(&known, to_rude.clone()).await.expect("an answer")["body"], "proved");
     }
 
     std::fs::write(folder.path().join("not.pem"), "nothing").expect("written");

@@ -6,7 +6,9 @@ mod common;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use common::{Heard, PASSWORD, component, create, deed, guest, load, sandbox, setup, subject, with_password};
+use common::{
+    DriverLog, PASSWORD, component, create, deed, guest, load, sandbox, setup, subject, with_password,
+};
 use purlin_model::{DirGrant, Grants, Limits};
 use purlin_sandbox::{CallContext, DriverSetup, Progress, Source};
 use serde_json::json;
@@ -98,8 +100,8 @@ async fn a_granted_folder_stays_where_it_was() {
 
 #[tokio::test]
 async fn lines_are_heard_without_secrets() {
-    let heard = Heard::default();
-    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(heard.clone()));
+    let log = DriverLog::default();
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(log.clone()));
     let sandbox = sandbox();
     let driver = sandbox
         .load(Source::Bytes(component("guests").into()), &setup(Limits::default()))
@@ -107,13 +109,13 @@ async fn lines_are_heard_without_secrets() {
         .expect("loaded");
     let subject = subject();
     let progress = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&progress);
+    let reports = Arc::clone(&progress);
     let context = CallContext {
-        progress: Some(Arc::new(move |progress| told.lock().expect("ours").push(progress))),
+        progress: Some(Arc::new(move |progress| reports.lock().expect("ours").push(progress))),
         ..CallContext::new(&subject, "k")
     };
     driver.create(&context, &with_password(json!({"do": "say"})), "n", None).await.expect("it talks");
-    let mut lines = heard.0.lock().expect("ours").clone();
+    let mut lines = log.0.lock().expect("ours").clone();
     lines.sort();
     let tail = r#" driver="acme/bad" resource="postgres.default#modules.web.externals.db""#;
     assert_eq!(
@@ -129,31 +131,31 @@ async fn lines_are_heard_without_secrets() {
     let expected = Progress { message: "half way with [secret]".into(), percent: Some(100) };
     assert_eq!(*progress.lock().expect("ours"), [expected]);
 
-    heard.0.lock().expect("ours").clear();
+    log.0.lock().expect("ours").clear();
     let error = create(&driver, &with_password(json!({"do": "panic"}))).await.expect_err("it panics");
     assert!(error.to_string().contains("I give up on [secret]"), "{error}");
-    assert!(!heard.0.lock().expect("ours").concat().contains(PASSWORD));
+    assert!(!log.0.lock().expect("ours").concat().contains(PASSWORD));
 }
 
 #[tokio::test]
 async fn a_flood_of_lines_is_cut() {
-    let heard = Heard::default();
-    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(heard.clone()));
+    let log = DriverLog::default();
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(log.clone()));
     let driver = guest(Limits { log: Some(10_000), ..Limits::default() }).await;
     deed(&driver, json!({"do": "flood", "lines": 1000})).await.expect("it floods");
-    let lines = heard.0.lock().expect("ours");
+    let lines = log.0.lock().expect("ours");
     assert_eq!(lines.len(), 10, "nine lines, and a word about the rest");
     assert!(lines[9].contains("`drivers.acme/bad.limits.log` in purlin.yaml raises it"), "{}", lines[9]);
 }
 
 #[tokio::test]
 async fn a_secret_in_an_id_is_never_shown() {
-    let heard = Heard::default();
-    let _guard = heard.listen();
+    let log = DriverLog::default();
+    let _guard = log.listen();
     let driver = guest(Limits::default()).await;
     let state = create(&driver, &with_password(json!({"do": "leak-id"}))).await.expect("it is made");
     assert!(state.id.expose().contains(PASSWORD), "what was made can be found again");
     assert_eq!(format!("{} {:?}", state.id, state.id), "[secret] \"[secret]\"");
-    let lines = heard.lines().concat();
+    let lines = log.lines().concat();
     assert!(!lines.contains(PASSWORD), "{lines}");
 }

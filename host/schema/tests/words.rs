@@ -6,23 +6,23 @@ use purlin_model::Value;
 use purlin_schema::{Schema, Subject, say};
 use serde_json::{Value as Json, json};
 
-fn said_of(subject: Subject<'_>, schema: Json, value: Value) -> Vec<String> {
+fn messages_of(subject: Subject<'_>, schema: Json, value: Value) -> Vec<String> {
     let schema = Schema::new(&schema).expect("a schema");
     let faults = schema.validate(&value).expect("within bounds");
     let line = |violation| {
-        let said = say(subject, violation);
-        let notes: String = said.notes.iter().map(|note| format!(" ({note})")).collect();
-        match said.help {
-            Some(help) => format!("{}{notes} — {help}", said.message),
-            None => format!("{}{notes}", said.message),
+        let text = say(subject, violation);
+        let notes: String = text.notes.iter().map(|note| format!(" ({note})")).collect();
+        match text.help {
+            Some(help) => format!("{}{notes} — {help}", text.message),
+            None => format!("{}{notes}", text.message),
         }
     };
     faults.iter().map(line).collect()
 }
 
-fn said(rule: Json, value: Json) -> Vec<String> {
+fn messages(rule: Json, value: Json) -> Vec<String> {
     let schema = json!({"properties": {"a": rule}});
-    said_of(Subject::Params("dns"), schema, json!({"a": value}).into())
+    messages_of(Subject::Params("dns"), schema, json!({"a": value}).into())
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn each_keyword_has_words() {
             "`a.n` is 5; `dns` allows 9 or more",
         ),
     ] {
-        assert_eq!(said(rule.clone(), value), [words], "{rule}");
+        assert_eq!(messages(rule.clone(), value), [words], "{rule}");
     }
 }
 
@@ -189,7 +189,7 @@ fn inputs_of_drivers_are_named_by_where_they_stand() {
         let sealed = secrets.into_iter().map(|(name, value)| (name, value.into_secret())).collect();
         map.insert("secrets".into(), Value::Map(sealed));
     }
-    let mut words = said_of(Subject::Inputs("purlin/file"), schema, value);
+    let mut words = messages_of(Subject::Inputs("purlin/file"), schema, value);
     words.sort();
     assert_eq!(
         words,
@@ -205,7 +205,7 @@ fn inputs_of_drivers_are_named_by_where_they_stand() {
 #[test]
 fn outputs_are_promises() {
     let schema = json!({"type": "object", "required": ["host"], "properties": {"port": {"type": "integer"}}});
-    let mut words = said_of(Subject::Outputs("dns"), schema.clone(), json!({"port": "80"}).into());
+    let mut words = messages_of(Subject::Outputs("dns"), schema.clone(), json!({"port": "80"}).into());
     words.sort();
     assert_eq!(
         words,
@@ -215,7 +215,7 @@ fn outputs_are_promises() {
         ]
     );
     assert_eq!(
-        said_of(Subject::Outputs("dns"), schema, json!([]).into()),
+        messages_of(Subject::Outputs("dns"), schema, json!([]).into()),
         ["the outputs are a list; `dns` promises a map"]
     );
 }
@@ -235,8 +235,8 @@ fn a_secret_is_never_repeated() {
         let schema = Schema::new(&rule).expect("a schema");
         let violations = schema.validate(&Value::from("hidden-text").into_secret()).expect("within bounds");
         for violation in &violations {
-            let said = format!("{:?} {violation:?}", say(Subject::Inputs("d"), violation));
-            assert!(!said.contains("hidden-text"), "{said}");
+            let text = format!("{:?} {violation:?}", say(Subject::Inputs("d"), violation));
+            assert!(!text.contains("hidden-text"), "{text}");
         }
     }
 }

@@ -194,7 +194,7 @@ fn killed_at_any_instant() {
         while start.elapsed() < patience {
             std::thread::sleep(Duration::from_micros(200));
         }
-        assert!(child.try_wait().expect("asks").is_none(), "it ended by itself");
+        assert!(child.try_wait().expect("a status").is_none(), "it ended by itself");
         child.kill().expect("kills");
         child.wait().expect("is gone");
         for (task, commit) in reader.join().expect("no panic") {
@@ -317,10 +317,10 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
         .stderr(Stdio::null())
         .spawn()
         .expect("starts");
-    let said = listen(&mut child).join().expect("no panic");
+    let acknowledged = listen(&mut child).join().expect("no panic");
     assert!(child.wait().expect("is gone").success());
-    assert_eq!(said.last(), Some(&(1, 0)), "it came to its end");
-    let last = said.iter().filter(|(task, _)| *task == 0).map(|(_, commit)| *commit).max();
+    assert_eq!(acknowledged.last(), Some(&(1, 0)), "it came to its end");
+    let last = acknowledged.iter().filter(|(task, _)| *task == 0).map(|(_, commit)| *commit).max();
     assert!(last > Some(5) && last < Some(300), "{last:?}");
     let store = open(folder.path()).expect("opens");
     let snapshot = block_on(store.load(&environment())).expect("loads");

@@ -114,8 +114,8 @@ fn version_1_opens_and_is_converted() {
     assert_eq!(plain(&run(store.load(&prod())).expect("loads").records), std::slice::from_ref(&elsewhere));
     let known = run(store.environments(None, 9)).expect("lists");
     assert_eq!(known.iter().map(|known| &known.environment).collect::<Vec<_>>(), [&environment(), &prod()]);
-    let told = store.note().expect("it was converted").to_owned();
-    assert!(told.contains("from format 1 to 5 (2 environments)") && told.contains("`stale/`"), "{told}");
+    let note = store.note().expect("it was converted").to_owned();
+    assert!(note.contains("from format 1 to 5 (2 environments)") && note.contains("`stale/`"), "{note}");
     let key = fs::read_to_string(folder.join("key")).expect("a key");
     assert!(key.contains(&store.public_recipient().expect("a key")));
     run(store.commit(vec![put(secret_record(8))])).expect("commits");
@@ -126,7 +126,7 @@ fn version_1_opens_and_is_converted() {
     assert!(folder.join("stale/sled/db").exists() && !folder.join("sled").exists());
     // A new key also seals what version 1 sealed.
     let store = open(&folder).expect("opens");
-    assert_eq!(store.note(), None, "it is told once");
+    assert_eq!(store.note(), None, "the note appears once");
     let new = run(store.rotate_key(None)).expect("rotates");
     drop(store);
     assert!(!key.contains(&new));

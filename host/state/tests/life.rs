@@ -61,14 +61,14 @@ fn an_intent_is_pending_until_it_is_settled() {
         let pending = || run(store.load(&environment())).expect("loads").pending;
         let checkpoint =
             |provider_id: &str| Change::Checkpoint { id: id.clone(), provider_id: provider_id.into() };
-        run(store.commit(vec![checkpoint("nobody asked")])).expect("commits");
+        run(store.commit(vec![checkpoint("too early")])).expect("commits");
         assert_eq!(pending(), []);
         run(store.commit(vec![intend(secret_record(2)), intend(secret_record(1))])).expect("commits");
         assert_eq!(
             pending().iter().map(|intent| intent.id()).collect::<Vec<_>>(),
             [id.clone(), RecordId::current(urn(2))]
         );
-        assert_eq!(pending()[0].checkpoint, None, "what was said before an intent is not about it");
+        assert_eq!(pending()[0].checkpoint, None, "a checkpoint before an intent does not belong to it");
         run(store.commit(vec![checkpoint("i-1")])).expect("commits");
         run(store.commit(vec![checkpoint("i-2")])).expect("commits");
         assert_eq!(pending()[0].checkpoint, Some("i-2".into()));
@@ -105,9 +105,9 @@ fn deployments_are_numbered_in_their_environment() {
         ]))
         .expect("commits");
         run(store.commit_in(&other(), vec![deployed(deployment("a", 0, None), None)])).expect("commits");
-        let told: Vec<_> = history(&environment()).iter().map(|d| (d.number, d.id.to_string())).collect();
-        let told: Vec<_> = told.iter().map(|(number, id)| (*number, id.as_str())).collect();
-        assert_eq!(told, [(1, "a"), (2, "b"), (3, "c"), (4, "d")]);
+        let numbered: Vec<_> = history(&environment()).iter().map(|d| (d.number, d.id.to_string())).collect();
+        let numbered: Vec<_> = numbered.iter().map(|(number, id)| (*number, id.as_str())).collect();
+        assert_eq!(numbered, [(1, "a"), (2, "b"), (3, "c"), (4, "d")]);
         assert_eq!(history(&other())[0].number, 1);
         // An environment with only a history is listed.
         let known = run(store.environments(None, 9)).expect("lists");
@@ -271,9 +271,9 @@ fn all_stores_return_the_same() {
         ..ProptestConfig::with_cases(48)
     };
     let cases = (vec((any::<bool>(), vec(change(), 0..5)), 1..25), 0..25_usize);
-    let told = TestRunner::new(config)
+    let outcome = TestRunner::new(config)
         .run(&cases, |(commits, reopen)| tell_the_same(scene.as_ref(), commits, reopen));
-    told.unwrap_or_else(|error| panic!("{error}"));
+    outcome.unwrap_or_else(|error| panic!("{error}"));
 }
 
 fn tell_the_same(

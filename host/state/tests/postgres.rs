@@ -123,7 +123,7 @@ fn mismatched_databases_and_keys_are_rejected() {
     assert!(matches!(error, Error::Newer { found: 7, .. }), "{error}");
     let error = scene.run(PostgresStore::prepare(&scene.options())).expect_err("newer");
     assert!(matches!(error, Error::Newer { found: 7, .. }), "{error}");
-    // Who may do nothing is told what is missing.
+    // The error names what a user without rights may not do.
     scene.sql("CREATE USER guest PASSWORD 'guest'");
     let guest = |schema: &str| {
         with(&|address| {

@@ -109,16 +109,16 @@ impl AwsError {
         self.retry_after
     }
 
-    /// AWS's message, for people.
-    pub fn said(&self) -> String {
+    /// AWS's message for people, with the request and the kind of error.
+    pub fn full_message(&self) -> String {
         let Self { action, code, message, .. } = self;
         if message.is_empty() { format!("{action}: {code}") } else { format!("{action}: {code}: {message}") }
     }
 
     fn failure(self) -> Failure {
-        let said = self.said();
+        let message = self.full_message();
         let secret = |name: &str, advice: &str| {
-            Failure::input(format!("/connection/{name}"), format!("{advice} ({said})"))
+            Failure::input(format!("/connection/{name}"), format!("{advice} ({message})"))
         };
         match self.code.as_str() {
             "InvalidAccessKeyId" | "InvalidClientTokenId" | "UnrecognizedClientException" => {
@@ -132,12 +132,13 @@ impl AwsError {
             "RequestTimeTooSkewed" | "RequestExpired" => {
                 let date = self.date.as_deref().unwrap_or("unknown");
                 Failure::failed(format!(
-                    "this machine's clock differs too much from AWS's, where it is {date}: correct it ({said})"
+                    "this machine's clock differs too much from AWS's, where it is {date}: correct it \
+                     ({message})"
                 ))
             }
             "AccessDenied" | "AccessDeniedException" | "UnauthorizedOperation" | "AllAccessDisabled" => {
                 Failure::failed(format!(
-                    "the credentials may not do `{}`: allow it in a policy of theirs ({said})",
+                    "the credentials may not do `{}`: allow it in a policy of theirs ({message})",
                     self.action
                 ))
             }
@@ -145,7 +146,7 @@ impl AwsError {
                 let there = self.region.map(|region| format!(", `{region}`")).unwrap_or_default();
                 Failure::input(
                     "/connection/endpoint/region",
-                    format!("is not the region of this resource{there} ({said})"),
+                    format!("is not the region of this resource{there} ({message})"),
                 )
             }
             "EntityAlreadyExists"
@@ -154,16 +155,16 @@ impl AwsError {
             | "DeleteConflict"
             | "BucketNotEmpty"
             | "LimitExceeded"
-            | "TooManyBuckets" => Failure::Conflict(said),
+            | "TooManyBuckets" => Failure::Conflict(message),
             _ if self.is_unknown() => Failure::failed(format!(
-                "this server does not support `{}`: remove the inputs that need it ({said})",
+                "this server does not support `{}`: remove the inputs that need it ({message})",
                 self.action
             )),
             _ if self.is_busy() || self.is_internal() => {
-                Failure::RetryAfter { after: self.retry_after.unwrap_or(BUSY), message: said }
+                Failure::RetryAfter { after: self.retry_after.unwrap_or(BUSY), message }
             }
-            _ if self.is_missing() => Failure::NotFound(said),
-            _ => Failure::failed(said),
+            _ if self.is_missing() => Failure::NotFound(message),
+            _ => Failure::failed(message),
         }
     }
 }
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn both_dialects_are_read() {
         let s3 = error(404, "<Error><Code>NoSuchBucket</Code><Message>None &amp; gone</Message></Error>");
-        assert_eq!(s3.said(), "s3:Try: NoSuchBucket: None & gone");
+        assert_eq!(s3.full_message(), "s3:Try: NoSuchBucket: None & gone");
         let iam = error(
             409,
             "<ErrorResponse><Error><Type>Sender</Type><Code>DeleteConflict</Code><Message>x</Message></Error>\
@@ -236,11 +237,11 @@ mod tests {
 
     #[test]
     fn each_error_is_the_failure_that_it_means() {
-        let told = |status, code: &str| {
+        let failure_of = |status, code: &str| {
             let body = format!("<Error><Code>{code}</Code><Message>m</Message></Error>");
             Failure::from(Fault::Aws(Box::new(error(status, &body)))).to_string()
         };
-        for (status, code, said) in [
+        for (status, code, expected) in [
             (403, "SignatureDoesNotMatch", "invalid inputs: /connection/secret_access_key: does not belong"),
             (403, "InvalidClientTokenId", "invalid inputs: /connection/access_key_id: is not known"),
             (400, "ExpiredToken", "invalid inputs: /connection/session_token: has expired"),
@@ -256,8 +257,8 @@ mod tests {
             (301, "PermanentRedirect", "invalid inputs: /connection/endpoint/region: is not the region"),
             (400, "MalformedPolicy", "s3:Try: MalformedPolicy: m"),
         ] {
-            let text = told(status, code);
-            assert!(text.starts_with(said), "{code}: {text}");
+            let text = failure_of(status, code);
+            assert!(text.starts_with(expected), "{code}: {text}");
         }
     }
 }

@@ -300,7 +300,7 @@ mod tests {
         };
         let good = json!({"Effect": "Allow", "Action": "a", "Resource": "b"});
         assert_eq!(faults(statement(good.clone()), PolicyKind::Identity), "");
-        for (document, kind, said) in [
+        for (document, kind, expected) in [
             (json!("{"), PolicyKind::Identity, "/values/policy: is not JSON"),
             (json!({"Version": "2012-10-17"}), PolicyKind::Identity, "/values/policy/Statement: has to hold"),
             (json!({"Version": "2012", "Statement": good}), PolicyKind::Identity, "/values/policy/Version: "),
@@ -330,8 +330,8 @@ mod tests {
                 "/Actions: is not a field",
             ),
         ] {
-            let told = faults(document.clone(), kind);
-            assert!(told.contains(said), "{document}: {told}");
+            let message = faults(document.clone(), kind);
+            assert!(message.contains(expected), "{document}: {message}");
         }
     }
 }

@@ -97,7 +97,7 @@ mod tests {
         let tags = [("aws:x", "1"), ("", "1"), (long.as_str(), "1"), ("a{b}", "1"), ("grün", "ja, +-=._:/@")];
         let tags = tags.map(|(key, value)| (key.to_owned(), value.replace(", ", " "))).into_iter().collect();
         validate(&tags, "/values/tags", &mut faults);
-        let said = faults.into_result().expect_err("faults").to_string();
-        assert_eq!(said.matches("/values/tags").count(), 4, "{said}");
+        let message = faults.into_result().expect_err("faults").to_string();
+        assert_eq!(message.matches("/values/tags").count(), 4, "{message}");
     }
 }

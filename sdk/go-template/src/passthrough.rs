@@ -26,12 +26,12 @@ enum Role {
     /// It moves it, or something else if this is empty.
     Picked,
     /// It checks whether it is empty.
-    Asked,
+    Checked,
 }
 
 /// The role of an argument out of a number of them; none for a function that may read all of it.
 fn role(function: &str, index: usize, count: usize) -> Option<Role> {
-    use Role::{Asked, Deep, Holder, Moved, Picked, Seen};
+    use Role::{Checked, Deep, Holder, Moved, Picked, Seen};
     let roles: &[Role] = match function {
         "list" | "tuple" | "deepCopy" | "mustDeepCopy" => &[Moved],
         "dict" if index.is_multiple_of(2) => &[Seen],
@@ -51,8 +51,8 @@ fn role(function: &str, index: usize, count: usize) -> Option<Role> {
         "default" => &[Moved, Picked],
         "coalesce" => &[Picked],
         "required" => &[Seen, Picked],
-        "ternary" => &[Moved, Moved, Asked],
-        "not" | "empty" => &[Asked],
+        "ternary" => &[Moved, Moved, Checked],
+        "not" | "empty" => &[Checked],
         _ => return None,
     };
     // The last role applies to all further arguments.
@@ -77,7 +77,7 @@ impl Tokens {
             match role(function, index, args.len())? {
                 Role::Seen => mask.is_open().then(|| value.clone()),
                 Role::Moved => Some(tokens.token(value, mask)),
-                Role::Asked => (!mask.decides(value)).then(|| value.clone()),
+                Role::Checked => (!mask.decides(value)).then(|| value.clone()),
                 Role::Picked if mask.decides(value) => None,
                 Role::Picked if !value.is_truthy() => Some(value.clone()),
                 Role::Picked => Some(tokens.token(value, mask)),
@@ -167,18 +167,19 @@ fn all_open<'a>(masks: impl IntoIterator<Item = &'a SecretMask>) -> bool {
 /// Whether a function that reads lists and maps at any depth would read a secret: a list or map
 /// that is secret as a whole or, if it checks for emptiness, a value that reveals a secret by being
 /// empty or not.
-fn looks_at(value: &Value, mask: &SecretMask, asks: bool, left: &mut usize) -> bool {
+fn looks_at(value: &Value, mask: &SecretMask, checks_emptiness: bool, left: &mut usize) -> bool {
     let Some(now) = left.checked_sub(1) else { return true };
     *left = now;
     match (value, mask) {
         (_, SecretMask::Open) | (Value::Nil, _) => false,
-        (Value::List(items), SecretMask::List(_)) => {
-            items.iter().enumerate().any(|(index, item)| looks_at(item, &mask.item(index), asks, left))
-        }
+        (Value::List(items), SecretMask::List(_)) => items
+            .iter()
+            .enumerate()
+            .any(|(index, item)| looks_at(item, &mask.item(index), checks_emptiness, left)),
         (Value::Map(entries), SecretMask::Map(_)) => {
-            entries.iter().any(|(name, entry)| looks_at(entry, &mask.field(name), asks, left))
+            entries.iter().any(|(name, entry)| looks_at(entry, &mask.field(name), checks_emptiness, left))
         }
         (Value::List(_) | Value::Map(_), _) => true,
-        _ => asks && (mask.decides(value) || !value.is_truthy()),
+        _ => checks_emptiness && (mask.decides(value) || !value.is_truthy()),
     }
 }

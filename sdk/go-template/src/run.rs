@@ -426,10 +426,10 @@ impl<'a> Run<'a> {
         }
         if let Some((tokens, hidden)) = Tokens::hide(name, &args) {
             let moved = self.invoke(name, &hidden);
-            return Ok(tokens.restore(&moved.map_err(|_| unsaid(name))?));
+            return Ok(tokens.restore(&moved.map_err(|_| error_without_reason(name))?));
         }
         let args: Vec<Value> = args.into_iter().map(|held| held.value).collect();
-        let made = self.invoke(name, &args).map_err(|_| unsaid(name))?;
+        let made = self.invoke(name, &args).map_err(|_| error_without_reason(name))?;
         Ok(Held::made(made))
     }
 
@@ -536,7 +536,7 @@ fn is_mark(action: &ActionNode) -> bool {
 }
 
 /// The error may reveal the secret.
-fn unsaid(name: &SmolStr) -> TemplateError {
+fn error_without_reason(name: &SmolStr) -> TemplateError {
     exec(format!("`{name}` fails; its arguments contain a secret, so the reason is not shown"))
 }
 

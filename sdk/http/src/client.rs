@@ -138,8 +138,8 @@ impl Client {
         loop {
             let result = self.attempt(&request);
             let wait = match &result {
-                Ok(answer) => answer.asks_for_patience(),
-                Err(error) => error.asks_for_patience(),
+                Ok(answer) => answer.retry_delay(),
+                Err(error) => error.retry_delay(),
             };
             let Some(wait) = wait.filter(|_| attempt < self.attempts) else { return result };
             let wait = wait.unwrap_or(Duration::from_millis(100) * 2u32.saturating_pow(attempt));

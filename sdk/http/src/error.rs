@@ -97,8 +97,8 @@ impl Error {
         matches!(self, Self::Lost { .. } | Self::TooLarge { .. })
     }
 
-    /// Whether sending it again is useful and harmless.
-    pub(crate) fn asks_for_patience(&self) -> Option<Option<Duration>> {
+    /// `Some(None)`, so no particular delay, if sending it again is useful and harmless.
+    pub(crate) fn retry_delay(&self) -> Option<Option<Duration>> {
         let again = matches!(self, Self::Unreachable { .. } | Self::Lost { repeatable: true, .. });
         again.then_some(None)
     }

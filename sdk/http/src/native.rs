@@ -25,7 +25,7 @@ pub(crate) fn exchange(request: &Request, limits: &Limits) -> Result<Response, E
     for (name, value) in &request.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    if request.tells_length() {
+    if request.needs_content_length() {
         head.push_str(&format!("content-length: {}\r\n", request.body.len()));
     }
     head.push_str("\r\n");

@@ -134,7 +134,7 @@ impl Request {
     }
 
     /// Whether a length must be sent although there is no body.
-    pub(crate) fn tells_length(&self) -> bool {
+    pub(crate) fn needs_content_length(&self) -> bool {
         (!self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH"))
             && self.get_header("content-length").is_none()
     }

@@ -68,8 +68,9 @@ impl Response {
         }
     }
 
-    /// Whether another attempt is useful and harmless, and when.
-    pub(crate) fn asks_for_patience(&self) -> Option<Option<Duration>> {
+    /// The delay before another attempt, if one is useful and harmless: `Some(None)` if the server
+    /// does not say how long.
+    pub(crate) fn retry_delay(&self) -> Option<Option<Duration>> {
         let after = self.retry_after();
         let again = match self.status {
             429 => true,
@@ -122,7 +123,7 @@ impl Response {
         if self.effects && self.is_undecided() {
             return Failure::Undecided(message);
         }
-        if let Some(after) = self.asks_for_patience() {
+        if let Some(after) = self.retry_delay() {
             return Failure::RetryAfter { after: after.unwrap_or(PATIENCE), message };
         }
         match self.status {
@@ -135,17 +136,17 @@ impl Response {
     /// Method, URL, status, and the server's message. For a success, only the part for people is
     /// quoted, because the rest may contain secrets.
     pub fn message(&self) -> String {
-        let said = serde_json::from_slice::<Json>(&self.body).ok().and_then(|body| said(&body));
+        let message = serde_json::from_slice::<Json>(&self.body).ok().and_then(|body| message_in(&body));
         let rest = || if self.is_success() { String::new() } else { self.text() };
-        let said = quoted(&said.unwrap_or_else(rest));
+        let message = quoted(&message.unwrap_or_else(rest));
         let target = &self.target;
-        let mark = if said.is_empty() { "" } else { ": " };
-        format!("{target}: status {}{mark}{said}", self.status)
+        let mark = if message.is_empty() { "" } else { ": " };
+        format!("{target}: status {}{mark}{message}", self.status)
     }
 }
 
-/// The places where APIs put error messages.
-fn said(body: &Json) -> Option<String> {
+/// The message in a body, at one of the places where APIs put it.
+fn message_in(body: &Json) -> Option<String> {
     let places = [
         "/message",
         "/error/message",

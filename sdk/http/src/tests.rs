@@ -14,12 +14,12 @@ use crate::{Client, Error, Limits, Parts, Request, Response, query, segment};
 fn server(answers: Vec<&'static str>) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for answer in answers {
             let Ok((stream, _)) = listener.accept() else { return };
             let mut reader = BufReader::new(&stream);
-            let mut asked = String::new();
+            let mut request = String::new();
             let mut length = 0;
             loop {
                 let mut line = String::new();
@@ -27,15 +27,15 @@ fn server(answers: Vec<&'static str>) -> (String, Receiver<String>) {
                 if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
                     length = value.trim().parse().expect("a length");
                 }
-                asked.push_str(&line);
+                request.push_str(&line);
                 if line.trim().is_empty() {
                     break;
                 }
             }
             let mut body = vec![0; length];
             reader.read_exact(&mut body).expect("a body");
-            asked.push_str(&String::from_utf8_lossy(&body));
-            let _ = tell.send(asked);
+            request.push_str(&String::from_utf8_lossy(&body));
+            let _ = sender.send(request);
             let mut writer = &stream;
             match answer.strip_prefix("SLOW ") {
                 Some(answer) => {
@@ -48,7 +48,7 @@ fn server(answers: Vec<&'static str>) -> (String, Receiver<String>) {
             }
         }
     });
-    (url, told)
+    (url, receiver)
 }
 
 fn call(left: Duration) -> Call {
@@ -62,7 +62,8 @@ fn client() -> Client {
 
 #[test]
 fn a_request_arrives_as_it_was_built() {
-    let (url, told) = server(vec!["HTTP/1.1 201 Created\r\nContent-Length: 8\r\nX-A: b\r\n\r\n{\"a\": 1}"]);
+    let (url, requests) =
+        server(vec!["HTTP/1.1 201 Created\r\nContent-Length: 8\r\nX-A: b\r\n\r\n{\"a\": 1}"]);
     let request = Request::post(format!("{url}/a/{}", segment("b/../c d")))
         .query("q", "1&2")
         .basic("user", "pass")
@@ -71,17 +72,17 @@ fn a_request_arrives_as_it_was_built() {
     let answer = client().header("x-key", "v").header("authorization", "no").send(request).expect("answered");
     assert_eq!((answer.status, answer.header("x-a")), (201, Some("b")));
     assert_eq!(answer.json::<serde_json::Value>().expect("JSON")["a"], 1);
-    let asked = told.recv().expect("asked");
-    assert!(asked.starts_with("POST /a/b%2F..%2Fc%20d?q=1%262 HTTP/1.1\r\n"), "{asked}");
-    assert!(asked.contains("authorization: Basic dXNlcjpwYXNz\r\n") && asked.contains("x-key: v\r\n"));
-    assert!(!asked.contains("authorization: no"), "what the request says itself counts");
-    assert!(asked.contains("content-length: 7\r\n") && asked.ends_with("\r\n{\"b\":2}"), "{asked}");
+    let received = requests.recv().expect("a request");
+    assert!(received.starts_with("POST /a/b%2F..%2Fc%20d?q=1%262 HTTP/1.1\r\n"), "{received}");
+    assert!(received.contains("authorization: Basic dXNlcjpwYXNz\r\n") && received.contains("x-key: v\r\n"));
+    assert!(!received.contains("authorization: no"), "the headers of the request itself count");
+    assert!(received.contains("content-length: 7\r\n") && received.ends_with("\r\n{\"b\":2}"), "{received}");
 }
 
 #[test]
 fn bodies_come_in_pieces_and_stay_within_the_limit() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n";
-    let (url, _told) = server(vec![chunked, "HTTP/1.1 200 OK\r\n\r\nto the end", chunked]);
+    let (url, _requests) = server(vec![chunked, "HTTP/1.1 200 OK\r\n\r\nto the end", chunked]);
     assert_eq!(client().send(Request::get(&url)).expect("answered").text(), "abcde");
     assert_eq!(client().send(Request::get(&url)).expect("answered").text(), "to the end");
     let error = client().largest(4).send(Request::get(&url)).err();
@@ -90,7 +91,7 @@ fn bodies_come_in_pieces_and_stay_within_the_limit() {
 
 #[test]
 fn a_lost_answer_is_known_as_such() {
-    let (url, _told) = server(vec!["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", ""]);
+    let (url, _requests) = server(vec!["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", ""]);
     let error = client().send(Request::post(&url)).err().expect("lost");
     assert!(error.is_lost());
     assert!(matches!(Failure::from(error), Failure::Undecided(_)));
@@ -98,7 +99,7 @@ fn a_lost_answer_is_known_as_such() {
     // Sending it again is harmless, but that does not mean that it did nothing.
     let failure = Failure::from(client().send(Request::post(&url).repeatable()).err().expect("lost"));
     assert!(matches!(failure, Failure::Undecided(_)), "{failure}");
-    let (url, _told) = server(vec!["", "HTTP/1.1 200 OK\r\n\r\nfar too long"]);
+    let (url, _requests) = server(vec!["", "HTTP/1.1 200 OK\r\n\r\nfar too long"]);
     let failure = Failure::from(client().send(Request::get(&url)).err().expect("lost"));
     assert!(matches!(failure, Failure::RetryAfter { .. }), "{failure}");
     let failure = Failure::from(client().largest(4).send(Request::delete(&url)).err().expect("too large"));
@@ -111,14 +112,14 @@ fn a_lost_answer_is_known_as_such() {
 
 #[test]
 fn the_deadline_of_the_call_holds() {
-    let (tell, told) = channel();
+    let (sender, times) = channel();
     let transport = move |_: &Request, limits: &Limits| -> Result<Response, Error> {
-        tell.send(limits.time).expect("the test reads it");
+        sender.send(limits.time).expect("the test reads it");
         Ok(Response::new(200, vec![], ""))
     };
     let client = Client::new(&call(Duration::from_secs(200))).with_transport(transport);
     client.send(Request::get("https://a.example/")).expect("answered");
-    let time = told.recv().expect("sent");
+    let time = times.recv().expect("a time");
     // There is time left to report an error: half a second, or a fifth of a short call.
     assert!((100_000..=199_500).contains(&time.as_millis()), "{time:?}");
     let short = Client::new(&call(Duration::from_millis(900)));
@@ -131,7 +132,7 @@ fn the_deadline_of_the_call_holds() {
 
 #[test]
 fn an_answer_that_ends_half_way_is_lost_at_the_limit() {
-    let (url, _told) = server(vec!["SLOW HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\na"]);
+    let (url, _requests) = server(vec!["SLOW HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\na"]);
     let (request, limits) = (Request::get(url), Limits { time: Duration::from_millis(300), largest: 3 });
     let exchange = |_| crate::native::exchange(&request, &limits).err().expect("too slow");
     // On a busy machine, the connection alone may take that long; then nothing was sent.
@@ -144,9 +145,9 @@ fn patience_repeats_repeatable_requests() {
     const BUSY: &str = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n";
     const DOWN: &str = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n";
     const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-    let (url, told) = server(vec![BUSY, DOWN, "", OK, DOWN, OK]);
+    let (url, requests) = server(vec![BUSY, DOWN, "", OK, DOWN, OK]);
     assert_eq!(client().patience(4).send(Request::get(&url)).expect("answered").status, 200);
-    assert_eq!(told.try_iter().count(), 4);
+    assert_eq!(requests.try_iter().count(), 4);
     let answer = client().patience(4).send(Request::post(&url)).expect("answered");
     assert!(answer.status == 502 && answer.is_undecided(), "a POST is not sent twice");
 }

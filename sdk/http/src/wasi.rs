@@ -58,7 +58,7 @@ fn outgoing(request: &Request) -> Result<OutgoingRequest, Error> {
     for (name, value) in &request.headers {
         append(name, value)?;
     }
-    if request.tells_length() {
+    if request.needs_content_length() {
         append("content-length", &request.body.len().to_string())?;
     }
     let outgoing = OutgoingRequest::new(fields);

@@ -2,11 +2,11 @@
 
 
 class Host:
-    """`component` connects the real host; until then `said` has the driver's messages."""
+    """`component` connects the real host; until then `messages` has the driver's messages."""
 
     def __init__(self):
-        self.said: list[tuple] = []
-        self.say = lambda *what: self.said.append(what)
+        self.messages: list[tuple] = []
+        self.say = lambda *what: self.messages.append(what)
         self.asked_to_end = lambda: False
 
     def log(self, level: str, message: str) -> None:

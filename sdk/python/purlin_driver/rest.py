@@ -17,7 +17,7 @@ REPEATABLE = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
 #: Seconds of the longest wait between two attempts.
 LONGEST_WAIT = 10
 #: Places where APIs put error messages.
-SAID = ("message", "error_description", "error", "detail", "title", "reason")
+MESSAGE_FIELDS = ("message", "error_description", "error", "detail", "title", "reason")
 
 
 def segment(text: str) -> str:
@@ -69,7 +69,7 @@ class Answer:
     def failure(self) -> Failure:
         """The failure of this answer: 404 and 410 are not found, 409 and 412 a conflict. If the
         server gave up in the middle of a request with effects, it is undecided."""
-        text = f"{self.target}: status {self.status}{self.said()}"
+        text = f"{self.target}: status {self.status}{self.server_message()}"
         gave_up = self.status in (408, 500, 502, 504) or (self.status == 503 and self.retry_after() is None)
         if self.effects and gave_up:
             return Undecided(text)
@@ -79,7 +79,7 @@ class Answer:
         kinds = {404: NotFound, 410: NotFound, 409: Conflict, 412: Conflict}
         return kinds.get(self.status, Failed)(text)
 
-    def said(self) -> str:
+    def server_message(self) -> str:
         """The server's message."""
         try:
             document = json.loads(self.body)
@@ -87,8 +87,8 @@ class Answer:
             return ""
         place = document.get("error") if isinstance(document, dict) else None
         for object in (place, document):
-            said = [object.get(name) for name in SAID] if isinstance(object, dict) else []
-            for text in said:
+            values = [object.get(name) for name in MESSAGE_FIELDS] if isinstance(object, dict) else []
+            for text in values:
                 if isinstance(text, str):
                     return f": {' '.join(text.split())[:300]}"
         return ""

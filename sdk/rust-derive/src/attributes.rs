@@ -23,7 +23,7 @@ pub(crate) struct InputAttributes {
 
 impl InputAttributes {
     /// Whether a serde attribute contains a word.
-    pub(crate) fn says_to_serde(&self, word: &str) -> bool {
+    pub(crate) fn has_serde_word(&self, word: &str) -> bool {
         self.attributes.iter().filter(|attribute| attribute.path().is_ident("serde")).any(|attribute| {
             let metas = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
             metas.is_ok_and(|metas| metas.iter().any(|meta| meta.path().is_ident(word)))
@@ -93,19 +93,19 @@ fn known(role: Role, place: AttributePlace) -> &'static [&'static str] {
 
 /// Reads the attributes of a type or a field.
 pub(crate) fn read(role: Role, place: AttributePlace, all: &[Attribute]) -> syn::Result<InputAttributes> {
-    let mut said = InputAttributes::default();
+    let mut input_attributes = InputAttributes::default();
     for attribute in all {
         let path = attribute.path();
         if path.is_ident(role.attribute()) {
             let metas = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)?;
             for meta in metas {
-                said.add(role, place, &meta)?;
+                input_attributes.add(role, place, &meta)?;
             }
         } else if ["doc", "serde", "schemars"].iter().any(|name| path.is_ident(name)) {
-            said.attributes.push(attribute.clone());
+            input_attributes.attributes.push(attribute.clone());
         }
     }
-    Ok(said)
+    Ok(input_attributes)
 }
 
 impl InputAttributes {

@@ -42,8 +42,8 @@ pub(crate) fn expand(role: Role, item: &DeriveInput) -> syn::Result<TokenStream>
         Data::Enum(data) if role == Role::Input => {
             let mut variants = Vec::new();
             for variant in &data.variants {
-                let said = read(role, AttributePlace::Type, &variant.attrs)?;
-                let (attributes, name) = (said.attributes, &variant.ident);
+                let input_attributes = read(role, AttributePlace::Type, &variant.attrs)?;
+                let (attributes, name) = (input_attributes.attributes, &variant.ident);
                 let fields =
                     variant.fields.iter().map(|field| copy.field(field)).collect::<syn::Result<Vec<_>>>()?;
                 variants.push(match &variant.fields {
@@ -84,7 +84,7 @@ struct Copy<'a> {
 impl<'a> Copy<'a> {
     fn new(role: Role, item: &'a DeriveInput, whole: &InputAttributes) -> Self {
         // The host passes every group, even those that a driver does not read.
-        let open = role != Role::Input || whole.open || whole.says_to_serde("deny_unknown_fields");
+        let open = role != Role::Input || whole.open || whole.has_serde_word("deny_unknown_fields");
         Self {
             role,
             name: &item.ident,
@@ -115,10 +115,10 @@ impl<'a> Copy<'a> {
     }
 
     fn field(&mut self, field: &Field) -> syn::Result<TokenStream> {
-        let said = read(self.role, AttributePlace::Field, &field.attrs)?;
-        self.open |= said.says_to_serde("flatten");
-        let (mut attributes, of) = (said.attributes.clone(), &field.ty);
-        if let Some(default) = &said.default {
+        let input_attributes = read(self.role, AttributePlace::Field, &field.attrs)?;
+        self.open |= input_attributes.has_serde_word("flatten");
+        let (mut attributes, of) = (input_attributes.attributes.clone(), &field.ty);
+        if let Some(default) = &input_attributes.default {
             let function = format_ident!("default_{}", self.defaults.len());
             let path = function.to_string();
             attributes.push(parse_quote!(#[serde(default = #path)]));
@@ -141,8 +141,8 @@ impl<'a> Copy<'a> {
                     .push(parse_quote!(#[serde(skip_serializing_if = "::core::option::Option::is_none")]));
                 attributes.push(parse_quote!(#[schemars(with = #within)]));
             }
-            if let (Some(span), Some(name)) = (said.secret, &field.ident) {
-                if ["rename", "flatten"].iter().any(|word| said.says_to_serde(word)) {
+            if let (Some(span), Some(name)) = (input_attributes.secret, &field.ident) {
+                if ["rename", "flatten"].iter().any(|word| input_attributes.has_serde_word(word)) {
                     return Err(Error::new(span, "a secret output has the name of its field"));
                 }
                 self.secrets.push(name.to_string().trim_start_matches("r#").to_owned());

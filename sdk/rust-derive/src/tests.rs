@@ -33,8 +33,8 @@ fn structs_that_cannot_describe_inputs_are_rejected() {
         ),
     ];
     for (role, item, wanted) in cases {
-        let said = written(role, item);
-        assert!(said.starts_with("error: ") && said.contains(wanted), "{item}: {said}");
+        let output = written(role, item);
+        assert!(output.starts_with("error: ") && output.contains(wanted), "{item}: {output}");
     }
 }
 

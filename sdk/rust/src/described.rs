@@ -287,8 +287,11 @@ mod tests {
         assert_eq!(given.connection.host, "h");
         let list =
             read(json!({"name": "a", "spare": [["d"], 1]})).map(drop).map_err(|failure| failure.to_string());
-        let said = list.as_ref().map_err(String::as_str);
-        assert!(said.is_err_and(|said| said.contains("/values/spare: invalid type: sequence")), "{list:?}");
+        let message = list.as_ref().map_err(String::as_str);
+        assert!(
+            message.is_err_and(|message| message.contains("/values/spare: invalid type: sequence")),
+            "{list:?}"
+        );
         let wrong = read(json!({"name": "a", "size": "big", "disks": [{"kind": "ssd"}], "disk": 1}));
         let Err(Failure::InvalidInputs(faults)) = wrong else { panic!("this does not fit") };
         let mut places: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
@@ -308,20 +311,20 @@ mod tests {
             },
         });
         assert_eq!(TypeSchema::of::<StoreInputs, StoreOutputs>("*").outputs, expected);
-        let told = |token: Option<&str>| {
-            let told = StoreOutputs {
+        let state = |token: Option<&str>| {
+            let outputs = StoreOutputs {
                 host: "h".to_owned(),
                 token: token.map(str::to_owned),
                 password: "p".to_owned(),
             };
-            State::new("id").described_outputs(&told).expect("told")
+            State::new("id").described_outputs(&outputs).expect("a state")
         };
-        let first = told(Some("t"));
+        let first = state(Some("t"));
         assert_eq!(
             json!([first.outputs, first.secrets]),
             json!([{"host": "h"}, {"token": "t", "password": "p"}])
         );
-        assert_eq!(json!(told(None).secrets), json!({"password": "p"}), "what is not there is left out");
+        assert_eq!(json!(state(None).secrets), json!({"password": "p"}), "what is not there is left out");
     }
 
     #[test]

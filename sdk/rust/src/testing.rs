@@ -32,13 +32,13 @@ pub enum HostMessage {
 }
 
 thread_local! {
-    static SAID: RefCell<Vec<HostMessage>> = const { RefCell::new(Vec::new()) };
+    static MESSAGES: RefCell<Vec<HostMessage>> = const { RefCell::new(Vec::new()) };
     static CANCELLED: Cell<bool> = const { Cell::new(false) };
 }
 
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn record(said: HostMessage) {
-    SAID.with_borrow_mut(|all| all.push(said));
+pub(crate) fn record(message: HostMessage) {
+    MESSAGES.with_borrow_mut(|all| all.push(message));
 }
 
 #[cfg(not(target_family = "wasm"))]
@@ -47,8 +47,8 @@ pub(crate) fn is_cancelled() -> bool {
 }
 
 /// The messages on this thread since the last call.
-pub fn said() -> Vec<HostMessage> {
-    SAID.take()
+pub fn messages() -> Vec<HostMessage> {
+    MESSAGES.take()
 }
 
 /// The result of [`crate::operation::cancelled`] on this thread from now on.

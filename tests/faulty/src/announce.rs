@@ -6,11 +6,11 @@ use std::net::TcpStream;
 /// Announces an effect that has happened. Fails if the answer is lost.
 pub(crate) fn effect(server: Option<&str>) -> Result<(), String> {
     let Some(server) = server else { return Ok(()) };
-    let told = || {
+    let announce = || {
         let mut stream = TcpStream::connect(server)?;
         stream.write_all(b"done\n")?;
         let mut answer = [0; 3];
         stream.read_exact(&mut answer)
     };
-    told().map_err(|error| format!("{server} does not answer: {error}"))
+    announce().map_err(|error| format!("{server} does not answer: {error}"))
 }

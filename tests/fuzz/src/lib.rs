@@ -40,8 +40,8 @@ fn schemas(bytes: &[u8]) {
     let Ok(schema) = purlin_schema::Schema::new(&schema) else { return };
     let value = purlin_model::Value::from(value);
     for violation in schema.validate(&value).into_iter().flatten() {
-        let said = purlin_schema::say(purlin_schema::Subject::Inputs("a/driver"), &violation);
-        assert!(!said.message.is_empty());
+        let diagnostic = purlin_schema::say(purlin_schema::Subject::Inputs("a/driver"), &violation);
+        assert!(!diagnostic.message.is_empty());
     }
     let sealed = schema.seal(value.clone());
     assert_eq!(sealed.reveal().ok(), value.reveal().ok(), "a sealed value is the same value");

@@ -36,16 +36,16 @@ pub(crate) fn request(values: &Value) -> Result<Value, String> {
     if let Some(ms) = values["between_ms"].as_u64() {
         let _ = options.set_between_bytes_timeout(Some(ms * 1_000_000));
     }
-    let answer = handle(request, Some(options)).map_err(said)?;
+    let answer = handle(request, Some(options)).map_err(error_text)?;
     {
         let stream = body.write().map_err(|()| "stream")?;
         for chunk in text("body").as_bytes().chunks(4096) {
             stream.blocking_write_and_flush(chunk).map_err(|error| format!("{error:?}"))?;
         }
     }
-    OutgoingBody::finish(body, None).map_err(said)?;
+    OutgoingBody::finish(body, None).map_err(error_text)?;
     answer.subscribe().block();
-    let answer = answer.get().ok_or("no answer")?.map_err(|()| "twice")?.map_err(said)?;
+    let answer = answer.get().ok_or("no answer")?.map_err(|()| "twice")?.map_err(error_text)?;
     let status = answer.status();
     let location = answer.headers().get("location");
     if let (Some(location), true) = (location.first(), values["follow"] == true) {
@@ -76,6 +76,6 @@ pub(crate) fn request(values: &Value) -> Result<Value, String> {
     }))
 }
 
-fn said(error: ErrorCode) -> String {
+fn error_text(error: ErrorCode) -> String {
     format!("{error:?}")
 }

@@ -93,7 +93,7 @@ impl Proxy {
     }
 
     /// The same, if the server may take long for the message: once it `is_begun`, the program is
-    /// killed without an answer. This is asked after the message was sent.
+    /// killed without an answer. This is checked after the message was sent.
     pub fn run_until(
         &self,
         workspace: &Workspace,

@@ -29,8 +29,8 @@ pub struct Moto {
 #[derive(Debug)]
 struct Referee {
     child: Child,
-    asks: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
 }
 
 impl Moto {
@@ -139,15 +139,15 @@ impl Referee {
             .stdout(Stdio::piped())
             .spawn()
             .expect("python runs");
-        let asks = child.stdin.take().expect("a pipe");
-        let answers = BufReader::new(child.stdout.take().expect("a pipe"));
-        Self { child, asks, answers }
+        let stdin = child.stdin.take().expect("a pipe");
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { child, stdin, stdout }
     }
 
     fn ask(&mut self, service: &str, call: &str, arguments: &Value) -> Result<Value, String> {
-        writeln!(self.asks, "{}", json!([service, call, arguments])).expect("the referee listens");
+        writeln!(self.stdin, "{}", json!([service, call, arguments])).expect("the referee listens");
         let mut line = String::new();
-        self.answers.read_line(&mut line).expect("the referee answers");
+        self.stdout.read_line(&mut line).expect("the referee answers");
         let mut answer: Value = serde_json::from_str(&line).expect("JSON");
         match answer.get("error").and_then(Value::as_str) {
             Some(error) => Err(error.to_owned()),

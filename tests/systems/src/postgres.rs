@@ -190,7 +190,7 @@ impl Postgres {
     /// The same of the superuser, in a database.
     ///
     /// # Errors
-    /// What `psql` says.
+    /// The error output of `psql`.
     pub fn try_ask(&self, database: &str, sql: &str) -> Result<String, String> {
         self.try_as("postgres", PASSWORD, database, sql)
     }

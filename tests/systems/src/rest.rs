@@ -45,7 +45,7 @@ pub enum Fault {
 
 /// One request as it arrived.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct Request {
     /// Such as `GET`.
     pub method: String,
     /// Path and query.
@@ -66,8 +66,8 @@ struct Data {
     next: u64,
     faults: VecDeque<(String, Fault)>,
     /// Requests to be carried out later, with their connections.
-    late: Vec<(Asked, TcpStream)>,
-    asked: Vec<Asked>,
+    late: Vec<(Request, TcpStream)>,
+    requests: Vec<Request>,
     /// How long things take to become ready; none if they are ready at once.
     takes: Option<Duration>,
     /// Whether a creation answers with an operation, and nothing else.
@@ -153,8 +153,8 @@ impl Service {
         let begun = Instant::now();
         loop {
             let late = std::mem::take(&mut self.data().late);
-            for (asked, _) in &late {
-                self.data().answer(asked);
+            for (request, _) in &late {
+                self.data().answer(request);
             }
             if !late.is_empty() {
                 return;
@@ -197,16 +197,16 @@ impl Service {
     }
 
     /// The requests since the last call.
-    pub fn asked(&self) -> Vec<Asked> {
-        std::mem::take(&mut self.data().asked)
+    pub fn requests(&self) -> Vec<Request> {
+        std::mem::take(&mut self.data().requests)
     }
 
     fn serve(&self, stream: &TcpStream) {
-        let Some(asked) = read(stream) else { return };
+        let Some(request) = read(stream) else { return };
         let fault = {
             let mut data = self.data();
-            data.asked.push(asked.clone());
-            let at = data.faults.iter().position(|(method, _)| *method == asked.method);
+            data.requests.push(request.clone());
+            let at = data.faults.iter().position(|(method, _)| *method == request.method);
             at.and_then(|at| data.faults.remove(at)).map(|(_, fault)| fault)
         };
         let (status, headers, body) = match &fault {
@@ -217,13 +217,13 @@ impl Service {
             }
             Some(Fault::DoLater { hang_up }) => {
                 let kept = stream.try_clone().expect("the connection twice");
-                self.data().late.push((asked, kept));
+                self.data().late.push((request, kept));
                 if *hang_up {
                     let _ = stream.shutdown(Shutdown::Both);
                 }
                 return;
             }
-            _ => self.data().answer(&asked),
+            _ => self.data().answer(&request),
         };
         match &fault {
             Some(Fault::LoseAnswer) => {
@@ -261,24 +261,24 @@ fn renamed(document: Value, names: &HashMap<String, String>) -> Value {
 }
 
 impl Data {
-    fn answer(&mut self, asked: &Asked) -> Answer {
-        let (status, headers, body) = self.act(asked);
+    fn answer(&mut self, request: &Request) -> Answer {
+        let (status, headers, body) = self.act(request);
         (status, headers, renamed(body, &self.renamed))
     }
 
-    fn act(&mut self, asked: &Asked) -> Answer {
+    fn act(&mut self, request: &Request) -> Answer {
         if let Some(key) = &self.key
-            && asked.headers.get("authorization") != Some(&format!("Bearer {key}"))
+            && request.headers.get("authorization") != Some(&format!("Bearer {key}"))
         {
             return plain(401, json!({"error": "who are you?"}));
         }
-        let (path, query) = asked.path.split_once('?').unwrap_or((&asked.path, ""));
+        let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-        match (asked.method.as_str(), parts.as_slice()) {
+        match (request.method.as_str(), parts.as_slice()) {
             ("GET", ["operations", id]) => self.operation(id),
-            ("POST", [collection]) => self.make(collection, asked),
+            ("POST", [collection]) => self.make(collection, request),
             ("GET", [collection]) => self.list(collection, query),
-            (method, [collection, id]) => self.thing(method, collection, id, &asked.body),
+            (method, [collection, id]) => self.thing(method, collection, id, &request.body),
             _ => missing(),
         }
     }
@@ -288,22 +288,22 @@ impl Data {
         format!("{collection}-{}", self.next)
     }
 
-    fn make(&mut self, collection: &str, asked: &Asked) -> Answer {
-        let key = asked.headers.get("idempotency-key").cloned();
+    fn make(&mut self, collection: &str, request: &Request) -> Answer {
+        let key = request.headers.get("idempotency-key").cloned();
         if let Some(there) = key.as_ref().and_then(|key| self.answered.get(key)) {
             return plain(201, there.clone());
         }
         let id = self.fresh(collection);
         if self.asynchronous {
             let operation = self.fresh("operation");
-            let thing = with_id(&asked.body, &id);
+            let thing = with_id(&request.body, &id);
             let pending = json!({"collection": collection, "thing": thing, "state": "running"});
             self.things.entry("operations".to_owned()).or_default().insert(operation.clone(), pending);
             self.later(&operation);
             let place = format!("/operations/{operation}");
             return (202, vec![("operation-location".to_owned(), place)], json!({"accepted": true}));
         }
-        let mut thing = with_id(&asked.body, &id);
+        let mut thing = with_id(&request.body, &id);
         if self.takes.is_some() {
             thing["status"] = json!("creating");
             self.later(&id);
@@ -419,7 +419,7 @@ fn with_id(body: &Value, id: &str) -> Value {
 }
 
 /// Reads a request, if one comes.
-pub(crate) fn read(stream: &TcpStream) -> Option<Asked> {
+pub(crate) fn read(stream: &TcpStream) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -437,7 +437,7 @@ pub(crate) fn read(stream: &TcpStream) -> Option<Asked> {
     let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked { method, path, headers, body: serde_json::from_slice(&body).unwrap_or_default() })
+    Some(Request { method, path, headers, body: serde_json::from_slice(&body).unwrap_or_default() })
 }
 
 /// Answers a request, and ends the connection.

@@ -145,8 +145,8 @@ impl Done {
     /// If it did not.
     #[track_caller]
     #[allow(clippy::must_use_candidate)]
-    pub fn says(self, text: &str) -> Self {
-        assert!(self.has(text), "`{text}` is not said: {self}");
+    pub fn prints(self, text: &str) -> Self {
+        assert!(self.has(text), "`{text}` is not printed: {self}");
         self
     }
 

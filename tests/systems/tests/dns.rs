@@ -111,9 +111,9 @@ fn a_zone_and_its_records_live() {
     assert_eq!(dns.dig("shop.example", "MX"), ["10 mail.shop.example."]);
     assert_eq!(dns.dig("shop.example", "TXT"), ["\"v=spf1 \\\"x\\\" -all\""]);
 
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     // Somebody changes everything that can be changed.
     let by_hand = rrset("www.shop.example.", "A", 30, "192.0.2.99", None);
     assert_eq!(dns.api("PATCH", "/zones/shop.example.", &by_hand).0, 204);
@@ -122,10 +122,10 @@ fn a_zone_and_its_records_live() {
     assert_eq!(dns.api("PATCH", "/zones/shop.example.", &servers).0, 204);
     workspace
         .purlin(&["refresh"])
-        .says("values.records.ttl")
-        .says("values.records.content")
-        .says("values.zone.kind")
-        .says("values.zone.nameservers");
+        .prints("values.records.ttl")
+        .prints("values.records.content")
+        .prints("values.zone.kind")
+        .prints("values.zone.nameservers");
     assert_eq!(dns.dig("www.shop.example", "A"), ["192.0.2.99"], "refresh changes nothing");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(dns.dig("www.shop.example", "A"), ["192.0.2.5", "192.0.2.7"]);
@@ -135,16 +135,16 @@ fn a_zone_and_its_records_live() {
     // Missing objects are created again.
     let gone = json!({"rrsets": [{"name": "www.shop.example.", "type": "A", "changetype": "DELETE"}]});
     assert_eq!(dns.api("PATCH", "/zones/shop.example.", &gone).0, 204);
-    workspace.purlin(&["refresh"]).says("it no longer exists");
+    workspace.purlin(&["refresh"]).prints("it no longer exists");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(dns.dig("www.shop.example", "A"), ["192.0.2.5", "192.0.2.7"]);
 
     // In place, and elsewhere.
     wanted(&workspace, &zone("shop.example"), &all(a("www", &["192.0.2.8"])));
-    workspace.purlin(&["up", "--yes"]).says("1 updated");
+    workspace.purlin(&["up", "--yes"]).prints("1 updated");
     assert_eq!(dns.dig("www.shop.example", "A"), ["192.0.2.8"]);
     wanted(&workspace, &zone("shop.example"), &all(a("web", &["192.0.2.8"])));
-    workspace.purlin(&["plan"]).says("1 to replace");
+    workspace.purlin(&["plan"]).prints("1 to replace");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(dns.dig("web.shop.example", "A"), ["192.0.2.8"]);
     assert!(dns.dig("www.shop.example", "A").is_empty());
@@ -175,9 +175,9 @@ fn records_of_other_owners_are_left_alone() {
     };
     let by_hand = workspace(dns.port(), "dev", KEY);
     wanted(&by_hand, &zone("taken.example"), &[]);
-    by_hand.run(&["up", "--yes"]).expect(1).says("the zone `taken.example.` already exists");
+    by_hand.run(&["up", "--yes"]).expect(1).prints("the zone `taken.example.` already exists");
     wanted(&by_hand, &Value::Null, &[("www", www("192.0.2.2"))]);
-    by_hand.run(&["up", "--yes"]).expect(1).says("www.taken.example. A already exists, of `ops`");
+    by_hand.run(&["up", "--yes"]).expect(1).prints("www.taken.example. A already exists, of `ops`");
     assert_eq!(dns.dig("www.taken.example", "A"), ["192.0.2.1"]);
     // Other types of that name are other resources.
     let mut text =
@@ -188,11 +188,11 @@ fn records_of_other_owners_are_left_alone() {
     let other = workspace(dns.port(), "prod", KEY);
     text["content"] = json!(["y"]);
     wanted(&other, &Value::Null, &[("text", text)]);
-    other.run(&["up", "--yes"]).expect(1).says("already exists, of");
+    other.run(&["up", "--yes"]).expect(1).prints("already exists, of");
     other
         .run(&["import", "--yes", "dns-record.default#shared.text", "www.taken.example./TXT"])
         .expect(1)
-        .says("marked as another resource's");
+        .prints("marked as another resource's");
     assert_eq!(dns.dig("www.taken.example", "TXT"), ["\"x\""]);
     by_hand.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert!(dns.dig("www.taken.example", "TXT").is_empty());
@@ -218,11 +218,11 @@ fn existing_resources_are_imported() {
     workspace
         .run(&["import", "--yes", "dns-zone.default#shared.zone", "other.example"])
         .expect(1)
-        .says("and not `other.example`");
+        .prints("and not `other.example`");
     workspace.purlin(&["import", "--yes", "dns-zone.default#shared.zone", "old.example"]);
     workspace.purlin(&["import", "--yes", "dns-record.default#shared.www", "www.old.example./A"]);
     // Differences are repaired, and people's comments stay.
-    workspace.purlin(&["plan"]).says("values.records.ttl: 99 → 60").says("1 to update");
+    workspace.purlin(&["plan"]).prints("values.records.ttl: 99 → 60").prints("1 to update");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(dns.ttl("www.old.example", "A"), Some(60));
     let comments = sets(&dns, "old.example.")[0]["comments"].clone();
@@ -230,7 +230,7 @@ fn existing_resources_are_imported() {
         comments.to_string().contains("\"ops\"") && comments.to_string().contains("managed by Purlin"),
         "{comments}"
     );
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     // An import is recognised by its id in the documents, at each run.
     workspace.purlin(&["state", "forget", "dns-zone.default#shared.zone", "--yes", "--force"]);
     workspace.purlin(&["state", "forget", "dns-record.default#shared.www", "--yes"]);
@@ -238,8 +238,8 @@ fn existing_resources_are_imported() {
     let imports =
         json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment", "spec": {"lifecycle": imports}});
     workspace.write("imports.json", &imports.to_string());
-    workspace.purlin(&["up", "--yes"]).says("2 adopted");
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("2 adopted");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(dns.api("GET", "/zones/old.example.", &Value::Null).0, 404);
 }
@@ -257,7 +257,7 @@ fn a_zone_with_records_of_others_is_not_deleted() {
     workspace
         .run(&["destroy", "--yes", "--allow-data-loss"])
         .expect(1)
-        .says("the zone `full.example.` is not empty, there are records in it: www.full.example./A");
+        .prints("the zone `full.example.` is not empty, there are records in it: www.full.example./A");
     assert_eq!(dns.dig("www.full.example", "A"), ["192.0.2.1"]);
     let gone = json!({"rrsets": [{"name": "www.full.example.", "type": "A", "changetype": "DELETE"}]});
     assert_eq!(dns.api("PATCH", "/zones/full.example.", &gone).0, 204);
@@ -269,7 +269,7 @@ fn errors_are_reported() {
     let Some(dns) = PowerDns::start() else { return };
     let wrong_key = workspace(dns.port(), "dev", "wrong-key-0815");
     wanted(&wrong_key, &zone("a.example"), &[]);
-    let done = wrong_key.run(&["up", "--yes"]).expect(1).says("status 401").says("connection.api_key");
+    let done = wrong_key.run(&["up", "--yes"]).expect(1).prints("status 401").prints("connection.api_key");
     assert!(!done.to_string().contains("wrong-key-0815"), "{done}");
     let denied = workspace(dns.port(), "dev", KEY);
     wanted(&denied, &zone("a.example"), &[]);
@@ -280,24 +280,24 @@ fn errors_are_reported() {
             .replace("GET,POST,PUT,PATCH,DELETE", "GET"),
     );
     let grant = format!("POST http://127.0.0.1:{}/api/v1/servers/localhost/zones", dns.port());
-    denied.run(&["up", "--yes"]).expect(1).says("is not granted").says(&grant);
+    denied.run(&["up", "--yes"]).expect(1).prints("is not granted").prints(&grant);
     assert_eq!(dns.api("GET", "/zones/a.example.", &Value::Null).0, 404);
     let workspace = workspace(dns.port(), "dev", KEY);
     let lonely =
         json!({"name": "www", "type": "A", "ttl": 60, "content": ["192.0.2.1"], "zone": "nowhere.example"});
     wanted(&workspace, &Value::Null, &[("www", lonely)]);
-    workspace.run(&["up", "--yes"]).expect(1).says("there is no zone `nowhere.example.`");
+    workspace.run(&["up", "--yes"]).expect(1).prints("there is no zone `nowhere.example.`");
     let odd =
         json!({"name": "www", "type": "A", "ttl": 60, "content": ["192.0.2.300"], "zone": "nowhere.example"});
     wanted(&workspace, &Value::Null, &[("www", odd)]);
-    workspace.run(&["plan"]).expect(2).says("is not an address such as 192.0.2.1");
+    workspace.run(&["plan"]).expect(2).prints("is not an address such as 192.0.2.1");
     // The server itself rejects inputs that looked right.
     wanted(
         &workspace,
         &zone("b.example"),
         &[("one", json!({"name": "x", "type": "CAA", "ttl": 60, "content": ["nonsense"]}))],
     );
-    workspace.run(&["up", "--yes"]).expect(1).says("status 422");
+    workspace.run(&["up", "--yes"]).expect(1).prints("status 422");
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn a_kill_at_any_message_makes_nothing_twice() {
     };
     let kills = at_every_message(&proxy, &["up", "--yes"], scene, |number, workspace| {
         there(number, "192.0.2.1");
-        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     });
     assert!(kills >= 10, "there are messages to be killed at: {kills}");
     // A change, and a replacement.
@@ -341,7 +341,7 @@ fn a_kill_at_any_message_makes_nothing_twice() {
     at_every_message(&proxy, &["up", "--yes"], changed, |number, workspace| {
         there(number + 1000, "192.0.2.3");
         assert_eq!(dns.dig(&format!("api2.{}", name(number + 1000)), "A"), ["192.0.2.2"]);
-        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     });
     let made = |number: usize| {
         let workspace = scene(number + 2000);

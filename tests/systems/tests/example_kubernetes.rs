@@ -42,9 +42,9 @@ fn a_score_file_becomes_a_workload() {
     let url = || secret(&get("secrets", "orders"), "main.DATABASE_URL");
     let access = |sql| platform.postgres.try_as("nobody", "", &url(), sql);
     access("CREATE TABLE orders (id int)").expect("the workload's own access");
-    let told = workspace.purlin(&["outputs", "--show-secrets", "--format", "json"]).json();
-    let database = &told["resources"]["postgres.default#modules.orders.externals.db"];
-    let password = database["password"].as_str().unwrap_or_else(|| panic!("{told:#}"));
+    let outputs = workspace.purlin(&["outputs", "--show-secrets", "--format", "json"]).json();
+    let database = &outputs["resources"]["postgres.default#modules.orders.externals.db"];
+    let password = database["password"].as_str().unwrap_or_else(|| panic!("{outputs:#}"));
     let orders = get(DEPLOYMENTS, "orders");
     assert!(!done.to_string().contains(password), "{done}");
     for object in [&orders, &get("configmaps", "orders"), &get("ingresses.networking.k8s.io", "orders-api")] {
@@ -78,15 +78,15 @@ fn a_score_file_becomes_a_workload() {
 
     // The workload is done when its pods are ready.
     assert_eq!(orders["status"]["readyReplicas"], 1);
-    workspace.purlin(&[UP, &["--refresh"]].concat()).says("Nothing to change");
+    workspace.purlin(&[UP, &["--refresh"]].concat()).prints("Nothing to change");
 
     // Another image: the same Deployment, with another pod; nothing else changes.
     let uid = |object: &Value| object["metadata"]["uid"].clone();
     edit(&workspace, "apps/orders.yaml", "orders:1.0.0", "orders:1.1.0");
     workspace
         .purlin(UP)
-        .says("updated k8s-deployment.default#modules.orders")
-        .says("2 updated, 23 unchanged");
+        .prints("updated k8s-deployment.default#modules.orders")
+        .prints("2 updated, 23 unchanged");
     let changed = get(DEPLOYMENTS, "orders");
     assert_eq!(uid(&changed), uid(&orders));
     assert_eq!(containers(&changed)[1]["image"], "ghcr.io/example/orders:1.1.0");
@@ -97,7 +97,7 @@ fn a_score_file_becomes_a_workload() {
 
     // Another variable: the Secret changes, and new pods start.
     edit(&workspace, "apps/orders.yaml", "LOG_LEVEL: info", "LOG_LEVEL: debug");
-    workspace.purlin(UP).says("updated k8s-secret.default#modules.orders");
+    workspace.purlin(UP).prints("updated k8s-secret.default#modules.orders");
     assert_eq!(secret(&get("secrets", "orders"), "main.LOG_LEVEL"), "debug");
     assert_eq!(revision(&get(DEPLOYMENTS, "orders")), "3");
 
@@ -124,13 +124,13 @@ fn a_score_file_becomes_a_workload() {
 
     // Data is not deleted without consent, and a database with contents not even then.
     let last = url();
-    workspace.run(&["destroy", "--yes"]).expect(2).says("would lose their data");
-    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1).says("it is not empty");
+    workspace.run(&["destroy", "--yes"]).expect(2).prints("would lose their data");
+    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1).prints("it is not empty");
     platform.postgres.try_as("nobody", "", &last, "DROP TABLE orders").expect("the workload's own access");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     eventually("nothing is left", || platform.inventory().is_empty().then_some(()));
     assert_eq!(platform.k8s.get("namespaces", "", NAMESPACE), None);
-    workspace.purlin(&["destroy", "--yes"]).says("Nothing is recorded");
+    workspace.purlin(&["destroy", "--yes"]).prints("Nothing is recorded");
 }
 
 /// A workload with everything that the example lacks: files and volumes as lists, a container that
@@ -162,11 +162,11 @@ fn other_workloads_get_their_resources() {
     let mount = &containers(&worker)[0]["volumeMounts"][1];
     assert_eq!((&mount["mountPath"], &mount["subPath"]), (&"/room".into(), &"a/b".into()));
     assert_eq!(pod["volumes"][0]["projected"]["sources"][0]["configMap"]["items"][0]["mode"], 0o400);
-    workspace.purlin(&[UP, &["--refresh"]].concat()).says("Nothing to change");
+    workspace.purlin(&[UP, &["--refresh"]].concat()).prints("Nothing to change");
 
     // Features that Kubernetes does not have are rejected before anything runs.
     let text = score("worker", WORKER);
-    for (from, to, said) in [
+    for (from, to, expected) in [
         ("source: \"${resources.room}\"", "source: room", "`room` is no `volume`"),
         ("image: worker:1", "image: .", "`main` has no image"),
         ("ready: complete", "ready: healthy", "`migrate` before `main`: only `ready: complete` works"),
@@ -178,7 +178,7 @@ fn other_workloads_get_their_resources() {
     ] {
         assert!(text.contains(from), "{from}");
         workspace.write("apps/worker.yaml", &text.replace(from, to));
-        workspace.run(&["plan"]).expect(2).says(said);
+        workspace.run(&["plan"]).expect(2).prints(expected);
     }
 }
 

@@ -105,8 +105,8 @@ fn a_policy_and_a_role_live_and_drift_is_repaired() {
     assert_eq!(made.1[1]["purlin:resource"].as_str().map(str::len), Some(40));
     assert_eq!(made.2, (json!("for web"), json!(7200), json!("/blue/")));
     assert!(arn.starts_with("arn:aws:iam::123456789012:policy/blue/purlin-"), "{arn}");
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
-    workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).says("up to date");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
+    workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).prints("up to date");
 
     // The same documents in another form are equal.
     let dressed = json!({"Statement": {"Sid": "x", "Resource": ["arn:aws:s3:::pics", "arn:aws:s3:::pics/*"],
@@ -117,7 +117,7 @@ fn a_policy_and_a_role_live_and_drift_is_repaired() {
         "Principal": {"Service": "ec2.amazonaws.com", "AWS": ["arn:aws:iam::123456789012:root"]}}});
     let trusts = |trust: &Value| json!({"RoleName": role, "PolicyDocument": trust.to_string()});
     moto.ask("iam", "update_assume_role_policy", trusts(&trust));
-    workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).says("up to date");
+    workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).prints("up to date");
 
     // Somebody changes everything manually.
     let mut wider = dressed.clone();
@@ -150,16 +150,16 @@ fn a_policy_and_a_role_live_and_drift_is_repaired() {
         "tags.purlin:resource",
         "attached_policies",
     ] {
-        assert!(plan.stdout.contains(place), "{place} is not told: {plan}");
+        assert!(plan.stdout.contains(place), "{place} is not shown: {plan}");
     }
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("2 updated");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("2 updated");
     assert_eq!(seen(), made);
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
 
     // Versions never accumulate.
     for number in 0..7 {
         rewrite(&moto, &workspace, &documents(&format!("s3:Get{number}"), "for web"));
-        workspace.purlin(&["up", "--yes"]).says("updated policy");
+        workspace.purlin(&["up", "--yes"]).prints("updated policy");
         assert_eq!(document(&moto, &arn)["Statement"][0]["Action"], format!("s3:Get{number}"));
     }
     let versions = moto.ask("iam", "list_policy_versions", json!({"PolicyArn": arn}));
@@ -168,10 +168,10 @@ fn a_policy_and_a_role_live_and_drift_is_repaired() {
     // If they are removed manually, they are attached again.
     moto.ask("iam", "detach_role_policy", json!({"RoleName": role, "PolicyArn": arn}));
     moto.ask("iam", "delete_role", json!({"RoleName": role}));
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("created role");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("created role");
     // Others use the policy, so it stays.
     moto.ask("iam", "attach_user_policy", json!({"UserName": "tester", "PolicyArn": arn}));
-    workspace.run(&["destroy", "--yes"]).expect(1).says("is attached to the user `tester`");
+    workspace.run(&["destroy", "--yes"]).expect(1).prints("is attached to the user `tester`");
     moto.ask("iam", "detach_user_policy", json!({"UserName": "tester", "PolicyArn": arn}));
     workspace.purlin(&["destroy", "--yes"]);
     assert_eq!((policies(&moto), roles(&moto)), (Vec::new(), Vec::new()));
@@ -185,7 +185,7 @@ fn immutable_changes_replace_and_foreign_additions_stay() {
     let workspace = moto.workspace(&["iam"], moto.port(), "dev", &named("name: first, "));
     workspace.purlin(&["up", "--yes"]);
     rewrite(&moto, &workspace, &named("name: second, "));
-    workspace.purlin(&["up", "--yes"]).says("replaced policy");
+    workspace.purlin(&["up", "--yes"]).prints("replaced policy");
     assert_eq!(policies(&moto), ["second"]);
     // The same name under another path: the old one would have to be deleted first, and the role
     // uses it.
@@ -194,7 +194,11 @@ fn immutable_changes_replace_and_foreign_additions_stay() {
         &workspace,
         &named("name: second, ").replace("path: /blue/, description", "path: /red/, description"),
     );
-    workspace.run(&["up", "--yes"]).expect(1).says("is attached to the role").says("detach it there first");
+    workspace
+        .run(&["up", "--yes"])
+        .expect(1)
+        .prints("is attached to the role")
+        .prints("detach it there first");
     rewrite(
         &moto,
         &workspace,
@@ -210,7 +214,7 @@ fn immutable_changes_replace_and_foreign_additions_stay() {
         "put_role_policy",
         json!({"RoleName": role, "PolicyName": "theirs", "PolicyDocument": document.to_string()}),
     );
-    workspace.run(&["destroy", "--yes"]).expect(1).says("the inline policy `theirs`, which others added");
+    workspace.run(&["destroy", "--yes"]).expect(1).prints("the inline policy `theirs`, which others added");
     assert_eq!(
         names(
             &moto.ask("iam", "list_attached_role_policies", json!({"RoleName": role}))["AttachedPolicies"],
@@ -236,13 +240,16 @@ fn foreign_objects_are_unchanged_until_adopted() {
     let named = documents("s3:Get", "x").replace("policy: {path", "policy: {name: theirs, path");
     let named = named.replace("description: \"reads pictures & more\", ", "");
     let workspace = moto.workspace(&["iam"], moto.port(), "dev", &named);
-    workspace.run(&["up", "--yes"]).expect(1).says("the policy `theirs` already exists").says(arn);
+    workspace.run(&["up", "--yes"]).expect(1).prints("the policy `theirs` already exists").prints(arn);
     workspace.purlin(&["import", "--yes", "policy#shared.read", arn]);
-    workspace.purlin(&["up", "--yes"]).says("updated policy");
+    workspace.purlin(&["up", "--yes"]).prints("updated policy");
     assert_eq!(self::document(&moto, arn)["Statement"][0]["Action"], "s3:Get");
     let other = moto.workspace(&["iam"], moto.port(), "other", &named);
-    other.run(&["up", "--yes"]).expect(1).says("the policy `theirs` belongs to another resource");
-    other.run(&["import", "--yes", "policy#shared.read", arn]).expect(1).says("belongs to another resource");
+    other.run(&["up", "--yes"]).expect(1).prints("the policy `theirs` belongs to another resource");
+    other
+        .run(&["import", "--yes", "policy#shared.read", arn])
+        .expect(1)
+        .prints("belongs to another resource");
     workspace.purlin(&["destroy", "--yes"]);
     assert_eq!(policies(&moto), Vec::<String>::new());
 }
@@ -259,7 +266,7 @@ fn killed_at_any_message_there_is_one_of_each() {
         assert_eq!((policies.len(), roles.len()), (1, 1), "{policies:?} {roles:?}");
         let attached = moto.ask("iam", "list_attached_role_policies", json!({"RoleName": roles[0]}));
         assert_eq!(names(&attached["AttachedPolicies"], "PolicyName"), policies);
-        workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+        workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
         workspace.purlin(&["destroy", "--yes"]);
         assert_eq!((self::policies(&moto), self::roles(&moto)), (Vec::new(), Vec::new()));
     });
@@ -292,7 +299,7 @@ fn killed_at_any_message_of_a_change_or_a_deletion_it_is_made_in_the_end() {
         assert_eq!(document(&moto, &arn)["Statement"][0]["Action"], "s3:Put");
         let role = moto.ask("iam", "get_role", json!({"RoleName": roles(&moto)[0]}))["Role"].clone();
         assert_eq!((&role["Description"], &tags(&role["Tags"])["team"]), (&json!("y"), &json!("red")));
-        workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+        workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
         workspace.purlin(&["destroy", "--yes"]);
     });
     assert!(kills >= 8, "{kills} kills");
@@ -344,14 +351,14 @@ fn a_user_has_one_key_that_opens() {
     let key = || output(&workspace, "user.default#shared.robot", "access_key_id");
     let [user] = users(&moto).try_into().expect("one user");
     assert_eq!(keys(&moto, &user), [key()]);
-    let told = workspace.purlin(&["outputs"]);
+    let shown = workspace.purlin(&["outputs"]);
     let secret = output(&workspace, "user.default#shared.robot", "secret_access_key");
-    assert!(!told.stdout.contains(&secret) && secret.len() > 20);
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    assert!(!shown.stdout.contains(&secret) && secret.len() > 20);
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
     // The key is deleted, or deactivated: a new one is created.
     let first = key();
     moto.ask("iam", "delete_access_key", json!({"UserName": user, "AccessKeyId": first}));
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("updated user");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("updated user");
     let second = key();
     assert!(second != first && keys(&moto, &user) == [second.as_str()]);
     moto.ask(
@@ -359,15 +366,15 @@ fn a_user_has_one_key_that_opens() {
         "update_access_key",
         json!({"UserName": user, "AccessKeyId": second, "Status": "Inactive"}),
     );
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("updated user");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("updated user");
     assert!(key() != second && keys(&moto, &user) == [key()]);
     // Another person's key is left alone, and prevents the deletion of the user.
     let theirs =
         moto.ask("iam", "create_access_key", json!({"UserName": user}))["AccessKey"]["AccessKeyId"].clone();
     rewrite(&moto, &workspace, &USER.replace("access_key: true", "access_key: false"));
-    workspace.purlin(&["up", "--yes"]).says("updated user");
+    workspace.purlin(&["up", "--yes"]).prints("updated user");
     assert_eq!(keys(&moto, &user), [theirs.as_str().expect("an id")]);
-    workspace.run(&["destroy", "--yes"]).expect(1).says("which others created");
+    workspace.run(&["destroy", "--yes"]).expect(1).prints("which others created");
     moto.ask("iam", "delete_access_key", json!({"UserName": user, "AccessKeyId": theirs}));
     workspace.purlin(&["destroy", "--yes"]);
     assert_eq!(users(&moto), Vec::<String>::new());
@@ -381,7 +388,7 @@ fn killed_at_any_message_a_user_has_one_key_that_is_known() {
     let kills = at_every_message(&proxy, &["up", "--yes"], scene, |_, workspace| {
         let [user] = users(&moto).try_into().expect("one user");
         assert_eq!(keys(&moto, &user), [output(workspace, "user.default#shared.robot", "access_key_id")]);
-        workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+        workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
         workspace.purlin(&["destroy", "--yes"]);
         assert_eq!(users(&moto), Vec::<String>::new());
     });
@@ -401,7 +408,7 @@ fn after_any_failed_request_a_user_has_one_known_key() {
                     keys(&moto, &user),
                     [output(workspace, "user.default#shared.robot", "access_key_id")]
                 );
-                workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+                workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
                 workspace.purlin(&["destroy", "--yes"]);
                 assert_eq!(users(&moto), Vec::<String>::new());
             });
@@ -450,7 +457,7 @@ fn parts_of_a_role_come_and_go() {
     let Some(moto) = Moto::start() else { return };
     let documents = PARTS.replace("ACTION", "s3:Get");
     let workspace = moto.workspace(&["iam"], moto.port(), "dev", &documents);
-    workspace.run(&["up", "--yes"]).expect(1).says("there is no role `host`");
+    workspace.run(&["up", "--yes"]).expect(1).prints("there is no role `host`");
     let trust = json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "ec2.amazonaws.com"}}]});
     moto.ask(
         "iam",
@@ -458,7 +465,7 @@ fn parts_of_a_role_come_and_go() {
         json!({"RoleName": "host", "AssumeRolePolicyDocument": trust.to_string()}),
     );
     workspace.purlin(&["up", "--yes"]);
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
     let part = || {
         moto.ask("iam", "get_role_policy", json!({"RoleName": "host", "PolicyName": "part"}))["PolicyDocument"].clone()
     };
@@ -480,7 +487,7 @@ fn parts_of_a_role_come_and_go() {
         "detach_role_policy",
         json!({"RoleName": "host", "PolicyArn": "arn:aws:iam::aws:policy/job-function/ViewOnlyAccess"}),
     );
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("1 created, 1 updated");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("1 created, 1 updated");
     assert_eq!((part(), attached()), (made, vec!["ViewOnlyAccess".to_owned()]));
     workspace.purlin(&["destroy", "--yes"]);
     assert_eq!(attached(), Vec::<String>::new());
@@ -498,13 +505,13 @@ fn missing_and_wrong_inputs_are_reported() {
     let text = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("a file");
     workspace.write("purlin.yaml", &text.replace("http: [\"http://127.0.0.1", "http: [\"http://127.0.0.2"));
     let target = format!("is not granted requests to `http://127.0.0.1:{}/*`", moto.port());
-    workspace.run(&["up", "--yes"]).expect(2).says(&target);
+    workspace.run(&["up", "--yes"]).expect(2).prints(&target);
     let workspace = fresh();
     workspace.write("secrets/id", "AKIANOBODYKNOWSTHIS0");
-    workspace.run(&["up", "--yes"]).expect(1).says("`access_key_id`: is not known to AWS");
+    workspace.run(&["up", "--yes"]).expect(1).prints("`access_key_id`: is not known to AWS");
     let workspace = fresh();
     workspace.write("secrets/key", "notthesecret");
-    workspace.run(&["up", "--yes"]).expect(1).says("`secret_access_key`: does not belong");
+    workspace.run(&["up", "--yes"]).expect(1).prints("`secret_access_key`: does not belong");
     assert_eq!(policies(&moto), Vec::<String>::new());
     // The same documents succeed with the right key.
     workspace.write("secrets/key", &moto.key.1);
@@ -516,8 +523,8 @@ fn missing_and_wrong_inputs_are_reported() {
     workspace
         .run(&["plan"])
         .expect(2)
-        .says("has to be `Allow` or `Deny`")
-        .says("has to begin and end with `/`");
+        .prints("has to be `Allow` or `Deny`")
+        .prints("has to begin and end with `/`");
 }
 
 #[test]
@@ -534,7 +541,7 @@ fn the_contract_is_kept() {
     moto.ask("iam", "create_role", role);
     let workspace = moto.workspace(&["iam"], moto.port(), "dev", "");
     workspace.write("check.yaml", &cases);
-    workspace.purlin(&["driver", "check", "purlin/iam", "--cases", "check.yaml"]).says(" ok, 1 skipped");
+    workspace.purlin(&["driver", "check", "purlin/iam", "--cases", "check.yaml"]).prints(" ok, 1 skipped");
     assert_eq!(
         (policies(&moto), roles(&moto)),
         (Vec::new(), vec!["base-role".to_owned()]),

@@ -40,9 +40,10 @@ fn environment(command: &mut Command) {
 fn run(mut command: Command, folder: &Path) -> String {
     environment(&mut command);
     let done = command.current_dir(folder).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    assert!(done.status.success(), "{command:?} failed ({}):\n{said}", done.status);
-    said
+    let output =
+        format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{command:?} failed ({}):\n{output}", done.status);
+    output
 }
 
 fn begins(language: &Language) {
@@ -101,8 +102,8 @@ fn rust_without_wasi() {
     workspace.purlin(&["driver", "new", "kit", "--lang", "rust"]);
     let target = ["driver", "build", "kit", "--target", "wasm32-unknown-unknown", "-o", "plain.wasm"];
     run(workspace.command(&target), workspace.folder());
-    let told = workspace.purlin(&["driver", "inspect", "plain.wasm"]).says("acme/kit 0.1.0");
-    assert!(!told.stdout.contains("wasi:"), "{told}");
+    let done = workspace.purlin(&["driver", "inspect", "plain.wasm"]).prints("acme/kit 0.1.0");
+    assert!(!done.stdout.contains("wasi:"), "{done}");
 }
 
 #[test]
@@ -150,13 +151,13 @@ fn python_edits() {
         assert!(text.contains(from), "{text}");
         std::fs::write(&file, text.replace(from, to)).expect("written");
     };
-    let built = |said: &str| said.contains("Component built successfully");
+    let built = |output: &str| output.contains("Component built successfully");
     let dev = || purlin(&["driver", "build", "--dev"]);
 
     assert!(built(&dev()), "there is no component yet");
     edit("note.py", "VERSION = \"0.1.0\"", "VERSION = \"0.2.0\"");
-    let said = dev();
-    assert!(said.contains("shop/memo 0.2.0") && !built(&said), "{said}");
+    let output = dev();
+    assert!(output.contains("shop/memo 0.2.0") && !built(&output), "{output}");
     purlin(&["up", "app.yaml", "--yes"]);
     purlin(&["destroy", "--yes"]);
 
@@ -164,22 +165,22 @@ fn python_edits() {
     std::fs::write(folder.join("version.py"), "VERSION = '0.3.0'\n").expect("written");
     edit("note.py", "import inputs\n", "import inputs\nimport version\n");
     edit("note.py", "VERSION = \"0.2.0\"", "VERSION = version.VERSION");
-    let said = dev();
-    assert!(said.contains("shop/memo 0.3.0") && !built(&said), "{said}");
+    let output = dev();
+    assert!(output.contains("shop/memo 0.3.0") && !built(&output), "{output}");
     edit("version.py", "VERSION = '0.3.0'", "def later():\n    import colorsys\n\nVERSION = '0.4.0'");
-    let said = dev();
-    assert!(said.contains("shop/memo 0.4.0") && built(&said), "{said}");
+    let output = dev();
+    assert!(output.contains("shop/memo 0.4.0") && built(&output), "{output}");
 
     // A module that reads a file when it is imported needs an ordinary build.
     std::fs::write(folder.join("version.txt"), "0.5.0").expect("written");
     edit("version.py", "VERSION = '0.4.0'", "VERSION = open(__file__[:-2] + 'txt').read()");
-    let said = dev();
-    assert!(said.contains("shop/memo 0.5.0") && built(&said), "{said}");
+    let output = dev();
+    assert!(output.contains("shop/memo 0.5.0") && built(&output), "{output}");
 
     edit("version.py", "VERSION = open", "VERSION = = open");
     let mut command = workspace.command(&["driver", "build", "--dev"]);
     environment(&mut command);
     let done = command.current_dir(&folder).output().expect("it runs");
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.code() == Some(1) && said.contains("SyntaxError"), "{said}");
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && stderr.contains("SyntaxError"), "{stderr}");
 }

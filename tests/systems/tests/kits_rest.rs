@@ -47,9 +47,10 @@ fn run(mut command: Command, folder: &Path) -> String {
     command.env("GOCACHE", kept("go")).env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local");
     command.env("GOPROXY", "off").env("npm_config_cache", kept("npm"));
     let done = command.current_dir(folder).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    assert!(done.status.success(), "{command:?} failed ({}):\n{said}", done.status);
-    said
+    let output =
+        format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{command:?} failed ({}):\n{output}", done.status);
+    output
 }
 
 impl Built {
@@ -148,13 +149,13 @@ fn lives(built: &Built) {
     workspace.purlin(UP);
     let [made] = &ours()[..] else { panic!("one project: {:?}", ours()) };
     assert_eq!((&made["size"], &made["region"]), (&json!(1), &json!("eu")), "{made}");
-    workspace.purlin(UP).says("Nothing to change");
+    workspace.purlin(UP).prints("Nothing to change");
 
     // The token is rotated, which needs no further work.
     service.key("another-token-of-the-api");
-    workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).expect(1).says("who are you?");
+    workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).expect(1).prints("who are you?");
     workspace.write("secrets/api-token", "another-token-of-the-api");
-    workspace.purlin(&["plan", "app.yaml", "--refresh"]).says("Nothing to change");
+    workspace.purlin(&["plan", "app.yaml", "--refresh"]).prints("Nothing to change");
 
     // A change in place, one that is rejected, and one by somebody else.
     set_size(&workspace, 3);
@@ -164,17 +165,17 @@ fn lives(built: &Built) {
     changed["size"] = json!(7);
     let id = changed["id"].as_str().expect("an id").to_owned();
     service.put("projects", &id, changed);
-    workspace.purlin(&["up", "app.yaml", "--yes", "--refresh"]).says("values.size");
+    workspace.purlin(&["up", "app.yaml", "--yes", "--refresh"]).prints("values.size");
     assert_eq!(ours()[0]["size"], 3);
     let text = std::fs::read_to_string(workspace.path("app.yaml")).expect("the documents");
     workspace
         .write("app.yaml", &text.replace("      name: hello\n", "      name: hello\n      region: us\n"));
-    workspace.run(UP).expect(2).says("region");
+    workspace.run(UP).expect(2).prints("region");
     workspace.write("app.yaml", &text);
 
     // Another version of the API. An unreadable project is not treated as gone.
     service.renames("id", "uid");
-    workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).expect(1).says("id");
+    workspace.run(&["up", "app.yaml", "--yes", "--refresh"]).expect(1).prints("id");
     assert_eq!(ours().len(), 1);
     service.renames("id", "id");
 
@@ -256,7 +257,7 @@ fn is_killed(built: &Built) {
         |_| fresh(),
         |_, workspace| {
             is_recorded(&service, workspace);
-            workspace.purlin(UP).says("Nothing to change");
+            workspace.purlin(UP).prints("Nothing to change");
         },
     );
     assert!(kills >= 2, "there are messages to be killed at: {kills}");

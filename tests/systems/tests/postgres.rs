@@ -150,9 +150,9 @@ fn a_role_a_database_and_privileges_live() {
         "{url}"
     );
 
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
 
     // A change is made in place.
     let oid = postgres.ask("SELECT oid FROM pg_database WHERE datname = 'shop'");
@@ -202,7 +202,7 @@ fn changes_by_others_are_found_and_repaired() {
         "extensions",
         "privileges",
     ] {
-        found.clone().says(what);
+        found.clone().prints(what);
     }
     workspace.purlin(&["up", "--yes"]);
     let role = "SELECT rolcanlogin, rolsuper, rolcreatedb, rolconnlimit, rolvaliduntil FROM pg_authid WHERE rolname = 'shop'";
@@ -215,11 +215,11 @@ fn changes_by_others_are_found_and_repaired() {
     assert_eq!(postgres.ask_in("shop", "SELECT count(*) FROM pg_extension WHERE extname = 'hstore'"), "1");
     assert_eq!(postgres.ask("SELECT has_database_privilege('team', 'shop', 'CREATE')"), "t");
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
 
     // Missing objects are created again.
     postgres.ask("DROP DATABASE shop");
-    workspace.purlin(&["refresh"]).says("it no longer exists");
+    workspace.purlin(&["refresh"]).prints("it no longer exists");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(postgres.databases(), ["shop"]);
     assert_eq!(postgres.ask("SELECT has_database_privilege('team', 'shop', 'CREATE')"), "t");
@@ -248,23 +248,23 @@ fn over_tls_both_sides_authenticate() {
         definitions(&workspace, &at("localhost", "verify-full", &other.pem()), PASSWORD);
         outputs(&workspace)
             .expect(1)
-            .says("the server's certificate was not issued by an authority in `connection.ca`");
+            .prints("the server's certificate was not issued by an authority in `connection.ca`");
         definitions(&workspace, &at("localhost", "disable", ""), PASSWORD);
-        outputs(&workspace).expect(1).says("no pg_hba.conf entry");
+        outputs(&workspace).expect(1).prints("no pg_hba.conf entry");
         definitions(&workspace, &at("localhost", "verify-full", ""), PASSWORD);
-        outputs(&workspace).expect(2).says("invalid input `ca`: is missing");
+        outputs(&workspace).expect(2).prints("invalid input `ca`: is missing");
         definitions(&workspace, &at("localhost", "verify-full", &authority.pem()), "wrong");
         outputs(&workspace)
             .expect(1)
-            .says("password authentication failed for user \"postgres\"")
-            .says("28P01");
+            .prints("password authentication failed for user \"postgres\"")
+            .prints("28P01");
         definitions(&workspace, &at("localhost", "verify-full", &authority.pem()), PASSWORD);
         workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
         // Under the name of another host, the server is reached unless its name is verified.
         let workspace =
             self::workspace("address", &at("127.0.0.1", "verify-full", &authority.pem()), PASSWORD);
         wanted(&workspace, &json!({"db": database("shop", json!({}))}));
-        outputs(&workspace).expect(1).says("the server's certificate is for another host");
+        outputs(&workspace).expect(1).prints("the server's certificate is for another host");
         definitions(&workspace, &at("127.0.0.1", "verify-ca", &authority.pem()), PASSWORD);
         let _ = outputs(&workspace).expect(0);
         workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
@@ -301,8 +301,8 @@ fn a_missing_grant_is_reported() {
     workspace
         .run(&["up", "--yes"])
         .expect(2)
-        .says(&format!("`purlin/postgres` is not granted connections to `{address}`"))
-        .says(&format!("- \"{address}\""));
+        .prints(&format!("`purlin/postgres` is not granted connections to `{address}`"))
+        .prints(&format!("- \"{address}\""));
     assert!(postgres.databases().is_empty());
 }
 
@@ -325,7 +325,7 @@ fn resources_of_others_are_left_alone() {
         "the role `app` already exists, without a mark of this resource",
         "it already has CONNECT",
     ] {
-        done.clone().says(what);
+        done.clone().prints(what);
     }
     // The same applies to an object of another environment.
     postgres.ask("DROP DATABASE shop");
@@ -338,7 +338,7 @@ fn resources_of_others_are_left_alone() {
     theirs
         .run(&["up", "--yes"])
         .expect(1)
-        .says("the database `shop` already exists, and belongs to another resource");
+        .prints("the database `shop` already exists, and belongs to another resource");
     theirs.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(postgres.databases(), ["shop"]);
     // Replacing our mark by another one does not make that object ours.
@@ -394,7 +394,7 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
         |attempt| prepared(attempt, 5),
         |attempt, workspace| {
             only(attempt, 5);
-            workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+            workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
             workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
             assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
         },
@@ -494,7 +494,7 @@ fn caught(postgres: &Postgres, proxy: &Proxy) -> usize {
     slow
 }
 
-/// Says at its end that the test has seen enough.
+/// Reports at its end that the test has seen enough.
 struct Observing<'a>(&'a AtomicBool);
 
 impl Drop for Observing<'_> {
@@ -581,16 +581,16 @@ fn any_name_is_a_name_and_nothing_else() {
         assert_eq!(postgres.roles(), [*name]);
         postgres.try_as(name, "the app's secret: %&/?", name, "SELECT 1").expect("it may log in");
         workspace.purlin(&["refresh"]);
-        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
         workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
         assert!(postgres.databases().is_empty() && postgres.roles().is_empty());
     }
     // A name that PostgreSQL would silently truncate is rejected, and so is an invalid name.
     let workspace = workspace("long", &server(postgres.port), PASSWORD);
     wanted(&workspace, &json!({"db": database(&"ü".repeat(32), json!({}))}));
-    workspace.run(&["up", "--yes"]).expect(2).says("has 64 bytes; PostgreSQL's names have at most 63");
+    workspace.run(&["up", "--yes"]).expect(2).prints("has 64 bytes; PostgreSQL's names have at most 63");
     wanted(&workspace, &json!({"role": role("nul\u{0}byte", json!({}))}));
-    workspace.run(&["up", "--yes"]).expect(2).says("must not contain a NUL");
+    workspace.run(&["up", "--yes"]).expect(2).prints("must not contain a NUL");
     wanted(
         &workspace,
         &json!({"grant": {"type": "pg-grant", "params": {"grant": {"role": "x", "database": "postgres", "privileges": ["CONNECT; DROP"]}}}}),
@@ -598,7 +598,7 @@ fn any_name_is_a_name_and_nothing_else() {
     workspace
         .run(&["up", "--yes"])
         .expect(2)
-        .says("cannot be granted here; the possible privileges are CONNECT, CREATE, TEMPORARY");
+        .prints("cannot be granted here; the possible privileges are CONNECT, CREATE, TEMPORARY");
 }
 
 #[test]
@@ -612,7 +612,7 @@ fn missing_rights_are_reported_and_no_superuser_is_needed() {
     let workspace = workspace("dev", &at, "w");
     let all = json!({"role": role("shop", json!({})), "db": database("shop", json!({"owner": ROLE, "encoding": "LATIN1"}))});
     wanted(&workspace, &all);
-    workspace.run(&["up", "--yes"]).expect(1).says("permission denied").says("CREATEROLE for roles");
+    workspace.run(&["up", "--yes"]).expect(1).prints("permission denied").prints("CREATEROLE for roles");
     at["user"] = "strong".into();
     definitions(&workspace, &at, "s");
     workspace.purlin(&["up", "--yes"]);
@@ -621,7 +621,7 @@ fn missing_rights_are_reported_and_no_superuser_is_needed() {
         "shop|LATIN1"
     );
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     // A new name keeps the contents.
     postgres.ask_in("shop", "CREATE TABLE wares (name text)");
     let all = json!({"role": role("shop2", json!({})), "db": database("shop2", json!({"owner": ROLE, "encoding": "latin-1", "force_destroy": true}))});
@@ -646,12 +646,12 @@ fn a_database_that_is_not_empty_is_not_dropped() {
     workspace
         .run(&["destroy", "--yes"])
         .expect(2)
-        .says("loses data: every table of the database, and everything else in it")
-        .says("1 resource would lose its data")
-        .says("pg-database.default#shared.db");
+        .prints("loses data: every table of the database, and everything else in it")
+        .prints("1 resource would lose its data")
+        .prints("pg-database.default#shared.db");
     assert_eq!(postgres.databases(), ["shop"]);
     // Any kind of contents.
-    for (make, said, drop) in [
+    for (make, expected, drop) in [
         ("CREATE TABLE orders (id serial)", "the table `public.orders`", "DROP TABLE orders"),
         ("CREATE SCHEMA s; CREATE VIEW s.v AS SELECT 1", "the view `s.v`", "DROP SCHEMA s CASCADE"),
         ("CREATE TYPE mood AS ENUM ('good')", "the type `public.mood`", "DROP TYPE mood"),
@@ -664,7 +664,12 @@ fn a_database_that_is_not_empty_is_not_dropped() {
         ("SELECT lo_create(4711)", "the large object `4711`", "SELECT lo_unlink(4711)"),
     ] {
         postgres.ask_in("shop", make);
-        workspace.run(&destroy).expect(1).says("conflict").says(said).says("database.force_destroy: true");
+        workspace
+            .run(&destroy)
+            .expect(1)
+            .prints("conflict")
+            .prints(expected)
+            .prints("database.force_destroy: true");
         assert_eq!(postgres.databases(), ["shop"], "{make}");
         postgres.ask_in("shop", drop);
     }
@@ -674,13 +679,13 @@ fn a_database_that_is_not_empty_is_not_dropped() {
         "CREATE TABLE orders (id int); CREATE TABLE wares (id int); INSERT INTO orders VALUES (7)",
     );
     all(json!({"extensions": ["hstore"], "encoding": "LATIN1"}));
-    workspace.run(&["up", "--yes"]).expect(2).says("1 to replace").says("1 loses data");
+    workspace.run(&["up", "--yes"]).expect(2).prints("1 to replace").prints("1 loses data");
     let refused = workspace.run(&["up", "--yes", "--allow-data-loss"]).expect(1);
-    refused.says("the table `public.orders`, the table `public.wares`");
+    refused.prints("the table `public.orders`, the table `public.wares`");
     assert_eq!(postgres.ask_in("shop", "SELECT id FROM orders"), "7");
     // Allowing it in the documents requires a deployment, too.
     all(json!({"extensions": ["hstore"], "force_destroy": true}));
-    workspace.run(&destroy).expect(1).says("is not empty");
+    workspace.run(&destroy).expect(1).prints("is not empty");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(postgres.ask_in("shop", "SELECT id FROM orders"), "7");
     workspace.purlin(&destroy);
@@ -695,7 +700,7 @@ fn open_sessions_block_a_deletion_unless_forced() {
     workspace.purlin(&["up", "--yes"]);
     let session = postgres.session("shop");
     let refused = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1);
-    refused.says("is being accessed by other users").says("values.database.force: true");
+    refused.prints("is being accessed by other users").prints("values.database.force: true");
     wanted(&workspace, &json!({"db": database("shop", json!({"force": true}))}));
     workspace.purlin(&["up", "--yes"]);
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
@@ -708,8 +713,8 @@ fn open_sessions_block_a_deletion_unless_forced() {
     workspace
         .run(&["destroy", "--yes", "--allow-data-loss"])
         .expect(1)
-        .says("conflict")
-        .says("owner of table of_shop");
+        .prints("conflict")
+        .prints("owner of table of_shop");
     postgres.ask("DROP TABLE of_shop");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
 }
@@ -749,12 +754,12 @@ fn broken_and_silent_servers_are_reported_in_time() {
         let workspace = workspace("dev", &at, PASSWORD);
         wanted(&workspace, &json!({"db": database("shop", json!({}))}));
         let begun = std::time::Instant::now();
-        workspace.run(&["up", "--yes"]).expect(1).says(words);
+        workspace.run(&["up", "--yes"]).expect(1).prints(words);
         assert!(begun.elapsed() < Duration::from_secs(300), "{words}: {:?}", begun.elapsed());
     }
     // No server at all.
     let port = purlin_systems::free_port();
     let workspace = workspace("dev", &server(port), PASSWORD);
     wanted(&workspace, &json!({"db": database("shop", json!({}))}));
-    workspace.run(&["up", "--yes"]).expect(1).says("connection refused");
+    workspace.run(&["up", "--yes"]).expect(1).prints("connection refused");
 }

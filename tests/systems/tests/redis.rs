@@ -102,9 +102,9 @@ fn a_user_lives() {
         format!("redis://shop:the%20app%27s%20secret%3A%20%25%26%2F%3F@127.0.0.1:{}", redis.port)
     );
 
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     wanted(&workspace, &user("shop", &["+get"]));
     workspace.purlin(&["up", "--yes"]);
     assert!(shop(&["SET", "app:x", "1"]).contains("NOPERM"));
@@ -113,9 +113,9 @@ fn a_user_lives() {
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(redis.users(), ["shop2"]);
     wanted(&workspace, &json!({"name": "shop2", "commands": ["+@nonsense"]}));
-    workspace.run(&["up", "--yes"]).expect(1).says("`user.commands`").says("Unknown command or category");
+    workspace.run(&["up", "--yes"]).expect(1).prints("`user.commands`").prints("Unknown command or category");
     wanted(&workspace, &json!({"name": "shop2", "commands": ["nopass"]}));
-    workspace.run(&["up", "--yes"]).expect(2).says("has to be `+COMMAND`");
+    workspace.run(&["up", "--yes"]).expect(2).prints("has to be `+COMMAND`");
     workspace.purlin(&["destroy", "--yes"]);
     assert!(redis.users().is_empty() && !redis.users_file().contains("shop"));
 }
@@ -140,19 +140,19 @@ fn changes_by_others_are_found_and_repaired() {
         "values.user.selectors",
         "outputs.password_is",
     ] {
-        found.clone().says(what);
+        found.clone().prints(what);
     }
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(redis.ask(&["ACL", "GETUSER", "shop"]), before);
     workspace.purlin(&["refresh"]);
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     // Even if only a secret was changed, or everything.
     redis.ask(&["ACL", "SETUSER", "shop", "nopass"]);
-    workspace.purlin(&["refresh"]).says("values.user.nopass");
+    workspace.purlin(&["refresh"]).prints("values.user.nopass");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(redis.ask(&["ACL", "GETUSER", "shop"]), before);
     redis.ask(&["ACL", "DELUSER", "shop"]);
-    workspace.purlin(&["refresh"]).says("it no longer exists");
+    workspace.purlin(&["refresh"]).prints("it no longer exists");
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(redis.ask(&["ACL", "GETUSER", "shop"]), before);
 }
@@ -165,7 +165,7 @@ fn resources_of_others_are_left_alone() {
     wanted(&ours, &user("shop", &["+get"]));
     ours.run(&["up", "--yes"])
         .expect(1)
-        .says("the user `shop` already exists, without a mark of this resource");
+        .prints("the user `shop` already exists, without a mark of this resource");
     // A person may adopt it.
     ours.purlin(&["import", "--yes", "redis#shared.cache", "shop"]);
     ours.purlin(&["up", "--yes"]);
@@ -176,9 +176,9 @@ fn resources_of_others_are_left_alone() {
     theirs
         .run(&["up", "--yes"])
         .expect(1)
-        .says("the user `shop` already exists, and belongs to another resource");
+        .prints("the user `shop` already exists, and belongs to another resource");
     wanted(&theirs, &user("default", &["+get"]));
-    theirs.run(&["up", "--yes"]).expect(2).says("is a user of every server");
+    theirs.run(&["up", "--yes"]).expect(2).prints("is a user of every server");
     ours.purlin(&["destroy", "--yes"]);
     assert!(redis.users().is_empty());
 }
@@ -203,9 +203,9 @@ fn over_tls_and_with_the_right_password_only() {
     assert!(url.starts_with("rediss://shop:"), "{url}");
     let again = || workspace.run(&["up", "--full", "--yes"]);
     definition(&workspace, &at("verify-full", &other.pem()), PASSWORD);
-    again().expect(1).says("the server's certificate was not issued by an authority in `connection.ca`");
+    again().expect(1).prints("the server's certificate was not issued by an authority in `connection.ca`");
     definition(&workspace, &at("verify-full", &authority.pem()), "wrong");
-    again().expect(1).says("WRONGPASS").says("`connection.password` has to be");
+    again().expect(1).prints("WRONGPASS").prints("`connection.password` has to be");
     definition(&workspace, &at("disable", ""), PASSWORD);
     let _ = again().expect(1);
     definition(&workspace, &at("verify-full", &authority.pem()), PASSWORD);
@@ -236,14 +236,14 @@ fn a_missing_grant_or_right_is_reported() {
     let address = format!("127.0.0.1:{}", redis.port);
     open.run(&["up", "--yes"])
         .expect(2)
-        .says(&format!("`purlin/redis` is not granted connections to `{address}`"))
-        .says(&format!("- \"{address}\""));
+        .prints(&format!("`purlin/redis` is not granted connections to `{address}`"))
+        .prints(&format!("- \"{address}\""));
     redis.ask(&["ACL", "SETUSER", "weak", "on", ">w", "+get"]);
     let mut at = server(redis.port);
     at["user"] = "weak".into();
     let weak = workspace("dev", &at, "w");
     wanted(&weak, &user("shop", &["+get"]));
-    weak.run(&["up", "--yes"]).expect(1).says("NOPERM").says("needs the commands");
+    weak.run(&["up", "--yes"]).expect(1).prints("NOPERM").prints("needs the commands");
     assert_eq!(redis.users(), ["weak"]);
 }
 
@@ -269,7 +269,7 @@ fn a_kill_at_any_message_leaves_nothing_twice_and_nothing_behind() {
         |attempt| prepared(attempt, &["+get"]),
         |attempt, workspace| {
             only(attempt, "GET");
-            workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+            workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
             workspace.purlin(&["destroy", "--yes"]);
             assert!(redis.users().is_empty());
         },
@@ -346,14 +346,14 @@ fn any_name_is_a_name_and_nothing_else() {
         workspace.purlin(&["up", "--yes"]);
         assert_eq!(redis.ask_as(name, SECRET, &["GET", "k\"':1"]), "");
         workspace.purlin(&["refresh"]);
-        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
         workspace.purlin(&["destroy", "--yes"]);
         assert!(redis.users().is_empty());
     }
     let workspace = workspace("bad", &server(redis.port), PASSWORD);
     for name in ["two words", "line\r\nbreak", ""] {
         wanted(&workspace, &json!({"name": name}));
-        workspace.run(&["up", "--yes"]).expect(2).says("`user.name`");
+        workspace.run(&["up", "--yes"]).expect(2).prints("`user.name`");
     }
 }
 
@@ -389,7 +389,7 @@ fn broken_and_silent_servers_are_reported_in_time() {
         let workspace = workspace("dev", &at, PASSWORD);
         wanted(&workspace, &user("shop", &["+get"]));
         let begun = std::time::Instant::now();
-        workspace.run(&["up", "--yes"]).expect(1).says(words);
+        workspace.run(&["up", "--yes"]).expect(1).prints(words);
         assert!(begun.elapsed() < std::time::Duration::from_secs(300), "{words}: {:?}", begun.elapsed());
     }
 }

@@ -50,8 +50,8 @@ fn driver(name: &str) -> (String, String) {
 
 /// Nothing is to be done, by the record and after a read.
 fn unchanged(workspace: &Workspace) {
-    workspace.purlin(&["up", "--yes"]).says("Nothing to change");
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("Nothing to change");
+    workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("Nothing to change");
     workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]);
 }
 
@@ -220,7 +220,7 @@ fn manifests_become_buckets_and_rights() {
     assert_eq!(readers(), ["shop-dev-gallery"]);
     unchanged(&workspace);
 
-    workspace.run(&["destroy", "--yes"]).expect(2).says("would lose its data");
+    workspace.run(&["destroy", "--yes"]).expect(2).prints("would lose its data");
     let gone = finished(&workspace, &["destroy", "--allow-data-loss"]);
     in_order(&gone, "s3/bucket-policy.default#pictures", "s3/bucket.default#pictures");
     in_order(&gone, "iam/user-policy-attachment.default#auditor-reads-all", "iam/user.default#auditor");

@@ -72,7 +72,7 @@ fn settings(moto: &Moto) -> [Value; 5] {
 fn a_bucket_lives_and_drift_is_repaired() {
     let Some(moto) = Moto::start() else { return };
     let workspace = workspace(&moto, moto.port(), "dev", FULL);
-    workspace.purlin(&["up", "--yes"]).says("created s3.default#shared.pics");
+    workspace.purlin(&["up", "--yes"]).prints("created s3.default#shared.pics");
     let made = settings(&moto);
     let [tags, versioning, block, encryption, lifecycle] = &made;
     assert_eq!(
@@ -94,8 +94,8 @@ fn a_bucket_lives_and_drift_is_repaired() {
     assert_eq!(place["LocationConstraint"], "eu-west-1");
 
     // There is nothing to do, even after a read.
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
-    workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).says("up to date");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
+    workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).prints("up to date");
 
     // Somebody changes everything manually.
     let tag_set = json!([{"Key": "team", "Value": "red"}, {"Key": "new", "Value": "x"}]);
@@ -115,15 +115,15 @@ fn a_bucket_lives_and_drift_is_repaired() {
         "encryption",
         "lifecycle_rules",
     ] {
-        assert!(plan.stdout.contains(place), "{place} is not told: {plan}");
+        assert!(plan.stdout.contains(place), "{place} is not shown: {plan}");
     }
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("updated s3.default#shared.pics");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("updated s3.default#shared.pics");
     assert_eq!(settings(&moto), made);
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
 
     // Settings that are no longer mentioned are reset.
     rewrite(&moto, &workspace, "{name: shop-pics}");
-    workspace.purlin(&["up", "--yes"]).says("updated s3.default#shared.pics");
+    workspace.purlin(&["up", "--yes"]).prints("updated s3.default#shared.pics");
     let [tags, versioning, block, _, lifecycle] = settings(&moto);
     assert_eq!(tags.as_object().map(serde_json::Map::len), Some(1), "{tags}");
     assert_eq!(
@@ -131,18 +131,18 @@ fn a_bucket_lives_and_drift_is_repaired() {
         (&json!("Suspended"), &json!("NoSuchPublicAccessBlockConfiguration"))
     );
     assert_eq!(lifecycle, "NoSuchLifecycleConfiguration");
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
 
     // Another name is another bucket.
     rewrite(&moto, &workspace, "{name: shop-pics-2}");
-    workspace.run(&["up", "--yes"]).expect(2).says("1 resource would lose its data");
+    workspace.run(&["up", "--yes"]).expect(2).prints("1 resource would lose its data");
     assert_eq!(moto.buckets(), ["shop-pics"]);
-    workspace.purlin(&["up", "--yes", "--allow-data-loss"]).says("replaced");
+    workspace.purlin(&["up", "--yes", "--allow-data-loss"]).prints("replaced");
     assert_eq!(moto.buckets(), ["shop-pics-2"]);
 
     // It is deleted manually, and created again.
     moto.ask("s3", "delete_bucket", bucket("shop-pics-2"));
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("created s3.default#shared.pics");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("created s3.default#shared.pics");
     assert_eq!(moto.buckets(), ["shop-pics-2"]);
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(moto.buckets(), Vec::<String>::new());
@@ -167,7 +167,7 @@ fn a_bucket_with_objects_is_deleted_only_if_forced() {
     workspace
         .run(&["destroy", "--yes", "--allow-data-loss"])
         .expect(1)
-        .says("the bucket `full` is not empty");
+        .prints("the bucket `full` is not empty");
     assert_eq!(moto.buckets(), ["full"]);
     let kept = moto.ask("s3", "list_object_versions", bucket("full"));
     assert_eq!(kept["IsTruncated"], true, "nothing was deleted");
@@ -176,7 +176,7 @@ fn a_bucket_with_objects_is_deleted_only_if_forced() {
     workspace.purlin(&["up", "--yes"]);
     // Without its mark it could be another's.
     moto.ask("s3", "delete_bucket_tagging", bucket("full"));
-    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1).says("has lost the tag");
+    workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1).prints("has lost the tag");
     workspace.purlin(&["up", "--yes", "--refresh"]);
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(moto.buckets(), Vec::<String>::new());
@@ -191,18 +191,18 @@ fn a_foreign_bucket_is_unchanged_until_adopted() {
     };
     make("theirs");
     let mine = workspace(&moto, moto.port(), "dev", "{name: theirs}");
-    mine.run(&["up", "--yes"]).expect(1).says("the bucket `theirs` already exists").says("purlin import");
+    mine.run(&["up", "--yes"]).expect(1).prints("the bucket `theirs` already exists").prints("purlin import");
     assert_eq!(moto.bucket_tags("theirs"), json!({}));
     mine.purlin(&["import", "--yes", "s3#shared.pics", "theirs"]);
-    mine.purlin(&["up", "--yes"]).says("updated");
+    mine.purlin(&["up", "--yes"]).prints("updated");
     assert_ne!(moto.bucket_tags("theirs"), json!({}), "it bears the mark now");
     // A second resource cannot have it, neither by name nor by import.
     let second = workspace(&moto, moto.port(), "other", "{name: theirs}");
-    second.run(&["up", "--yes"]).expect(1).says("belongs to another resource");
+    second.run(&["up", "--yes"]).expect(1).prints("belongs to another resource");
     second
         .run(&["import", "--yes", "s3#shared.pics", "theirs"])
         .expect(1)
-        .says("belongs to another resource");
+        .prints("belongs to another resource");
     // Under another name in the documents it is still the resource's own.
     let text = std::fs::read_to_string(mine.path("documents.yaml")).expect("documents");
     mine.write("documents.yaml", &text.replace("shared: {pics:", "shared: {photos:"));
@@ -217,9 +217,9 @@ fn killed_at_any_message_there_is_one_bucket_and_no_orphan() {
     let Some(moto) = Moto::start() else { return };
     let proxy = Proxy::to(moto.port());
     for name in ["", "name: chosen-NUMBER, "] {
-        let said = format!("{{{name}versioning: true, tags: {{a: b}}, public_access_block: {{}}}}");
+        let template = format!("{{{name}versioning: true, tags: {{a: b}}, public_access_block: {{}}}}");
         let scene = |number: usize| {
-            let bucket = said.replace("NUMBER", &number.to_string());
+            let bucket = template.replace("NUMBER", &number.to_string());
             workspace(&moto, proxy.port(), &format!("dev{number}"), &bucket)
         };
         let kills = at_every_message(&proxy, &["up", "--yes"], scene, |_, workspace| {
@@ -231,7 +231,7 @@ fn killed_at_any_message_there_is_one_bucket_and_no_orphan() {
             let versioning = moto.ask("s3", "get_bucket_versioning", bucket(name));
             assert_eq!(versioning["Status"], "Enabled");
             moto.ask("s3", "get_public_access_block", bucket(name));
-            workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+            workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
             workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
             assert_eq!(moto.buckets(), Vec::<String>::new());
         });
@@ -261,7 +261,7 @@ fn killed_at_any_message_of_a_change_it_is_made_in_the_end() {
         let [tags, versioning, block, ..] = settings(&moto);
         assert_eq!((&tags["a"], &versioning["Status"]), (&json!("b"), &json!("Suspended")));
         assert_eq!(block["PublicAccessBlockConfiguration"]["BlockPublicPolicy"], true);
-        workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+        workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
         workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     });
     assert!(kills >= 10, "{kills} kills");
@@ -273,17 +273,17 @@ fn after_any_failed_request_there_is_one_bucket() {
     let wire = Wire::to(moto.port());
     for (trouble, times) in TROUBLES {
         let scene = |number: usize| {
-            let said = format!(
+            let bucket = format!(
                 "{{name: chosen-{number}, versioning: true, tags: {{a: b}}, public_access_block: {{}}}}"
             );
-            workspace(&moto, wire.port(), "dev", &said)
+            workspace(&moto, wire.port(), "dev", &bucket)
         };
         let (places, failed) =
             wire.at_every_request((trouble, times), &["up", "--yes"], scene, |workspace| {
                 let [name] = moto.buckets().try_into().expect("one bucket");
                 assert_eq!(moto.bucket_tags(&name)["a"], "b");
                 moto.ask("s3", "get_public_access_block", bucket(&name));
-                workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+                workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
                 workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
                 assert_eq!(moto.buckets(), Vec::<String>::new());
             });
@@ -368,7 +368,7 @@ fn a_bucket_policy_is_compared_by_meaning() {
     };
     let made = policy();
     assert_eq!(made["Statement"][0]["Resource"], json!(["arn:aws:s3:::guarded", "arn:aws:s3:::guarded/*"]));
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
     let put = |policy: &Value| {
         moto.ask("s3", "put_bucket_policy", json!({"Bucket": "guarded", "Policy": policy.to_string()}));
     };
@@ -379,17 +379,17 @@ fn a_bucket_policy_is_compared_by_meaning() {
         "Principal": {"AWS": "arn:aws:iam::123456789012:root"},
         "Resource": ["arn:aws:s3:::guarded/*", "arn:aws:s3:::guarded"],
     }], "Version": "2012-10-17"}));
-    workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).says("up to date");
+    workspace.purlin(&["plan", "--refresh", "--detailed-exitcode"]).prints("up to date");
     // More rights.
     let mut wider = made.clone();
     wider["Statement"][0]["Action"] = json!("s3:*");
     put(&wider);
-    workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3).says("s3:*");
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("updated s3-policy");
+    workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3).prints("s3:*");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("updated s3-policy");
     assert_eq!(policy(), made);
     // Removed entirely.
     moto.ask("s3", "delete_bucket_policy", bucket("guarded"));
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("created s3-policy");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("created s3-policy");
     assert_eq!(policy(), made);
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(moto.buckets(), Vec::<String>::new());
@@ -451,13 +451,13 @@ spec:
     for key in KEYS {
         assert_eq!(content(key), format!("first {key}"));
     }
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
     moto.ask("s3", "put_object", json!({"Bucket": "keys", "Key": "a b+c", "Body": "by hand"}));
     moto.ask("s3", "delete_object", json!({"Bucket": "keys", "Key": "plain"}));
-    workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3).says("by hand");
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("1 created, 1 updated");
+    workspace.run(&["plan", "--refresh", "--verbose", "--detailed-exitcode"]).expect(3).prints("by hand");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("1 created, 1 updated");
     wanted("second");
-    workspace.purlin(&["up", "--yes"]).says("8 updated");
+    workspace.purlin(&["up", "--yes"]).prints("8 updated");
     assert_eq!(content("日本/🦀"), "second 日本/🦀");
     // Another owner's object is not overwritten.
     let other = moto.workspace(&["s3"], moto.port(), "other", definition);
@@ -465,7 +465,7 @@ spec:
         "deployment.json",
         &std::fs::read_to_string(workspace.path("deployment.json")).expect("a file"),
     );
-    other.run(&["up", "--yes"]).expect(1).says("the object `keys/plain` already exists");
+    other.run(&["up", "--yes"]).expect(1).prints("the object `keys/plain` already exists");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert!(moto.ask("s3", "list_objects_v2", bucket("keys")).get("Contents").is_none());
 }
@@ -500,11 +500,11 @@ spec:
     workspace.write("secrets/content", "very-secret-content");
     let up = workspace.purlin(&["up", "--yes", "--verbose"]);
     assert!(!format!("{up}").contains("very-secret-content"));
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
     let object = json!({"Bucket": "safe", "Key": "token"});
     moto.ask("s3", "put_object", json!({"Bucket": "safe", "Key": "token", "Body": "by hand"}));
-    workspace.run(&["plan", "--refresh", "--detailed-exitcode"]).expect(3).says("1 to update");
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("updated object");
+    workspace.run(&["plan", "--refresh", "--detailed-exitcode"]).expect(3).prints("1 to update");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("updated object");
     assert_eq!(moto.ask("s3", "get_object", object)["Body"], "very-secret-content");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
 }
@@ -524,8 +524,8 @@ fn temporary_credentials_come_with_their_token() {
     );
     let inline = json!({"RoleName": "operator", "PolicyName": "all", "PolicyDocument": all.to_string()});
     moto.ask("iam", "put_role_policy", inline);
-    let asked = json!({"RoleArn": role["Role"]["Arn"], "RoleSessionName": "test"});
-    let session = moto.ask("sts", "assume_role", asked)["Credentials"].clone();
+    let request = json!({"RoleArn": role["Role"]["Arn"], "RoleSessionName": "test"});
+    let session = moto.ask("sts", "assume_role", request)["Credentials"].clone();
     let text = |name: &str| session[name].as_str().expect("a text").to_owned();
     let documents =
         documents("{name: by-token}").replace("SIGNED", "SIGNED, session_token: {store: keys, ref: token}");
@@ -533,7 +533,7 @@ fn temporary_credentials_come_with_their_token() {
     workspace.write("secrets/id", &text("AccessKeyId"));
     workspace.write("secrets/key", &text("SecretAccessKey"));
     workspace.write("secrets/token", "not-the-token");
-    workspace.run(&["up", "--yes"]).expect(1).says("`session_token`");
+    workspace.run(&["up", "--yes"]).expect(1).prints("`session_token`");
     workspace.write("secrets/token", &text("SessionToken"));
     workspace.purlin(&["up", "--yes"]);
     assert_eq!(moto.buckets(), ["by-token"]);
@@ -549,15 +549,15 @@ fn missing_and_wrong_inputs_are_reported() {
     let text = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("a file");
     workspace.write("purlin.yaml", &text.replace("http: [\"http://127.0.0.1", "http: [\"http://127.0.0.2"));
     let grant = format!("http://127.0.0.1:{}/nothing-comes-of-it", moto.port());
-    workspace.run(&["up", "--yes"]).expect(1).says("`purlin/s3` is not granted requests to").says(&grant);
+    workspace.run(&["up", "--yes"]).expect(1).prints("`purlin/s3` is not granted requests to").prints(&grant);
     // Unknown keys, and keys that do not match.
     let workspace = fresh();
     workspace.write("secrets/id", "AKIANOBODYKNOWSTHIS0");
-    workspace.run(&["up", "--yes"]).expect(1).says("`access_key_id`: is not known to AWS");
+    workspace.run(&["up", "--yes"]).expect(1).prints("`access_key_id`: is not known to AWS");
     let workspace = fresh();
     workspace.write("secrets/key", "notthesecret");
-    let told = workspace.run(&["up", "--yes"]).expect(1).says("`secret_access_key`: does not belong");
-    assert!(!told.stderr.contains("notthesecret"), "{told}");
+    let done = workspace.run(&["up", "--yes"]).expect(1).prints("`secret_access_key`: does not belong");
+    assert!(!done.stderr.contains("notthesecret"), "{done}");
     // Keys with fewer rights.
     let document = json!({"Version": "2012-10-17", "Statement": [
         {"Effect": "Allow", "Action": ["s3:GetBucketTagging", "s3:ListAllMyBuckets"], "Resource": "*"},
@@ -569,7 +569,7 @@ fn missing_and_wrong_inputs_are_reported() {
     let workspace = fresh();
     workspace.write("secrets/id", key["AccessKey"]["AccessKeyId"].as_str().expect("a text"));
     workspace.write("secrets/key", key["AccessKey"]["SecretAccessKey"].as_str().expect("a text"));
-    workspace.run(&["up", "--yes"]).expect(1).says("the credentials may not do `s3:CreateBucket`");
+    workspace.run(&["up", "--yes"]).expect(1).prints("the credentials may not do `s3:CreateBucket`");
     assert_eq!(moto.buckets(), Vec::<String>::new());
     // With the right ones the same documents succeed.
     workspace.write("secrets/id", &moto.key.0);
@@ -578,8 +578,10 @@ fn missing_and_wrong_inputs_are_reported() {
     assert_eq!(moto.buckets(), ["nothing-comes-of-it"]);
     // Wrong inputs are found before anything runs.
     let wrong = |bucket: &str| self::workspace(&moto, moto.port(), "dev", bucket).run(&["plan"]).expect(2);
-    wrong("{name: \"Not_A_Bucket\", tags: {\"aws:x\": y}}").says("lower-case letters").says("`aws:`");
-    wrong("{encryption: {algorithm: rot13}}").says("`bucket.encryption.algorithm` is `rot13`").says("AES256");
+    wrong("{name: \"Not_A_Bucket\", tags: {\"aws:x\": y}}").prints("lower-case letters").prints("`aws:`");
+    wrong("{encryption: {algorithm: rot13}}")
+        .prints("`bucket.encryption.algorithm` is `rot13`")
+        .prints("AES256");
 }
 
 #[test]
@@ -595,6 +597,6 @@ fn the_contract_is_kept() {
     }
     let workspace = moto.workspace(&["s3"], moto.port(), "dev", "");
     workspace.write("check.yaml", &cases);
-    workspace.purlin(&["driver", "check", "purlin/s3", "--cases", "check.yaml"]).says(" ok, 2 skipped");
+    workspace.purlin(&["driver", "check", "purlin/s3", "--cases", "check.yaml"]).prints(" ok, 2 skipped");
     assert_eq!(moto.buckets(), ["base-bucket", "base-bucket-2"], "nothing is left");
 }

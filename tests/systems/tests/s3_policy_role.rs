@@ -79,7 +79,7 @@ fn each_role_has_the_rights_of_its_workload() {
     assert_eq!(policy()["Statement"][0]["Principal"]["AWS"], gallery);
     let workload = &outputs["workloads"]["gallery"]["spec"]["containers"]["main"]["variables"];
     assert_eq!((&workload["PICTURES"], &workload["REGION"]), (&json!(pictures), &json!("eu-central-1")));
-    workspace.purlin(&["up", "--yes", "--refresh"]).says("up to date");
+    workspace.purlin(&["up", "--yes", "--refresh"]).prints("up to date");
 
     // A second reader: its role is added to the first one's in the bucket's policy.
     let reader = fs::read_to_string(workspace.path("apps/gallery.yaml")).expect("a file");
@@ -88,7 +88,7 @@ fn each_role_has_the_rights_of_its_workload() {
         .replace("      THUMBNAILS: ${resources.thumbnails.bucket}\n", "");
     let reader = reader.replace("  thumbnails:\n    type: s3\n    class: read-write\n", "");
     workspace.write("apps/report.yaml", &reader);
-    workspace.purlin(&["up", "--yes"]).says("updated s3-policy.read-only#shared.pictures");
+    workspace.purlin(&["up", "--yes"]).prints("updated s3-policy.read-only#shared.pictures");
     assert_eq!(policy()["Statement"][0]["Principal"]["AWS"].as_array().map(Vec::len), Some(2));
     // It is removed again, and none of its rights stays.
     fs::remove_file(workspace.path("apps/report.yaml")).expect("removed");

@@ -52,30 +52,30 @@ fn two_applications_share_an_account_until_the_last_is_gone() {
     };
 
     // The administrator's password is missing.
-    up("orders", &[]).expect(2).says("administrator");
+    up("orders", &[]).expect(2).prints("administrator");
     assert_eq!(there(), begin);
     drop(up("orders", &["--credentials", "administrator"]).expect(0));
     assert_eq!(there(), all(&["team"], &["orders"]));
     // The second one needs no input.
-    up("invoices", &[]).expect(0).says("it uses `installation.default#app/database/server` of dev of");
+    up("invoices", &[]).expect(0).prints("it uses `installation.default#app/database/server` of dev of");
     assert_eq!(there(), all(&["team"], &["invoices", "orders"]));
     let owners = "SELECT string_agg(DISTINCT pg_get_userbyid(datdba), ',') FROM pg_database WHERE datname IN ('orders', 'invoices')";
     assert_eq!(server.ask(owners).trim(), "team");
     for app in ["orders", "invoices"] {
-        up(app, &["--refresh"]).expect(0).says("Nothing to change");
+        up(app, &["--refresh"]).expect(0).prints("Nothing to change");
     }
 
     // The account is in use.
-    destroy("orders", &[]).expect(2).says("in-use");
+    destroy("orders", &[]).expect(2).prints("in-use");
     assert_eq!(there(), all(&["team"], &["invoices", "orders"]), "nothing was deleted");
     drop(destroy("orders", &["--orphan-shared"]).expect(0));
     assert_eq!(there(), all(&["team"], &["invoices"]));
-    up("invoices", &["--refresh"]).expect(0).says("Nothing to change");
+    up("invoices", &["--refresh"]).expect(0).prints("Nothing to change");
     // A third one is added, and the second one removed.
     drop(up("returns", &[]).expect(0));
     drop(destroy("invoices", &[]).expect(0));
     assert_eq!(there(), all(&["team"], &["returns"]));
-    destroy("returns", &[]).expect(0).says("which is no longer used");
+    destroy("returns", &[]).expect(0).prints("which is no longer used");
     assert_eq!(there(), begin);
-    workspace.run(&["installations", "list"]).expect(0).says("No installation is recorded");
+    workspace.run(&["installations", "list"]).expect(0).prints("No installation is recorded");
 }

@@ -37,10 +37,10 @@ fn the_shop_lives_on_real_servers() {
     assert_eq!(made.len(), 10, "{made:#?}");
 
     // The workload's values work.
-    let told =
+    let outputs =
         workspace.purlin(&["outputs", "apps", "platform", "--show-secrets", "--format", "json"]).json();
-    let variables = &told["workloads"]["orders"]["spec"]["containers"]["main"]["variables"];
-    let text = |name: &str| variables[name].as_str().unwrap_or_else(|| panic!("no {name}: {told:#}"));
+    let variables = &outputs["workloads"]["orders"]["spec"]["containers"]["main"]["variables"];
+    let text = |name: &str| variables[name].as_str().unwrap_or_else(|| panic!("no {name}: {outputs:#}"));
     let sql = "CREATE TABLE orders (id int); INSERT INTO orders VALUES (1); SELECT count(*) FROM orders";
     let counted = shop.postgres.try_as(text("DB_USER"), text("DB_PASSWORD"), text("DB_NAME"), sql);
     assert_eq!(counted.expect("the workload's own access").trim(), "1");
@@ -51,7 +51,7 @@ fn the_shop_lives_on_real_servers() {
     shop.aws.ask("s3", "put_object", put);
 
     // Nothing changed, so nothing is done; no secret was written anywhere in the clear.
-    workspace.purlin(&["up", "apps", "platform", "--yes", "--refresh"]).says("Nothing to change");
+    workspace.purlin(&["up", "apps", "platform", "--yes", "--refresh"]).prints("Nothing to change");
     let shown = workspace.purlin(&["outputs", "apps", "platform"]);
     assert!(!shown.to_string().contains(text("DB_PASSWORD")), "{shown}");
 
@@ -67,9 +67,9 @@ fn the_shop_lives_on_real_servers() {
     shop.aws.ask("s3", "put_bucket_versioning", versioning);
     workspace
         .purlin(&["up", "apps", "platform", "--yes", "--refresh"])
-        .says("values.role.createdb")
-        .says("198.51.100.7")
-        .says("values.bucket.versioning");
+        .prints("values.role.createdb")
+        .prints("198.51.100.7")
+        .prints("values.bucket.versioning");
     assert_eq!(shop.inventory(), made);
     assert_eq!(shop.postgres.ask("SELECT rolcreatedb FROM pg_roles WHERE rolname = 'shop_orders'"), "f");
     let versioning =
@@ -78,18 +78,18 @@ fn the_shop_lives_on_real_servers() {
 
     // A bucket with contents is not deleted without consent.
     let kept = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1);
-    let kept = kept.says("shop-development-images");
+    let kept = kept.prints("shop-development-images");
     assert!(kept.to_string().contains("not empty") || kept.to_string().contains("objects"), "{kept}");
     for version in versions(&shop) {
         shop.aws.ask("s3", "delete_object", version);
     }
     // Nor is a database.
     let kept = workspace.run(&["destroy", "--yes", "--allow-data-loss"]).expect(1);
-    kept.says("the database `shop_orders`: it is not empty");
+    kept.prints("the database `shop_orders`: it is not empty");
     shop.postgres.ask_in("shop_orders", "DROP TABLE orders");
     workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]);
     assert_eq!(shop.inventory(), Vec::<String>::new(), "nothing is left behind");
-    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]).says("Nothing is recorded");
+    workspace.purlin(&["destroy", "--yes", "--allow-data-loss"]).prints("Nothing is recorded");
 }
 
 fn versions(shop: &Shop) -> Vec<Value> {

@@ -116,8 +116,8 @@ impl Bench {
         let up = |name: &str| {
             let words = ["up", "--yes", "--quiet", "--new-environment", "--env", name];
             let done = command(&self.purlin, &words).current_dir(folder).stdin(Stdio::null()).output()?;
-            let said = String::from_utf8_lossy(&done.stderr).into_owned();
-            ensure!(done.status.success(), "`purlin up --env {name}` failed:\n{said}");
+            let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+            ensure!(done.status.success(), "`purlin up --env {name}` failed:\n{stderr}");
             Ok(())
         };
         up("measured")?;
@@ -179,10 +179,10 @@ impl Bench {
         for process in started? {
             let done = process.wait_with_output()?;
             // If a process starts its round while another is at work, an environment may be locked.
-            let said = String::from_utf8_lossy(&done.stderr);
+            let stderr = String::from_utf8_lossy(&done.stderr);
             ensure!(
                 done.status.code().is_some_and(|code| code < 2),
-                "`purlin reconcile --all` failed:\n{said}"
+                "`purlin reconcile --all` failed:\n{stderr}"
             );
         }
         Ok(begun.elapsed())

@@ -28,11 +28,11 @@ pub(crate) fn measure(program: &Path, shape: Shape, count: usize, folder: &Path)
     command.args([shape.to_string(), count.to_string()]);
     let usage = process::run(&mut command, folder)?;
     let text = std::fs::read_to_string(folder.join(STDOUT))?;
-    let said: GraphOutput =
+    let output: GraphOutput =
         serde_json::from_str(&text).with_context(|| format!("the program said {text}"))?;
-    ensure!(said.resources == count, "a graph of {} resources in place of {count}", said.resources);
-    let mut sample = Sample { seconds: said.seconds, peak: usage.peak as f64, ..Sample::default() };
-    sample.facts.insert("bytes of documents per resource", said.documents / count as f64);
-    sample.facts.insert("bytes of graph per resource", said.graph / count as f64);
+    ensure!(output.resources == count, "a graph of {} resources in place of {count}", output.resources);
+    let mut sample = Sample { seconds: output.seconds, peak: usage.peak as f64, ..Sample::default() };
+    sample.facts.insert("bytes of documents per resource", output.documents / count as f64);
+    sample.facts.insert("bytes of graph per resource", output.graph / count as f64);
     Ok(sample)
 }

@@ -136,8 +136,8 @@ fn timed(purlin: &Path, arguments: &[&str], folder: &Path, cache: &Path) -> anyh
     let begun = Instant::now();
     let done = command.output().with_context(|| format!("cannot run {}", purlin.display()))?;
     let took = begun.elapsed();
-    let said = String::from_utf8_lossy(&done.stderr);
-    ensure!(done.status.success(), "`purlin {}` failed ({}):\n{said}", arguments.join(" "), done.status);
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    ensure!(done.status.success(), "`purlin {}` failed ({}):\n{stderr}", arguments.join(" "), done.status);
     Ok(took)
 }
 

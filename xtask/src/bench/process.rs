@@ -95,11 +95,11 @@ pub(crate) fn last_lines(folder: &Path, file: &str, lines: usize) -> anyhow::Res
 }
 
 fn failed<T>(command: &Command, status: &str, folder: &Path) -> anyhow::Result<T> {
-    let mut said = last_lines(folder, STDERR, 12)?;
-    if said.is_empty() {
-        said = last_lines(folder, STDOUT, 12)?;
+    let mut lines = last_lines(folder, STDERR, 12)?;
+    if lines.is_empty() {
+        lines = last_lines(folder, STDOUT, 12)?;
     }
-    bail!("`{}` failed ({status}):\n{}", name(command), said.join("\n"))
+    bail!("`{}` failed ({status}):\n{}", name(command), lines.join("\n"))
 }
 
 fn create(folder: &Path, file: &str) -> anyhow::Result<File> {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_measured_and_heard() {
+    fn a_process_is_measured_and_its_output_is_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let usage = run_until(&mut shell("echo a; echo b; echo c"), folder.path(), "b").expect("runs");
         assert!(usage.peak > 100_000 && usage.until.is_some_and(|until| until <= usage.wall));

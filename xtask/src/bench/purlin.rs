@@ -55,8 +55,8 @@ impl Purlin {
 
     fn validate(&self, folder: &Path) -> anyhow::Result<Usage> {
         let usage = process::run(&mut self.command(&["validate"]), folder)?;
-        let said = process::last_lines(folder, STDOUT, 1)?.pop().unwrap_or_default();
-        ensure!(said.starts_with("Valid"), "`purlin validate` said `{said}`");
+        let last_line = process::last_lines(folder, STDOUT, 1)?.pop().unwrap_or_default();
+        ensure!(last_line.starts_with("Valid"), "`purlin validate` said `{last_line}`");
         Ok(usage)
     }
 

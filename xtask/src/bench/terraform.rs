@@ -130,7 +130,7 @@ impl Tool for Terraform {
 
     fn perform(&self, task: Task, folder: &Path) -> anyhow::Result<Sample> {
         let Task { act, count, .. } = task;
-        let (words, said): (&[&str], String) = match act {
+        let (words, expected): (&[&str], String) = match act {
             Act::Validate => (&["validate"], "Success! The configuration is valid.".into()),
             Act::PlanNew => (&["plan"], format!("Plan: {count} to add, 0 to change, 0 to destroy.")),
             Act::PlanSame => (&["plan"], "No changes. Your infrastructure matches the configuration.".into()),
@@ -152,7 +152,7 @@ impl Tool for Terraform {
             _ => process::run(&mut command, folder)?,
         };
         let lines = process::last_lines(folder, STDOUT, 16)?;
-        ensure!(lines.contains(&said), "Terraform did not say `{said}` but:\n{}", lines.join("\n"));
+        ensure!(lines.contains(&expected), "Terraform did not say `{expected}` but:\n{}", lines.join("\n"));
         let mut sample = Sample::of(usage);
         match act {
             Act::Apply => {

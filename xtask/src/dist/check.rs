@@ -117,8 +117,8 @@ fn works(program: &Path, place: &Path) -> anyhow::Result<()> {
         command.args(arguments).current_dir(&folder).env_clear().env("HOME", &folder);
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         let done = command.output().with_context(|| format!("cannot run {}", program.display()))?;
-        let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        ensure!(done.status.success(), "`purlin {}` failed:\n{said}", arguments.join(" "));
+        let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+        ensure!(done.status.success(), "`purlin {}` failed:\n{stderr}", arguments.join(" "));
         Ok(String::from_utf8_lossy(&done.stdout).into_owned())
     };
     let version = purlin(&["--version"])?;

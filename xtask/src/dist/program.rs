@@ -27,9 +27,12 @@ pub(super) fn build(target: &str, no_build: bool) -> anyhow::Result<PathBuf> {
     }
     let bytes = fs::read(&program).with_context(|| format!("cannot read {}", program.display()))?;
     ensure!(is_static(&bytes), "{} is not a static program", program.display());
-    let said = output(Command::new(&program).arg("--version"))?;
+    let reported = output(Command::new(&program).arg("--version"))?;
     let version = super::VERSION;
-    ensure!(said == format!("purlin {version}"), "the program is `{said}`, and the workspace {version}");
+    ensure!(
+        reported == format!("purlin {version}"),
+        "the program is `{reported}`, and the workspace {version}"
+    );
     Ok(program)
 }
 

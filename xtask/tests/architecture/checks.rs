@@ -137,7 +137,7 @@ fn needs<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: 
 }
 
 /// A fault for each line of these crates that contains one of `unwanted`.
-fn says<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: &[&str]) -> Vec<Fault> {
+fn lines_with<'a>(invariant: u32, crates: impl Iterator<Item = &'a Crate>, unwanted: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for one in crates {
         for source in &one.sources {
@@ -179,8 +179,8 @@ fn model_is_alone(workspace: &Workspace) -> Vec<Fault> {
             faults.push(Fault { invariant: 1, place: one.name.clone(), what: format!("needs `{needed}`") });
         }
     }
-    faults.extend(says(1, both(), &IO));
-    faults.extend(says(1, both(), &["async fn", ".await"]));
+    faults.extend(lines_with(1, both(), &IO));
+    faults.extend(lines_with(1, both(), &["async fn", ".await"]));
     faults
 }
 
@@ -193,8 +193,8 @@ fn graph_is_pure(workspace: &Workspace) -> Vec<Fault> {
     faults.extend(needs(2, graph(), &["purlin-state", "purlin-documents", "purlin-engine"]));
     faults.extend(needs(2, graph(), &FORMATS));
     faults.extend(needs(2, graph(), &ASYNC));
-    faults.extend(says(2, graph(), &IO));
-    faults.extend(says(2, graph(), &["async fn", "SystemTime", "Instant::now"]));
+    faults.extend(lines_with(2, graph(), &IO));
+    faults.extend(lines_with(2, graph(), &["async fn", "SystemTime", "Instant::now"]));
     faults
 }
 
@@ -233,7 +233,7 @@ fn nothing_below_cli_touches_the_process(workspace: &Workspace) -> Vec<Fault> {
     ];
     let mut faults = needs(4, workspace.below_cli(), &["dirs", "home", "etcetera", "directories"]);
     for words in [PRINTS, READS, STARTS] {
-        faults.extend(says(4, workspace.below_cli(), words));
+        faults.extend(lines_with(4, workspace.below_cli(), words));
     }
     faults
 }
@@ -257,7 +257,7 @@ fn texts_are_parsed_once(workspace: &Workspace) -> Vec<Fault> {
         workspace.below_cli().filter(move |one| !parsers.contains(&one.name.as_str()))
     };
     let mut faults = needs(6, behind(), &FORMATS);
-    faults.extend(says(6, behind(), &["parse_text(", "parse_selector(", "\"${"]));
+    faults.extend(lines_with(6, behind(), &["parse_text(", "parse_selector(", "\"${"]));
     // A placeholder knows its own notation: only this line writes it, and nothing parses it again.
     let writes = "let mut source = format!(\"${{resources['{descriptor}'].outputs\");";
     faults.retain(|fault| !(fault.place.ends_with("model/src/template.rs") && fault.what.contains(writes)));
@@ -324,7 +324,7 @@ fn secrets_have_no_text(workspace: &Workspace) -> Vec<Fault> {
 fn nothing_panics(workspace: &Workspace) -> Vec<Fault> {
     const PANICS: &[&str] =
         &[".unwrap()", ".expect(\"", ".expect(&", "panic!(", "todo!(", "unimplemented!(", ".unwrap_err()"];
-    let mut faults = says(9, workspace.below_cli(), PANICS);
+    let mut faults = lines_with(9, workspace.below_cli(), PANICS);
     for one in workspace.crates.iter().filter(|one| !one.lints && one.folder.starts_with("host/")) {
         let what = "does not take the workspace's lints".to_owned();
         faults.push(Fault { invariant: 9, place: one.name.clone(), what });
@@ -349,8 +349,8 @@ fn components_are_parsed_in_one_place(workspace: &Workspace) -> Vec<Fault> {
         // A tool for authors, who parse their own components.
         .filter(|one| !matches!(one.name.as_str(), "purlin-sandbox" | "purlin-component"));
     let mut faults = needs(10, others.clone(), &["wasmparser"]);
-    faults.extend(says(10, others, PARSERS));
-    let elsewhere = says(10, workspace.named("purlin-sandbox"), PARSERS);
+    faults.extend(lines_with(10, others, PARSERS));
+    let elsewhere = lines_with(10, workspace.named("purlin-sandbox"), PARSERS);
     faults.extend(
         elsewhere.into_iter().filter(|fault| !PARSING.iter().any(|file| fault.place.ends_with(file))),
     );

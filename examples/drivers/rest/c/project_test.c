@@ -24,7 +24,7 @@ typedef struct answer {
 } answer;
 
 static const answer *answers;
-static size_t asked;
+static size_t request_count;
 static http_request requests[8];
 
 // Replaces the network.
@@ -32,9 +32,9 @@ bool http_fetch(const http_request *request, http_response *response, purlin_fai
   static const http_field patience[] = {{{"retry-after", 11}, {"0", 1}}};
   http_field *fields = memory_take(request->field_count, sizeof *fields);
   memcpy(fields, request->fields, request->field_count * sizeof *fields);
-  requests[asked] = *request;
-  requests[asked].fields = fields;
-  const answer *given = &answers[asked++];
+  requests[request_count] = *request;
+  requests[request_count].fields = fields;
+  const answer *given = &answers[request_count++];
   if (given->status == 0) return http_fail(request, response, failure, HTTP_LOST, text_of("the connection ended"));
   *response = (http_response){.status = given->status, .fields = (http_field *)patience, .field_count = 1};
   response->body = text_of(given->body);
@@ -43,7 +43,7 @@ bool http_fetch(const http_request *request, http_response *response, purlin_fai
 
 static void begin(const answer *given) {
   answers = given;
-  asked = 0;
+  request_count = 0;
 }
 
 static purlin_request given(void) {
@@ -70,8 +70,8 @@ static void a_lost_answer_is_asked_for_again_with_the_same_key(void) {
   purlin_failure failure;
   EXPECT(the_driver.create(&request, &state, &failure));
   EXPECT(text_is(state.id, "p-1") && text_is(json_as_text(json_at(state.secrets, "/token")), "shown-once"));
-  EXPECT(strstr(purlin_said().at, "checkpoint p-1\n") != NULL && asked == 3);
-  for (size_t i = 0; i < asked; i++) {
+  EXPECT(strstr(purlin_messages().at, "checkpoint p-1\n") != NULL && request_count == 3);
+  for (size_t i = 0; i < request_count; i++) {
     EXPECT(strcmp(requests[i].method, "POST") == 0 && text_is(requests[i].url, "https://api.example/v1/projects"));
     EXPECT(has_field(&requests[i], "idempotency-key", "key-1"));
     EXPECT(has_field(&requests[i], "authorization", "Bearer secret"));
@@ -101,7 +101,7 @@ static void a_project_is_found_on_any_page(void) {
   purlin_observed observed = {0};
   purlin_failure failure;
   EXPECT(the_driver.read(&request, &observed, &failure) && text_is(observed.state.id, "p-3"));
-  EXPECT(asked == 2 && text_is(requests[0].url, "https://api.example/v1/projects?name=hello"));
+  EXPECT(request_count == 2 && text_is(requests[0].url, "https://api.example/v1/projects?name=hello"));
   EXPECT(text_is(requests[1].url, "https://api.example/v1/projects?name=hello&after=2"));
 }
 

@@ -28,11 +28,11 @@ func thing(id, owner, token string) project {
 // answers is an API that returns these responses, and the requests that it received.
 func answers(t *testing.T, all ...answer) (api, *[]purlin.Request) {
 	t.Helper()
-	asked := new([]purlin.Request)
+	requests := new([]purlin.Request)
 	call := purlin.Call{IdempotencyKey: "key-1"}
 	api := newAPI(connection{Server: "https://api.example/v1/", Token: "secret"}, call)
 	api.Fetch = func(request purlin.Request) (purlin.Response, error) {
-		*asked = append(*asked, request)
+		*requests = append(*requests, request)
 		answer := all[0]
 		all = all[1:]
 		if answer.status == 0 {
@@ -48,16 +48,16 @@ func answers(t *testing.T, all ...answer) (api, *[]purlin.Request) {
 		header := purlin.Header{"Retry-After": {"0"}}
 		return purlin.Response{Status: answer.status, Header: header, Body: body}, nil
 	}
-	return api, asked
+	return api, requests
 }
 
 func TestALostAnswerIsAskedForAgainWithTheSameKey(t *testing.T) {
-	api, asked := answers(t, lost, answer{429, nil}, answer{201, thing("p-1", "me", "shown-once")})
+	api, requests := answers(t, lost, answer{429, nil}, answer{201, thing("p-1", "me", "shown-once")})
 	created, err := api.create(wanted, "me")
-	if err != nil || created.ID != "p-1" || created.Token != "shown-once" || len(*asked) != 3 {
-		t.Fatal(created, err, *asked)
+	if err != nil || created.ID != "p-1" || created.Token != "shown-once" || len(*requests) != 3 {
+		t.Fatal(created, err, *requests)
 	}
-	for _, request := range *asked {
+	for _, request := range *requests {
 		if request.Method != "POST" || request.URL != "https://api.example/v1/projects" {
 			t.Fatal(request)
 		}
@@ -84,13 +84,13 @@ func TestWhatIsNotKnownIsUndecided(t *testing.T) {
 func TestAProjectIsFoundOnAnyPage(t *testing.T) {
 	others := purlin.Object{"items": []project{thing("p-1", "other", ""), thing("p-2", "me", "")}, "after": "2"}
 	own := purlin.Object{"items": []project{thing("p-3", "me", "")}}
-	api, asked := answers(t, answer{200, others}, answer{200, own})
+	api, requests := answers(t, answer{200, others}, answer{200, own})
 	found, err := api.find("hello", "me", []string{"p-2"})
 	if err != nil || found == nil || found.ID != "p-3" {
 		t.Fatal(found, err)
 	}
 	var urls []string
-	for _, request := range *asked {
+	for _, request := range *requests {
 		urls = append(urls, request.URL)
 	}
 	page := "https://api.example/v1/projects?"
@@ -100,7 +100,7 @@ func TestAProjectIsFoundOnAnyPage(t *testing.T) {
 }
 
 func TestGoneIsDeletedAndNothingToRead(t *testing.T) {
-	api, asked := answers(t, answer{204, nil}, answer{404, nil}, answer{404, nil})
+	api, requests := answers(t, answer{204, nil}, answer{404, nil}, answer{404, nil})
 	for range 2 {
 		if err := api.delete("a/b"); err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestGoneIsDeletedAndNothingToRead(t *testing.T) {
 	if found, err := api.get("a/b"); found != nil || err != nil {
 		t.Fatal(found, err)
 	}
-	if url := (*asked)[0].URL; url != "https://api.example/v1/projects/a%2Fb" {
+	if url := (*requests)[0].URL; url != "https://api.example/v1/projects/a%2Fb" {
 		t.Fatal(url)
 	}
 }

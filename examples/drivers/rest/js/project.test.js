@@ -11,13 +11,13 @@ const wanted = { name: "hello", region: "eu", size: 2 };
 const project = (id, more = {}) => ({ id, ...wanted, owner: "me", ...more });
 const call = { idempotencyKey: "key-1", deadline: 0 };
 const api = new Api({ server: "https://api.example/v1/", token: "secret" }, call);
-let asked;
+let requests;
 
-beforeEach(() => (asked = []));
+beforeEach(() => (requests = []));
 
 function answers(...all) {
   globalThis.fetch = async (url, request) => {
-    asked.push({ url, ...request });
+    requests.push({ url, ...request });
     const answer = all.shift();
     if (answer === LOST) {
       throw new HttpError("lost", { method: request.method, target: url }, "the connection ended before the answer");
@@ -31,8 +31,8 @@ function answers(...all) {
 test("a lost answer is asked for again with the same key", async () => {
   answers(LOST, [429, {}], [201, project("p-1", { token: "shown-once" })]);
   assert.equal((await api.create(wanted, "me")).token, "shown-once");
-  assert.equal(asked.length, 3);
-  for (const { method, url, headers } of asked) {
+  assert.equal(requests.length, 3);
+  for (const { method, url, headers } of requests) {
     assert.equal(`${method} ${url}`, "POST https://api.example/v1/projects");
     assert.equal(headers["idempotency-key"], "key-1");
     assert.equal(headers.authorization, "Bearer secret");
@@ -53,7 +53,7 @@ test("a project is found on any page", async () => {
   answers([200, others], [200, { items: [project("p-3")] }]);
   assert.equal((await api.find("hello", "me", ["p-2"])).id, "p-3");
   const page = "https://api.example/v1/projects?name=hello";
-  assert.deepEqual(asked.map(({ url }) => url), [page, `${page}&after=2`]);
+  assert.deepEqual(requests.map(({ url }) => url), [page, `${page}&after=2`]);
 });
 
 test("gone is deleted and nothing to read", async () => {
@@ -61,7 +61,7 @@ test("gone is deleted and nothing to read", async () => {
   await api.delete("a/b");
   await api.delete("a/b");
   assert.equal(await api.get("a/b"), undefined);
-  assert.equal(asked[0].url, "https://api.example/v1/projects/a%2Fb");
+  assert.equal(requests[0].url, "https://api.example/v1/projects/a%2Fb");
 });
 
 test("what cannot be read is not taken for gone", async () => {

@@ -18,7 +18,7 @@ def project(id, owner="me", **more):
 class ApiTest(unittest.TestCase):
     def setUp(self):
         self.addCleanup(setattr, http, "transport", http.transport)
-        self.asked = []
+        self.requests = []
         http.effects.targets.clear()
         self.api = Api(CONNECTION, Call("key-1"))
 
@@ -26,7 +26,7 @@ class ApiTest(unittest.TestCase):
         left = iter(answers)
 
         def transport(request):
-            self.asked.append(request)
+            self.requests.append(request)
             answer = next(left)
             if answer is LOST:
                 raise HttpError("lost", request, "the connection ended before the answer")
@@ -38,8 +38,8 @@ class ApiTest(unittest.TestCase):
     def test_a_lost_answer_is_asked_for_again_with_the_same_key(self):
         self.answers(LOST, (429, {}), (201, project("p-1", token="shown-once")))
         self.assertEqual(self.api.create(WANTED, "me")["token"], "shown-once")
-        self.assertEqual(len(self.asked), 3)
-        for request in self.asked:
+        self.assertEqual(len(self.requests), 3)
+        for request in self.requests:
             self.assertEqual(request.target, "POST https://api.example/v1/projects")
             headers = dict(request.fields)
             self.assertEqual(headers["idempotency-key"], "key-1")
@@ -60,7 +60,7 @@ class ApiTest(unittest.TestCase):
         others = {"items": [project("p-1", "other"), project("p-2")], "after": "2"}
         self.answers((200, others), (200, {"items": [project("p-3")]}))
         self.assertEqual(self.api.find("hello", "me", ["p-2"])["id"], "p-3")
-        urls = [request.url for request in self.asked]
+        urls = [request.url for request in self.requests]
         page = "https://api.example/v1/projects?name=hello"
         self.assertEqual(urls, [page, f"{page}&after=2"])
 
@@ -69,7 +69,7 @@ class ApiTest(unittest.TestCase):
         self.api.delete("a/b")
         self.api.delete("a/b")
         self.assertIsNone(self.api.get("a/b"))
-        self.assertEqual(self.asked[0].url, "https://api.example/v1/projects/a%2Fb")
+        self.assertEqual(self.requests[0].url, "https://api.example/v1/projects/a%2Fb")
 
     def test_what_cannot_be_read_is_not_taken_for_gone(self):
         self.answers((200, {"uid": "p-1"}), (401, {}))

@@ -24,9 +24,9 @@ fn a_note_lives() {
         "Hello.\n"
     );
     assert!(
-        testing::said()
+        testing::messages()
             .iter()
-            .any(|said| matches!(said, HostMessage::Checkpoint(id) if id == "hello"))
+            .any(|message| matches!(message, HostMessage::Checkpoint(id) if id == "hello"))
     );
     testing::create::<Note>(note("Hello.")).expect("the same attempt again");
     assert!(matches!(

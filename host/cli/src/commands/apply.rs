@@ -85,9 +85,9 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
         }
     }
     let plan = app.timings.wait("plan", session.replan(&saved, documents)).await.map_err(fail)?;
-    let asked = (&consent, "Apply this plan?");
+    let prompt = (&consent, "Apply this plan?");
     let status =
-        deploy::carry_out(&session, plan, Some(documents), asked, &shown, app).await.map_err(fail)?;
+        deploy::carry_out(&session, plan, Some(documents), prompt, &shown, app).await.map_err(fail)?;
     drop(session);
     deploy::close(purlin, app).await?;
     Ok(status)

@@ -37,9 +37,9 @@ impl<'a> Shown<'a> {
     }
 
     /// Shows the plan to people. A user who is asked for consent sees it even with `--quiet`.
-    pub(super) fn plan(&self, plan: &Plan, asked: bool) {
+    pub(super) fn plan(&self, plan: &Plan, needs_confirmation: bool) {
         let ui = &self.app.ui;
-        if !self.json && (asked || ui.level > Level::Quiet) {
+        if !self.json && (needs_confirmation || ui.level > Level::Quiet) {
             let look = PlanView { columns: ui.error_columns(), everything: ui.level >= Level::Verbose };
             ui.raw(&render::plan::render(&plan.into(), look));
         }
@@ -100,8 +100,8 @@ impl Follower for Steps<'_> {
     }
 
     async fn agrees(&mut self, plan: &mut Plan) -> bool {
-        let asked = (self.consent, "Apply these changes?");
-        agrees(plan, &self.environment, asked, self.watch.shown, self.watch.app)
+        let prompt = (self.consent, "Apply these changes?");
+        agrees(plan, &self.environment, prompt, self.watch.shown, self.watch.app)
     }
 
     async fn follow(&mut self, stage: Stage, run: impl Stream<Item = Event> + Unpin + Send) -> Summary {
@@ -154,11 +154,11 @@ pub(super) async fn carry_out(
     session: &Session<'_>,
     mut plan: Plan,
     documents: Option<&Documents>,
-    asked: (&Consent, &str),
+    prompt: (&Consent, &str),
     shown: &Shown<'_>,
     app: &App,
 ) -> Result<Status, purlin_host::Error> {
-    match agrees(&mut plan, session.environment(), asked, shown, app) {
+    match agrees(&mut plan, session.environment(), prompt, shown, app) {
         true => run(session, plan, documents, shown, app).await,
         false => Ok(Status::Failed),
     }
@@ -173,7 +173,7 @@ fn agrees(
     app: &App,
 ) -> bool {
     let changes = plan.summary().changes();
-    shown.plan(plan, consent.asks() && changes > 0);
+    shown.plan(plan, consent.needs_confirmation() && changes > 0);
     let losses = plan.losses_not_allowed();
     let answer = if !losses.is_empty() {
         consent.agrees_to_lose(&losses, question, &environment.env, app)

@@ -71,12 +71,12 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 fn find(name: &str, graph: Option<&Graph>, documents: &Documents) -> Result<Key, Failure> {
     if let Some(graph) = graph {
         let found = engine::find(name, graph.nodes().map(|node| node.key));
-        return found.cloned().map_err(|wrong| naming::unasked(&wrong));
+        return found.cloned().map_err(|wrong| naming::unrequested(&wrong));
     }
     let declared = documents.deployment().keys();
     match engine::find(name, &declared) {
         Ok(key) => Ok(key.clone()),
-        Err(wrong) if wrong.fits.is_empty() => Key::parse(name).map_err(|_| naming::unasked(&wrong)),
-        Err(wrong) => Err(naming::unasked(&wrong)),
+        Err(wrong) if wrong.fits.is_empty() => Key::parse(name).map_err(|_| naming::unrequested(&wrong)),
+        Err(wrong) => Err(naming::unrequested(&wrong)),
     }
 }

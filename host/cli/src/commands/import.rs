@@ -70,8 +70,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let plan = app.timings.wait("plan", plan).await.map_err(fail)?;
     let differs = plan.steps.iter().any(|step| !step.changes.is_empty());
     let documents = Some(&given.documents);
-    let asked = (&consent, "Adopt it?");
-    let status = deploy::carry_out(&session, plan, documents, asked, &shown, app).await.map_err(fail)?;
+    let prompt = (&consent, "Adopt it?");
+    let status = deploy::carry_out(&session, plan, documents, prompt, &shown, app).await.map_err(fail)?;
     if status == Status::Done && differs && args.format.format == Format::Text {
         app.ui
             .hint("the next `purlin up` changes it to match the documents; `purlin plan` shows the changes");

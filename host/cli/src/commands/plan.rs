@@ -82,8 +82,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             _ => unwritable(path, error),
         })?;
     }
-    let asks = args.format.format == Format::Text && app.ui.is_interactive();
-    let mut given = input::given_or_asked(&args.documents, asks, app).await?;
+    let may_prompt = args.format.format == Format::Text && app.ui.is_interactive();
+    let mut given = input::given_or_prompted(&args.documents, may_prompt, app).await?;
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);

@@ -121,7 +121,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let texts = texts(&loaded);
     let mut given = input::settled(loaded, &args.documents, app).await?;
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);
-    if consent.asks() && !agreed(&given, &consent, app).await? {
+    if consent.needs_confirmation() && !agreed(&given, &consent, app).await? {
         return Ok(Status::Failed);
     }
     let mut watch = Watch {

@@ -56,7 +56,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
     let consent = Consent::new(&args.consent, json, app)?;
     // Consent on the command line also covers the new plan. Standard input cannot be read twice.
-    let may_repeat = !consent.asks() && args.documents.named().iter().all(|path| path.as_os_str() != "-");
+    let may_repeat =
+        !consent.needs_confirmation() && args.documents.named().iter().all(|path| path.as_os_str() != "-");
     let mut left = MOST_REPEATED;
     loop {
         match once(args, &consent, app).await {
@@ -69,7 +70,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
 
 async fn once(args: &Args, consent: &Consent, app: &App) -> Result<Status, Failure> {
     let json = args.format.format == Format::Json;
-    let mut given = input::given_or_asked(&args.documents, consent.asks(), app).await?;
+    let mut given = input::given_or_prompted(&args.documents, consent.needs_confirmation(), app).await?;
     given.documents.accept_missing.clone_from(&args.accept.accept_missing);
     let purlin = input::orchestrator(&given.workspace, app)?;
     let fail = |error| given.failure(error);

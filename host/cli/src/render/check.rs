@@ -55,9 +55,9 @@ fn phrase(cases: &Cases) -> String {
 fn line(out: &mut String, rule: &Outcome, width: usize, columns: usize) {
     let (style, word) = look(rule.status);
     let skipped = rule.skipped.first().filter(|_| rule.status == Status::Skipped);
-    let says = skipped.map_or(rule.title, String::as_str);
+    let description = skipped.map_or(rule.title, String::as_str);
     let room = columns.saturating_sub(width + 11).max(24);
-    let mut lines = text::wrap(&text::line(says), room).into_iter();
+    let mut lines = text::wrap(&text::line(description), room).into_iter();
     let first = lines.next().unwrap_or_default();
     let blanks = " ".repeat(8usize.saturating_sub(word.len()));
     let plain = |line: String| if skipped.is_some() { paint(DIM, line) } else { line };
@@ -80,9 +80,9 @@ fn detail(out: &mut String, rule: &Outcome, found: &Finding, columns: usize) {
     let (style, word) = look(rule.status);
     let case = found.case.as_ref().map(|case| format!(", case {}", text::line(case))).unwrap_or_default();
     let _ = writeln!(out, "\n{} {}{case}", paint(style, word), paint(STRONG, rule.id));
-    let mut part = |word: &str, style: Style, said: &str| {
-        let said = text::block(said);
-        let mut lines = text::wrap(&said, columns.saturating_sub(WORD + 2).max(24)).into_iter();
+    let mut part = |word: &str, style: Style, content: &str| {
+        let content = text::block(content);
+        let mut lines = text::wrap(&content, columns.saturating_sub(WORD + 2).max(24)).into_iter();
         let first = lines.next().unwrap_or_default();
         let blanks = " ".repeat(WORD.saturating_sub(word.len()));
         let _ = writeln!(out, "  {}{blanks}{first}", paint(style, word));

@@ -37,11 +37,11 @@ pub(crate) struct Plan<'a> {
 
 impl<'a> From<&'a engine::Plan> for Plan<'a> {
     fn from(plan: &'a engine::Plan) -> Self {
-        let is_told = |step: &&Step| {
+        let is_shown = |step: &&Step| {
             !step.left_out && (step.action != Action::None || step.waits || step.moved_from.is_some())
         };
         Self {
-            steps: plan.steps.iter().filter(is_told).collect(),
+            steps: plan.steps.iter().filter(is_shown).collect(),
             summary: plan.summary(),
             warnings: &plan.warnings,
             suggestions: &plan.suggestions,
@@ -190,12 +190,12 @@ fn summary(plan: &Plan<'_>) -> String {
 
 /// The message about lost data.
 fn loss(loss: &Loss) -> String {
-    let said = match loss.what() {
+    let message = match loss.what() {
         LostData::Unknown => "may lose data: its driver is missing".to_owned(),
         LostData::Named(what) => format!("loses data: {}", text::line(what)),
         LostData::Data => "loses data".to_owned(),
     };
-    if loss.is_allowed() { format!("{said} (allowed by `allow_data_loss`)") } else { said }
+    if loss.is_allowed() { format!("{message} (allowed by `allow_data_loss`)") } else { message }
 }
 
 /// The coloured sign and word of a step.
@@ -219,10 +219,10 @@ pub(crate) fn sign(action: &str) -> String {
 /// The column of the text next to the sign.
 const INDENT: usize = 11;
 
-/// The reasons for a step. That a new resource does not exist yet need not be said.
+/// The reasons for a step. That a new resource does not exist yet need not be mentioned.
 fn why(step: &Step, everything: bool) -> String {
-    let told = |reason: &&Reason| everything || **reason != Reason::New;
-    let reasons = step.reasons.iter().filter(told).map(ToString::to_string);
+    let is_shown = |reason: &&Reason| everything || **reason != Reason::New;
+    let reasons = step.reasons.iter().filter(is_shown).map(ToString::to_string);
     reasons.collect::<Vec<_>>().join("; ")
 }
 
@@ -551,7 +551,7 @@ mod tests {
             "           may lose data: its driver is missing",
             "Plan: 1 to replace, 3 to delete; 3 lose data.",
         ] {
-            assert!(text.lines().any(|said| said.starts_with(line)), "{line}\n{text}");
+            assert!(text.lines().any(|rendered| rendered.starts_with(line)), "{line}\n{text}");
         }
         let brief = |step: &Step| {
             let mut out = String::new();

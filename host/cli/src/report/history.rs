@@ -187,6 +187,6 @@ mod tests {
         let entry = Entry::new(&deployment, &Firsts::of(&history));
         assert_eq!(entry.done, ActionCounts { replace: 1, delete: 1, ..ActionCounts::default() });
         assert_eq!((entry.failed, entry.took), (1, Some(2)));
-        assert_eq!(entry.documents, Some(4), "told by who had them first");
+        assert_eq!(entry.documents, Some(4), "the number of the deployment that had them first");
     }
 }

@@ -101,7 +101,7 @@ pub(crate) fn component(inspection: &Inspection) -> Component {
         capability: import.capability,
         offered: import.offered,
     };
-    let (manifest, manifest_error) = match &inspection.said {
+    let (manifest, manifest_error) = match &inspection.manifest {
         Some(Ok(manifest)) => (Some(described(inspection, manifest)), None),
         Some(Err(why)) => (None, Some(why.clone())),
         None => (None, None),

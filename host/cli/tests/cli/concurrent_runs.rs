@@ -50,7 +50,7 @@ fn others_read_and_deploy_elsewhere_meanwhile() {
     let second = project.start(&["up", "--yes", "--env", "other", "--format", "json"]);
     // Another environment is another deployment, so now both are at work.
     gate.wait();
-    assert!(first.try_wait().expect("asks").is_none(), "the first one still waits");
+    assert!(first.try_wait().expect("a status").is_none(), "the first one still waits");
     gate.open();
     ran_with(second).status(0);
     ran_with(first).status(0);

@@ -58,12 +58,12 @@ fn losses_by_changed_definitions_are_reported() {
     let world = world();
     world.project().edit("store.yaml", "fixed: '${params.fixed}'", "fixed: other");
     let arguments = ["impact", "store.yaml", "--check", "--fail-on", "loses-data"];
-    let told = world.run(&arguments).status(3).out;
+    let report = world.run(&arguments).status(3).out;
     assert!(
-        told.contains("replace, loses data") && told.contains("loses what was entered into it"),
-        "{told}"
+        report.contains("replace, loses data") && report.contains("loses what was entered into it"),
+        "{report}"
     );
-    assert!(told.ends_with("replace 1, of these 1 lose data\n"), "{told}");
+    assert!(report.ends_with("replace 1, of these 1 lose data\n"), "{report}");
     assert_eq!(world.effects(), (2, 0, 0));
 }
 

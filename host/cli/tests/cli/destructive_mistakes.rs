@@ -54,11 +54,11 @@ fn files(project: &Project) -> Vec<String> {
 
 /// Asserts that the command ends with status 2 and this message, and changes nothing.
 #[track_caller]
-fn refused(project: &Project, arguments: &[&str], says: &[&str]) -> Ran {
+fn refused(project: &Project, arguments: &[&str], texts: &[&str]) -> Ran {
     let before = files(project);
     let ran = project.run(arguments).status(2);
-    for text in says {
-        assert!(ran.err.contains(text), "`{text}` is not said: {}", ran.err);
+    for text in texts {
+        assert!(ran.err.contains(text), "`{text}` is not in the output: {}", ran.err);
     }
     assert_eq!(files(project), before);
     ran
@@ -87,7 +87,7 @@ fn a_slip_in_the_workspace_lifts_no_protection() {
     project.edit("purlin.yaml", "  drivers:", declared);
     project.run(&["up", "--yes"]).status(0);
     refused(&project, &["destroy", "--yes"], &["error[protected]"]);
-    for (from, to, says) in [
+    for (from, to, expected) in [
         ("protect: true", "protect: \"true\"", "`purlin.yaml` is invalid"),
         ("protect: true", "protcet: true", "`purlin.yaml` is invalid"),
         ("environments:", "enviroments:", "`purlin.yaml` is invalid"),
@@ -95,8 +95,8 @@ fn a_slip_in_the_workspace_lifts_no_protection() {
     ] {
         let right = std::fs::read_to_string(project.path().join("purlin.yaml")).expect("it");
         project.edit("purlin.yaml", from, to);
-        refused(&project, &["destroy", "--yes"], &[says]);
-        refused(&project, &["destroy", "--yes", "--env", "dev"], &[says]);
+        refused(&project, &["destroy", "--yes"], &[expected]);
+        refused(&project, &["destroy", "--yes", "--env", "dev"], &[expected]);
         project.write("purlin.yaml", right);
     }
 }
@@ -200,8 +200,8 @@ fn a_value_that_was_given_is_given_again() {
     project.write("special.txt", "n: special\n");
     project.run(&["up", "--yes", "--values", "special.txt"]).status(0);
     assert_eq!(files(&project), ["aspecial", "b"]);
-    let told = ["error[value-not-given]", "the value `n`", "add `--values special.txt`"];
-    refused(&project, &["up", "--yes"], &told);
+    let expected = ["error[value-not-given]", "the value `n`", "add `--values special.txt`"];
+    refused(&project, &["up", "--yes"], &expected);
     project.write("special.txt", "N: special\n");
     refused(
         &project,
@@ -273,7 +273,7 @@ fn a_plan_makes_no_folders() {
 fn a_template_fault_is_reported_at_its_line() {
     let project = Project::empty();
     project.write("purlin.yaml", WORKSPACE);
-    for (line, place, says) in [
+    for (line, place, expected) in [
         ("host: {{ .id | uper }}", "dns.yaml:12:11", "there is no function `uper`"),
         ("host: {{ .id }}: x", "dns.yaml:12:11", "which is not valid YAML"),
     ] {
@@ -285,7 +285,7 @@ fn a_template_fault_is_reported_at_its_line() {
             "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {app: shop, shared: {x: {type: dns}}}\n",
         );
         let ran = project.run(&["plan"]).status(2);
-        assert!(ran.err.contains(place) && ran.err.contains(says), "{}", ran.err);
+        assert!(ran.err.contains(place) && ran.err.contains(expected), "{}", ran.err);
         project.edit("dns.yaml", "outputs: |\n", "outputs: |\n          a: 1\n          b: 2\n");
         let ran = project.run(&["plan"]).status(2);
         assert!(ran.err.contains("dns.yaml:14:11"), "{}", ran.err);
@@ -394,7 +394,7 @@ fn a_change_of_the_definition_is_reported() {
 
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
-    for (file, status, says) in [
+    for (file, status, expected) in [
         ("purlin.lock", 2, "cannot read `purlin.lock`: it is not a regular file"),
         (".purlin/key", 1, "it is not a regular file"),
         (".purlin/format", 1, "it is not a regular file"),
@@ -406,7 +406,7 @@ fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
         let kind = rustix::fs::FileType::Fifo;
         rustix::fs::mknodat(rustix::fs::CWD, &path, kind, rustix::fs::Mode::RUSR, 0).expect("a pipe");
         let ran = project.run(&["plan"]);
-        assert!(ran.err.contains(says), "{file}: {} {}", ran.status, ran.err);
+        assert!(ran.err.contains(expected), "{file}: {} {}", ran.status, ran.err);
         assert_eq!(ran.status, status, "{file}: {}", ran.err);
     }
 }

@@ -78,16 +78,16 @@ fn a_restored_state_is_compared_with_the_real_resources() {
     world.run(&["up", "--yes"]).status(0);
     std::fs::remove_dir_all(&state).expect("removed");
     copied(&copy, &state);
-    let says = "the state of dev of default/shop may be out of date: its files are a copy";
+    let message = "the state of dev of default/shop may be out of date: its files are a copy";
     // The drivers report values that differ from the copy. Without reading, `a` would be changed
     // again.
     for _ in 0..2 {
         let plan = world.run(&["plan", "--detailed-exitcode"]);
-        assert!(plan.err.contains(says), "{}", plan.err);
+        assert!(plan.err.contains(message), "{}", plan.err);
         assert!(plan.err.contains("thing.default#shared.a: it was changed"), "{}", plan.err);
     }
     let up = world.run(&["up", "--yes"]).status(0);
-    assert!(up.err.contains(says), "{}", up.err);
+    assert!(up.err.contains(message), "{}", up.err);
     assert_eq!((world.real()["a"].0.as_str(), world.effects().0), ("later", 2));
     let plan = world.run(&["plan", "--detailed-exitcode"]).status(0);
     assert!(!plan.err.contains("may be out of date"), "{}", plan.err);
@@ -105,9 +105,9 @@ fn found() -> (World, String) {
 fn existing_resources_are_imported_and_then_changed() {
     let (world, id) = found();
     world.write("a: {type: thing, params: {value: wanted}}", "");
-    let said = world.run(&["import", "--yes", "thing#shared.a", &id]).status(0);
-    assert!(said.err.contains("1 adopted"), "{}", said.err);
-    assert!(said.err.contains("hint: the next `purlin up` changes it"), "{}", said.err);
+    let output = world.run(&["import", "--yes", "thing#shared.a", &id]).status(0);
+    assert!(output.err.contains("1 adopted"), "{}", output.err);
+    assert!(output.err.contains("hint: the next `purlin up` changes it"), "{}", output.err);
     assert_eq!((world.id("a"), world.effects()), (id.clone(), (1, 0, 0)));
     assert_eq!(world.done(&["up", "--yes"], 0), ["update a"]);
     assert_eq!(world.real()["a"].0, "wanted");

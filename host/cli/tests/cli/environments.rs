@@ -53,7 +53,7 @@ fn declared(environments: &str) -> Project {
 const TWO: &str =
     "    prod:\n      type: production\n      values: {domain: example.org, size: 8}\n    dev: {}\n";
 
-fn said(project: &Project, ran: &Ran) -> String {
+fn stderr(project: &Project, ran: &Ran) -> String {
     ran.err.replace(&project.path().display().to_string(), "PROJECT")
 }
 
@@ -74,7 +74,7 @@ fn refused(project: &Project, arguments: &[&str]) -> String {
     let before = project.run(&["state", "list", "--all", "--format", "json"]).out;
     let ran = project.run(arguments).status(2);
     assert_eq!(project.run(&["state", "list", "--all", "--format", "json"]).out, before, "nothing changed");
-    said(project, &ran)
+    stderr(project, &ran)
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn impossible_values_are_reported() {
     let odd = project.run(&["plan", "--set", "elsewhere=correct-horse"]).status(0);
     assert!(odd.err.contains("no placeholder reads `values.elsewhere`"), "{}", odd.err);
     assert!(!odd.err.contains("correct-horse"), "{}", odd.err);
-    for (text, says) in [
+    for (text, expected) in [
         ("- domain\n", "values.yaml:1:1"),
         ("domain: [\n", "values.yaml:1:9"),
         ("", "is empty"),
@@ -249,7 +249,7 @@ fn impossible_values_are_reported() {
         project.write("values.yaml", text);
         let ran = project.run(&["plan", "--values", "values.yaml"]);
         assert_eq!(ran.status, 2, "{text}: {}", ran.err);
-        assert!(ran.err.contains(says), "{text}: {}", ran.err);
+        assert!(ran.err.contains(expected), "{text}: {}", ran.err);
     }
     assert!(refused(&project, &["plan", "--values", "none.yaml"]).contains("none.yaml"));
     assert!(refused(&project, &["plan", "--values", "shop.yaml"]).contains("-f"));

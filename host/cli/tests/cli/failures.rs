@@ -160,9 +160,9 @@ fn a_server_that_replies_with_an_error() {
         let address = replying(reply.leak());
         let project = granted(&format!("http://{address}"));
         let ran = project.run(&["up", "--yes"]).status(1);
-        let said = end(&ran, address.port());
-        assert!(said.contains(help) && said.contains(&code.to_string()), "{said}");
-        assert!(said.contains("--> bucket.yaml:"), "{said}");
+        let message = end(&ran, address.port());
+        assert!(message.contains(help) && message.contains(&code.to_string()), "{message}");
+        assert!(message.contains("--> bucket.yaml:"), "{message}");
         let error = error(&project.run(&["up", "--yes", "--format", "json"]).status(1).events(), FILES);
         assert_eq!(error["server"]["status"], code, "{error}");
     }
@@ -311,8 +311,8 @@ fn a_template_that_renders_no_yaml_is_found_in_the_plan() {
     ]);
     let ran = project.run(&["plan"]).status(2);
     assert!(ran.err.contains("thing.yaml:13:11"), "{}", ran.err);
-    let says = ": it renders `name: a: b: c`, which is not valid YAML (`: ` in a text without quotes)";
-    assert!(ran.err.contains(says), "{}", ran.err);
+    let expected = ": it renders `name: a: b: c`, which is not valid YAML (`: ` in a text without quotes)";
+    assert!(ran.err.contains(expected), "{}", ran.err);
     // Neither a secret nor a value derived from it is shown.
     project.edit(
         "thing.yaml",
@@ -382,7 +382,7 @@ fn an_invalid_input_reads_the_same_in_a_run_and_in_a_plan() {
 /// A service with one thing. It answers requests to create it only if `creates` is set.
 fn things(address: SocketAddr, creates: bool) -> (std::sync::mpsc::Receiver<()>, Closed) {
     let listener = TcpListener::bind(address).expect("the port is reserved");
-    let (asked, creation) = std::sync::mpsc::channel();
+    let (sender, creation) = std::sync::mpsc::channel();
     let closed = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let is_closed = std::sync::Arc::clone(&closed);
     let serving = std::thread::spawn(move || {
@@ -397,7 +397,7 @@ fn things(address: SocketAddr, creates: bool) -> (std::sync::mpsc::Receiver<()>,
             let length = stream.read(&mut head).unwrap_or(0);
             let looks = head[..length].starts_with(b"GET");
             if !looks && !creates {
-                let _ = asked.send(());
+                let _ = sender.send(());
                 waiting.push(stream);
                 continue;
             }

@@ -90,8 +90,8 @@ fn a_file_that_was_emptied_or_moved_deletes_nothing() {
         let up = ["up", "--yes", "--env", "dev", "platform", "app.yaml", "--set", "greeting=hello"];
         let _ = project.run(&up).status(0);
         lose(&project);
-        let told = project.run(&["impact", ".", "--fail-on", "rejected"]).status(3).out;
-        assert!(told.contains("`app.yaml`"), "{told}");
+        let report = project.run(&["impact", ".", "--fail-on", "rejected"]).status(3).out;
+        assert!(report.contains("`app.yaml`"), "{report}");
         let done = project.run(&["reconcile", "--all", "--yes", "."]).status(1);
         assert!(done.err.contains("1 failed"), "{}", done.err);
         assert_eq!(note(&project, "dev"), "hello");

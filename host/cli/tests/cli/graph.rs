@@ -36,11 +36,11 @@ fn a_target_shows_its_connections() {
     }
     assert_eq!(part(&["--target", postgres, "--target", "dns"]).0.len(), 4);
 
-    let (near, graph, said) = part(&["--target", password, "--depth", "1"]);
+    let (near, graph, stderr) = part(&["--target", password, "--depth", "1"]);
     assert_eq!(near, [password, postgres]);
     assert_eq!(graph["nodes"][0]["omitted"], Value::Null);
     assert_eq!(graph["nodes"][1]["omitted"]["dependents"], 1);
-    assert_eq!((&graph["omitted"], said.as_str()), (&3.into(), "note: 3 of 5 resources are not shown\n"));
+    assert_eq!((&graph["omitted"], stderr.as_str()), (&3.into(), "note: 3 of 5 resources are not shown\n"));
     assert_eq!(part(&["--target", password, "--depth", "0"]).0, [password]);
 
     let (near, graph, _) = part(&["--depth", "1"]);

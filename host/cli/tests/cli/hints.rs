@@ -32,16 +32,17 @@ fn shop() -> Project {
 
 /// A session: each command line with its status unless that is 0, and its standard error.
 fn session(project: &Project, lines: &[&[&str]]) -> String {
-    let mut told = String::new();
+    let mut transcript = String::new();
     for words in lines {
         let Ran { status, err, .. } = project.run(words);
         let shown: Vec<&str> = words.iter().map(|word| if word.is_empty() { "''" } else { word }).collect();
-        let _ = write!(told, "$ purlin {}", shown.join(" "));
-        let _ = writeln!(told, "{}", if status == 0 { String::new() } else { format!("    [{status}]") });
-        told.push_str(&err.replace(&project.path().display().to_string(), "PROJECT"));
-        told.push('\n');
+        let _ = write!(transcript, "$ purlin {}", shown.join(" "));
+        let _ =
+            writeln!(transcript, "{}", if status == 0 { String::new() } else { format!("    [{status}]") });
+        transcript.push_str(&err.replace(&project.path().display().to_string(), "PROJECT"));
+        transcript.push('\n');
     }
-    told
+    transcript
 }
 
 #[test]
@@ -291,7 +292,7 @@ fn files_and_keys_that_cannot_be_used() {
     let project = shop();
     project.write("workspace/purlin.yaml", "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {}\n");
     project.write("blocked", "a file");
-    let mut told = session(
+    let mut transcript = session(
         &project,
         &[
             &["plan", "--state", "app.yaml"],
@@ -313,17 +314,17 @@ fn files_and_keys_that_cannot_be_used() {
     project.write("other.key", &key);
     private(&project.path().join("other.key"));
     project.write("purlin.yaml", workspace("{file: other.key}"));
-    told.push_str(&session(&project, &[&["outputs"]]));
+    transcript.push_str(&session(&project, &[&["outputs"]]));
     project.write("other.key", "garbage");
-    told.push_str(&session(&project, &[&["outputs"]]));
+    transcript.push_str(&session(&project, &[&["outputs"]]));
     project.write("purlin.yaml", workspace("{env: SHOP_KEY}"));
-    told.push_str(&session(&project, &[&["outputs"]]));
+    transcript.push_str(&session(&project, &[&["outputs"]]));
     let mut command = project.command(&["outputs"]);
     command.env("SHOP_KEY", key.trim());
     let wrong = ran(command).status(2);
-    told.push_str(&wrong.err);
+    transcript.push_str(&wrong.err);
     let public = regex::Regex::new("age1[a-z0-9]+").expect("a pattern");
-    insta::assert_snapshot!(public.replace_all(&told, "age1…"));
+    insta::assert_snapshot!(public.replace_all(&transcript, "age1…"));
 }
 
 #[cfg(unix)]

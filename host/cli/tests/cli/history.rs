@@ -22,7 +22,7 @@ fn a_history_lists_deployments_newest_first() {
     project.run(&["up", "--yes"]).status(0);
     let json = project.run(&["history", "--format", "json"]).status(0).json();
     assert_eq!(json["format"], 1);
-    let told: Vec<_> = json["deployments"]
+    let deployments: Vec<_> = json["deployments"]
         .as_array()
         .expect("deployments")
         .iter()
@@ -36,7 +36,7 @@ fn a_history_lists_deployments_newest_first() {
         })
         .collect();
     let some = |number, create, update| (Some(number), Some(create), Some(update));
-    assert_eq!(told, [some(3, 4, 0), some(2, 0, 3), some(1, 5, 0)]);
+    assert_eq!(deployments, [some(3, 4, 0), some(2, 0, 3), some(1, 5, 0)]);
 
     let text = project.run(&["history", "--limit", "2"]).status(0);
     let rows: Vec<&str> = text.out.lines().collect();
@@ -161,8 +161,8 @@ fn a_history_shows_no_secret_of_the_documents() {
         for format in ["text", "json"] {
             let mut all = arguments.to_vec();
             all.extend(["--format", format]);
-            let said = project.run(&all).status(0);
-            assert!(!said.out.contains("hunter2") && !said.err.contains("hunter2"), "{all:?}");
+            let output = project.run(&all).status(0);
+            assert!(!output.out.contains("hunter2") && !output.err.contains("hunter2"), "{all:?}");
         }
     }
     // It does not appear in files either.

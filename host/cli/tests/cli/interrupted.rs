@@ -82,12 +82,16 @@ fn undecidable_calls_are_reported_and_their_dependents_wait() {
             .is_some_and(|m| m.contains(&format!("purlin state settle {NOTE}"))),
         "{plan}"
     );
-    let said = world.run(&["up", "--yes"]).status(1);
-    assert!(said.err.contains("An earlier run was interrupted; determining the outcome of"), "{}", said.err);
-    assert!(said.err.contains(&format!("warning: {NOTE}: ")), "{}", said.err);
-    assert!(said.err.contains(&format!("= note: for `{NOTE}`\n")), "{}", said.err);
-    assert!(said.err.contains(&thing("m")), "{}", said.err);
-    assert!(!said.err.contains("unchanged note"), "{}", said.err);
+    let output = world.run(&["up", "--yes"]).status(1);
+    assert!(
+        output.err.contains("An earlier run was interrupted; determining the outcome of"),
+        "{}",
+        output.err
+    );
+    assert!(output.err.contains(&format!("warning: {NOTE}: ")), "{}", output.err);
+    assert!(output.err.contains(&format!("= note: for `{NOTE}`\n")), "{}", output.err);
+    assert!(output.err.contains(&thing("m")), "{}", output.err);
+    assert!(!output.err.contains("unchanged note"), "{}", output.err);
     // Everything else was applied. The note was not created again, and the resource that waits for
     // it was not created.
     assert_eq!(world.real().keys().collect::<Vec<_>>(), ["a", "b"]);
@@ -182,8 +186,8 @@ fn resources_of_an_interrupted_run_are_found_and_destroyed() {
         let world = World::new(&format!("{}\nz: {{type: thing, params: {{value: z}}}}", pair()), "");
         let world = world
             .interrupted(&["up", "--yes", "--parallelism", "1"], place, |world| world.real().len() == made);
-        let said = world.run(&["destroy", "--yes"]).status(0);
-        assert!(said.err.contains("An earlier run was interrupted"), "{}", said.err);
+        let output = world.run(&["destroy", "--yes"]).status(0);
+        assert!(output.err.contains("An earlier run was interrupted"), "{}", output.err);
         assert_eq!((world.real().len(), world.project().recorded().len()), (0, 0), "{place} {made}");
     }
 }
@@ -214,8 +218,8 @@ fn a_refresh_settles_calls_where_possible() {
     let world = world.interrupted(&["up", "--yes", "--parallelism", "1"], "after create", |world| {
         !world.real().is_empty() && world.is_pending(&thing("a"))
     });
-    let said = world.run(&["refresh"]).status(0);
-    assert!(said.err.contains("thing.default#shared.a: it was created"), "{}", said.err);
+    let output = world.run(&["refresh"]).status(0);
+    assert!(output.err.contains("thing.default#shared.a: it was created"), "{}", output.err);
     world.run(&["plan", "--out", "up.plan"]).status(0);
     world.run(&["apply", "--yes", "up.plan"]).status(0);
     assert_eq!((world.effects().0, world.real().len()), (2, 2));
@@ -234,8 +238,8 @@ fn a_holder_that_is_dead_holds_nothing() {
     let second = world.run(&["up", "--yes", "--format", "json"]).status(1);
     assert!(second.err.contains(&format!("process {}", first.id())), "{}", second.err);
     assert!(second.err.contains("hint: "), "{}", second.err);
-    let told = second.events();
-    assert_eq!((told.len(), &told[0]["event"]), (1, &"error".into()));
+    let events = second.events();
+    assert_eq!((events.len(), &events[0]["event"]), (1, &"error".into()));
     first.kill().expect("killed");
     first.wait().expect("ended");
     // The next run repeats the call, and then uses the inputs of the new documents.
@@ -271,8 +275,8 @@ fn an_interrupted_rollback_continues_to_its_target() {
         (&entry["number"], &entry["outcome"], &entry["rollback_of"]),
         (&4.into(), &"unfinished".into(), &2.into())
     );
-    let said = killed.run(&["rollback", "--yes"]).status(0);
-    assert!(said.err.contains("deploying the documents of deployment 2 "), "{}", said.err);
+    let output = killed.run(&["rollback", "--yes"]).status(0);
+    assert!(output.err.contains("deploying the documents of deployment 2 "), "{}", output.err);
     assert!(killed.real().values().all(|thing| thing.0 == "two"), "{:?}", killed.real());
     assert_eq!(latest(&killed)["outcome"], "succeeded");
 
@@ -282,8 +286,8 @@ fn an_interrupted_rollback_continues_to_its_target() {
     std::fs::rename(&things, &aside).expect("moved");
     std::fs::write(&things, "no folder").expect("written");
     for _ in 0..2 {
-        let said = world.run(&["rollback", "--yes"]).status(1);
-        assert!(said.err.contains("deploying the documents of deployment 2 "), "{}", said.err);
+        let output = world.run(&["rollback", "--yes"]).status(1);
+        assert!(output.err.contains("deploying the documents of deployment 2 "), "{}", output.err);
         assert_eq!(
             (&latest(&world)["outcome"], &latest(&world)["rollback_of"]),
             (&"failed".into(), &2.into())
@@ -294,8 +298,8 @@ fn an_interrupted_rollback_continues_to_its_target() {
     world.run(&["rollback", "--yes"]).status(0);
     assert!(world.real().values().all(|thing| thing.0 == "two"), "{:?}", world.real());
     // It succeeded, so the next rollback starts from it.
-    let said = world.run(&["rollback", "--yes"]).status(0);
-    assert!(said.err.contains("deploying the documents of deployment 3 "), "{}", said.err);
+    let output = world.run(&["rollback", "--yes"]).status(0);
+    assert!(output.err.contains("deploying the documents of deployment 3 "), "{}", output.err);
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn a_deployment_from_its_beginning_to_its_end() {
     let first = project.run(&["up", "--yes"]).status(0);
     assert!(first.out.is_empty(), "data only on standard output");
     assert!(first.err.contains(&format!("{CREATED} created.")), "{}", first.err);
-    assert!(first.err.contains("back it up"), "a new key is told of");
+    assert!(first.err.contains("back it up"), "a new key is mentioned");
 
     // The second run changes nothing and calls no driver.
     let second = project.run(&["up", "--yes", "--format", "json"]).status(0).events();

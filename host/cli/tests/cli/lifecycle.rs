@@ -244,15 +244,15 @@ fn a_failure_stops_only_its_dependents() {
     );
     assert_eq!(world.real().keys().collect::<Vec<_>>(), ["free"]);
     assert_eq!(world.project().recorded(), ["base-env.default#base-env", "thing.default#shared.free"]);
-    let said = world.run(&["up", "--yes"]).status(1);
-    assert_eq!(said.out, "");
-    assert!(said.err.contains("error[failed]: it cannot `nope`"));
+    let output = world.run(&["up", "--yes"]).status(1);
+    assert_eq!(output.out, "");
+    assert!(output.err.contains("error[failed]: it cannot `nope`"));
     assert!(
-        said.err.contains("= note: for `odd.default#shared.bad`\nblocked 2 resources:\n"),
+        output.err.contains("= note: for `odd.default#shared.bad`\nblocked 2 resources:\n"),
         "{}",
-        said.err
+        output.err
     );
-    assert!(said.err.contains("hint: completed changes are kept; run the same command again to continue"));
+    assert!(output.err.contains("hint: completed changes are kept; run the same command again to continue"));
 }
 
 #[test]

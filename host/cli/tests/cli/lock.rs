@@ -189,7 +189,7 @@ fn an_approved_component_runs() {
     assert!(check.err.contains("not everything is approved"), "{}", check.err);
     assert!(!project.path().join("purlin.lock").exists());
 
-    let said = approve(&project);
+    let output = approve(&project);
     for line in [
         "acme/guests 1.2.3\n",
         "  + version 1.2.3\n",
@@ -197,7 +197,7 @@ fn an_approved_component_runs() {
         "  + request dirs /data\n",
         "  + grant dirs ./data as /data rw\n",
     ] {
-        assert!(said.out.contains(line), "{line} in\n{}", said.out);
+        assert!(output.out.contains(line), "{line} in\n{}", output.out);
     }
     let lock = std::fs::read_to_string(project.path().join("purlin.lock")).expect("written");
     assert!(lock.starts_with("# Written by `purlin driver approve`"), "{lock}");
@@ -252,11 +252,11 @@ fn another_build_is_rejected_before_any_call() {
         assert_eq!(change[side].as_array().expect(side).len(), 1, "{check}");
         assert!(change[side][0].as_str().expect("a line").starts_with("digest sha256:"), "{check}");
     }
-    let said = approve(&project);
+    let output = approve(&project);
     assert!(
-        said.out.contains("  - digest sha256:") && said.out.contains("  + digest sha256:"),
+        output.out.contains("  - digest sha256:") && output.out.contains("  + digest sha256:"),
         "{}",
-        said.out
+        output.out
     );
     project.run(&["up", "--yes", "--full"]).status(0);
 }
@@ -281,11 +281,11 @@ fn more_than_approved_is_rejected_and_less_is_not() {
     // The lock approves less than the driver requests or could use.
     project.edit("purlin.lock", "          - \"dirs /data\"\n", "          - \"dirs /else\"\n");
     refused(&project, &["it requests more: `dirs /data`"]);
-    let said = approve(&project);
+    let output = approve(&project);
     assert!(
-        said.out.contains("- request dirs /else") && said.out.contains("+ request dirs /data"),
+        output.out.contains("- request dirs /else") && output.out.contains("+ request dirs /data"),
         "{}",
-        said.out
+        output.out
     );
     project.edit("purlin.lock", "          - \"dirs\"\n", "");
     refused(&project, &["its imports can use more capabilities: `dirs`"]);
@@ -372,8 +372,8 @@ fn a_new_version_in_a_folder_waits_for_approval() {
     // The approved component no longer exists.
     std::fs::remove_file(project.path().join("drivers/guests.wasm")).expect("removed");
     refused(&project, &["has a different digest"]);
-    let said = approve(&project);
-    assert!(said.out.contains("- digest") && said.out.contains("+ digest"), "{}", said.out);
+    let output = approve(&project);
+    assert!(output.out.contains("- digest") && output.out.contains("+ digest"), "{}", output.out);
     project.run(&["up", "--yes", "--full"]).status(0);
 }
 

@@ -121,16 +121,19 @@ fn a_file_that_no_longer_contains_a_document() {
     for (file, text, kind) in FILES {
         for (what, emptied) in TEXTS {
             project.write(file, emptied);
-            let said = refused(&project, &[], &[file]);
+            let message = refused(&project, &[], &[file]);
             // Some contents are faults by themselves; the others cause this fault.
-            if said.contains("file-without-documents") {
-                assert!(said.contains(&format!("contained the {kind} in deployment 1")), "{what}\n{said}");
-                assert!(said.contains(&format!("--accept-missing {file}")), "{what}\n{said}");
+            if message.contains("file-without-documents") {
+                assert!(
+                    message.contains(&format!("contained the {kind} in deployment 1")),
+                    "{what}\n{message}"
+                );
+                assert!(message.contains(&format!("--accept-missing {file}")), "{what}\n{message}");
                 assert!(codes(&project, &[]).contains("file-without-documents"));
             } else {
                 assert!(
                     ["another group", "JSON of others", "a pointer of Git LFS", "a word"].contains(&what),
-                    "{what}\n{said}"
+                    "{what}\n{message}"
                 );
             }
             project.write(file, text);
@@ -342,9 +345,9 @@ fn files_that_were_not_named_this_time() {
         let words: Vec<&str> = ["plan", "--detailed-exitcode"].iter().chain(same).copied().collect();
         project.run(&words).status(0);
     }
-    let said =
+    let message =
         refused(&project, &["-f", "platform"], &["apps/web.yaml", "apps/shop.yaml", "-f platform -f apps"]);
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(message);
     refused(&project, &["-f", "apps/web.yaml", "-f", "platform"], &["apps/shop.yaml", "apps/api.yaml"]);
     assert!(codes(&project, &["-f", "apps/web.yaml", "-f", "platform"]).contains("files-not-named"));
     // A run of selected resources records all documents, so all of them must be named.
@@ -366,13 +369,13 @@ fn another_current_folder() {
         ran(command)
     };
     below(&["plan", "--detailed-exitcode"]).status(0);
-    let said = below(&["up", "--yes", "-f", "."]).status(2).err;
-    assert!(said.contains("`../platform/dns.yaml`"), "{said}");
+    let stderr = below(&["up", "--yes", "-f", "."]).status(2).err;
+    assert!(stderr.contains("`../platform/dns.yaml`"), "{stderr}");
     // Another workspace uses the same state.
     project.write("apps/purlin.yaml", format!("{WORKSPACE}  state: {{path: ../.purlin}}\n"));
     let before = recorded(&project);
-    let said = below(&["up", "--yes"]).status(2).err;
-    assert!(said.contains("dns.yaml"), "{said}");
+    let stderr = below(&["up", "--yes"]).status(2).err;
+    assert!(stderr.contains("dns.yaml"), "{stderr}");
     assert_eq!(recorded(&project), before);
 }
 
@@ -389,11 +392,11 @@ fn standard_input_that_is_empty() {
     up(&["plan", "--detailed-exitcode", "-", "."], SCORE).status(0);
     let before = recorded(&project);
     for text in ["", "\n", "# nothing\n"] {
-        let said = up(&["up", "--yes", ".", "-"], text).status(2).err;
-        assert!(said.contains("standard input"), "{said}");
+        let stderr = up(&["up", "--yes", ".", "-"], text).status(2).err;
+        assert!(stderr.contains("standard input"), "{stderr}");
     }
-    let said = up(&["up", "--yes"], "").status(2).err;
-    assert!(said.contains("standard input") && said.contains("--accept-missing -"), "{said}");
+    let stderr = up(&["up", "--yes"], "").status(2).err;
+    assert!(stderr.contains("standard input") && stderr.contains("--accept-missing -"), "{stderr}");
     assert_eq!(recorded(&project), before);
     up(&["up", "--yes", "--accept-missing", "-"], "").status(0);
     assert!(!recorded(&project).contains(WEB[0]));
@@ -403,8 +406,11 @@ fn standard_input_that_is_empty() {
 fn nothing_at_all() {
     // Without records, nothing is created.
     let project = Project::empty();
-    let said = project.run(&["up", "--yes"]).status(2).err;
-    assert!(said.contains("the documents declare no resources") && said.contains("purlin init"), "{said}");
+    let stderr = project.run(&["up", "--yes"]).status(2).err;
+    assert!(
+        stderr.contains("the documents declare no resources") && stderr.contains("purlin init"),
+        "{stderr}"
+    );
     assert!(!project.has_state());
     assert_eq!(fs::read_dir(project.path()).expect("read").count(), 0);
     project.run(&["plan"]).status(2);
@@ -432,8 +438,8 @@ fn a_workspace_that_vanished() {
             Some(text) => project.write("purlin.yaml", text),
         }
         refused(&project, &["--env", "dev", "--app", "shop"], &["purlin.yaml"]);
-        let said = project.run(&["up", "--yes"]).status(2).err;
-        assert!(said.contains("purlin.yaml"), "{said}");
+        let stderr = project.run(&["up", "--yes"]).status(2).err;
+        assert!(stderr.contains("purlin.yaml"), "{stderr}");
         project.write("purlin.yaml", WORKSPACE);
         project.run(&["plan", "--detailed-exitcode"]).status(0);
         fs::remove_file(project.path().join("purlin.yaml")).expect("removed");

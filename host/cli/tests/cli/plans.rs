@@ -10,8 +10,8 @@ const DRAWN: &str = "code: {type: password}\n\
 #[test]
 fn a_plan_in_a_file_is_carried_out_as_it_was_seen_and_once() {
     let world = World::new(DRAWN, "");
-    let said = world.run(&["plan", "--out", "up.plan"]).status(0);
-    assert!(said.err.contains("hint: `purlin apply up.plan` applies exactly this"), "{}", said.err);
+    let output = world.run(&["plan", "--out", "up.plan"]).status(0);
+    assert!(output.err.contains("hint: `purlin apply up.plan` applies exactly this"), "{}", output.err);
     let events = world.run(&["apply", "--yes", "up.plan", "--format", "json"]).status(0).events();
     assert_eq!(crate::world::steps_in(&events, "succeeded"), ["create code", "create reader"]);
     // The password was drawn once: the recorded value is the one that the reader got.
@@ -322,11 +322,11 @@ fn a_plan_continues_only_its_own_run() {
     world.write("kept: {type: thing, params: {value: v}}\nmade: {type: thing, params: {value: other}}", "");
     let refused = world.run(&["apply", "--yes", "up.plan", "-f", "."]).status(2);
     assert!(refused.err.contains("deviate from the plan"), "{}", refused.err);
-    let said = killed.run(&["apply", "--yes", "up.plan", "-f", "."]).status(0);
+    let output = killed.run(&["apply", "--yes", "up.plan", "-f", "."]).status(0);
     assert!(
-        said.err.contains("deployment 2 already started this plan; continuing with the remaining changes"),
+        output.err.contains("deployment 2 already started this plan; continuing with the remaining changes"),
         "{}",
-        said.err
+        output.err
     );
     killed.run(&["plan", "--detailed-exitcode"]).status(0);
 }

@@ -144,10 +144,10 @@ pub(crate) fn ran_with(child: Child) -> Ran {
 /// Reads a stream of a running program up to the first occurrence of a text.
 #[track_caller]
 pub(crate) fn read_until(stream: &mut impl BufRead, text: &str) {
-    let (mut said, last) = (Vec::new(), *text.as_bytes().last().expect("a text"));
-    while !said.ends_with(text.as_bytes()) {
-        let length = stream.read_until(last, &mut said).expect("read");
-        assert!(length > 0, "`{text}` did not come: {}", String::from_utf8_lossy(&said));
+    let (mut output, last) = (Vec::new(), *text.as_bytes().last().expect("a text"));
+    while !output.ends_with(text.as_bytes()) {
+        let length = stream.read_until(last, &mut output).expect("read");
+        assert!(length > 0, "`{text}` did not come: {}", String::from_utf8_lossy(&output));
     }
 }
 

@@ -259,10 +259,10 @@ fn a_watch_applies_changes_repairs_drift_and_survives_mistakes() {
 
     // A mistake changes nothing, is reported once, and the last valid documents stay in force.
     world.project().write("more.yaml", "apiVersion: purlin.dev/v1\nkind: Deployment\nspec: {shard: {}}\n");
-    let told = watching.until("the mistake", |event| event["event"] == "error");
+    let event = watching.until("the mistake", |event| event["event"] == "error");
     assert!(
-        told["error"]["diagnostics"][0]["message"].as_str().is_some_and(|text| text.contains("shard")),
-        "{told}"
+        event["error"]["diagnostics"][0]["message"].as_str().is_some_and(|text| text.contains("shard")),
+        "{event}"
     );
     std::fs::remove_file(world.path().join(&file)).expect("removed");
     watching.until_done("create", "a");
@@ -363,9 +363,9 @@ fn a_watch_ends_where_its_state_is_gone() {
     watching.until_summary();
     std::fs::rename(world.path().join(".purlin"), world.path().join(".away")).expect("renamed");
     watching.signal("-USR1");
-    let told = watching.until("the end", |event| event["event"] == "error");
-    let message = told["error"]["message"].as_str().unwrap_or_default().to_owned();
-    assert!(message.contains("is gone: it had 2 resources before"), "{told}");
+    let event = watching.until("the end", |event| event["event"] == "error");
+    let message = event["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message.contains("is gone: it had 2 resources before"), "{event}");
     assert_eq!(watching.child.wait().expect("waited").code(), Some(1));
     assert_eq!(world.effects(), (1, 0, 0));
 }

@@ -54,16 +54,16 @@ fn project(params: &str) -> Project {
 /// The message of `validate`, `plan` and `up`, which is the same.
 #[track_caller]
 fn refused(project: &Project) -> String {
-    let said = project.run(&["validate"]).status(2).err;
+    let stderr = project.run(&["validate"]).status(2).err;
     for command in [&["plan"][..], &["up", "--yes"]] {
         let ran = project.run(command).status(2);
         let faults = |text: &str| {
             text.lines().filter(|line| line.starts_with("error[")).map(str::to_owned).collect::<Vec<_>>()
         };
-        assert_eq!(faults(&ran.err), faults(&said), "{command:?}");
+        assert_eq!(faults(&ran.err), faults(&stderr), "{command:?}");
     }
     assert!(!project.has_state(), "no state is written");
-    said
+    stderr
 }
 
 #[test]
@@ -83,9 +83,9 @@ fn params_are_held_by_their_type() {
     project.run(&["up", "--yes"]).status(0);
     // Existing resources are validated as well.
     project.edit("app.yaml", "ttl: 60", "ttl: 59");
-    let said = project.run(&["up", "--yes"]).status(2).err;
-    assert!(said.contains("`ttl` is 59; `dns` allows 60 or more"), "{said}");
-    assert!(said.contains("platform/types.yaml:10:28"), "{said}");
+    let stderr = project.run(&["up", "--yes"]).status(2).err;
+    assert!(stderr.contains("`ttl` is 59; `dns` allows 60 or more"), "{stderr}");
+    assert!(stderr.contains("platform/types.yaml:10:28"), "{stderr}");
 }
 
 #[test]
@@ -103,8 +103,8 @@ spec:
 ";
     let project = project("    params: {ttl: 60}\n  other: {type: site}\n");
     project.write("platform/site.yaml", definition);
-    let said = refused(&project);
-    assert!(said.contains("platform/site.yaml:8:25"), "{said}");
+    let message = refused(&project);
+    assert!(message.contains("platform/site.yaml:8:25"), "{message}");
 }
 
 #[test]
@@ -123,8 +123,8 @@ spec:
     project.write("platform/source.yaml", source);
     project.run(&["validate"]).status(0);
     project.run(&["plan"]).status(0);
-    let said = project.run(&["up", "--yes"]).status(1).err;
-    assert!(said.contains("`kind` is `hidden`; `dns` takes `public` or `private`"), "{said}");
+    let stderr = project.run(&["up", "--yes"]).status(1).err;
+    assert!(stderr.contains("`kind` is `hidden`; `dns` takes `public` or `private`"), "{stderr}");
     assert!(!project.recorded().iter().any(|key| key.starts_with("dns")), "its driver was not called");
 }
 
@@ -152,8 +152,8 @@ fn secret_outputs_of_a_type_are_secret() {
     }
     // A fault does not repeat the secret.
     project.edit("app.yaml", "hunter2-hunter2", "hunter2");
-    let said = project.run(&["plan"]).status(2).err;
-    assert!(said.contains("`token` has 7 characters; `dns` allows 8 or more"), "{said}");
+    let stderr = project.run(&["plan"]).status(2).err;
+    assert!(stderr.contains("`token` has 7 characters; `dns` allows 8 or more"), "{stderr}");
 }
 
 #[test]
@@ -180,8 +180,8 @@ fn outputs_that_a_type_does_not_have_are_rejected() {
     );
     project.edit("platform/dns.yaml", "type: dns", "type: d*");
     project.edit("app.yaml", "{image: nginx}", "{image: nginx, variables: {A: \"${resources.site.hots}\"}}");
-    let said = refused(&project);
-    assert!(said.contains("did you mean `host`?"), "{said}");
+    let message = refused(&project);
+    assert!(message.contains("did you mean `host`?"), "{message}");
 }
 
 fn definition(driver: &str, inputs: &str) -> Project {
@@ -222,8 +222,8 @@ fn unused_definitions_are_checked_too() {
         "unused.yaml",
         "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: unused}\nspec:\n  type: other\n  driver: purlin/file\n  inputs: {values: {path: \"/out/${context.app.id}\", contents: x}}\n  criteria: [{app_id: elsewhere}]\n",
     );
-    let said = project.run(&["validate"]).status(2).err;
-    assert!(said.contains("unused.yaml:7:53") && said.contains("has no input `contents`"), "{said}");
+    let stderr = project.run(&["validate"]).status(2).err;
+    assert!(stderr.contains("unused.yaml:7:53") && stderr.contains("has no input `contents`"), "{stderr}");
     project.run(&["validate", "--offline"]).status(0);
     // Nothing of this type is deployed here.
     project.run(&["plan"]).status(0);

@@ -190,10 +190,10 @@ fn no_secret_comes_out_anywhere() {
         (&["doctor"], 0),
         (&["driver", "list"], 0),
     ];
-    let mut said = Vec::new();
+    let mut captured = Vec::new();
     for (arguments, status) in all {
         let ran = run(&project, arguments).status(*status);
-        said.push((arguments.join(" "), format!("{}\n{}", ran.out, ran.err).into_bytes()));
+        captured.push((arguments.join(" "), format!("{}\n{}", ran.out, ran.err).into_bytes()));
     }
     // One driver logs its secret, and another one includes it in an error.
     define(&project, "acme/guests", "{password: {store: vault, ref: db, version: '7'}}");
@@ -205,11 +205,11 @@ fn no_secret_comes_out_anywhere() {
         );
         let ran = run(&project, &["-vv", "up", "--yes"]).status(status);
         assert!(ran.err.contains(masked), "{}", ran.err);
-        said.push((format!("up that does {word}"), format!("{}\n{}", ran.out, ran.err).into_bytes()));
+        captured.push((format!("up that does {word}"), format!("{}\n{}", ran.out, ran.err).into_bytes()));
     }
-    written(project.path(), &mut said);
-    assert!(said.iter().any(|(what, _)| what.contains("/.purlin/")) && said.len() > all.len() + 5);
-    for (what, bytes) in &said {
+    written(project.path(), &mut captured);
+    assert!(captured.iter().any(|(what, _)| what.contains("/.purlin/")) && captured.len() > all.len() + 5);
+    for (what, bytes) in &captured {
         for needle in needles() {
             let found = bytes.windows(needle.len()).any(|window| window == needle.as_bytes());
             assert!(!found, "`{needle}` in {what}: {}", String::from_utf8_lossy(bytes));
@@ -239,7 +239,7 @@ fn refused(project: &Project, refs: &str) -> (String, Option<String>) {
 #[test]
 fn unreadable_secrets_are_reported_with_store_reason_and_correction() {
     let project = project("{}");
-    let told: Vec<String> = [
+    let messages: Vec<String> = [
         "{store: fodler, ref: x}",
         "{store: secluded, ref: PATH}",
         "{store: folder, ref: db/pasword}",
@@ -285,7 +285,7 @@ fn unreadable_secrets_are_reported_with_store_reason_and_correction() {
         format!("{message}\n  {}", help.as_deref().unwrap_or("-"))
     })
     .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[test]

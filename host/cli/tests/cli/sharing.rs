@@ -190,8 +190,8 @@ fn namespaces_are_kept_apart_and_the_global_one_is_for_all() {
 fn the_group_that_may_share_can_be_changed() {
     let project = with_workspace(project());
     blog(&project, "one", "dev", &[]).status(0);
-    let said = project.run(&["installations", "share", "dev/one/db", "--nobody"]).status(0);
-    assert!(said.err.contains("no longer shared with new users"), "{}", said.err);
+    let output = project.run(&["installations", "share", "dev/one/db", "--nobody"]).status(0);
+    assert!(output.err.contains("no longer shared with new users"), "{}", output.err);
     // The setting overrides the documents.
     blog(&project, "one", "dev", &[]).status(0);
     blog(&project, "two", "dev", &[]).status(0);

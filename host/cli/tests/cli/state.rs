@@ -30,9 +30,9 @@ fn listed(project: &Project, key: &str) -> serde_json::Value {
 #[test]
 fn a_renamed_resource_is_neither_deleted_nor_made_again() {
     let project = deployed();
-    let said = project.run(&["state", "rename", DNS, "dns#modules.web.externals.name"]).status(0);
+    let output = project.run(&["state", "rename", DNS, "dns#modules.web.externals.name"]).status(0);
     assert_eq!(
-        (said.out.as_str(), said.err.as_str()),
+        (output.out.as_str(), output.err.as_str()),
         (
             "",
             "Renamed `dns.default#modules.web.externals.dns` to `dns.default#modules.web.externals.name`, and in the 1 resource that depends on it.\n\
@@ -86,11 +86,11 @@ fn forgotten_resources_stay_and_are_named() {
          hint: forget what depends on it first, or add `--force`\n"
     );
     let id = listed(&project, "workload.default#modules.web")["provider_id"].clone();
-    let said = project.run(&["state", "forget", "workload#modules.web", "--yes", "--format", "json"]);
-    let said = said.status(0).json();
-    assert_eq!(said["left"], serde_json::json!([{"driver": "purlin/echo@0.1.0", "provider_id": id}]));
-    let said = project.run(&["state", "forget", DB, "--yes"]).status(0);
-    assert!(said.err.contains("was not deleted, and is no longer managed"), "{}", said.err);
+    let output = project.run(&["state", "forget", "workload#modules.web", "--yes", "--format", "json"]);
+    let report = output.status(0).json();
+    assert_eq!(report["left"], serde_json::json!([{"driver": "purlin/echo@0.1.0", "provider_id": id}]));
+    let output = project.run(&["state", "forget", DB, "--yes"]).status(0);
+    assert!(output.err.contains("was not deleted, and is no longer managed"), "{}", output.err);
     assert_eq!(project.recorded().len(), 3);
     project.run(&["state", "forget", DB, "--yes"]).status(2);
     assert_eq!(
@@ -130,8 +130,8 @@ fn a_tainted_resource_is_replaced_once() {
     project.run(&["state", "taint", PASSWORD, "--off"]).status(0);
     project.run(&["plan", "--detailed-exitcode"]).status(0);
     project.run(&["state", "taint", PASSWORD]).status(0);
-    let said = project.run(&["up", "--yes"]).status(0);
-    assert!(said.err.contains("1 replaced"), "{}", said.err);
+    let output = project.run(&["up", "--yes"]).status(0);
+    assert!(output.err.contains("1 replaced"), "{}", output.err);
     project.run(&["plan", "--detailed-exitcode"]).status(0);
     let history = project.run(&["history", "--format", "json"]).status(0).json();
     assert_eq!(history["deployments"][0]["done"]["replace"], 1, "{history}");
@@ -293,8 +293,8 @@ fn a_check_converts_nothing() {
         let before = files(&state);
         assert_eq!(project.run(&["state", "repair", "--check"]).status(0).out, expected);
         assert!(files(&state) == before, "{version}");
-        let said = project.run(&["state", "repair", "--check", "--format", "json"]).status(0).json();
-        assert_eq!(format!("v{}", said["older"]), version);
+        let report = project.run(&["state", "repair", "--check", "--format", "json"]).status(0).json();
+        assert_eq!(format!("v{}", report["older"]), version);
     }
 }
 
@@ -304,11 +304,11 @@ fn an_intact_state_is_unchanged_and_a_damaged_one_is_repaired() {
     project.run(&["state", "repair"]).status(2);
     assert!(!project.has_state());
     project.run(&["up", "--yes"]).status(0);
-    let said = project.run(&["state", "repair", "--check"]).status(0);
-    assert_eq!(said.out, "ok The state in `.purlin` is intact: 5 resources.\n");
-    let said = project.run(&["state", "repair", "--format", "json"]).status(0).json();
+    let output = project.run(&["state", "repair", "--check"]).status(0);
+    assert_eq!(output.out, "ok The state in `.purlin` is intact: 5 resources.\n");
+    let report = project.run(&["state", "repair", "--format", "json"]).status(0).json();
     assert_eq!(
-        (&said["intact"], &said["repaired"], &said["records"]),
+        (&report["intact"], &report["repaired"], &report["records"]),
         (&true.into(), &false.into(), &5.into())
     );
 
@@ -322,9 +322,9 @@ fn an_intact_state_is_unchanged_and_a_damaged_one_is_repaired() {
     let key = project.path().join(".purlin/data-key");
     std::fs::remove_file(&key).expect("removed");
     project.run(&["state", "repair", "--check"]).status(1);
-    let said = project.run(&["state", "repair", "--format", "json"]).status(0).json();
-    assert_eq!((&said["intact"], &said["repaired"]), (&false.into(), &true.into()), "{said}");
-    assert_eq!((&said["lost"], &said["records"]), (&serde_json::json!([]), &5.into()), "{said}");
+    let report = project.run(&["state", "repair", "--format", "json"]).status(0).json();
+    assert_eq!((&report["intact"], &report["repaired"]), (&false.into(), &true.into()), "{report}");
+    assert_eq!((&report["lost"], &report["records"]), (&serde_json::json!([]), &5.into()), "{report}");
     assert_eq!(project.run(&["outputs", "--show-secrets"]).status(0).out, outputs);
     project.run(&["state", "repair", "--check"]).status(0);
 
@@ -378,8 +378,8 @@ fn contradicting_records_are_repaired() {
     let mended = project.run(&["state", "repair"]).status(0);
     assert!(mended.out.contains("ok The state in `.purlin` was repaired: 4 resources."), "{}", mended.out);
     project.run(&["state", "repair", "--check"]).status(0);
-    let said = project.run(&["up", "--yes"]).status(0);
-    assert!(said.err.contains("1 created"), "{}", said.err);
+    let output = project.run(&["up", "--yes"]).status(0);
+    assert!(output.err.contains("1 created"), "{}", output.err);
     assert_eq!(project.recorded().len(), 5);
 }
 

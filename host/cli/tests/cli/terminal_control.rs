@@ -66,7 +66,7 @@ fn outputs_of_drivers_have_no_control_characters() {
     let project = project("paint");
     let up = project.run(&["up", "--yes"]).status(0);
     is_still(&["up", "--yes"], &up);
-    assert!(up.err.contains("log "), "its lines are heard: {}", up.err);
+    assert!(up.err.contains("log "), "its lines are shown: {}", up.err);
     project.write("app.yaml", documents("paint", 2));
     for verb in [
         &["plan"][..],

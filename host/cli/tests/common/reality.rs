@@ -67,7 +67,7 @@ pub(crate) fn ids(project: &Path) -> Vec<String> {
 }
 
 /// The ids of the real objects with a name, sorted.
-#[allow(dead_code, reason = "not every test that has this file asks")]
+#[allow(dead_code, reason = "not every test that includes this file uses it")]
 pub(crate) fn ids_of(project: &Path, name: &str) -> Vec<String> {
     let things = project.join("data/things");
     let mut ids = names(&things);

@@ -109,8 +109,8 @@ fn it_watches_until_it_is_interrupted() {
     bench.write("check.yaml", "cases:\n- {name: first, inputs: {}}\n");
     let mut command = bench.command(&["purlin/echo", "--cases", "check.yaml", "--watch", "--format", "json"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
-    let said = BufReader::new(child.stderr.take().expect("piped"));
-    let mut waits = said.lines().map_while(Result::ok).filter(|line| line.contains("waiting for a change"));
+    let stderr = BufReader::new(child.stderr.take().expect("piped"));
+    let mut waits = stderr.lines().map_while(Result::ok).filter(|line| line.contains("waiting for a change"));
     assert!(waits.next().is_some(), "it waits");
     bench.write("check.yaml", "cases:\n- {name: second, inputs: {}}\n");
     assert!(waits.next().is_some(), "it ran again");

@@ -40,10 +40,10 @@ fn server() -> String {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { continue };
             std::thread::spawn(move || {
-                let mut told = [0; 5];
+                let mut request = [0; 5];
                 // The check interrupts the driver, so a connection that it leaves open is not an
                 // error.
-                if stream.read_exact(&mut told).is_ok() {
+                if stream.read_exact(&mut request).is_ok() {
                     drop(stream.write_all(b"ok\n"));
                 }
             });

@@ -78,7 +78,7 @@ struct Cut {
     place: String,
     what: String,
     tree: Tree,
-    told: Acknowledged,
+    acknowledged: Acknowledged,
 }
 
 #[test]
@@ -141,22 +141,22 @@ fn cut_off(case: &Case, wanted: &Wanted, jobs: usize) -> (usize, Vec<String>) {
 /// Checks the remains of cuts. Returns the faults.
 fn check(case: &Case, end: &End, cuts: &[Cut], jobs: usize) -> Vec<String> {
     let (next, faults) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let said = Mutex::new(Instant::now());
+    let last_report = Mutex::new(Instant::now());
     thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::SeqCst);
                     let Some(cut) = cuts.get(number) else { return };
-                    let mut said = said.lock().expect("no panic");
-                    if said.elapsed() > PROGRESS {
-                        *said = Instant::now();
+                    let mut last_report = last_report.lock().expect("no panic");
+                    if last_report.elapsed() > PROGRESS {
+                        *last_report = Instant::now();
                         println!("    {}: {number} of {} cuts", case.name, cuts.len());
                     }
-                    drop(said);
+                    drop(last_report);
                     FAULT.set(Some(String::new()));
                     let checked = catch_unwind(AssertUnwindSafe(|| {
-                        promises::check(case, end, &cut.tree, &cut.told);
+                        promises::check(case, end, &cut.tree, &cut.acknowledged);
                     }));
                     let found = FAULT.take();
                     if checked.is_err() {
@@ -227,14 +227,14 @@ fn cuts(case: &Case, recording: &Recording, wanted: &Wanted, first: usize) -> Ve
     let mut cuts = Vec::new();
     let mut seen = HashSet::new();
     let mut disk = recording.disk.clone();
-    let mut told = Acknowledged::default();
+    let mut acknowledged = Acknowledged::default();
     let is = |mode: &str| wanted.mode.as_ref().is_none_or(|wanted| wanted == mode);
     for number in 0..=recording.deeds.len() {
         let deed = number.checked_sub(1).and_then(|last| recording.deeds.get(last));
         let mut torn = None;
         if let Some(deed) = deed {
-            if let Deed::Said(said) = deed {
-                told.hear(said);
+            if let Deed::Output(output) = deed {
+                acknowledged.add_events(output);
             }
             torn = deed.torn().map(|deed| {
                 let mut disk = disk.clone();
@@ -243,14 +243,19 @@ fn cuts(case: &Case, recording: &Recording, wanted: &Wanted, first: usize) -> Ve
             });
             disk.apply(deed);
         }
-        told.all = number == recording.deeds.len();
+        acknowledged.all = number == recording.deeds.len();
         let mut add = |how: String, tree: Tree| {
             let mut hasher = DefaultHasher::new();
-            (&tree, &told).hash(&mut hasher);
-            let is_wanted = number >= wanted.from && (number <= first || told.all);
+            (&tree, &acknowledged).hash(&mut hasher);
+            let is_wanted = number >= wanted.from && (number <= first || acknowledged.all);
             if is_wanted && seen.insert(hasher.finish()) {
                 let what = deed.map_or("the start".to_owned(), Deed::to_string);
-                cuts.push(Cut { place: format!("{number}-{how}"), what, tree, told: told.clone() });
+                cuts.push(Cut {
+                    place: format!("{number}-{how}"),
+                    what,
+                    tree,
+                    acknowledged: acknowledged.clone(),
+                });
             }
         };
         if is("kill") {
@@ -282,7 +287,7 @@ fn keep(case: &Case, cut: &Cut, why: &str) -> String {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.join("tree")).expect("made");
     disk::write(&cut.tree, &folder.join("tree"));
-    fs::write(folder.join("told"), cut.told.to_string()).expect("written");
+    fs::write(folder.join("acknowledged"), cut.acknowledged.to_string()).expect("written");
     let (name, place, what) = (case.name, &cut.place, &cut.what);
     format!(
         "{name} {place}, after {what}: {why}\n  repeat with: cargo xtask crash --command {name} --again {place}\n  left: {}",
@@ -293,13 +298,14 @@ fn keep(case: &Case, cut: &Cut, why: &str) -> String {
 /// Reads a kept fault.
 fn kept(case: &Case, place: &str) -> Cut {
     let folder = kept_in(case, place);
-    let told = fs::read_to_string(folder.join("told"));
-    let told = told.unwrap_or_else(|_| panic!("there is no such fault: {}", folder.display()));
+    let acknowledged = fs::read_to_string(folder.join("acknowledged"));
+    let acknowledged =
+        acknowledged.unwrap_or_else(|_| panic!("there is no such fault: {}", folder.display()));
     Cut {
         place: place.to_owned(),
         what: "what was kept".to_owned(),
         tree: disk::read(&folder.join("tree")),
-        told: Acknowledged::read(&told),
+        acknowledged: Acknowledged::read(&acknowledged),
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) enum Deed {
         path: PathBuf,
     },
     /// Output was written to standard output.
-    Said(Vec<u8>),
+    Output(Vec<u8>),
 }
 
 impl Deed {
@@ -73,7 +73,7 @@ impl Deed {
             | Self::Length { path, .. }
             | Self::Sync { path } => Some(path),
             Self::Link { to, .. } | Self::Rename { to, .. } => Some(to),
-            Self::Said(_) => None,
+            Self::Output(_) => None,
         }
     }
 
@@ -105,7 +105,7 @@ impl fmt::Display for Deed {
             Self::Write { at, bytes, .. } => write!(f, "write {} bytes to {path} at {at}", bytes.len()),
             Self::Length { length, .. } => write!(f, "cut {path} to {length} bytes"),
             Self::Sync { .. } => write!(f, "sync {path}"),
-            Self::Said(_) => write!(f, "a line of output"),
+            Self::Output(_) => write!(f, "a line of output"),
         }
     }
 }
@@ -261,7 +261,7 @@ impl Disk {
             Deed::Write { path, at, bytes } => self.edit(path, Change::Write(*at, bytes.clone())),
             Deed::Length { path, length } => self.edit(path, Change::Length(*length)),
             Deed::Sync { path } => self.sync(path),
-            Deed::Said(_) => {}
+            Deed::Output(_) => {}
         }
     }
 

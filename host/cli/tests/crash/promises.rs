@@ -43,8 +43,8 @@ impl Acknowledged {
     }
 
     /// Adds the events in a piece of output.
-    pub(crate) fn hear(&mut self, said: &[u8]) {
-        for line in String::from_utf8_lossy(said).lines() {
+    pub(crate) fn add_events(&mut self, output: &[u8]) {
+        for line in String::from_utf8_lossy(output).lines() {
             let Ok(event) = serde_json::from_str::<Value>(line) else { continue };
             let text = |field: &str| event[field].as_str().unwrap_or_default().to_owned();
             if text("phase") != "succeeded" {
@@ -72,23 +72,23 @@ impl End {
 }
 
 /// Checks all promises about the remains of a kill or a power failure.
-pub(crate) fn check(case: &Case, end: &End, tree: &Tree, told: &Acknowledged) {
+pub(crate) fn check(case: &Case, end: &End, tree: &Tree, acknowledged: &Acknowledged) {
     let scene = Scene::of(tree);
     // A damaged state is not read before it is repaired.
     let damaged = case.name.starts_with("state-repair");
     if !damaged && case.look != Look::Files {
         let (now, last) = (list(case, &scene), &end.look["list"]);
-        for key in told.there.iter().filter(|key| has(last, key)) {
-            assert!(has(&now, key), "`{key}` was told to be there and is not recorded");
+        for key in acknowledged.there.iter().filter(|key| has(last, key)) {
+            assert!(has(&now, key), "`{key}` was reported as existing and is not recorded");
         }
         // In a replacement, the old resource is deleted, but the key stays recorded.
-        for key in told.gone.iter().filter(|key| !has(last, key)) {
-            assert!(!has(&now, key), "`{key}` was told to be gone and is recorded");
+        for key in acknowledged.gone.iter().filter(|key| !has(last, key)) {
+            assert!(!has(&now, key), "`{key}` was reported as deleted and is recorded");
         }
     }
-    let done = (!damaged || told.all) && look(case, &scene) == end.look;
-    if told.all && !case.only_writes_files() {
-        same("it was told that all is done", &look(case, &scene), &end.look);
+    let done = (!damaged || acknowledged.all) && look(case, &scene) == end.look;
+    if acknowledged.all && !case.only_writes_files() {
+        same("the command reported success", &look(case, &scene), &end.look);
     }
     if !done {
         scene.finish(&case.again());

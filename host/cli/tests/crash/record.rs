@@ -210,7 +210,7 @@ impl Reader {
             let at = self.moved(file, length as usize);
             self.written_at(file, bytes, length, at);
         } else if trace::number(file) == 1 {
-            self.deed(Deed::Said(bytes));
+            self.deed(Deed::Output(bytes));
         }
     }
 

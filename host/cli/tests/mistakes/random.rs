@@ -10,7 +10,7 @@ use crate::project::Project;
 use crate::scene::{FILES, deployed};
 
 /// Where a person sees that a resource is requested: the file, and the path of keys in it.
-const ASKED: [(&str, &str, &[&str]); 9] = [
+const REQUESTED: [(&str, &str, &[&str]); 9] = [
     ("dns.default#modules.frontend.externals.site", "apps/web.yaml", &["resources", "site"]),
     ("postgres.default#modules.frontend.externals.orders", "apps/web.yaml", &["resources", "orders"]),
     ("workload.default#modules.frontend", "apps/web.yaml", &["containers"]),
@@ -104,7 +104,7 @@ fn slip(text: &str, random: &mut Random) -> (String, String) {
 
 /// Whether a document in a text still requests a resource, parsed without Purlin. A Score file with
 /// another name requests other resources.
-fn still_asks(text: &str, key: &str, path: &[&str]) -> bool {
+fn still_requests(text: &str, key: &str, path: &[&str]) -> bool {
     text.split("\n---").filter_map(|part| serde_saphyr::from_str::<Value>(part).ok()).any(|document| {
         let workload = document["metadata"]["name"].as_str().filter(|_| document.get("containers").is_some());
         let is_renamed = workload.is_some_and(|name| {
@@ -140,8 +140,8 @@ fn fault(project: &Project, file: &str, text: &str) -> Option<String> {
         if !matches!(step["action"].as_str(), Some("delete" | "replace")) {
             continue;
         }
-        match ASKED.iter().find(|(asked, _, _)| *asked == key) {
-            Some((_, asked_in, path)) if *asked_in == file && still_asks(text, key, path) => {
+        match REQUESTED.iter().find(|(requested, _, _)| *requested == key) {
+            Some((_, requested_in, path)) if *requested_in == file && still_requests(text, key, path) => {
                 faults.push_str(&format!("{key} goes, though {path:?} is still in {file}\n"));
             }
             Some((_, elsewhere, _)) if *elsewhere != file => {

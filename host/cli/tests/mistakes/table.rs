@@ -47,15 +47,15 @@ impl Table {
         let left = recorded(&project);
         let lost: Vec<&str> =
             KEYS.iter().copied().filter(|key| !left.iter().any(|left| left == key)).collect();
-        let (status, goes, says): (i32, &[&str], &[&str]) = match expected {
-            Refused(says) => (2, &[], says),
-            Goes(keys, says) => (0, keys, says),
+        let (status, goes, texts): (i32, &[&str], &[&str]) = match expected {
+            Refused(texts) => (2, &[], texts),
+            Goes(keys, texts) => (0, keys, texts),
             Stays => (0, &[], &[]),
         };
-        let missing: Vec<&&str> = says.iter().filter(|text| !said(&ran).contains(**text)).collect();
+        let missing: Vec<&&str> = texts.iter().filter(|text| !output(&ran).contains(**text)).collect();
         if ran.status != status || lost != goes || !missing.is_empty() {
             self.wrong.push(format!(
-                "## {name}\nstatus {} (expected {status}), lost {lost:?}, not said {missing:?}\n{}{}",
+                "## {name}\nstatus {} (expected {status}), lost {lost:?}, missing {missing:?}\n{}{}",
                 ran.status, ran.out, ran.err
             ));
         }
@@ -80,8 +80,8 @@ impl Table {
     }
 }
 
-/// The output with line breaks removed, since lines may be wrapped.
-fn said(ran: &Ran) -> String {
+/// The output of both streams.
+fn output(ran: &Ran) -> String {
     format!("{}\n{}", ran.err, ran.out)
 }
 

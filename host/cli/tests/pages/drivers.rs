@@ -1,4 +1,4 @@
-//! Each built-in driver has a page, which says everything that a user of the driver asks for.
+//! Each built-in driver has a page, with everything that users of the driver need to know.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +21,7 @@ fn readme(name: &str) -> String {
     fs::read_to_string(crate::root().join("drivers").join(name).join("README.md")).expect("a README")
 }
 
-/// What a driver says of itself.
+/// The manifest that a driver reports.
 fn inspected(name: &str) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
     command.args(["driver", "inspect", &format!("purlin/{name}"), "--format", "json"]);
@@ -65,9 +65,9 @@ fn each_page_has_every_section() {
 #[test]
 fn each_input_and_output_is_on_the_page() {
     for name in drivers() {
-        let (text, says) = (readme(&name), inspected(&name));
+        let (text, manifest) = (readme(&name), inspected(&name));
         for part in ["inputs", "outputs"] {
-            for one in says["types"].as_array().expect("types").iter().flat_map(|one| {
+            for one in manifest["types"].as_array().expect("types").iter().flat_map(|one| {
                 one[part].as_array().expect("a list").iter().map(|one| one["path"].as_str().expect("a path"))
             }) {
                 let row = format!("| `{one}` |");

@@ -55,13 +55,13 @@ fn each_example_runs_from_start_to_end() {
 fn life(example: &Path) {
     let folder = Folder::new(Some(example));
     let ask = |arguments: &[&str]| {
-        let (said, status) = folder.purlin(arguments);
-        assert_eq!(status, 0, "{}: purlin {arguments:?} says\n{said}", example.display());
-        said
+        let (output, status) = folder.purlin(arguments);
+        assert_eq!(status, 0, "{}: purlin {arguments:?} prints\n{output}", example.display());
+        output
     };
     let json = |arguments: &[&str]| -> Vec<serde_json::Value> {
-        let said = ask(arguments);
-        said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+        let output = ask(arguments);
+        output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     };
     let summary = |events: Vec<serde_json::Value>| {
         events.into_iter().find(|event| event["event"] == "summary").expect("a summary")
@@ -72,8 +72,8 @@ fn life(example: &Path) {
         serde_json::from_str(&ask(&["graph", "--all", "--format", "json"])).expect("JSON");
     let resources = graph["nodes"].as_array().expect("nodes").len();
     assert!(resources > 1, "{}: {resources} resources", example.display());
-    let (said, status) = folder.purlin(&["plan", "--detailed-exitcode"]);
-    assert_eq!(status, 3, "{}: all is to be made\n{said}", example.display());
+    let (output, status) = folder.purlin(&["plan", "--detailed-exitcode"]);
+    assert_eq!(status, 3, "{}: all is to be made\n{output}", example.display());
 
     let first = json(&["up", "--yes", "--format", "json"]);
     for (dependent, dependency) in edges(&graph) {
@@ -115,7 +115,7 @@ fn edges(graph: &serde_json::Value) -> impl Iterator<Item = (&str, &str)> {
 /// The position of the event with which a resource was finished.
 fn place(events: &[serde_json::Value], key: &str) -> usize {
     let finished = events.iter().position(|event| event["phase"] == "succeeded" && event["key"] == key);
-    finished.unwrap_or_else(|| panic!("nothing is said of {key}"))
+    finished.unwrap_or_else(|| panic!("{key} was never finished"))
 }
 
 #[test]

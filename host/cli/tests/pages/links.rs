@@ -77,7 +77,7 @@ fn no_link_is_dead() {
         let page = text(&path);
         for found in prose(&page).flat_map(|line| link.captures_iter(line)) {
             let (file, anchor) = found[1].split_once('#').unwrap_or((&found[1], ""));
-            // Addresses elsewhere are not asked.
+            // Addresses elsewhere are not checked.
             if file.contains("://") || file == "." {
                 continue;
             }

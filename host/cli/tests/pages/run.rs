@@ -49,11 +49,11 @@ impl Folder {
         }
     }
 
-    /// What a command says, with the port of the page.
-    fn as_on_the_page(&self, said: &str) -> String {
+    /// The output of a command, with the port of the page.
+    fn as_on_the_page(&self, output: &str) -> String {
         match &self.postgres {
-            Some(postgres) => said.replace(&postgres.port.to_string(), PORT),
-            None => said.to_owned(),
+            Some(postgres) => output.replace(&postgres.port.to_string(), PORT),
+            None => output.to_owned(),
         }
     }
 
@@ -100,19 +100,19 @@ impl Folder {
         let path = [program].into_iter().chain(psql).chain(std::env::split_paths(&path));
         let mut command = Command::new("sh");
         command.args(["-c", line]);
-        self.said(command, &std::env::join_paths(path).expect("a path"))
+        self.output_of(command, &std::env::join_paths(path).expect("a path"))
     }
 
     /// Runs purlin.
     pub(crate) fn purlin(&self, arguments: &[&str]) -> (String, i32) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
         command.args(arguments);
-        self.said(command, &std::env::var_os("PATH").unwrap_or_default())
+        self.output_of(command, &std::env::var_os("PATH").unwrap_or_default())
     }
 
-    /// What a program says on either stream, and its exit status.
-    fn said(&self, mut command: Command, path: &OsStr) -> (String, i32) {
-        let (mut said, here) = std::io::pipe().expect("a pipe");
+    /// Runs a program. Returns the output of both streams, and the exit status.
+    fn output_of(&self, mut command: Command, path: &OsStr) -> (String, i32) {
+        let (mut reader, here) = std::io::pipe().expect("a pipe");
         command.current_dir(&self.current).env_clear().env("PATH", path);
         command.env("COLUMNS", "100").env("HOME", self.base.path().join("home")).env("USER", "someone");
         command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
@@ -123,7 +123,7 @@ impl Folder {
         // Close the writing end of the pipe.
         drop(command);
         let mut text = String::new();
-        said.read_to_string(&mut text).expect("purlin speaks UTF-8");
+        reader.read_to_string(&mut text).expect("purlin speaks UTF-8");
         let status = child.wait().expect("purlin ends");
         (text, status.code().unwrap_or(-1))
     }
@@ -186,23 +186,23 @@ fn run(path: &Path) -> Result<(), String> {
         match block.language.as_str() {
             "console" => session(&page, &block, &mut folder, &mut faults, &mut changes),
             "mermaid" => {
-                let (said, status) = folder.purlin(&["graph", "--format", "mermaid"]);
+                let (output, status) = folder.purlin(&["graph", "--format", "mermaid"]);
                 let place = page.place(block.lines.start);
                 if status != 0 {
-                    faults.push(format!("{place}: there is no graph to draw:\n{said}"));
-                } else if page.text(block.lines.clone()) != said {
-                    faults.push(format!("{place}: the graph is\n{said}"));
-                    changes.push((block.lines, said));
+                    faults.push(format!("{place}: there is no graph to draw:\n{output}"));
+                } else if page.text(block.lines.clone()) != output {
+                    faults.push(format!("{place}: the graph is\n{output}"));
+                    changes.push((block.lines, output));
                 }
             }
             "picture" => {
                 let (file, place) = (page.picture(&block), page.place(block.lines.start));
-                let (said, status) = folder.run(&block.words.join(" "));
-                if status != 0 || !said.starts_with("<svg ") {
-                    faults.push(format!("{place}: there is no picture:\n{said}"));
-                } else if fs::read_to_string(&file).ok().as_ref() != Some(&said) {
+                let (output, status) = folder.run(&block.words.join(" "));
+                if status != 0 || !output.starts_with("<svg ") {
+                    faults.push(format!("{place}: there is no picture:\n{output}"));
+                } else if fs::read_to_string(&file).ok().as_ref() != Some(&output) {
                     faults.push(format!("{place}: {} is out of date", file.display()));
-                    pictures.push((file, said));
+                    pictures.push((file, output));
                 }
             }
             _ => {
@@ -237,17 +237,17 @@ type Changes = Vec<(std::ops::Range<usize>, String)>;
 fn session(page: &Page, block: &Block, folder: &mut Folder, faults: &mut Vec<String>, changes: &mut Changes) {
     let wanted: i32 = block.word("status").map_or(0, |status| status.parse().expect("a number"));
     for command in page.commands(block) {
-        let (said, status) = folder.run(&folder.with_port(&command.text));
-        let said = folder.as_on_the_page(&said).replace(&format!("{}/", folder.current().display()), "");
+        let (output, status) = folder.run(&folder.with_port(&command.text));
+        let output = folder.as_on_the_page(&output).replace(&format!("{}/", folder.current().display()), "");
         let place = page.place(command.expected.start.saturating_sub(1));
         if status != wanted {
-            faults.push(format!("{place}: `{}` ended with {status}, not {wanted}:\n{said}", command.text));
+            faults.push(format!("{place}: `{}` ended with {status}, not {wanted}:\n{output}", command.text));
             continue;
         }
         let expected = page.text(command.expected.clone());
-        if !expected.is_empty() && !fits(&said, &expected) {
-            faults.push(format!("{place}: `{}` says\n{said}", command.text));
-            changes.push((command.expected, trimmed(&said)));
+        if !expected.is_empty() && !fits(&output, &expected) {
+            faults.push(format!("{place}: `{}` prints\n{output}", command.text));
+            changes.push((command.expected, trimmed(&output)));
         }
     }
 }
@@ -287,19 +287,19 @@ fn normalised(text: &str) -> Vec<String> {
 }
 
 /// Whether the output is as expected; a line `…` represents any lines.
-fn fits(said: &str, expected: &str) -> bool {
-    fn rest(said: &[String], expected: &[String]) -> bool {
+fn fits(output: &str, expected: &str) -> bool {
+    fn rest(output: &[String], expected: &[String]) -> bool {
         match expected.split_first() {
-            None => said.is_empty(),
+            None => output.is_empty(),
             Some((line, more)) if line.trim() == "…" => {
-                (0..=said.len()).any(|skip| rest(&said[skip..], more))
+                (0..=output.len()).any(|skip| rest(&output[skip..], more))
             }
             Some((line, more)) => {
-                said.split_first().is_some_and(|(first, said)| first == line && rest(said, more))
+                output.split_first().is_some_and(|(first, output)| first == line && rest(output, more))
             }
         }
     }
-    rest(&normalised(said), &normalised(expected))
+    rest(&normalised(output), &normalised(expected))
 }
 
 #[test]

@@ -137,8 +137,8 @@ async fn update(bench: &mut Bench, test_case: &TestCase, life: &Life, after: &In
         repeat(bench, test_case, life, how, change, (&updated, seen.as_ref())).await;
     }
     bench.clear(test_case).await;
-    let (asked, answers) = (done.seen.asked, done.seen.answers);
-    Some(Updated { asked, answers, told: seen.and_then(|seen| seen.values) })
+    let (host_calls, answers) = (done.seen.host_calls, done.seen.answers);
+    Some(Updated { host_calls, answers, read_values: seen.and_then(|seen| seen.values) })
 }
 
 fn stable(
@@ -197,12 +197,14 @@ async fn shows(
                 bench.fail(test_case, RULE, what, "the outputs that `update` returned");
             }
             let value = |values: &Value, key: &str| values.as_map().and_then(|map| map.get(key).cloned());
-            let told = observed.values.as_ref().and_then(Value::as_map);
-            for (key, seen) in told.into_iter().flatten() {
+            let observed_values = observed.values.as_ref().and_then(Value::as_map);
+            for (key, seen) in observed_values.into_iter().flatten() {
                 // An earlier difference is drift, which another rule checks.
-                let before =
-                    (life.told.as_ref().and_then(|told| value(told, key)), value(&life.inputs.values, key));
-                let is_drift = matches!(&before, (Some(told), wanted) if !wanted.as_ref().is_some_and(|wanted| same(told, wanted)));
+                let before = (
+                    life.read_values.as_ref().and_then(|values| value(values, key)),
+                    value(&life.inputs.values, key),
+                );
+                let is_drift = matches!(&before, (Some(earlier), wanted) if !wanted.as_ref().is_some_and(|wanted| same(earlier, wanted)));
                 if !is_drift && !value(&after.values, key).is_some_and(|wanted| same(&wanted, seen)) {
                     let what = format!("after `update`, `values.{key}` is not the requested value");
                     bench.fail(test_case, RULE, what, "the values that `check` returned");

@@ -23,21 +23,21 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_RUN: Duration = Duration::from_secs(5);
 
 /// Instants of a call that calls the host this many times: all of them or evenly chosen ones.
-pub(crate) fn instants(asked: usize) -> Vec<Cut> {
-    let count = asked.min(MOST);
+pub(crate) fn instants(total: usize) -> Vec<Cut> {
+    let count = total.min(MOST);
     let mut at: Vec<usize> =
-        (0..count).map(|n| 1 + n * asked.saturating_sub(1) / count.saturating_sub(1).max(1)).collect();
+        (0..count).map(|n| 1 + n * total.saturating_sub(1) / count.saturating_sub(1).max(1)).collect();
     at.dedup();
     at.into_iter().map(Cut::At).collect()
 }
 
 /// Words for an instant.
-pub(crate) fn when(cut: Cut, asked: usize) -> String {
+pub(crate) fn when(cut: Cut, total: usize) -> String {
     match cut {
-        Cut::At(n) => format!("cut off at its call {n} of {asked} to the host"),
+        Cut::At(n) => format!("cut off at its call {n} of {total} to the host"),
         Cut::BeforeCheckpoint => "cut off before its checkpoint was kept".to_owned(),
         Cut::AfterCheckpoint => "cut off after its checkpoint was kept".to_owned(),
-        Cut::Answer(n) => format!("with the answer {n} of {asked} lost"),
+        Cut::Answer(n) => format!("with the answer {n} of {total} lost"),
     }
 }
 
@@ -51,12 +51,12 @@ pub(crate) async fn create(bench: &mut Bench, test_case: &TestCase, life: &Life)
         bench.findings.skip(RULE, "without `read` and `repeat-create`, a person has to decide");
         return;
     }
-    let mut all = instants(life.asked);
+    let mut all = instants(life.host_calls);
     if life.reports_checkpoint {
         all.extend([Cut::BeforeCheckpoint, Cut::AfterCheckpoint]);
     }
     each(bench, test_case, RULE, all, async |bench, cut| {
-        once(bench, test_case, life, cut, &when(cut, life.asked)).await;
+        once(bench, test_case, life, cut, &when(cut, life.host_calls)).await;
         true
     })
     .await;
@@ -154,7 +154,7 @@ impl Recovery<'_> {
             let id = self.checkpoint.as_ref().map(Label::expose);
             match bench.read(test_case, id, &life.name, &life.inputs, None).await.answer {
                 Ok(Some(observed)) => {
-                    let half = life::changed(&observed, life.told.as_ref());
+                    let half = life::changed(&observed, life.read_values.as_ref());
                     let made = Made { state: observed.state, inputs: life.inputs.clone() };
                     if !bench.alive.iter().any(|known| known.state.id.expose() == made.state.id.expose()) {
                         bench.alive.push(made);
@@ -189,11 +189,11 @@ impl Recovery<'_> {
 /// The observations of an update.
 pub(crate) struct Updated {
     /// How often it called the host.
-    pub(crate) asked: usize,
+    pub(crate) host_calls: usize,
     /// How many answers of servers it received.
     pub(crate) answers: usize,
     /// The values that `read` returned afterwards.
-    pub(crate) told: Option<Value>,
+    pub(crate) read_values: Option<Value>,
 }
 
 /// An update that is cut off, and repeated.
@@ -208,7 +208,7 @@ pub(crate) async fn update(
     if !bench.wants(test_case, RULE) {
         return;
     }
-    each(bench, test_case, RULE, instants(updated.asked), async |bench, cut| {
+    each(bench, test_case, RULE, instants(updated.host_calls), async |bench, cut| {
         interrupted(bench, test_case, (life, after, updated), RULE, cut).await
     })
     .await;
@@ -249,14 +249,14 @@ pub(crate) async fn interrupted(
     else {
         return false;
     };
-    let when = when(cut, if matches!(cut, Cut::Answer(_)) { updated.answers } else { updated.asked });
+    let when = when(cut, if matches!(cut, Cut::Answer(_)) { updated.answers } else { updated.host_calls });
     let key = bench.key();
     let change = Change { state: &state, before: &life.inputs, after, name: &life.name };
     let blame = if matches!(cut, Cut::Answer(_)) { Blame::Rule(rule) } else { Blame::Nobody };
     let how = CallOptions { key: Some(key.clone()), cut: Some(cut), blame, ..CallOptions::default() };
     let first = bench.update(test_case, how, change).await.answer;
     if matches!(first, Err(CallError::Cancelled | CallError::Failure(_))) {
-        again(bench, test_case, life, change, key, (rule, &when, updated.told.as_ref())).await;
+        again(bench, test_case, life, change, key, (rule, &when, updated.read_values.as_ref())).await;
     }
     true
 }
@@ -267,7 +267,7 @@ async fn again(
     life: &Life,
     change: Change<'_>,
     key: String,
-    (rule, when, told): (&'static str, &str, Option<&Value>),
+    (rule, when, read_values): (&'static str, &str, Option<&Value>),
 ) {
     let how = CallOptions { key: Some(key), ..CallOptions::default() };
     let state: ResourceState = match bench.update(test_case, how, change).await.answer {
@@ -286,7 +286,7 @@ async fn again(
         bench.read(test_case, Some(state.id.expose()), &life.name, change.after, Some(&state)).await.answer;
     match &answer {
         Ok(Some(observed)) => {
-            if let Some(key) = life::changed(observed, told) {
+            if let Some(key) = life::changed(observed, read_values) {
                 let what = format!("{when} and repeated, `values.{key}` is wrong");
                 bench.fail(test_case, rule, what, "the same as after an undisturbed update");
             }

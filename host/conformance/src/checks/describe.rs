@@ -29,7 +29,7 @@ pub(crate) async fn run(
 ) -> Result<(), Error> {
     let manifest = bench.driver.manifest().clone();
     if bench.findings.wants("describe.same") || bench.findings.wants("describe.alone") {
-        asked(bench, sandbox, component, setup, &manifest).await?;
+        check_answers(bench, sandbox, component, setup, &manifest).await?;
     }
     if bench.findings.wants("schema.valid") {
         schemas(bench, &manifest);
@@ -37,7 +37,7 @@ pub(crate) async fn run(
     Ok(())
 }
 
-async fn asked(
+async fn check_answers(
     bench: &mut Bench,
     sandbox: &Sandbox,
     component: &[u8],
@@ -55,9 +55,9 @@ async fn asked(
         Err(other) => return Err(other.into()),
         Ok(alone) => {
             bench.findings.tried("describe.alone");
-            for said in [alone, ask().await?] {
+            for answer in [alone, ask().await?] {
                 bench.findings.tried("describe.same");
-                if let Some(field) = difference(manifest, &said) {
+                if let Some(field) = difference(manifest, &answer) {
                     let what = format!("the second answer differs in its {field}");
                     bench.findings.fail("describe.same", finding(what, "the same each time", None));
                 }

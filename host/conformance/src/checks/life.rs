@@ -19,7 +19,7 @@ pub(crate) struct Life {
     pub(crate) inputs: Inputs,
     pub(crate) name: String,
     /// How often `create` called the host.
-    pub(crate) asked: usize,
+    pub(crate) host_calls: usize,
     pub(crate) took: Duration,
     /// How many answers of servers `create` received.
     pub(crate) answers: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Life {
     pub(crate) last_answers: usize,
     pub(crate) reports_checkpoint: bool,
     /// The values that `read` returned when all was well.
-    pub(crate) told: Option<Value>,
+    pub(crate) read_values: Option<Value>,
 }
 
 /// None if nothing can be created.
@@ -63,19 +63,19 @@ pub(crate) async fn run(
         }
     };
     let mut life = Life {
-        asked: done.seen.asked,
+        host_calls: done.seen.host_calls,
         took: done.took,
         answers: done.seen.answers,
         last_answers: 0,
         reports_checkpoint: !done.seen.checkpoints.is_empty(),
         inputs,
         name,
-        told: None,
+        read_values: None,
     };
     outputs(bench, test_case, &state);
     write_once(bench, test_case, &state);
     checkpoint(bench, test_case, &state, done.seen.checkpoints.last());
-    life.told = found(bench, test_case, &life, &state).await;
+    life.read_values = found(bench, test_case, &life, &state).await;
     repeat(bench, test_case, &life, how, &state).await;
     life.last_answers = gone(bench, test_case, &life, &state).await;
     Some(life)
@@ -127,8 +127,8 @@ fn write_once(bench: &mut Bench, test_case: &TestCase, state: &ResourceState) {
     let required = test_case.schema.outputs.get("required").and_then(Json::as_array);
     let is_required = |name: &&str| required.is_some_and(|names| names.iter().any(|one| one == name));
     for name in names.into_iter().filter(is_required) {
-        let told = state.outputs.as_map().and_then(|map| map.get(name));
-        if told.is_none_or(|value| matches!(value.exposed(), Value::Null)) {
+        let output = state.outputs.as_map().and_then(|map| map.get(name));
+        if output.is_none_or(|value| matches!(value.exposed(), Value::Null)) {
             let what = format!("`create` does not return the output `{name}`, which no other call returns");
             bench.fail(test_case, ONCE, what, "the output");
         }
@@ -172,7 +172,7 @@ async fn found(bench: &mut Bench, test_case: &TestCase, life: &Life, state: &Res
         }
         return None;
     }
-    let mut told = None;
+    let mut read_values = None;
     let id = Some(state.id.expose());
     for (how, id, recorded) in [
         ("by its id and record", id, Some(state)),
@@ -181,19 +181,19 @@ async fn found(bench: &mut Bench, test_case: &TestCase, life: &Life, state: &Res
         ("by its name", None, None),
     ] {
         let answer = bench.read(test_case, id, &life.name, &life.inputs, recorded).await.answer;
-        if told.is_none()
+        if read_values.is_none()
             && let Ok(Some(observed)) = &answer
         {
-            told = observed.values.clone();
+            read_values = observed.values.clone();
         }
         compare(bench, test_case, how, answer, state, &life.inputs.values);
     }
-    told
+    read_values
 }
 
 /// The first value of `read` that differs from its earlier one.
-pub(crate) fn changed(observed: &Observed, told: Option<&Value>) -> Option<String> {
-    differing(observed.values.as_ref()?, told?)
+pub(crate) fn changed(observed: &Observed, earlier: Option<&Value>) -> Option<String> {
+    differing(observed.values.as_ref()?, earlier?)
 }
 
 /// Compares the answer of `read` with the existing object.
@@ -237,8 +237,9 @@ pub(crate) fn compare(
     {
         for name in keywords::write_once_outputs(&test_case.schema.outputs) {
             let of = |outputs: &Value| outputs.as_map().and_then(|map| map.get(name).cloned());
-            let told = of(&observed.state.outputs).filter(|told| !matches!(told.exposed(), Value::Null));
-            if told.is_some_and(|told| !of(&state.outputs).is_some_and(|first| same(&told, &first))) {
+            let output =
+                of(&observed.state.outputs).filter(|output| !matches!(output.exposed(), Value::Null));
+            if output.is_some_and(|output| !of(&state.outputs).is_some_and(|first| same(&output, &first))) {
                 let what = format!("read {how}, the output `{name}` differs from that of `create`");
                 bench.fail(test_case, ONCE, what, "the same, or nothing");
             }
@@ -254,12 +255,12 @@ pub(crate) fn compare(
 /// Whether it wrongly appears changed by somebody.
 fn drift(bench: &mut Bench, test_case: &TestCase, how: &str, observed: &Observed, values: &Value) {
     const RULE: &str = "read.values";
-    let Some(told) = observed.values.as_ref().and_then(Value::as_map) else {
+    let Some(observed_values) = observed.values.as_ref().and_then(Value::as_map) else {
         bench.findings.skip(RULE, "`read` returns no values");
         return;
     };
     bench.findings.tried(RULE);
-    for (key, value) in told {
+    for (key, value) in observed_values {
         let wanted = values.as_map().and_then(|map| map.get(key));
         if !wanted.is_some_and(|wanted| same(wanted, value)) {
             let what = match wanted {
@@ -273,16 +274,16 @@ fn drift(bench: &mut Bench, test_case: &TestCase, how: &str, observed: &Observed
 }
 
 /// The first output that differs. `outputs.once` is the rule for those that only `create` returns.
-pub(crate) fn differing_output(schema: &TypeSchema, observed: &Value, told: &Value) -> Option<String> {
-    let (mut observed, mut told) = (observed.clone(), told.clone());
-    for outputs in [&mut observed, &mut told] {
+pub(crate) fn differing_output(schema: &TypeSchema, observed: &Value, expected: &Value) -> Option<String> {
+    let (mut observed, mut expected) = (observed.clone(), expected.clone());
+    for outputs in [&mut observed, &mut expected] {
         if let Value::Map(map) = outputs {
             for name in keywords::write_once_outputs(&schema.outputs) {
                 map.remove(name);
             }
         }
     }
-    differing(&observed, &told)
+    differing(&observed, &expected)
 }
 
 /// The first entry that differs.

@@ -95,13 +95,13 @@ impl Compiler<'_, '_, '_> {
         let literal = |name: &str| -> Option<bool> {
             let at = entries.iter().position(|entry| &*entry.key == name)?;
             let node = &entries.get(at)?.value;
-            let says = match &node.kind {
+            let is_set = match &node.kind {
                 NodeKind::Null => false,
                 NodeKind::String(text, _) => !text.is_empty(),
                 NodeKind::List(items) => !items.is_empty(),
                 _ => true,
             };
-            (matches!(found.get(at), Some(Found::Data)) && says)
+            (matches!(found.get(at), Some(Found::Data)) && is_set)
                 .then_some(matches!(node.kind, NodeKind::List(_)))
         };
         let filled: Vec<(usize, &Field<'_>, Filled<'_>)> = fields
@@ -164,12 +164,12 @@ impl Compiler<'_, '_, '_> {
     fn misshapen(&mut self, entry: &Entry<'_>, place: Option<&Place<'_>>) {
         let Some(place) = place else { return };
         let key = &*entry.key;
-        let says_nothing = match &entry.value.kind {
+        let is_empty_value = match &entry.value.kind {
             NodeKind::List(items) => items.is_empty(),
             kind => matches!(kind, NodeKind::Null),
         };
         let is_data = self.of_kubernetes && field::OF_KUBERNETES.contains(&key);
-        if says_nothing || is_data || place.property(key).is_some() {
+        if is_empty_value || is_data || place.property(key).is_some() {
             return;
         }
         let form = match field::end(key) {

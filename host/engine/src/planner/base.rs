@@ -68,7 +68,7 @@ impl Base {
         Ok(self)
     }
 
-    /// Forbids deletions and replacements if a location is given: the one that says so.
+    /// Forbids deletions and replacements if a location is given: that of the setting that forbids them.
     #[must_use]
     pub fn protected(self, place: Option<Location>) -> Self {
         Self { protected: place, ..self }

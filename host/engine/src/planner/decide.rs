@@ -29,7 +29,7 @@ impl Planner<'_> {
         let question = &answer.question;
         if question.digest.is_none() && answer.inputs != question.inputs {
             let inputs = ask::known_part(&answer.inputs);
-            let draft = Prepared { inputs, digest: question.asked, stable: Vec::new() };
+            let draft = Prepared { inputs, digest: question.inputs_digest, stable: Vec::new() };
             self.drafts.insert(question.node, draft);
         }
         let driver = Arc::clone(&answer.question.driver);

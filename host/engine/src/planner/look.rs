@@ -110,13 +110,13 @@ impl Planner<'_> {
         let type_name = node.key.type_name();
         self.options.rules.connect(&*driver, type_name, &mut inputs);
         let known = is_known(&inputs);
-        let asked = digest::of(&inputs, driver.known_as(), driver.digest());
-        let digest = known.then_some(asked);
+        let inputs_digest = digest::of(&inputs, driver.known_as(), driver.digest());
+        let digest = known.then_some(inputs_digest);
         if ask == Ask::Change
             && let Some(record) = &record
             // The connection may become known later.
             && is_known_but_connection(&inputs)
-            && record.digest == asked
+            && record.digest == inputs_digest
             && connection::is_same_system(driver.manifest(), record, &inputs.connection)
             && record.status == Status::Ready
             && !(record.tainted || record.external)
@@ -160,7 +160,7 @@ impl Planner<'_> {
             Some(Arc::new(Record { inputs, ..record.clone() }))
         });
         let record = reached.or(record);
-        let drawn = self.options.drawn.get(&urn).filter(|(of, _)| *of == asked);
+        let drawn = self.options.drawn.get(&urn).filter(|(of, _)| *of == inputs_digest);
         let drawn = drawn.map(|(_, inputs)| inputs.clone());
         let forced = self.forced(id, &urn).is_some();
         Some(Question {
@@ -168,7 +168,7 @@ impl Planner<'_> {
             key: node.key.clone(),
             urn,
             inputs,
-            asked,
+            inputs_digest,
             digest,
             driver,
             record,

@@ -140,9 +140,9 @@ fn refused(key: &Key, what: &str, urn: &Urn, users: &Users) -> Diagnostic {
 }
 
 fn list(users: &[Arc<str>]) -> String {
-    const TOLD: usize = 3;
-    let mut all: Vec<&str> = users.iter().take(TOLD).map(|user| &**user).collect();
-    let more = users.len().saturating_sub(TOLD);
+    const LISTED: usize = 3;
+    let mut all: Vec<&str> = users.iter().take(LISTED).map(|user| &**user).collect();
+    let more = users.len().saturating_sub(LISTED);
     let rest = format!("{more} more");
     if more > 0 {
         all.push(&rest);

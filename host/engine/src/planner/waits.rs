@@ -12,7 +12,7 @@ use crate::evaluate::NodeValueTable;
 use crate::recorded::{Recorded, exists};
 
 /// The maximum number of missing resources for which a waiting resource reports the path.
-const MOST_TOLD: usize = 10;
+const MOST_REPORTED: usize = 10;
 
 /// The resources to leave alone, each with its reasons: those that are paused or held back, those
 /// with a reference field that names a missing resource, and everything that needs one of them
@@ -83,7 +83,7 @@ pub(super) fn spread(
             }
             let before = known.len();
             for reason in &reasons {
-                if known.len() < MOST_TOLD && !known.iter().any(|other| is_same(other, reason)) {
+                if known.len() < MOST_REPORTED && !known.iter().any(|other| is_same(other, reason)) {
                     known.push(reason.clone());
                 }
             }

@@ -214,7 +214,7 @@ async fn without_a_schema_the_recorded_connection_counts() {
 }
 
 /// A platform with a driver that returns the output `token` only from `create`.
-fn telling_once() -> Platform {
+fn returning_once() -> Platform {
     let outputs = serde_json::json!({"properties": {
         "token": {"type": "string", "writeOnly": true, "x-purlin-write-once": true},
     }});
@@ -227,21 +227,21 @@ fn telling_once() -> Platform {
 
 #[tokio::test]
 async fn an_output_that_is_returned_once_stays_recorded() {
-    let platform = telling_once();
+    let platform = returning_once();
     platform.deploys(&one("token: t1, v: 1")).await;
     let token =
         async || platform.record("shared.a").await.and_then(|record| record.state.outputs.get("token"));
-    let told = token().await.expect("told by `create`");
-    assert!(matches!(&told, Value::Secret(_)) && told.exposed().as_str() == Some("t1"), "{told:?}");
+    let created = token().await.expect("a token");
+    assert!(matches!(&created, Value::Secret(_)) && created.exposed().as_str() == Some("t1"), "{created:?}");
     platform.refresh().await;
-    assert_eq!(token().await.as_ref(), Some(&told), "a look does not lose it");
+    assert_eq!(token().await.as_ref(), Some(&created), "a look does not lose it");
     platform.deploys(&one("token: t1, v: 2")).await;
-    assert_eq!(token().await, Some(told), "nor does an update");
+    assert_eq!(token().await, Some(created), "nor does an update");
 }
 
 #[tokio::test]
 async fn a_lost_output_suggests_a_replacement() {
-    let platform = telling_once();
+    let platform = returning_once();
     // The response of the creation had no token.
     platform.deploys(&one("v: 1")).await;
     let reads = documents(
@@ -249,7 +249,7 @@ async fn a_lost_output_suggests_a_replacement() {
         &[],
     );
     let error = platform.plan(&reads).await.err().expect("refused");
-    let said = format!("{error:#?}");
-    assert!(said.contains("`token` was not recorded when the resource was created"), "{said}");
-    assert!(said.contains("`--replace 'thing.default#shared.a'` creates the resource again"), "{said}");
+    let message = format!("{error:#?}");
+    assert!(message.contains("`token` was not recorded when the resource was created"), "{message}");
+    assert!(message.contains("`--replace 'thing.default#shared.a'` creates the resource again"), "{message}");
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use crate::support::{FULL, Platform, documents, locked};
 use purlin_model::driver::Implements;
 
-const TOLD: Implements = FULL;
+const READS: Implements = FULL;
 const REPEATS: Implements = Implements { read: false, repeat_create: true, ..FULL };
 
 /// From these documents to the next ones, every kind of change occurs: creations, updates,
@@ -62,7 +62,7 @@ async fn is_as_wanted(platform: &Platform, at: usize) {
 
 #[tokio::test]
 async fn a_store_that_fails_at_any_moment_costs_nothing_but_the_run() {
-    for implements in [TOLD, REPEATS] {
+    for implements in [READS, REPEATS] {
         for (checkpoints, late) in [(false, false), (true, false), (false, true), (true, true)] {
             let mut at = 0;
             loop {

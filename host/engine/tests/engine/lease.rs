@@ -1,4 +1,5 @@
-//! A host whose lease expired while it was suspended: its answers are there before anything tells it so.
+//! A host whose lease expired while it was suspended: the store's confirmation arrives before the host learns
+//! that the lease is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,7 +7,7 @@ use purlin_model::Key;
 /// The losses of a plan, with short names, and whether they are allowed.
 fn losses(plan: &Plan) -> Vec<String> {
     let name = |key: &Key| key.id().trim_start_matches("shared.").to_owned();
-    let said = |step: &purlin_engine::Step| {
+    let described = |step: &purlin_engine::Step| {
         let loss = step.loss().expect("it loses data");
         let what = match loss.what() {
             purlin_engine::LostData::Named(_) => "data",
@@ -17,7 +17,7 @@ fn losses(plan: &Plan) -> Vec<String> {
         let allowed = if loss.is_allowed() { ", allowed" } else { "" };
         format!("{} {}: {what}{allowed}", step.action.as_str(), name(&step.key))
     };
-    plan.losses().map(said).collect()
+    plan.losses().map(described).collect()
 }
 
 /// Asserts that the plan is rejected and that no driver is called.

@@ -171,8 +171,8 @@ async fn a_cancelled_run_makes_no_retries() {
         cancel.request();
         locked(&platform.driver.log).len()
     };
-    let ((_, summary), asked) = tokio::join!(run, ask);
-    assert_eq!(locked(&platform.driver.log).len(), asked, "{summary:#?}");
+    let ((_, summary), calls) = tokio::join!(run, ask);
+    assert_eq!(locked(&platform.driver.log).len(), calls, "{summary:#?}");
     assert!(platform.snapshot().await.pending.is_empty());
     assert!(platform.alive().is_empty());
 }

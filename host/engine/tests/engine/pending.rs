@@ -293,8 +293,8 @@ async fn a_possible_resource_that_is_left_alone_keeps_its_dependencies() {
     platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[])).await;
     platform.done();
     let plan = platform.plan(&documents(&[("b", "v: 1")], &[("b", "paused: true")])).await.expect("a plan");
-    let told: Vec<_> = plan.warnings.iter().map(|warning| warning.key.id()).collect();
-    assert_eq!(told, ["shared.b", "shared.a"]);
+    let warned: Vec<_> = plan.warnings.iter().map(|warning| warning.key.id()).collect();
+    assert_eq!(warned, ["shared.b", "shared.a"]);
     platform.run(plan, CancelToken::default()).await;
     assert_eq!((platform.done(), platform.alive()), (vec![], vec!["a".to_owned(), "b".to_owned()]));
 }
@@ -306,8 +306,8 @@ async fn a_possible_resource_that_left_the_documents_keeps_its_dependencies() {
     platform.up(&documents(&[("a", "v: 1"), ("b", "x: <a.id>")], &[])).await;
     platform.done();
     let plan = platform.plan(&documents(&[("c", "v: 1")], &[])).await.expect("a plan");
-    let told: Vec<_> = plan.warnings.iter().map(|warning| warning.key.id()).collect();
-    assert_eq!(told, ["shared.b", "shared.a"]);
+    let warned: Vec<_> = plan.warnings.iter().map(|warning| warning.key.id()).collect();
+    assert_eq!(warned, ["shared.b", "shared.a"]);
     let summary = platform.run(plan, CancelToken::default()).await.1;
     assert_eq!((platform.done(), platform.alive().len()), (vec!["create c".to_owned()], 3));
     // The environment must not appear settled.

@@ -284,8 +284,8 @@ async fn a_retained_resource_is_never_deleted() {
         platform.deploys(&of("fixed: 1")).await;
         platform.done();
         let plan = platform.plan(&of("fixed: 2")).await.expect("a plan");
-        let said = plan.steps.iter().any(|step| step.reasons.contains(&Reason::OldOneRetained));
-        assert!(said && plan.steps.iter().all(|step| !step.delete_before_replace));
+        let is_reported = plan.steps.iter().any(|step| step.reasons.contains(&Reason::OldOneRetained));
+        assert!(is_reported && plan.steps.iter().all(|step| !step.delete_before_replace));
         assert_eq!(platform.deploys(&of("fixed: 2")).await, ["create a~2"]);
         assert_eq!(platform.copies().await, 0);
         assert!(platform.deploys(&documents(&[], &[])).await.is_empty());

@@ -21,7 +21,7 @@ const WORD: &str = "correct-horse";
 #[derive(Debug, Default)]
 struct Scripted {
     secrets: Mutex<BTreeMap<String, String>>,
-    asked: Mutex<Vec<String>>,
+    reads: Mutex<Vec<String>>,
     now: AtomicUsize,
     most: AtomicUsize,
 }
@@ -46,7 +46,7 @@ impl SecretStores for Scripted {
             Some(version) => format!("{}@{version}", secret.name),
             None => secret.name.to_string(),
         };
-        locked(&self.asked).push(name.clone());
+        locked(&self.reads).push(name.clone());
         let found = locked(&self.secrets).get(&name).cloned();
         found.map(SecretString::from).ok_or_else(|| SecretFault::new("there is none"))
     }
@@ -63,10 +63,10 @@ impl Scripted {
     }
 
     /// The secrets that were read since the last call, sorted.
-    fn asked(&self) -> Vec<String> {
-        let mut asked = std::mem::take(&mut *locked(&self.asked));
-        asked.sort();
-        asked
+    fn take_reads(&self) -> Vec<String> {
+        let mut reads = std::mem::take(&mut *locked(&self.reads));
+        reads.sort();
+        reads
     }
 }
 
@@ -101,16 +101,16 @@ async fn each_secret_is_read_once_and_all_concurrently() {
         ],
     );
     let plan = platform.plan_with(&documents, options(&stores)).await.expect("a plan");
-    assert_eq!(stores.asked(), ["a", "b", "b@2"]);
+    assert_eq!(stores.take_reads(), ["a", "b", "b@2"]);
     assert!(stores.most.load(Ordering::SeqCst) > 1, "one after the other");
-    let told = format!("{:#?}{:#?}", plan.steps, plan.warnings);
+    let shown = format!("{:#?}{:#?}", plan.steps, plan.warnings);
     for word in [WORD, "battery-staple", "newer", "plain-word"] {
-        assert!(!told.contains(word), "{told}");
+        assert!(!shown.contains(word), "{shown}");
     }
     let (events, summary) = platform.run(plan, CancelToken::default()).await;
     assert!(summary.is_success(), "{summary:#?}");
     assert!(!format!("{events:#?}").contains(WORD));
-    assert_eq!(stores.asked(), [""; 0], "what the plan read is used");
+    assert_eq!(stores.take_reads(), [""; 0], "what the plan read is used");
     for (name, word) in [("a", WORD), ("b", "battery-staple"), ("c", "newer"), ("d", "newer")] {
         assert_eq!(password(&platform, name).await, Some(Value::from(word).into_secret()), "{name}");
     }
@@ -126,12 +126,12 @@ async fn a_changed_secret_is_a_change_and_a_deviation_from_a_saved_plan() {
     assert!(platform.up_with(&documents, options(&stores)).await.is_success());
     let again = platform.plan_with(&documents, options(&stores)).await.expect("a plan");
     assert_eq!(steps(&again), [""; 0]);
-    assert_eq!(stores.asked(), ["a", "a"], "once a run");
+    assert_eq!(stores.take_reads(), ["a", "a"], "once a run");
     stores.set("a", "battery-staple");
     let changed = platform.plan_with(&documents, options(&stores)).await.expect("a plan");
     assert_eq!(steps(&changed), ["update a"]);
-    let told = format!("{:#?}", changed.steps);
-    assert!(!told.contains("battery") && !told.contains(WORD), "{told}");
+    let shown = format!("{:#?}", changed.steps);
+    assert!(!shown.contains("battery") && !shown.contains(WORD), "{shown}");
     let saved = changed.save();
     stores.set("a", "third-word");
     let later = platform.plan_with(&documents, options(&stores)).await.expect("a plan");
@@ -150,15 +150,15 @@ async fn a_reference_known_after_provisioning_is_read_then() {
     .replace("\"'", "\"");
     let stores = Scripted::with(&[("start", WORD)]);
     let plan = platform.plan_with(&documents, options(&stores)).await.expect("a plan");
-    assert_eq!(stores.asked(), ["start"]);
+    assert_eq!(stores.take_reads(), ["start"]);
     let b = plan.steps.iter().find(|step| step.key.id() == "shared.b").expect("a step");
     let secret = b.changes.iter().find(|change| change.path == "/secrets/password").expect("a change");
     assert!(secret.is_unknown() && secret.is_secret());
     // The secret does not exist yet: the resource fails, and names the secret.
     let (_, summary) = platform.run(plan, CancelToken::default()).await;
     assert_eq!(summary.failed.len(), 1);
-    let asked = stores.asked();
-    let [name] = asked.as_slice() else { panic!("{asked:?}") };
+    let reads = stores.take_reads();
+    let [name] = reads.as_slice() else { panic!("{reads:?}") };
     let cause = summary.failed[0].1.to_string();
     assert_eq!(
         cause,
@@ -240,7 +240,7 @@ async fn without_a_grant_nothing_is_read() {
     let documents = things("{p: {store: '${params.v}', ref: a}}", &[("a", "v: other")]);
     assert_eq!(check_secrets(platform.graph(&documents).nodes(), &*stores, &Default::default()), []);
     platform.refused(&documents, options(&stores)).await;
-    assert_eq!(stores.asked(), [""; 0]);
+    assert_eq!(stores.take_reads(), [""; 0]);
 }
 
 #[tokio::test]
@@ -253,7 +253,7 @@ async fn offline_nothing_is_read() {
     let change = plan.steps.iter().flat_map(|step| &step.changes);
     let change = change.into_iter().find(|change| change.path == "/secrets/password").expect("a change");
     assert!(change.is_unknown() && change.is_secret());
-    assert_eq!(stores.asked(), [""; 0]);
+    assert_eq!(stores.take_reads(), [""; 0]);
     // Without any stores, the same documents are rejected when drivers are called.
     let errors = platform.refused(&documents, PlanOptions::default()).await;
     assert!(errors[0].message.ends_with("no such store is configured"), "{errors:#?}");
@@ -269,9 +269,9 @@ async fn secrets_in_a_connection_are_read_for_plans_and_recorded_when_they_chang
     let again = platform.plan_with(&documents, options(&stores)).await.expect("a plan");
     assert_eq!(steps(&again), [""; 0], "the server is the same");
     stores.set("a", "rotated");
-    stores.asked();
+    stores.take_reads();
     assert!(platform.up_with(&documents, options(&stores)).await.is_success());
-    assert_eq!(stores.asked(), ["a", "s"]);
+    assert_eq!(stores.take_reads(), ["a", "s"]);
     let key = platform.record("shared.a").await.expect("recorded").inputs.connection.get("key");
     assert_eq!(key, Some(Value::from("rotated").into_secret()));
     assert_eq!(platform.done().iter().filter(|call| call.starts_with("update")).count(), 0);

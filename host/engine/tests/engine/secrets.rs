@@ -28,8 +28,8 @@ async fn a_secret_is_never_shown_and_spreads_to_its_readers() {
     assert!(!planned.contains(WORD), "{planned}");
     let (events, summary) = platform.run(plan, CancelToken::default()).await;
     assert!(summary.is_success(), "{summary:#?}");
-    let told = format!("{events:#?}{summary:#?}");
-    assert!(!told.contains(WORD), "{told}");
+    let reported = format!("{events:#?}{summary:#?}");
+    assert!(!reported.contains(WORD), "{reported}");
     // A value that reads it is secret, and so is one that reads that value.
     for (name, input) in [("b", "x"), ("c", "y")] {
         let record = platform.record(&format!("shared.{name}")).await.expect("recorded");
@@ -56,8 +56,8 @@ async fn a_failure_does_not_reveal_a_secret() {
     let (events, summary) =
         platform.run(platform.plan(&documents).await.expect("a plan"), CancelToken::default()).await;
     assert_eq!(summary.failed.len(), 1);
-    let told = format!("{events:#?}{summary:#?}");
-    assert!(!told.contains(WORD), "{told}");
+    let reported = format!("{events:#?}{summary:#?}");
+    assert!(!reported.contains(WORD), "{reported}");
 }
 
 #[tokio::test]

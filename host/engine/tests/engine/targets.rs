@@ -101,10 +101,10 @@ spec: {type: far, driver: test/missing, criteria: [{}]}
 ---",
     );
     let all = format!("{all}    z: {{type: far}}\n");
-    locked(&platform.shelf.asked).clear();
+    locked(&platform.shelf.lookups).clear();
     let summary = platform.up_with(&all, only(&["a"])).await;
     assert!(summary.is_success(), "{summary:#?}");
-    assert!(!locked(&platform.shelf.asked).iter().any(|name| name == "test/missing"));
+    assert!(!locked(&platform.shelf.lookups).iter().any(|name| name == "test/missing"));
     assert!(platform.done_by(&other).is_empty());
     match platform.plan(&all).await {
         Err(Error::Documents(faults)) => assert!(faults[0].message.contains("test/missing")),

@@ -91,9 +91,9 @@ async fn values_drawn_next_to_unknown_ones_are_used_too() {
 async fn a_saved_plan_does_not_match_other_documents() {
     let platform = Platform::new();
     platform.deploys(&documents(&[("a", "v: 1"), ("b", "v: 1")], &[])).await;
-    let asked = documents(&[("a", "v: 2"), ("b", "v: 1")], &[]);
-    let kept = platform.plan(&asked).await.expect("a plan").save().outline;
-    let same = platform.plan(&asked).await.expect("a plan").outline();
+    let planned = documents(&[("a", "v: 2"), ("b", "v: 1")], &[]);
+    let kept = platform.plan(&planned).await.expect("a plan").save().outline;
+    let same = platform.plan(&planned).await.expect("a plan").outline();
     assert!(purlin_engine::deviations(&kept, &same).is_empty());
     for other in [
         documents(&[("a", "v: 2"), ("b", "v: 1"), ("c", "v: 1")], &[]),

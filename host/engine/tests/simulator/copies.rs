@@ -59,7 +59,7 @@ impl Place {
         let mut any = false;
         for record in self.snapshot()?.records {
             let driver = self.driver_of(&record);
-            let is_known = !is_meant(record.state.id.expose()) || driver.is_some_and(tells);
+            let is_known = !is_meant(record.state.id.expose()) || driver.is_some_and(reads_inputs);
             if is_known || record.superseded.is_some() || !is_there(&record) {
                 continue;
             }
@@ -103,9 +103,9 @@ impl Place {
             let mut recorded = values(&record.inputs);
             recorded.retain(|_, value| *value != Value::Null);
             let is_equal = Value::Map(thing.values.clone()) == Value::Map(recorded.clone());
-            if tells(driver) && record.status == Status::Ready && !is_equal {
-                let (is, says) = (show(&thing.values), show(&recorded));
-                return Err(format!("{id} is {is}, and after a look {} says {says}", record.id()));
+            if reads_inputs(driver) && record.status == Status::Ready && !is_equal {
+                let (actual, expected) = (show(&thing.values), show(&recorded));
+                return Err(format!("{id} is {actual}, and after a look {} says {expected}", record.id()));
             }
             if is_equal {
                 world.doubts.unsure.remove(id);
@@ -121,8 +121,8 @@ impl Place {
 }
 
 /// Whether a read shows everything.
-fn tells(driver: &DriverKind) -> bool {
-    driver.implements.read && driver.tells
+fn reads_inputs(driver: &DriverKind) -> bool {
+    driver.implements.read && driver.returns_inputs
 }
 
 impl World {

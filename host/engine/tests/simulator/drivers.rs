@@ -39,7 +39,7 @@ impl Shelf {
             implements: Implements { update: true, repeat_create: true, ..Implements::default() },
             checkpoint: Checkpoint::Never,
             deletes_first: false,
-            tells: false,
+            returns_inputs: false,
             finds_oldest: false,
             strict: false,
             promises: false,
@@ -154,14 +154,14 @@ impl SimDriver {
         };
         self.wait(&under, Duration::from_millis(time)).await?;
         match under.fault {
-            Some(Fault::Fail) => Err(CallError::Failure(Failure::Failed("told to".into()))),
+            Some(Fault::Fail) => Err(CallError::Failure(Failure::Failed("simulated fault".into()))),
             Some(Fault::Busy) => Err(CallError::Failure(Failure::RetryAfter {
                 after: Duration::from_millis(500),
-                message: "told to".into(),
+                message: "simulated fault".into(),
             })),
             Some(Fault::TrapBefore) => Err(self.trap()),
             Some(Fault::NoInstance) => {
-                Err(CallError::Instantiate { driver: self.name.clone(), message: "told to".into() })
+                Err(CallError::Instantiate { driver: self.name.clone(), message: "simulated fault".into() })
             }
             Some(Fault::HangBefore) => Err(self.hang(&under).await),
             _ => Ok(under),
@@ -207,7 +207,7 @@ impl SimDriver {
             Some(Fault::TrapAfter) => return Err(self.trap()),
             Some(Fault::HangAfter) => return Err(self.hang(&under).await),
             Some(Fault::Junk) => {
-                return Err(CallError::Junk { driver: self.name.clone(), what: "told to".into() });
+                return Err(CallError::Junk { driver: self.name.clone(), what: "simulated fault".into() });
             }
             _ => {}
         }
@@ -218,7 +218,7 @@ impl SimDriver {
 
     async fn changed(&self, under: Under<'_>, state: ResourceState) -> Result<ResourceState, CallError> {
         if matches!(under.fault, Some(Fault::Partial | Fault::Half)) {
-            let message = "told to".to_owned();
+            let message = "simulated fault".to_owned();
             let failure = Failure::Partial { state: Box::new(state), message };
             return Err(self.answer(under, CallError::Failure(failure)).await.unwrap_or_else(|error| error));
         }
@@ -340,18 +340,20 @@ impl Driver for SimDriver {
             id.and_then(|id| Some((world.state(&id)?, world.things.get(&id)?.values.clone())))
         };
         // Values that the driver can report but that do not exist are reported as null.
-        let mut asked = values(look.inputs);
+        let mut requested = values(look.inputs);
         if self.kind.implements.check {
-            asked.insert("defaulted".into(), Value::Null);
+            requested.insert("defaulted".into(), Value::Null);
         }
         let found = found.map(|(state, mut values)| {
-            for name in asked.keys() {
+            for name in requested.keys() {
                 values.get_or_insert_with(name.clone(), || Value::Null);
             }
             (state, values)
         });
-        let found = found
-            .map(|(state, values)| Observed { state, values: self.kind.tells.then_some(Value::Map(values)) });
+        let found = found.map(|(state, values)| Observed {
+            state,
+            values: self.kind.returns_inputs.then_some(Value::Map(values)),
+        });
         self.answer(under, found).await
     }
 

@@ -168,7 +168,7 @@ fn kind(rng: &mut Rng) -> DriverKind {
         },
         checkpoint: *rng.pick(&[Checkpoint::Never, Checkpoint::Before, Checkpoint::After]),
         deletes_first: rng.chance(20),
-        tells: rng.chance(70),
+        returns_inputs: rng.chance(70),
         finds_oldest: rng.chance(50),
         strict: rng.chance(30),
         promises: rng.chance(60),
@@ -178,7 +178,7 @@ fn kind(rng: &mut Rng) -> DriverKind {
 fn resource(rng: &mut Rng, drivers: &[DriverKind]) -> Resource {
     let driver = rng.below(drivers.len() as u32) as u8;
     let driver_of = &drivers[usize::from(driver)];
-    let reads = driver_of.implements.read && driver_of.tells;
+    let reads = driver_of.implements.read && driver_of.returns_inputs;
     Resource {
         name: 0,
         driver,

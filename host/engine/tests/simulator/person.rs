@@ -6,8 +6,8 @@ use purlin_state::{Change, Operation, Status};
 use crate::place::{Fault, Place};
 
 impl Place {
-    /// What a person does who is told that it is not known whether something was made: looks for it, and
-    /// says what it is, or deletes it by hand and says that there is nothing.
+    /// What a person does when it is not known whether something was made: looks for it, and
+    /// reports what it is, or deletes it by hand and reports that there is nothing.
     pub(crate) fn resolve(&self) -> Result<(), Fault> {
         for intent in self.snapshot()?.pending {
             if !self.sim.may_call() {
@@ -39,8 +39,8 @@ impl Place {
         Ok(())
     }
 
-    /// What a person does where nothing but protection is in the way, or that something which others
-    /// manage would be replaced: says that it may go.
+    /// What a person does when only protection is in the way, or when something that others manage would
+    /// be replaced: allows it.
     pub(crate) fn unprotect(&self) -> Result<(), Fault> {
         let records = self.snapshot()?.records.into_iter();
         let records = records.filter(|record| record.protect || record.external);

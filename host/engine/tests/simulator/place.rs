@@ -46,12 +46,12 @@ pub(crate) struct Ended {
     pub(crate) summaries: Vec<Summary>,
     /// Keys that warnings of the plan name.
     pub(crate) warned: BTreeSet<String>,
-    /// Codes of what the plan was refused for; a driver that could not be asked is `driver`.
+    /// The codes of the faults for which the plan was refused; a failed call of a driver is `driver`.
     pub(crate) refused: Vec<String>,
     pub(crate) crashed: bool,
     /// Its host lost the lease.
     pub(crate) is_lost: bool,
-    /// A person asked for its end.
+    /// A person cancelled it.
     pub(crate) is_cancelled: bool,
     /// What is recorded was in doubt.
     pub(crate) doubted: bool,
@@ -469,11 +469,11 @@ impl Place {
         }
     }
 
-    /// Tells the world what is to happen, so that it can object.
+    /// Tells the world what the plan will do, so that it can object.
     fn announce(&self, plan: &Plan, pending: &BTreeSet<String>, finds_out: bool) {
         let protected = self.with_setting(|resource| resource.protect);
         let mut planned: BTreeMap<String, Planned> = BTreeMap::new();
-        // A call that is pending was made for what an earlier plan said.
+        // A pending call was made for an earlier plan.
         let prefix = self.environment.urn_prefix();
         let stays = |urn: &String| finds_out || pending.contains(urn) || !urn.starts_with(&prefix);
         let earlier = self.world().planned.clone().into_iter().filter(|(urn, _)| stays(urn));

@@ -145,17 +145,17 @@ fn objects_deleted_with_others_are_not_recorded(world: &World, snapshot: &Snapsh
 
 /// A call with an unknown outcome is always reported.
 fn pending_calls_are_reported(place: &Place, snapshot: &Snapshot, ended: &Ended) -> Result<(), Fault> {
-    let mut told = ended.warned.clone();
+    let mut reported = ended.warned.clone();
     for summary in &ended.summaries {
-        told.extend(summary.unknown.iter().map(ToString::to_string));
-        told.extend(summary.failed.iter().map(|(key, _)| key.to_string()));
-        told.extend(summary.skipped.iter().map(|(key, _)| key.to_string()));
+        reported.extend(summary.unknown.iter().map(ToString::to_string));
+        reported.extend(summary.failed.iter().map(|(key, _)| key.to_string()));
+        reported.extend(summary.skipped.iter().map(|(key, _)| key.to_string()));
     }
     // A report under the previous name counts.
-    told.extend(told.clone().into_iter().map(|key| place.renamed(key)));
+    reported.extend(reported.clone().into_iter().map(|key| place.renamed(key)));
     for intent in &snapshot.pending {
         let key = intent.id().urn.key().map(|key| key.to_string()).unwrap_or_default();
-        if !told.contains(&key) {
+        if !reported.contains(&key) {
             return Err(format!("the pending call on `{key}` was not reported"));
         }
     }
@@ -296,8 +296,8 @@ fn as_wanted(place: &Place, snapshot: &Snapshot) -> Result<(), Fault> {
             return Err(format!("{} is not there at the end", record.urn));
         };
         if Value::Map(thing.values.clone()) != Value::Map(values(&record.inputs)) {
-            let (is, says) = (show(&thing.values), show(&values(&record.inputs)));
-            return Err(format!("{} is {is}, and its record says {says}", record.urn));
+            let (actual, recorded) = (show(&thing.values), show(&values(&record.inputs)));
+            return Err(format!("{} is {actual}, and its record says {recorded}", record.urn));
         }
     }
     match wanted.first() {

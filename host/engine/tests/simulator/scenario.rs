@@ -27,7 +27,7 @@ pub(crate) struct DriverKind {
     /// The new and the old one cannot exist at the same time.
     pub(crate) deletes_first: bool,
     /// `read` returns inputs, not only outputs.
-    pub(crate) tells: bool,
+    pub(crate) returns_inputs: bool,
     /// Of several objects with a name, `read` finds the oldest.
     pub(crate) finds_oldest: bool,
     /// Deleting a missing object fails with `not-found`.
@@ -270,7 +270,7 @@ impl fmt::Display for Scenario {
                 (does.update, "update"),
                 (does.repeat_create, "repeat-create"),
                 (kind.deletes_first, "deletes-first"),
-                (kind.tells, "tells-inputs"),
+                (kind.returns_inputs, "returns-inputs"),
                 (kind.finds_oldest, "finds-oldest"),
                 (kind.strict, "strict"),
                 (kind.promises, "promises-outputs"),

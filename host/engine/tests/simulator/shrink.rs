@@ -147,7 +147,7 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         with(&|s| s.drivers[index].implements.update_impact = false);
         with(&|s| s.drivers[index].implements.read = false);
         with(&|s| s.drivers[index].implements.repeat_create = false);
-        with(&|s| s.drivers[index].tells = true);
+        with(&|s| s.drivers[index].returns_inputs = true);
         with(&|s| s.drivers[index].finds_oldest = false);
         with(&|s| s.drivers[index].strict = false);
         with(&|s| s.drivers[index].promises = false);

@@ -70,7 +70,7 @@ struct Submission {
     changes: Vec<Change>,
     /// It was carried out, and the host does not know that yet.
     is_written: bool,
-    told: oneshot::Sender<Result<(), Error>>,
+    reply: oneshot::Sender<Result<(), Error>>,
 }
 
 #[derive(Default)]
@@ -251,7 +251,7 @@ impl SimStore {
             if number < kept {
                 let _ = self.carry_out(&submission);
             }
-            let _ = submission.told.send(Err(self.lost()));
+            let _ = submission.reply.send(Err(self.lost()));
         }
     }
 
@@ -376,24 +376,24 @@ impl SimStore {
                     if reached {
                         let _ = self.carry_out(&submission);
                     }
-                    let _ = submission.told.send(Err(disk_full()));
+                    let _ = submission.reply.send(Err(disk_full()));
                 }
                 for submission in rest {
-                    let _ = submission.told.send(Err(Error::Closed));
+                    let _ = submission.reply.send(Err(Error::Closed));
                 }
                 return;
             }
             let mut acknowledged = Vec::with_capacity(batch.len());
             for submission in batch {
-                acknowledged.push((self.carry_out(&submission), submission.told));
+                acknowledged.push((self.carry_out(&submission), submission.reply));
             }
             let is_lost = acknowledged.iter().any(|(result, _)| matches!(result, Err(Error::Lost { .. })));
             sim.point().await;
             if is_lost {
                 self.found_lost();
             }
-            for (result, told) in acknowledged {
-                let _ = told.send(result);
+            for (result, reply) in acknowledged {
+                let _ = reply.send(result);
             }
             if is_lost {
                 return self.lose();
@@ -424,12 +424,12 @@ impl Writer for SimStore {
         if self.0.sim.may_call() {
             self.0.sim.world().submitted(&changes);
         }
-        let (told, heard) = oneshot::channel();
-        queue.waiting.push_back(Submission { changes, is_written: false, told });
+        let (reply, confirmation) = oneshot::channel();
+        queue.waiting.push_back(Submission { changes, is_written: false, reply });
         if !std::mem::replace(&mut queue.is_syncing, true) {
             queue.sync = Some(tokio::spawn(self.clone().sync()).abort_handle());
         }
-        Ok(Box::pin(async move { heard.await.unwrap_or(Err(Error::Closed)) }))
+        Ok(Box::pin(async move { confirmation.await.unwrap_or(Err(Error::Closed)) }))
     }
 
     async fn lost(&self) -> Error {

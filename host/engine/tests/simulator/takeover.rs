@@ -255,7 +255,7 @@ impl Host<'_> {
             return Err("a host without the lease wrote to the state".into());
         }
         if let Some(Ok(ended)) = &self.ended
-            && !ended.says_why()
+            && !ended.reports_lost_lease()
         {
             return Err(format!("a host that lost the lease does not say so: {ended:?}"));
         }
@@ -266,7 +266,7 @@ impl Host<'_> {
 impl Ended {
     /// Whether a command whose host lost the lease reports that, unless everything that it did was
     /// recorded before.
-    fn says_why(&self) -> bool {
+    fn reports_lost_lease(&self) -> bool {
         let is_lost =
             |cause: &Cause| matches!(cause, Cause::State(error) if matches!(**error, Error::Lost { .. }));
         let is_cut = |cause: &Cause| matches!(cause, Cause::Call(failed) if matches!(failed.error, CallError::Cancelled));

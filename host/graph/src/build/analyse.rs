@@ -387,10 +387,10 @@ impl<'a> Builder<'a> {
             let before = self.faults.len();
             self.missing("unknown-param", "param", path, missing.1, missing.0, placeholder);
             let given = self.nodes.get(giver).and_then(|(_, data)| data.params);
-            let asked = given.and_then(|source| self.docs.location(&self.nodes, source));
+            let params_location = given.and_then(|source| self.docs.location(&self.nodes, source));
             let key = self.nodes.key(giver).map_or("", Key::as_str);
             if let Some(fault) = self.faults.get_mut(before) {
-                match asked {
+                match params_location {
                     Some(location) => {
                         fault.related.push((location.clone(), format!("`{key}` is used here")));
                     }

@@ -111,8 +111,8 @@ impl Builder<'_> {
             let Some(own) = self.nodes.key(*node) else { continue };
             for alias in &settings.aliases {
                 let (urn, key) = self.former(alias);
-                let told = faults.len() < NEAR;
-                if let Some(fault) = self.taken(alias, key.as_ref(), (*node, own), told) {
+                let with_source = faults.len() < NEAR;
+                if let Some(fault) = self.taken(alias, key.as_ref(), (*node, own), with_source) {
                     faults.push(fault);
                     continue;
                 }
@@ -157,7 +157,7 @@ impl Builder<'_> {
         alias: &Alias,
         key: Option<&Key>,
         (node, own): (NodeId, &Key),
-        told: bool,
+        with_source: bool,
     ) -> Option<Diagnostic> {
         let holder = self.nodes.id(key?.as_str())?;
         if holder == node {
@@ -171,10 +171,10 @@ impl Builder<'_> {
             format!("`{own}` claims to have been `{}`, which is a resource of this graph", alias.name),
         )
         .at(&alias.location);
-        if !told {
+        if !with_source {
             return Some(fault);
         }
-        let source = self.sources.iter().find(|(asked, _)| *asked == holder);
+        let source = self.sources.iter().find(|(requested, _)| *requested == holder);
         fault = match source.and_then(|(_, source)| self.docs.location(&self.nodes, *source)) {
             Some(location) => fault.related(location, format!("`{name}` is used here")),
             None => fault.fact(format!("`{name}` is in the graph, although no document names it")),

@@ -81,8 +81,8 @@ fn show(nodes: &mut Nodes, adjacency: &Adjacency) {
     let hidden: HashSet<NodeId> = FOUNDATION.iter().filter_map(|key| nodes.id(key)).collect();
     let starts = nodes.ids().filter(|node| {
         let Some((_, data)) = nodes.get(*node) else { return false };
-        let asked = !matches!(data.params, None | Some(Source::Implicit | Source::Provision { .. }));
-        !data.foundation || asked || (data.implicit && !hidden.contains(node))
+        let is_declared = !matches!(data.params, None | Some(Source::Implicit | Source::Provision { .. }));
+        !data.foundation || is_declared || (data.implicit && !hidden.contains(node))
     });
     let shown = reachable(adjacency, starts);
     for node in nodes.ids() {

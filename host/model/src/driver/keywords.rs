@@ -68,14 +68,14 @@ impl Walk<'_> {
             return;
         }
         let rules = resolved(self.root, rules);
-        if says(rules, IMMUTABLE) {
+        if is_marked(rules, IMMUTABLE) {
             // An unknown value is assessed when it is known.
             if !after.is_some_and(Value::has_unknown) {
                 self.found.immutable.push(self.path.clone());
             }
             return;
         }
-        if says(rules, REPLACES) {
+        if is_marked(rules, REPLACES) {
             self.found.replaces.push(self.path.clone());
             return;
         }
@@ -108,7 +108,7 @@ pub fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Optio
     fn part(root: &Json, rules: &Json, value: Option<&Value>, depth: usize) -> Option<Value> {
         let rules = resolved(root, rules);
         let default = || rules.get("default").map(|default| Value::from(default.clone()));
-        if says(rules, REPLACES) {
+        if is_marked(rules, REPLACES) {
             return value.cloned().or_else(default);
         }
         if depth > MOST_STEPS {
@@ -128,7 +128,7 @@ pub fn replacing_part(root: &Json, rules: &Json, value: Option<&Value>) -> Optio
 /// The names of outputs that only `create` returns.
 pub fn write_once_outputs(schema: &Json) -> impl Iterator<Item = &str> {
     names(schema).filter(|name| {
-        property(schema, schema, name).is_some_and(|rules| says(resolved(schema, rules), WRITE_ONCE))
+        property(schema, schema, name).is_some_and(|rules| is_marked(resolved(schema, rules), WRITE_ONCE))
     })
 }
 
@@ -136,8 +136,8 @@ pub fn write_once_outputs(schema: &Json) -> impl Iterator<Item = &str> {
 pub fn keep_write_once(schema: &Json, before: &Value, outputs: &mut Value) {
     let (Value::Map(before), Value::Map(outputs)) = (before.exposed(), outputs) else { return };
     for name in write_once_outputs(schema) {
-        let is_told = outputs.get(name).is_some_and(|value| !matches!(value.exposed(), Value::Null));
-        if let (false, Some(known)) = (is_told, before.get(name)) {
+        let is_returned = outputs.get(name).is_some_and(|value| !matches!(value.exposed(), Value::Null));
+        if let (false, Some(known)) = (is_returned, before.get(name)) {
             outputs.insert(name.into(), known.clone());
         }
     }
@@ -163,7 +163,7 @@ fn has_keyword(schema: &Json, of: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
-fn says(rules: &Json, keyword: &str) -> bool {
+fn is_marked(rules: &Json, keyword: &str) -> bool {
     rules.get(keyword) == Some(&Json::Bool(true))
 }
 
@@ -274,8 +274,8 @@ mod tests {
     fn write_once_outputs_stay() {
         let schema = json!({"properties": {"token": {"x-purlin-write-once": true}, "url": {}}});
         let before = Value::from(json!({"token": "t", "url": "u"}));
-        for told in [json!({"url": "v"}), json!({"url": "v", "token": null})] {
-            let mut outputs = Value::from(told);
+        for returned in [json!({"url": "v"}), json!({"url": "v", "token": null})] {
+            let mut outputs = Value::from(returned);
             keep_write_once(&schema, &before, &mut outputs);
             assert_eq!(outputs, Value::from(json!({"url": "v", "token": "t"})));
         }

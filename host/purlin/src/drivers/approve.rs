@@ -118,7 +118,7 @@ impl Registry {
             if let Some(wrong) = inspection.not_under(name) {
                 return Err(Error::Component(wrong));
             }
-            let manifest = inspection.said.transpose().map_err(Error::Component)?;
+            let manifest = inspection.manifest.transpose().map_err(Error::Component)?;
             let digest = purlin_model::Digest::parse(&inspection.interfaces.digest);
             let (Some(manifest), Some(digest)) = (manifest, digest) else { continue };
             pins.push(Pin {

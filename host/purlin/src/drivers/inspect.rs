@@ -21,7 +21,7 @@ pub struct Inspection {
     /// The interfaces in the component.
     pub interfaces: Interfaces,
     /// Its manifest, or why it returned none; `None` if it was not asked.
-    pub said: Option<Result<Manifest, String>>,
+    pub manifest: Option<Result<Manifest, String>>,
     /// Why it cannot be a driver, judging by the component alone.
     pub unfit: Option<String>,
     grants: Grants,
@@ -37,7 +37,7 @@ impl Inspection {
     /// driver but is a different one. A component that was not asked for its manifest has no name
     /// of its own.
     pub fn not_under(&self, name: &str) -> Option<String> {
-        let manifest = self.said.as_ref()?.as_ref().ok()?;
+        let manifest = self.manifest.as_ref()?.as_ref().ok()?;
         let claimed = claim(name, manifest, &self.interfaces.digest)?;
         Some(not_theirs(self.file.as_deref()?, &claimed))
     }
@@ -45,7 +45,7 @@ impl Inspection {
     /// Lines for `purlin.yaml` that grant the driver's requests; `None` if all its requests are
     /// granted.
     pub fn block(&self) -> Option<String> {
-        let manifest = self.said.as_ref()?.as_ref().ok()?;
+        let manifest = self.manifest.as_ref()?.as_ref().ok()?;
         if manifest.requested_capabilities.iter().all(|capability| self.granted(capability) == Granted::Yes) {
             return None;
         }
@@ -66,15 +66,15 @@ impl Inspection {
         let read = sandbox.interfaces(bytes.clone()).await;
         let interfaces = read.map_err(|error| Error::Component(phrase(&what, &error)))?;
         let unfit = interfaces.verdict().err().map(|error| phrase(&what, &error));
-        let said = match ask && unfit.is_none() {
+        let manifest = match ask && unfit.is_none() {
             true => {
                 let known = name.unwrap_or("driver");
-                let said = sandbox.ask(bytes, file.clone(), known, limits).await;
-                Some(said.map_err(|error| phrase(&what, &error)))
+                let manifest = sandbox.ask(bytes, file.clone(), known, limits).await;
+                Some(manifest.map_err(|error| phrase(&what, &error)))
             }
             false => None,
         };
-        Ok(Self { name: name.map(str::to_owned), file, interfaces, said, unfit, grants })
+        Ok(Self { name: name.map(str::to_owned), file, interfaces, manifest, unfit, grants })
     }
 }
 

@@ -39,7 +39,7 @@ impl Missing {
         &self,
         name: &str,
         config: Option<&DriverConfig>,
-        asked: Option<&Location>,
+        used_at: Option<&Location>,
     ) -> Box<Diagnostic> {
         let code = if matches!(self, Self::Unapproved(_)) { "driver-not-approved" } else { "driver" };
         let mut fault = Diagnostic::error(code, self.message(name));
@@ -49,14 +49,14 @@ impl Missing {
         if let Self::Kept { grant, .. } | Self::Link { grant, .. } = self {
             return self.explain(name, fault.at(&grant.location));
         }
-        match (own, asked) {
-            (Some(own), asked) => {
+        match (own, used_at) {
+            (Some(own), used_at) => {
                 fault = fault.at(own).spanning(name.chars().count());
-                if let Some(asked) = asked {
-                    fault = fault.related(asked, "used here");
+                if let Some(used_at) = used_at {
+                    fault = fault.related(used_at, "used here");
                 }
             }
-            (None, Some(asked)) => fault = fault.at(asked),
+            (None, Some(used_at)) => fault = fault.at(used_at),
             (None, None) => {}
         }
         self.explain(name, fault)

@@ -399,12 +399,12 @@ impl Drivers for Registry {
             None => {
                 let versions = drivers.iter().map(|d| d.manifest().version.clone()).collect();
                 let own = config.and_then(|config| config.version.as_ref());
-                let asked = match needed {
+                let required = match needed {
                     Needed::For(DriverRequirement { range, .. }) => range.as_ref(),
                     Needed::Recorded(..) => None,
                 };
                 let wanted: Vec<String> =
-                    own.into_iter().chain(asked).map(|range| format!("`{range}`")).collect();
+                    own.into_iter().chain(required).map(|range| format!("`{range}`")).collect();
                 Err(fault(Missing::NoVersion { versions, wanted: wanted.join(" and "), skipped }))
             }
         }

@@ -208,8 +208,8 @@ fn not_named(unread: &[&MissingFile], last: &LastDeployed, inputs: &[Arc<str>]) 
 /// The fault of a deployment that another user made after this run read the existing installations:
 /// names could now refer to different ones.
 fn made_meanwhile(documents: &Documents, archive: &Archive, environment: &Environment) -> Option<Diagnostic> {
-    let known = documents.loaded.said.installed.as_ref()?;
-    let now = archive.said().installed?;
+    let known = documents.loaded.requirement_context.installed.as_ref()?;
+    let now = archive.requirement_context().installed?;
     // A watch plans again after its own deployments.
     let is_known = now == *known || now == documents.resolution.installed();
     let message = format!("someone else has just deployed to {environment}");

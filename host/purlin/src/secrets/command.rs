@@ -130,7 +130,7 @@ impl Prepared {
         };
         if !status.success() {
             let complaint = receive(&complained, deadline.min(Instant::now() + REST));
-            let complaint = complaint.map(|said| complaint_of(&said, &printed)).unwrap_or_default();
+            let complaint = complaint.map(|stderr| complaint_of(&stderr, &printed)).unwrap_or_default();
             return Err(SecretFault::new(format!("`{program}` ended with {status}{complaint}")));
         }
         if printed.len() > LARGEST {
@@ -148,11 +148,11 @@ fn listen(stream: Option<impl Read + Send + 'static>, most: usize) -> Receiver<Z
         let Some(mut stream) = stream else { return };
         // The capacity suffices from the start, so the buffer never grows and leaves no copies
         // behind.
-        let mut heard = Zeroizing::new(Vec::with_capacity(most + 32));
-        let _ = stream.by_ref().take(most as u64).read_to_end(&mut heard);
+        let mut bytes = Zeroizing::new(Vec::with_capacity(most + 32));
+        let _ = stream.by_ref().take(most as u64).read_to_end(&mut bytes);
         let rest = std::io::copy(&mut stream, &mut std::io::sink());
         drop(rest);
-        let _ = sender.send(heard);
+        let _ = sender.send(bytes);
     });
     receiver
 }
@@ -177,14 +177,14 @@ fn wait(child: &mut Child, deadline: Instant) -> Option<std::process::ExitStatus
 }
 
 /// The last lines of standard error, without text from standard output.
-fn complaint_of(said: &[u8], printed: &[u8]) -> String {
-    let mut said = String::from_utf8_lossy(said).into_owned();
+fn complaint_of(stderr: &[u8], printed: &[u8]) -> String {
+    let mut stderr = String::from_utf8_lossy(stderr).into_owned();
     let printed = Zeroizing::new(String::from_utf8_lossy(printed).into_owned());
     let lines = printed.lines().map(str::trim);
     for part in std::iter::once(printed.trim()).chain(lines).filter(|part| part.len() >= SHORTEST_PART) {
-        said = said.replace(part, "[secret]");
+        stderr = stderr.replace(part, "[secret]");
     }
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(SHOWN.0)..).unwrap_or_default().join(" / ");
     let cut: String = last.chars().take(SHOWN.1).collect();
     match (cut.is_empty(), cut.len() < last.len()) {
@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn error_output_reveals_no_secret() {
-        let said = complaint_of(b"one\n\ntwo\nwrong: hunter2-x\nthree\n", b"hunter2-x\n");
-        assert_eq!(said, ": two / wrong: [secret] / three");
+        let complaint = complaint_of(b"one\n\ntwo\nwrong: hunter2-x\nthree\n", b"hunter2-x\n");
+        assert_eq!(complaint, ": two / wrong: [secret] / three");
         assert_eq!(complaint_of(b"  \n", b"x"), "");
     }
 }

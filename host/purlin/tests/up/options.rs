@@ -120,8 +120,8 @@ async fn a_cancelled_run_finishes_its_calls_and_the_next_one_continues() {
 /// A consent that gives this answer, and the number of changes of each plan about which it was
 /// asked.
 fn answering(answer: Answer) -> (UpOptions, Arc<Mutex<Vec<usize>>>) {
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let noted = Arc::clone(&asked);
+    let counts = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&counts);
     // ANCHOR: consent
     let consent = Consent::new(move |plan: &Plan| {
         noted.lock().expect("a list").push(plan.summary().changes());
@@ -129,7 +129,7 @@ fn answering(answer: Answer) -> (UpOptions, Arc<Mutex<Vec<usize>>>) {
     });
     let options = UpOptions { consent: Some(consent), ..UpOptions::default() };
     // ANCHOR_END: consent
-    (options, asked)
+    (options, counts)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -140,19 +140,19 @@ async fn nothing_happens_without_consent() {
         let line = format!("one: {{type: thing, params: {{value: v, fixed: {fixed}, data: true}}}}");
         place.documents(&purlin, &line)
     };
-    let (no, asked) = answering(Answer::No);
+    let (no, counts) = answering(Answer::No);
     let (events, summary) = up(&purlin, &documents("before"), no).await.expect("a run");
     assert_eq!((done(&events), summary.cancelled, place.things()), (vec![], true, 0), "{summary:?}");
     // The implicit `base-env` is the other change.
-    assert_eq!(*asked.lock().expect("a list"), [2]);
+    assert_eq!(*counts.lock().expect("a list"), [2]);
 
-    let (yes, asked) = answering(Answer::Yes);
+    let (yes, counts) = answering(Answer::Yes);
     let (_, summary) = up(&purlin, &documents("before"), yes.clone()).await.expect("a run");
     assert_eq!((summary.is_success(), place.things()), (true, 1), "{summary:?}");
     // A plan without changes needs no answer.
     let (_, summary) = up(&purlin, &documents("before"), yes.clone()).await.expect("a run");
     assert_eq!((summary.is_success(), summary.calls), (true, 0), "{summary:?}");
-    assert_eq!(*asked.lock().expect("a list"), [2]);
+    assert_eq!(*counts.lock().expect("a list"), [2]);
 
     // A yes does not include the loss of data; naming the resource does.
     let error = up(&purlin, &documents("after"), yes).await.expect_err("it would lose data");

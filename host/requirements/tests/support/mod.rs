@@ -43,15 +43,15 @@ pub(crate) fn faults_of(bundle: String) -> Vec<&'static str> {
 }
 
 /// Resolves a bundle of the catalog as the installation `root` in the namespace `dev`.
-pub(crate) fn resolved(catalog: &Folders, reference: &str, said: &RequirementContext) -> Resolution {
-    tried(catalog, reference, said).expect("answers")
+pub(crate) fn resolved(catalog: &Folders, reference: &str, context: &RequirementContext) -> Resolution {
+    tried(catalog, reference, context).expect("answers")
 }
 
 /// The same if the catalog may lack the bundle.
 pub(crate) fn tried(
     catalog: &Folders,
     reference: &str,
-    said: &RequirementContext,
+    context: &RequirementContext,
 ) -> Result<Resolution, CatalogError> {
     use purlin_requirements::Catalog as _;
 
@@ -59,7 +59,7 @@ pub(crate) fn tried(
         let reference = reference.parse().expect("a reference");
         let bundle = catalog.bundle(&reference).await.expect("answers").expect("is there");
         let root = Root { bundle, name: Arc::from("root"), namespace: Arc::from("dev") };
-        resolve(root, catalog, said).await
+        resolve(root, catalog, context).await
     })
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn errors(resolution: &Resolution) -> Vec<&'static str> {
 pub(crate) fn after(before: &Resolution) -> RequirementContext {
     RequirementContext {
         installed: Some(before.installed()),
-        before: before.said.clone(),
+        before: before.choices.clone(),
         ..RequirementContext::default()
     }
 }
@@ -87,7 +87,7 @@ pub(crate) fn after(before: &Resolution) -> RequirementContext {
 pub(crate) fn required_by(
     catalog: &Folders,
     resources: &[(&str, &str)],
-    said: &RequirementContext,
+    context: &RequirementContext,
 ) -> Resolution {
     let one = |(key, spec): &(&str, &str)| {
         let head = "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {id: d}\n";
@@ -98,16 +98,17 @@ pub(crate) fn required_by(
         (purlin_model::Key::parse(key).expect("a key"), recipe)
     };
     let requirers: Vec<_> = resources.iter().map(one).collect();
-    let resolving = resolve_requirements(&[], &requirers, Arc::from("dev"), catalog, said);
+    let resolving = resolve_requirements(&[], &requirers, Arc::from("dev"), catalog, context);
     futures::executor::block_on(resolving).expect("answers").finished()
 }
 
 /// The resolution of a deployment that requires bundles under names, with parameters.
-pub(crate) fn deployed(catalog: &Folders, requires: &[&str], said: &RequirementContext) -> Resolution {
+pub(crate) fn deployed(catalog: &Folders, requires: &[&str], context: &RequirementContext) -> Resolution {
     let requires: String = requires.iter().map(|one| format!("    - {one}\n")).collect();
     let text = format!("apiVersion: purlin.dev/v1\nkind: Deployment\nspec:\n  requires:\n{requires}");
     let loaded = purlin_documents::load(&[Input::Text { name: "app.yaml".into(), text }]);
     assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
-    let resolving = resolve_requirements(&loaded.deployment.requires, &[], Arc::from("dev"), catalog, said);
+    let resolving =
+        resolve_requirements(&loaded.deployment.requires, &[], Arc::from("dev"), catalog, context);
     futures::executor::block_on(resolving).expect("answers").finished()
 }

@@ -16,7 +16,7 @@ use super::log::Log;
 /// Nothing was sent since the last answer.
 const IDLE: u8 = 0;
 /// Something was sent, and no answer has come yet.
-const ASKED: u8 = 1;
+const AWAITED: u8 = 1;
 /// An answer was lost, and the connection with it.
 const BROKEN: u8 = 2;
 
@@ -62,7 +62,7 @@ impl InputStream for Incoming {
         self.turns.open()?;
         let bytes = self.input.read(size)?;
         let is_answer = !bytes.is_empty()
-            && self.turns.0.compare_exchange(ASKED, IDLE, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+            && self.turns.0.compare_exchange(AWAITED, IDLE, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         if is_answer && self.log.loses_answer() {
             self.turns.0.store(BROKEN, Ordering::Relaxed);
             return Err(StreamError::Closed);
@@ -94,7 +94,7 @@ impl OutputStream for Outgoing {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.turns.open()?;
         if !bytes.is_empty() {
-            self.turns.0.store(ASKED, Ordering::Relaxed);
+            self.turns.0.store(AWAITED, Ordering::Relaxed);
         }
         self.output.write(bytes)
     }

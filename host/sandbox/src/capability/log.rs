@@ -107,7 +107,7 @@ impl Log {
 
     /// Reports a request to the host to the observer.
     pub(super) fn requests(&self, what: HostRequest) {
-        self.observe(CallEvent::Requests(what));
+        self.observe(CallEvent::Request(what));
     }
 
     /// Reports an event to the observer.
@@ -133,7 +133,7 @@ impl Log {
 
     /// Logs a message of the driver, each of its lines as an event.
     fn message(&self, level: tracing::Level, message: &str) {
-        self.observe(CallEvent::Says(message));
+        self.observe(CallEvent::Output(message));
         let mut state = self.state();
         // Masked before it is cut into lines: a secret can have several.
         for line in self.0.matcher.mask(message).lines() {
@@ -170,13 +170,13 @@ impl Log {
     /// over its language runtime's output on standard error.
     pub(crate) fn last_words(&self) -> Option<String> {
         let state = self.state();
-        let said = if state.errors.is_empty() { &state.last } else { &state.errors };
-        (!said.is_empty()).then(|| said.join(" / "))
+        let lines = if state.errors.is_empty() { &state.last } else { &state.errors };
+        (!lines.is_empty()).then(|| lines.join(" / "))
     }
 
     /// Reports a denial to the operator: each one once, and only up to a limit.
     pub(super) fn refused(&self, what: &str) {
-        self.observe(CallEvent::Refused(what));
+        self.observe(CallEvent::Denial(what));
         let what = people(&self.0.matcher, what).replace(['\n', '\t'], " ");
         let mut state = self.state();
         if state.refused.len() >= MOST_REFUSED || state.refused.contains(&what) {
@@ -236,7 +236,7 @@ impl Log {
     fn end_of_line(&self, state: &mut State, origin: Origin) {
         let Line { bytes, cut } = std::mem::take(state.line(origin));
         let text = String::from_utf8_lossy(&bytes);
-        self.observe(CallEvent::Says(&text));
+        self.observe(CallEvent::Output(&text));
         let mut masked = self.0.matcher.mask(&text).into_owned();
         if cut {
             // The end may be the beginning of a secret.
@@ -261,10 +261,10 @@ impl Log {
         if level <= tracing::Level::WARN && !line.trim().is_empty() {
             let mut last = line.trim().to_owned();
             last.truncate(last.floor_char_boundary(512));
-            let said = if level == tracing::Level::ERROR { &mut state.errors } else { &mut state.last };
-            said.push(last);
-            if said.len() > LAST_LINES {
-                said.remove(0);
+            let lines = if level == tracing::Level::ERROR { &mut state.errors } else { &mut state.last };
+            lines.push(last);
+            if lines.len() > LAST_LINES {
+                lines.remove(0);
             }
         }
         if !self.take(state, line.len() + LINE_COST) {

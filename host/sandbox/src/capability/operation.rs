@@ -64,12 +64,12 @@ impl operation::Host for Guest {
 
     fn progress(&mut self, message: String, percent: Option<u8>) -> wasmtime::Result<()> {
         self.log.requests(HostRequest::Contract);
-        self.log.observe(CallEvent::Says(&message));
-        if let Some(hear) = &self.operation.progress
+        self.log.observe(CallEvent::Output(&message));
+        if let Some(on_progress) = &self.operation.progress
             && self.log.spend(message.len() + 16)
         {
             let message = people(&self.operation.matcher, &message);
-            hear(Progress { message, percent: percent.map(|percent| percent.min(100)) });
+            on_progress(Progress { message, percent: percent.map(|percent| percent.min(100)) });
         }
         Ok(())
     }

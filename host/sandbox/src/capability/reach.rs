@@ -73,7 +73,7 @@ struct Inner {
 struct State {
     requests: u32,
     response: u64,
-    told: bool,
+    limit_reported: bool,
     /// The names that led this call to an address.
     names: HashMap<IpAddr, HashSet<Box<str>>>,
     /// The destination of a socket's last connection.
@@ -138,7 +138,7 @@ impl Reach {
         let state = State {
             requests: rules.requests,
             response: rules.response,
-            told: false,
+            limit_reported: false,
             names: HashMap::new(),
             connecting: None,
         };
@@ -169,7 +169,7 @@ impl Reach {
                 Ok(())
             }
             None => {
-                if !std::mem::replace(&mut state.told, true) {
+                if !std::mem::replace(&mut state.limit_reported, true) {
                     drop(state);
                     let limit = self.0.rules.requests;
                     self.0.log.refused(&format!(

@@ -25,11 +25,11 @@ pub fn component(name: &str) -> Vec<u8> {
 
 /// A sandbox that compiles each component once for all tests, in a separate process.
 pub fn sandbox() -> Sandbox {
-    sandbox_that_asks_for(seconds(600))
+    sandbox_with_describe_time(seconds(600))
 }
 
 /// The same, with another time for a component to describe itself to [`Sandbox::ask`].
-pub fn sandbox_that_asks_for(describe_time: Duration) -> Sandbox {
+pub fn sandbox_with_describe_time(describe_time: Duration) -> Sandbox {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
     Sandbox::new(SandboxConfig {
         instances: 16,
@@ -109,9 +109,9 @@ pub const fn seconds(seconds: u64) -> Duration {
 
 /// Keeps events of drivers.
 #[derive(Clone, Default)]
-pub struct Heard(pub Arc<Mutex<Vec<String>>>);
+pub struct DriverLog(pub Arc<Mutex<Vec<String>>>);
 
-impl Heard {
+impl DriverLog {
     /// Receives this thread's events from now on.
     pub fn listen(&self) -> tracing::subscriber::DefaultGuard {
         tracing::subscriber::set_default(tracing_subscriber::registry().with(self.clone()))
@@ -130,7 +130,7 @@ impl Visit for Text {
     }
 }
 
-impl<S: tracing::Subscriber> Layer<S> for Heard {
+impl<S: tracing::Subscriber> Layer<S> for DriverLog {
     fn on_event(&self, event: &tracing::Event<'_>, _: LayerContext<'_, S>) {
         if event.metadata().target() == "purlin::driver" {
             let mut text = Text(event.metadata().level().to_string());

@@ -23,7 +23,7 @@ impl Drop for Server {
 
 impl Server {
     /// Everything received so far.
-    pub fn heard(&self) -> Vec<String> {
+    pub fn received(&self) -> Vec<String> {
         self.received.lock().expect("ours").clone()
     }
 
@@ -70,10 +70,10 @@ where
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let received = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&received);
+    let texts = Arc::clone(&received);
     let task = tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(stream, Arc::clone(&heard)));
+            tokio::spawn(serve(stream, Arc::clone(&texts)));
         }
     });
     Server { address, received, task }

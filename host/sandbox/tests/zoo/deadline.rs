@@ -168,7 +168,7 @@ fn files_do_not_change_after_the_time_of_the_call() {
 
 #[test]
 fn no_request_is_sent_after_the_time_of_the_call() {
-    let (error, heard) = run(async {
+    let (error, received) = run(async {
         let server = servers::answering(servers::http("200 OK", "", "hello")).await;
         let authority = format!("localhost:{}", server.port());
         let grants = Grants {
@@ -185,8 +185,8 @@ fn no_request_is_sent_after_the_time_of_the_call() {
         let mut call = Suspended::new(driver.create(&context, &inputs, "n", None));
         call.until_it_waits().await;
         let error = call.past_its_time(occupied).await.expect_err("its time has passed");
-        (error, server.heard())
+        (error, server.received())
     });
     assert!(matches!(error, CallError::TimeLimit { .. }), "{error}");
-    assert_eq!(heard, Vec::<String>::new());
+    assert_eq!(received, Vec::<String>::new());
 }

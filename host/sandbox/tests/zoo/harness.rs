@@ -16,7 +16,7 @@ use purlin_sandbox::{
 use serde_json::json;
 use tracing_subscriber::layer::SubscriberExt;
 
-use crate::common::{self, Heard};
+use crate::common::{self, DriverLog};
 
 /// The secret that must not appear: all its encodings look different.
 pub(crate) const SECRET: &str = "Hunter+2/and\"more~x";
@@ -46,9 +46,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 const ENOUGH: Duration = Duration::from_secs(5);
 /// The time of an attacked call that takes long by its nature.
 const BRIEF: Duration = Duration::from_millis(400);
-/// When a call is asked to end that is.
-const ASKED: Duration = Duration::from_millis(50);
-/// When a call is cut off that is.
+/// After how long a call is asked to end, if an operator does that.
+const CANCELLED: Duration = Duration::from_millis(50);
+/// After how long a call is cut off, if an operator does that.
 const CUT: Duration = Duration::from_millis(200);
 /// Bytes that the host keeps for one call beside its memory: its handles, its secrets, and its
 /// answer during parsing.
@@ -76,7 +76,7 @@ pub(crate) enum Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operator {
     /// Asks it to end.
-    Asks,
+    Cancels,
     /// Cuts it off after that.
     Cuts,
 }
@@ -117,7 +117,7 @@ pub(crate) struct Attack {
     call: Call,
     setup: DriverSetup,
     expect: Expect,
-    heard: Option<String>,
+    logged: Option<String>,
 }
 
 /// An attack of tests/hostile.
@@ -146,7 +146,7 @@ impl Attack {
             call: Call::Create,
             setup: common::setup(Limits { time: Some(LIMIT), ..Limits::default() }),
             expect: Expect::Harmless,
-            heard: None,
+            logged: None,
         }
     }
 
@@ -184,7 +184,7 @@ impl Attack {
 
     /// The call is asked to end.
     pub(crate) fn cancelled(mut self) -> Self {
-        self.given.operator = Some(Operator::Asks);
+        self.given.operator = Some(Operator::Cancels);
         self
     }
 
@@ -201,8 +201,8 @@ impl Attack {
     }
 
     /// The log contains this meanwhile.
-    pub(crate) fn heard(mut self, text: &str) -> Self {
-        self.heard = Some(text.into());
+    pub(crate) fn logs(mut self, text: &str) -> Self {
+        self.logged = Some(text.into());
         self
     }
 
@@ -220,7 +220,7 @@ impl Attack {
 
     pub(crate) fn harmless(mut self) {
         // On a busy machine it may be ended, unless the end is what shows the harm.
-        if self.heard.is_none() {
+        if self.logged.is_none() {
             self.given.time = self.given.time.or(Some(ENOUGH));
         }
         self.run();
@@ -243,12 +243,12 @@ struct Zoo {
     runtime: tokio::runtime::Runtime,
     sandbox: Sandbox,
     good: Driver,
-    heard: Heard,
+    log: DriverLog,
 }
 
 static ZOO: LazyLock<Mutex<Zoo>> = LazyLock::new(|| {
-    let heard = Heard::default();
-    tracing::subscriber::set_global_default(tracing_subscriber::registry().with(heard.clone()))
+    let log = DriverLog::default();
+    tracing::subscriber::set_global_default(tracing_subscriber::registry().with(log.clone()))
         .expect("the first");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(COPIES)
@@ -260,7 +260,7 @@ static ZOO: LazyLock<Mutex<Zoo>> = LazyLock::new(|| {
         let good = common::load(&sandbox, &common::setup(Limits::default())).await;
         (sandbox, good)
     });
-    Mutex::new(Zoo { runtime, sandbox, good, heard })
+    Mutex::new(Zoo { runtime, sandbox, good, log })
 });
 
 struct Ids(Arc<Mutex<Vec<String>>>);
@@ -276,7 +276,7 @@ impl CheckpointSink for Ids {
 impl Zoo {
     async fn carry_out(&self, attack: &Attack) {
         let name = &attack.name;
-        self.heard.0.lock().expect("ours").clear();
+        self.log.0.lock().expect("ours").clear();
         let bytes = attack.bytes.clone().unwrap_or_else(|| common::component(&attack.component));
         let (watch, good) = (Watch::begin(), self.good_company());
         let read = self.sandbox.interfaces(bytes.clone().into()).await;
@@ -382,14 +382,14 @@ impl Zoo {
                 ),
             }
         }
-        let lines = self.heard.lines();
+        let lines = self.log.lines();
         for line in lines.iter().chain(words.lock().expect("ours").iter()) {
             self.decent(attack, line);
         }
-        let heard: usize = lines.iter().map(String::len).sum();
+        let logged: usize = lines.iter().map(String::len).sum();
         let most = COPIES as u64 * (8 * limits.log.unwrap_or(1 << 20) + (64 << 10));
-        assert!((heard as u64) < most, "{name}: {heard} bytes of log");
-        if let Some(expected) = &attack.heard {
+        assert!((logged as u64) < most, "{name}: {logged} bytes of log");
+        if let Some(expected) = &attack.logged {
             assert!(lines.iter().any(|line| line.contains(expected)), "{name}: {lines:#?}");
         }
     }
@@ -477,20 +477,20 @@ async fn one(
     if let Some(operator) = given.operator {
         let cancel = cancel.clone();
         tokio::spawn(async move {
-            tokio::time::sleep(ASKED).await;
+            tokio::time::sleep(CANCELLED).await;
             cancel.request();
             if operator == Operator::Cuts {
-                tokio::time::sleep(CUT - ASKED).await;
+                tokio::time::sleep(CUT - CANCELLED).await;
                 cancel.cut();
             }
         });
     }
-    let told = Arc::clone(words);
+    let messages = Arc::clone(words);
     let context = CallContext {
         time: given.time,
         cancel,
         checkpoint: Some(Arc::new(Ids(Arc::default()))),
-        progress: Some(Arc::new(move |progress| told.lock().expect("ours").push(progress.message))),
+        progress: Some(Arc::new(move |progress| messages.lock().expect("ours").push(progress.message))),
         ..CallContext::new(&subject, "key-1")
     };
     let more: Vec<String> = (0..given.secrets).map(|n| format!("the secret no. {n}")).collect();
@@ -503,7 +503,7 @@ async fn one(
         manifests: Vec::new(),
     };
     let change = Change { state: &state, before: &inputs, after: &inputs, name: "n" };
-    let said = |state: &ResourceState| {
+    let text_of = |state: &ResourceState| {
         let files = state.manifests.iter().map(|file| format!(" {} {}", file.name, file.data.redact()));
         format!("{} {}{}", state.id, state.outputs.redact(), files.collect::<String>())
     };
@@ -517,7 +517,7 @@ async fn one(
         }),
         Call::Name => driver.name_of(&context, &inputs).await.map(|name| name.to_string()),
         Call::Create => {
-            driver.create(&context, &inputs, "n", None).await.as_ref().map(said).map_err(Clone::clone)
+            driver.create(&context, &inputs, "n", None).await.as_ref().map(text_of).map_err(Clone::clone)
         }
         Call::Read => driver
             .read(
@@ -528,14 +528,14 @@ async fn one(
             .map(|observed| {
                 observed.map_or_else(
                     || "none".into(),
-                    |o| format!("{} {:?}", said(&o.state), o.values.map(|values| values.redact())),
+                    |o| format!("{} {:?}", text_of(&o.state), o.values.map(|values| values.redact())),
                 )
             }),
         Call::Impact => driver.update_impact(&context, change).await.map(|impact| {
             words.lock().expect("ours").extend(impact.replaces.clone());
             format!("{} {:?}", impact.delete_before_replace, impact.replaces.len())
         }),
-        Call::Update => driver.update(&context, change).await.as_ref().map(said).map_err(Clone::clone),
+        Call::Update => driver.update(&context, change).await.as_ref().map(text_of).map_err(Clone::clone),
         Call::Delete => driver.delete(&context, &state, &inputs).await.map(|()| "deleted".into()),
     };
     outcome.map_err(|error: CallError| chain(&error))

@@ -58,7 +58,7 @@ fn smuggled_requests() {
     let (server, _runtime) = answering(http("200 OK", "", "hello"));
     let at = format!("127.0.0.1:{}", server.port());
     request(&server).answers(r#""text":"hello""#);
-    let heard = server.heard().len();
+    let before = server.received().len();
     for headers in [
         "Host: evil.example",
         "host: evil.example",
@@ -105,8 +105,8 @@ fn smuggled_requests() {
     ] {
         request(&server).with(name, wrong).fails("");
     }
-    let all = server.heard();
-    let others: Vec<_> = all[heard..].iter().filter(|text| text.to_lowercase().contains("evil")).collect();
+    let all = server.received();
+    let others: Vec<_> = all[before..].iter().filter(|text| text.to_lowercase().contains("evil")).collect();
     assert!(others.is_empty(), "{others:#?}");
     // A length that differs from that of the body.
     for (length, body) in [("3", "hello"), ("500", "hello")] {
@@ -124,9 +124,9 @@ fn smuggled_requests() {
         .with("body", "hello")
         .briefly()
         .fails("");
-    // A connection that is closed before its first byte says nothing.
+    // A connection that is closed before its first byte leaves an empty text.
     let ours = |text: &String| text.is_empty() || text.starts_with("GET ") || text.starts_with("POST ");
-    assert!(server.heard().iter().all(ours), "{:?}", server.heard());
+    assert!(server.received().iter().all(ours), "{:?}", server.received());
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn places_that_are_inside() {
             .briefly()
             .fails("");
     }
-    assert!(server.heard().is_empty(), "{:?}", server.heard());
+    assert!(server.received().is_empty(), "{:?}", server.received());
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn redirects_and_names_lead_nowhere() {
     let inside = format!("location: http://127.0.0.1:{}/\r\n", metadata.port());
     let (server, _two) = answering(http("302 Found", &inside, ""));
     request(&server).answers(r#""status":302"#);
-    assert!(metadata.heard().is_empty());
+    assert!(metadata.received().is_empty());
     let dns = |attack: Attack| {
         attack.set(|setup| setup.grants.dns = vec![HostPattern::parse("*").expect("a pattern")])
     };
@@ -322,12 +322,12 @@ fn sockets_that_are_refused() {
         let _ = stream.read(&mut [0; 10]).await;
     });
     let port = server.port();
-    attack("connect").with("port", port).heard("is not granted").fails("ErrorCode::access-denied");
+    attack("connect").with("port", port).logs("is not granted").fails("ErrorCode::access-denied");
     let any = vec![Endpoint::parse("*:*").expect("an endpoint")];
     let with_any = |attack: Attack| attack.set(|setup| setup.grants.tcp = any.clone());
     with_any(attack("connect").with("port", port)).fails("ErrorCode::access-denied");
     with_any(attack("listen")).fails("ErrorCode::");
     with_any(attack("listen").with("port", 8_099)).fails("ErrorCode::");
-    assert!(server.heard().is_empty());
+    assert!(server.received().is_empty());
     by_hand("honest").answers("id {}");
 }

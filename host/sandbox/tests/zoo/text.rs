@@ -95,7 +95,7 @@ fn secrets_in_answers() {
 
 #[test]
 fn a_secret_in_two_writes() {
-    attack("say-halves").with("text", "begin {secret} end").heard("begin [secret] end").harmless();
+    attack("say-halves").with("text", "begin {secret} end").logs("begin [secret] end").harmless();
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn escapes_in_every_channel() {
     }
     for escape in ESCAPES {
         attack("fail").with("text", escape).fails("\\u{");
-        attack("say").with("channel", "stdout").with("text", escape).heard("\\u{").harmless();
+        attack("say").with("channel", "stdout").with("text", escape).logs("\\u{").harmless();
     }
 }
 
@@ -119,7 +119,7 @@ fn long_words_in_every_channel() {
 
 #[test]
 fn bytes_that_are_not_text() {
-    attack("say-bytes").heard("before").harmless();
+    attack("say-bytes").logs("before").harmless();
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn floods_in_every_channel() {
         attack("flood").with("channel", channel).with("count", 20_000).briefly().harmless();
     }
     let dropped = "further lines are dropped: over 1 MiB, the log limit of a call";
-    attack("flood").with("channel", "log").with("count", 3_000).heard(dropped).harmless();
+    attack("flood").with("channel", "log").with("count", 3_000).logs(dropped).harmless();
     attack("one-long-line").with("count", 10_000).harmless();
     attack("empty-lines").harmless();
     attack("log-of-lines").briefly().harmless();

@@ -75,9 +75,9 @@ pub(crate) fn encode_intent(intent: &Intent, keys: &Keyring) -> Result<Vec<u8>, 
 }
 
 /// Encodes the id that a driver reported during a call.
-pub(crate) fn encode_checkpoint(said: &Label, keys: &Keyring) -> Result<Vec<u8>, Error> {
-    pack(CHECKPOINT, "a checkpoint", keys, said.is_secret(), nowhere, |body| {
-        wire::put_label(body, said);
+pub(crate) fn encode_checkpoint(id: &Label, keys: &Keyring) -> Result<Vec<u8>, Error> {
+    pack(CHECKPOINT, "a checkpoint", keys, id.is_secret(), nowhere, |body| {
+        wire::put_label(body, id);
         Ok(())
     })
 }

@@ -81,8 +81,8 @@ impl Shared {
     }
 
     fn now(&self) -> u64 {
-        let (asked, showed) = *self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        showed.saturating_add(u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX))
+        let (read_at, time) = *self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        time.saturating_add(u64::try_from(read_at.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
     /// The reason why nothing more is written, as an error.

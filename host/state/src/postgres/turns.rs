@@ -47,13 +47,13 @@ impl Inner {
         // In the order of the index, so that a host that takes one of many thousand turns reads only a few.
         let sql = format!(
             "WITH due AS (
-                SELECT place, asked_at IS NOT NULL AS asked FROM {schema}.environments WHERE {is_theirs}
+                SELECT place, asked_at IS NOT NULL AS requested FROM {schema}.environments WHERE {is_theirs}
                 ORDER BY next_at LIMIT $1 FOR UPDATE SKIP LOCKED
             )
             UPDATE {schema}.environments AS e
             SET turn_at = clock_timestamp(), turn_of = $4, asked_at = NULL,
                 next_at = clock_timestamp() + make_interval(secs => $2)
-            FROM due WHERE e.place = due.place RETURNING e.org, e.app, e.env, due.asked"
+            FROM due WHERE e.place = due.place RETURNING e.org, e.app, e.env, due.requested"
         );
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let (began, token) = round.map(|Round { began, token }| (began, token)).unzip();

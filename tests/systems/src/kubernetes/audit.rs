@@ -25,8 +25,8 @@ impl Kubernetes {
     /// Requests since the last time.
     pub fn requests(&self) -> Vec<Request> {
         let all = self.all_requests();
-        let told = self.told.replace(all.len());
-        all.into_iter().skip(told).collect()
+        let returned = self.returned.replace(all.len());
+        all.into_iter().skip(returned).collect()
     }
 
     /// How often a user of tests created an object with this name.

@@ -46,7 +46,7 @@ pub struct Kubernetes {
     door: Door,
     authority: Authority,
     /// How many lines of the audit log [`Kubernetes::requests`] has returned.
-    told: Cell<usize>,
+    returned: Cell<usize>,
 }
 
 impl Kubernetes {

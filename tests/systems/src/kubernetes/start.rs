@@ -94,7 +94,7 @@ impl Kubernetes {
             port,
             door,
             authority,
-            told: Cell::default(),
+            returned: Cell::default(),
         })
     }
 }

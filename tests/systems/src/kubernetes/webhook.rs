@@ -29,7 +29,7 @@ pub struct Webhook {
 #[derive(Debug, Default)]
 struct Shared {
     refusals: VecDeque<Value>,
-    asked: usize,
+    requests: usize,
 }
 
 impl Webhook {
@@ -95,9 +95,9 @@ impl Webhook {
                 }],
             }),
         );
-        eventually("the cluster asks the webhook", || {
+        eventually("the cluster calls the webhook", || {
             let _ = rehearse(k8s);
-            (lock(&self.shared).asked > 0).then_some(())
+            (lock(&self.shared).requests > 0).then_some(())
         });
     }
 
@@ -132,13 +132,13 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 }
 
 fn review(stream: &TcpStream, shared: &Mutex<Shared>) {
-    let Some(asked) = rest::read(stream) else { return };
+    let Some(request) = rest::read(stream) else { return };
     let refusal = {
         let mut shared = lock(shared);
-        shared.asked += 1;
+        shared.requests += 1;
         shared.refusals.pop_front()
     };
-    let mut response = json!({"uid": asked.body["request"]["uid"], "allowed": refusal.is_none()});
+    let mut response = json!({"uid": request.body["request"]["uid"], "allowed": refusal.is_none()});
     if let Some(status) = refusal {
         response["status"] = status;
     }

@@ -121,11 +121,11 @@ fn exchange(mut program: TcpStream, server: u16, shared: &Shared) {
         _ => {}
     }
     let mut answer = Vec::new();
-    let asked = TcpStream::connect((Ipv4Addr::LOCALHOST, server)).and_then(|mut server| {
+    let exchanged = TcpStream::connect((Ipv4Addr::LOCALHOST, server)).and_then(|mut server| {
         server.write_all(&request)?;
         server.read_to_end(&mut answer)
     });
-    let _ = match (asked, trouble) {
+    let _ = match (exchanged, trouble) {
         (Err(_), _) | (_, Some(Trouble::Lost)) => Ok(()),
         (_, Some(Trouble::Broken)) => {
             program.write_all(error("500 Internal Server Error", "InternalError").as_bytes())

@@ -32,13 +32,13 @@ fn a_lost_answer_creates_nothing_twice() {
             service.fault("POST", fault.clone());
             scene.up();
             assert_eq!(things(&service, &name).len(), 1, "{fault:?}");
-            scene.up().says("Nothing to change");
+            scene.up().prints("Nothing to change");
         }
     }
     // Values that were only in the lost answer are unknown; the created object is not forgotten.
     let scene = Scene::new(&service.url(), &found(&service.url(), "token"), &none());
     service.fault("POST", Fault::LoseAnswer);
-    scene.fails().says("does not return the outputs `token`");
+    scene.fails().prints("does not return the outputs `token`");
     assert_eq!(things(&service, "token").len(), 1);
     scene.workspace.purlin(&["destroy", "--yes"]);
     assert!(things(&service, "token").is_empty());
@@ -48,7 +48,7 @@ fn a_lost_answer_creates_nothing_twice() {
     scene.up();
     service.fault("PATCH", Fault::LoseAnswer);
     scene.wants(&size(values, 2), &none(), &none());
-    scene.fails().says("the connection ended before the answer");
+    scene.fails().prints("the connection ended before the answer");
     scene.up();
     assert_eq!(things(&service, "changed")[0]["size"], 2);
     service.fault("DELETE", Fault::LoseAnswer);
@@ -78,13 +78,13 @@ impl Late {
 
     fn appears_once(self) {
         let Self { service, scene, done } = self;
-        done.expect(1).says("the next run determines the outcome");
+        done.expect(1).prints("the next run determines the outcome");
         assert!(things(&service, "late").is_empty(), "not yet");
         service.do_late();
         assert_eq!(things(&service, "late").len(), 1);
         scene.settings(&format!("http: [\"{}/*\"]", service.url()), TIME);
         scene.up();
-        scene.up().says("Nothing to change");
+        scene.up().prints("Nothing to change");
         assert_eq!(things(&service, "late").len(), 1, "and not made again");
     }
 }
@@ -112,11 +112,11 @@ fn objects_that_cannot_be_found_are_left_to_a_person() {
     service.fault("POST", Fault::LoseAnswer);
     scene.fails();
     assert_eq!(things(&service, "lost").len(), 1);
-    scene.workspace.run(&["up", "--yes"]).expect(1).says("it is unknown whether `lost` was created");
+    scene.workspace.run(&["up", "--yes"]).expect(1).prints("it is unknown whether `lost` was created");
     assert_eq!(things(&service, "lost").len(), 1, "nothing is guessed");
     let id = things(&service, "lost")[0]["id"].as_str().expect("an id").to_owned();
     scene.workspace.purlin(&["import", "--yes", THING, &id]);
-    scene.up().says("Nothing to change");
+    scene.up().prints("Nothing to change");
     assert_eq!(things(&service, "lost").len(), 1);
     // An API with idempotency keys needs no person.
     service.empty();

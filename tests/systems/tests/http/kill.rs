@@ -42,7 +42,7 @@ fn a_kill_at_any_message_makes_nothing_twice() {
             |number| kill_scene(&proxy, &values(number)),
             |number, workspace| {
                 only(&format!("kill-{marked}-{number}"), 1);
-                workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+                workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
             },
         );
         assert!(kills >= 6, "there are messages to be killed at: {kills}");
@@ -88,13 +88,13 @@ fn a_kill_at_any_message_of_other_ways_to_make_makes_nothing_twice() {
     let scene = |number: usize| kill_scene(&proxy, &named(&url, &format!("named-{number}")));
     at_every_message(&proxy, &["up", "--yes"], scene, |number, workspace| {
         assert_eq!(service.all("things")[&format!("named-{number}")]["size"], 1);
-        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     });
     service.asynchronous(true, false);
     service.takes(Some(Duration::from_millis(100)));
     let scene = |number: usize| kill_scene(&proxy, &asynchronous(&url, &format!("async-{number}")));
     at_every_message(&proxy, &["up", "--yes"], scene, |number, workspace| {
         assert_eq!(things(&service, &format!("async-{number}")).len(), 1);
-        workspace.purlin(&["up", "--yes"]).says("Nothing to change");
+        workspace.purlin(&["up", "--yes"]).prints("Nothing to change");
     });
 }

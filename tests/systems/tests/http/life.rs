@@ -37,28 +37,28 @@ fn a_thing_lives() {
     for secret in ["t0ken-of-the-test", "hidden-in-the-body"] {
         assert!(!done.to_string().contains(secret), "{done}");
     }
-    scene.up().says("Nothing to change");
+    scene.up().prints("Nothing to change");
     scene.workspace.purlin(&["refresh"]);
-    scene.up().says("Nothing to change");
-    assert_eq!(scene.outputs()["token"], format!("token-of-{id}"), "it was said once, and is kept");
+    scene.up().prints("Nothing to change");
+    assert_eq!(scene.outputs()["token"], format!("token-of-{id}"), "it was returned once, and is kept");
 
     // Drift.
     let mut changed = service.all("things")[id].clone();
     changed["size"] = json!(99);
     service.put("things", id, changed);
-    scene.workspace.purlin(&["refresh"]).says("values.create.body.size");
-    scene.workspace.purlin(&["plan"]).says("values.create.body.size: 99 → 1");
+    scene.workspace.purlin(&["refresh"]).prints("values.create.body.size");
+    scene.workspace.purlin(&["plan"]).prints("values.create.body.size: 99 → 1");
     scene.up();
     assert_eq!(service.all("things")[id]["size"], 1);
 
     // A change in place; then one that replaces.
     scene.wants(&size(values.clone(), 2), &secrets, &none());
-    scene.up().says("1 updated");
+    scene.up().prints("1 updated");
     assert_eq!(service.all("things")[id]["size"], 2);
     let mut moved = size(values.clone(), 3);
     moved["replaces"] = json!(["/create/body/size"]);
     scene.wants(&moved, &secrets, &none());
-    scene.workspace.purlin(&["plan"]).says("1 to replace");
+    scene.workspace.purlin(&["plan"]).prints("1 to replace");
     scene.up();
     let all = service.all("things");
     assert!(!all.contains_key(id) && all.values().any(|thing| thing["size"] == 3), "{all:?}");
@@ -75,7 +75,7 @@ fn a_thing_that_is_gone_comes_back() {
     let scene = Scene::new(&service.url(), &found(&service.url(), "gone"), &none());
     scene.up();
     service.empty();
-    scene.workspace.purlin(&["refresh"]).says("it no longer exists");
+    scene.workspace.purlin(&["refresh"]).prints("it no longer exists");
     scene.up();
     assert_eq!(things(&service, "gone").len(), 1);
     // Deleting a missing thing is a success.
@@ -90,9 +90,9 @@ fn a_name_can_be_the_id() {
     let scene = Scene::new(&service.url(), &values, &none());
     scene.up();
     assert_eq!(service.all("things").keys().collect::<Vec<_>>(), ["a%20b%2Fc"]);
-    scene.up().says("Nothing to change");
+    scene.up().prints("Nothing to change");
     scene.wants(&size(values, 2), &none(), &none());
-    scene.up().says("1 updated");
+    scene.up().prints("1 updated");
     assert_eq!(service.all("things")["a%20b%2Fc"]["size"], 2);
     let renamed = named(&service.url(), "other");
     scene.wants(&renamed, &none(), &none());
@@ -100,9 +100,9 @@ fn a_name_can_be_the_id() {
     assert_eq!(service.all("things").keys().collect::<Vec<_>>(), ["other"]);
     // An existing thing belongs to another.
     let second = Scene::new(&service.url(), &renamed, &none());
-    second.fails().says("`other` already exists");
+    second.fails().prints("`other` already exists");
     second.workspace.purlin(&["import", "--yes", THING, "other"]);
-    second.up().says("Nothing to change");
+    second.up().prints("Nothing to change");
     scene.workspace.purlin(&["destroy", "--yes"]);
     assert!(service.all("things").is_empty());
 }
@@ -112,16 +112,16 @@ fn a_thing_that_exists_is_imported() {
     let service = Service::start();
     service.put("things", "things-0", json!({"id": "things-0", "name": "old", "size": 5}));
     let scene = Scene::new(&service.url(), &found(&service.url(), "old"), &none());
-    scene.workspace.run(&["import", "--yes", THING, "things-7"]).expect(2).says("there is no `things-7`");
+    scene.workspace.run(&["import", "--yes", THING, "things-7"]).expect(2).prints("there is no `things-7`");
     // Only the creator received the token.
     scene
         .workspace
         .purlin(&["import", "--yes", THING, "things-0"])
-        .says("does not return the outputs `token`");
+        .prints("does not return the outputs `token`");
     let mut values = found(&service.url(), "old");
     values["secret_outputs"] = json!({});
     scene.wants(&values, &none(), &none());
-    scene.workspace.purlin(&["plan"]).says("values.create.body.size: 5 → 1");
+    scene.workspace.purlin(&["plan"]).prints("values.create.body.size: 5 → 1");
     scene.up();
     assert_eq!(service.all("things")["things-0"]["size"], 1);
     assert_eq!(things(&service, "old").len(), 1);
@@ -141,14 +141,15 @@ fn values_of_a_developer_stay_in_their_place() {
     assert_eq!(service.all("things").keys().collect::<Vec<_>>(), ["..%2Foperations%2Fx%3Fy%3Dz"]);
     // Without `update`, changes replace.
     scene.wants(&size(values, 2), &none(), &json!({"name": "../operations/x?y=z"}));
-    scene.workspace.purlin(&["plan"]).says("1 to replace");
+    scene.workspace.purlin(&["plan"]).prints("1 to replace");
     scene.up();
     assert_eq!(service.all("things")["..%2Foperations%2Fx%3Fy%3Dz"]["size"], 2);
-    for (path, output, told) in [("/things/{oops}", "/b", "`{oops}`"), ("/things", "b", "`outputs.a` is `b`")]
+    for (path, output, expected) in
+        [("/things/{oops}", "/b", "`{oops}`"), ("/things", "b", "`outputs.a` is `b`")]
     {
         let wrong = json!({"base_url": service.url(), "create": {"path": path}, "outputs": {"a": output}});
         scene.wants(&wrong, &none(), &none());
-        scene.workspace.run(&["plan"]).expect(2).says(told);
+        scene.workspace.run(&["plan"]).expect(2).prints(expected);
     }
 }
 
@@ -177,17 +178,17 @@ fn an_api_that_others_wrote_is_spoken_to() {
     scene.up();
     assert_eq!(dns.dig("rest.example", "NS"), ["ns1.example.net."]);
     assert_eq!(scene.outputs()["kind"], "Native");
-    scene.up().says("Nothing to change");
+    scene.up().prints("Nothing to change");
     assert_eq!(dns.api("PUT", "/zones/rest.example.", &json!({"kind": "Master"})).0, 204);
-    scene.workspace.purlin(&["refresh"]).says("values.create.body.kind");
+    scene.workspace.purlin(&["refresh"]).prints("values.create.body.kind");
     scene.up();
     assert_eq!(dns.api("GET", "/zones/rest.example.", &Value::Null).1["kind"], "Native");
     scene.wants(&values("Master"), &secrets, &none());
-    scene.up().says("1 updated");
+    scene.up().prints("1 updated");
     assert_eq!(dns.api("GET", "/zones/rest.example.", &Value::Null).1["kind"], "Master");
     // Another resource with the same zone.
     let other = Scene::new(&dns.url(), &values("Native"), &secrets);
-    other.fails().says("rest.example.");
+    other.fails().prints("rest.example.");
     scene.workspace.purlin(&["destroy", "--yes"]);
     assert_eq!(dns.api("GET", "/zones/rest.example.", &Value::Null).0, 404);
 }

@@ -18,15 +18,15 @@ fn a_rotated_credential_blocks_nothing() {
     assert_eq!(things(&service, "main").len(), 1);
     // The documents have the new one, and every command uses it.
     scene.wants(&values, &json!({"bearer": "second-token"}), &none());
-    let said = scene.workspace.purlin(&["refresh"]);
-    assert!(!said.to_string().contains("-token"), "{said}");
+    let done = scene.workspace.purlin(&["refresh"]);
+    assert!(!done.to_string().contains("-token"), "{done}");
     scene.up();
     assert_eq!(things(&service, "main").len(), 1);
     let _ = scene.workspace.run(&["plan", "--refresh", "--detailed-exitcode"]).expect(0);
     service.key("third-token");
     scene.wants(&values, &json!({"bearer": "third-token"}), &none());
-    let said = scene.workspace.purlin(&["destroy", "--yes"]);
-    assert!(!said.to_string().contains("-token"), "{said}");
+    let done = scene.workspace.purlin(&["destroy", "--yes"]);
+    assert!(!done.to_string().contains("-token"), "{done}");
     assert!(things(&service, "main").is_empty());
 }
 
@@ -51,7 +51,7 @@ fn an_answer_that_was_lost_is_found_out_with_the_current_credential() {
     scene.wants(&values, &json!({"bearer": "second-token"}), &none());
     scene.up();
     assert_eq!(things(&service, "main").len(), 1, "it is not made twice");
-    let _ = scene.up().says("Nothing to change");
+    let _ = scene.up().prints("Nothing to change");
 }
 
 #[test]
@@ -64,8 +64,8 @@ fn another_service_gets_a_separate_object() {
     scene.wants(&found(&second.url(), "main"), &none(), &none());
     // A recorded thing is searched where it was created.
     let _ = scene.workspace.purlin(&["refresh"]);
-    scene.workspace.purlin(&["plan"]).says("`/connection/base_url` cannot be changed in place");
-    scene.up().says("1 replaced");
+    scene.workspace.purlin(&["plan"]).prints("`/connection/base_url` cannot be changed in place");
+    scene.up().prints("1 replaced");
     assert!(things(&first, "main").is_empty());
     assert_eq!(things(&second, "main").len(), 1);
     let _ = scene.workspace.purlin(&["destroy", "--yes"]);

@@ -31,7 +31,7 @@ fn retries_follow_the_server() {
     // A slow answer is not lost.
     service.fault("GET", Fault::Slow(Duration::from_millis(1500)));
     scene.workspace.purlin(&["refresh"]);
-    scene.up().says("Nothing to change");
+    scene.up().prints("Nothing to change");
 }
 
 #[test]
@@ -42,13 +42,13 @@ fn rejections_are_reported_and_nothing_is_recorded() {
     let refuse =
         |status, headers, body: &str| service.fault("POST", Fault::Refuse(status, headers, body.to_owned()));
     refuse(400, vec![], "{\"error\": {\"message\": \"size has to be even\"}}");
-    scene.fails().says("status 400: size has to be even");
+    scene.fails().prints("status 400: size has to be even");
     refuse(409, vec![], "");
-    scene.fails().says("status 409");
+    scene.fails().prints("status 409");
     refuse(500, vec![], "{\"message\": \"a bug\"}");
-    scene.fails().says("status 500: a bug");
+    scene.fails().prints("status 500: a bug");
     refuse(302, vec![("location", "http://127.0.0.1:1/elsewhere".to_owned())], "");
-    scene.fails().says("redirects to `http://127.0.0.1:1/elsewhere`");
+    scene.fails().prints("redirects to `http://127.0.0.1:1/elsewhere`");
     assert!(service.all("things").is_empty());
     let state = scene.workspace.purlin(&["state", "list"]).to_string();
     assert!(!state.contains("shared.thing"), "{state}");
@@ -57,22 +57,22 @@ fn rejections_are_reported_and_nothing_is_recorded() {
         "GET",
         Fault::DoAndAnswer(200, "{\"items\": [], \"next\": \"http://127.0.0.1:1/x\"}".to_owned()),
     );
-    scene.fails().says("which is not at");
+    scene.fails().prints("which is not at");
     service.key("right");
     scene.wants(&values, &json!({"bearer": "wrong-and-secret"}), &none());
-    let done = scene.fails().says("status 401: who are you?").says("credentials");
+    let done = scene.fails().prints("status 401: who are you?").prints("credentials");
     assert!(!done.to_string().contains("wrong-and-secret"), "{done}");
     scene.settings(&format!("http: [\"GET {}/*\"]", service.url()), TIME);
     scene.wants(&values, &json!({"bearer": "right"}), &none());
-    let told = scene.workspace.run(&["up", "--yes"]).expect(2);
-    told.says(&format!("`purlin/http` is not granted POST requests to `{}/*`", service.url()))
-        .says(&format!("- \"POST,PATCH,DELETE {}/*\"", service.url()));
+    let done = scene.workspace.run(&["up", "--yes"]).expect(2);
+    done.prints(&format!("`purlin/http` is not granted POST requests to `{}/*`", service.url()))
+        .prints(&format!("- \"POST,PATCH,DELETE {}/*\"", service.url()));
     // A path that is not granted shows where it is requested.
     scene.settings(&format!("http: [\"{}/other/*\"]", service.url()), TIME);
-    scene.fails().says("is not granted").says(&format!("{}/things", service.url()));
+    scene.fails().prints("is not granted").prints(&format!("{}/things", service.url()));
     scene.settings("", TIME);
-    let told = scene.workspace.run(&["up", "--yes"]).expect(2);
-    told.says(&format!("is not granted requests to `{}/*`", service.url())).says("purlin/http:");
+    let done = scene.workspace.run(&["up", "--yes"]).expect(2);
+    done.prints(&format!("is not granted requests to `{}/*`", service.url())).prints("purlin/http:");
     assert!(service.all("things").is_empty());
 }
 
@@ -106,7 +106,7 @@ fn a_large_body_arrives_completely_or_is_rejected() {
     });
     values["base_url"] = json!(url);
     let begun = Instant::now();
-    Scene::new(&url, &values, &none()).fails().says("status 413: too large");
+    Scene::new(&url, &values, &none()).fails().prints("status 413: too large");
     // A call may take twice as long.
     assert!(begun.elapsed() < Duration::from_secs(300), "nobody waits for what does not come");
 }

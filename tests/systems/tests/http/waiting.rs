@@ -73,7 +73,7 @@ fn a_thing_becomes_ready_in_its_own_time() {
     for early in [Early::new(false, limited, TIME), by_call] {
         early.is_patient();
         let Early { service, scene, done } = early;
-        done.expect(1).says(CREATING);
+        done.expect(1).prints(CREATING);
         assert_eq!(things(&service, "slow").len(), 1);
         service.hurry();
         scene.up();
@@ -97,10 +97,10 @@ fn an_operation_is_followed() {
     let scene = Scene::new(&service.url(), &asynchronous(&service.url(), "async"), &none());
     scene.up();
     assert_eq!(things(&service, "async").len(), 1);
-    scene.up().says("Nothing to change");
+    scene.up().prints("Nothing to change");
     service.asynchronous(true, true);
     let scene = Scene::new(&service.url(), &asynchronous(&service.url(), "fails"), &none());
-    scene.fails().says("there is no room");
+    scene.fails().prints("there is no room");
     assert!(things(&service, "fails").is_empty());
     let state = scene.workspace.purlin(&["state", "list"]).to_string();
     assert!(!state.contains("shared.thing"), "{state}");
@@ -112,7 +112,7 @@ fn an_operation_is_followed() {
         values
     };
     let Early { service, scene, done } = Early::new(true, limited, TIME);
-    done.expect(1).says(RUNNING);
+    done.expect(1).prints(RUNNING);
     assert!(things(&service, "long").is_empty());
     service.hurry();
     scene.workspace.run(&["up", "--yes"]);
@@ -127,11 +127,11 @@ fn an_operation_is_followed() {
     let Early { service, scene, done } = early;
     let _ = done.expect(1);
     assert!(things(&service, "long").is_empty());
-    drop(service.asked());
+    drop(service.requests());
     let child = scene.workspace.start(&["up", "--yes"]);
     let begun = Instant::now();
-    while !service.asked().iter().any(|asked| asked.path.starts_with("/operations/")) {
-        assert!(begun.elapsed() < Duration::from_secs(120), "nobody asks for the operation");
+    while !service.requests().iter().any(|request| request.path.starts_with("/operations/")) {
+        assert!(begun.elapsed() < Duration::from_secs(120), "nobody reads the operation");
         std::thread::sleep(Duration::from_millis(5));
     }
     service.hurry();

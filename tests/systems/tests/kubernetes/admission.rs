@@ -25,9 +25,9 @@ fn a_quota_rejects_excess() {
     let workspace = workspace(&k8s, &several(&k8s.url(), &[web.clone(), map("a", &json!({}))]));
     up(&workspace);
     give(&workspace, &several(&k8s.url(), &[web.clone(), map("a", &json!({"k": "1"})), other.clone()]));
-    let done = refused(&workspace).says("exceeded quota: small");
+    let done = refused(&workspace).prints("exceeded quota: small");
     assert!(!done.to_string().contains("lacks this right"), "{done}");
-    assert_eq!(k8s.get("configmaps", "default", "a").expect("there").get("data"), None, "asked beforehand");
+    assert_eq!(k8s.get("configmaps", "default", "a").expect("there").get("data"), None, "checked beforehand");
     assert_eq!(k8s.names("deployments.apps", "default"), ["web"]);
     k8s.edit("kubectl-edit", "resourcequotas", "default", "small", |quota| {
         quota["spec"]["hard"]["count/deployments.apps"] = "2".into();
@@ -51,11 +51,11 @@ fn a_webhook_can_reject_objects() {
     // A rejection is reported in the webhook's words, and is not attributed to missing rights.
     webhook.refuse(&[status(403, "Forbidden", "maps need an owner")]);
     let done = refused(&workspace)
-        .says("admission webhook \"policy.shop.example\" denied the request: maps need an owner");
+        .prints("admission webhook \"policy.shop.example\" denied the request: maps need an owner");
     assert!(!done.to_string().contains("lacks this right"), "{done}");
     assert_eq!((webhook.left(), is_recorded(&workspace)), (0, false));
     webhook.refuse(&[status(422, "Invalid", "maps need an owner")]);
-    refused(&workspace).says("invalid input `manifest`").says("maps need an owner");
+    refused(&workspace).prints("invalid input `manifest`").prints("maps need an owner");
     // A request that is rejected because the server is busy is repeated.
     let mut busy = status(429, "TooManyRequests", "busy");
     busy["details"] = json!({"retryAfterSeconds": 1});
@@ -69,7 +69,7 @@ fn a_webhook_can_reject_objects() {
     let all = [map("a", &json!({"k": "2"})), map("b", &json!({}))];
     give(&workspace, &several(&k8s.url(), &all));
     webhook.refuse(&[status(403, "Forbidden", "not on Fridays")]);
-    refused(&workspace).says("not on Fridays");
+    refused(&workspace).prints("not on Fridays");
     assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "1");
     up(&workspace);
     unchanged(&workspace);
@@ -91,10 +91,10 @@ fn a_webhook_that_is_gone_or_cannot_rehearse_harms_nothing() {
     // The webhook does not answer: nothing changes, and a later run continues.
     drop(webhook);
     give(&workspace, &several(&k8s.url(), &[map("a", &json!({"k": "2"})), map("b", &json!({}))]));
-    refused(&workspace).says("failed calling webhook");
+    refused(&workspace).prints("failed calling webhook");
     assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "1");
     k8s.delete(configurations, "", "policy");
-    eventually("the cluster asks nobody", || {
+    eventually("the cluster calls nobody", || {
         (workspace.run(&["up", "--yes"]).status == Some(0)).then_some(())
     });
     unchanged(&workspace);

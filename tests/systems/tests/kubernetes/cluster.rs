@@ -21,7 +21,7 @@ fn another_name_of_a_cluster_loses_nothing_and_another_cluster_gets_the_objects(
     let before = k8s.get("configmaps", "default", "a").expect("made");
     // The same cluster with another name: the new object would be the old one.
     give(&workspace, &at(&alias, "2"));
-    refused(&workspace).says("created by this resource earlier");
+    refused(&workspace).prints("created by this resource earlier");
     assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "1");
     // So the resource is forgotten, and its objects are imported.
     workspace.purlin(&["state", "forget", "k8s#shared.it", "--yes"]);
@@ -31,8 +31,8 @@ fn another_name_of_a_cluster_loses_nothing_and_another_cluster_gets_the_objects(
     assert_eq!((&after["metadata"]["uid"], &after["data"]["k"]), (&before["metadata"]["uid"], &json!("2")));
     // A different cluster: the resource moves.
     give(&workspace, &at(&other.url(), "3"));
-    workspace.purlin(&["plan"]).says("`/connection/server` cannot be changed in place");
-    up(&workspace).says("replaced");
+    workspace.purlin(&["plan"]).prints("`/connection/server` cannot be changed in place");
+    up(&workspace).prints("replaced");
     assert_eq!(k8s.get("configmaps", "default", "a"), None);
     assert!(other.get("configmaps", "default", "a").is_some());
     unchanged(&workspace);
@@ -110,11 +110,11 @@ fn a_server_that_is_no_api_server_is_not_an_empty_cluster() {
             "status 301",
         ),
     ];
-    for (answer, said) in cases {
+    for (answer, expected) in cases {
         let url = format!("http://127.0.0.1:{}", stranger(answer));
         let grants = json!({"http": [format!("{url}/*")]});
         let workspace = workspace_with(&grants, "60s", &one(&url, &map("a", &json!({"k": "1"}))));
-        let done = refused(&workspace).says(said);
+        let done = refused(&workspace).prints(expected);
         assert!(!done.to_string().contains("crashed"), "{done}");
         assert!(!is_recorded(&workspace));
     }

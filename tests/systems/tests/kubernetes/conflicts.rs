@@ -21,9 +21,9 @@ fn an_existing_object_is_adopted_by_an_import() {
     k8s.create("configmaps", &within("default", map("settings", &json!({"theirs": "1"}))));
     let inputs = settings(&k8s, &json!({"level": "info"}));
     let workspace = scene::workspace(&k8s, &inputs);
-    refused(&workspace).says("already exists and does not belong to this resource").says(ID);
+    refused(&workspace).prints("already exists and does not belong to this resource").prints(ID);
     assert_eq!(data(&k8s), json!({"theirs": "1"}));
-    workspace.purlin(&["import", "--yes", "k8s#shared.it", ID]).says("adopt");
+    workspace.purlin(&["import", "--yes", "k8s#shared.it", ID]).prints("adopt");
     up(&workspace);
     // The documents may name it with these words, too, and continue to do so.
     let import = json!({"apiVersion": "purlin.dev/v1", "kind": "Deployment",
@@ -35,8 +35,10 @@ fn an_existing_object_is_adopted_by_an_import() {
 
     // Another environment of Purlin declares the same object.
     let other = scene::workspace(&k8s, &inputs);
-    other.run(&["up", "--yes", "--env", "prod"]).expect(1).says("belongs to another resource of Purlin");
-    other.run(&["import", "--yes", "k8s#shared.it", ID, "--env", "prod"]).says("belongs to another resource");
+    other.run(&["up", "--yes", "--env", "prod"]).expect(1).prints("belongs to another resource of Purlin");
+    other
+        .run(&["import", "--yes", "k8s#shared.it", ID, "--env", "prod"])
+        .prints("belongs to another resource");
     destroy(&workspace);
     assert_eq!(k8s.get("configmaps", "default", "settings"), None);
 }
@@ -51,11 +53,11 @@ fn an_unread_field_is_a_conflict() {
         object["data"] = json!({"level": "debug", "theirs": "1"});
     });
     give(&workspace, &settings(&k8s, &json!({"level": "warn"})));
-    refused(&workspace).says("`.data.level` (\"kubectl-edit\"").says("force_conflicts: true");
+    refused(&workspace).prints("`.data.level` (\"kubectl-edit\"").prints("force_conflicts: true");
     assert_eq!(data(&k8s)["level"], "debug");
     // A field that another manager owns is not taken either.
     give(&workspace, &settings(&k8s, &json!({"level": "debug", "theirs": "2"})));
-    workspace.run(&["up", "--yes", "--refresh"]).expect(1).says(".data.theirs");
+    workspace.run(&["up", "--yes", "--refresh"]).expect(1).prints(".data.theirs");
     assert_eq!(data(&k8s)["theirs"], "1");
     // It is read first, and then taken knowingly.
     let mut inputs = settings(&k8s, &json!({"level": "warn", "theirs": "2"}));
@@ -74,8 +76,8 @@ fn drift_that_was_read_is_repaired() {
     k8s.edit("kubectl-edit", "configmaps", "default", "settings", |object| {
         object["data"]["level"] = "debug".into();
     });
-    workspace.purlin(&["refresh"]).says("values.manifest.data.level");
-    up(&workspace).says("updated");
+    workspace.purlin(&["refresh"]).prints("values.manifest.data.level");
+    up(&workspace).prints("updated");
     assert_eq!(data(&k8s)["level"], "info");
     unchanged(&workspace);
     // A field that leaves the manifest stays while another manager has it, too.

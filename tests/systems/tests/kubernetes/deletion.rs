@@ -22,14 +22,14 @@ fn a_finalizer_holds_up_a_deletion() {
     let workspace = workspace(&k8s, &inputs);
     up(&workspace);
     hold(&k8s, "configmaps", "default", "held", &json!(["shop.example/hold"]));
-    undestroyed(&workspace).says("it waits for its finalizers `shop.example/hold`");
+    undestroyed(&workspace).prints("it waits for its finalizers `shop.example/hold`");
     hold(&k8s, "configmaps", "default", "held", &json!([]));
     destroy(&workspace);
     // Deleted, and created by somebody else in between: it is theirs, and stays.
     up(&workspace);
     k8s.delete("configmaps", "default", "held");
     k8s.create("configmaps", &within("default", map("held", &json!({"theirs": "1"}))));
-    destroy(&workspace).says("no longer belongs to this resource, and is kept");
+    destroy(&workspace).prints("no longer belongs to this resource, and is kept");
     assert_eq!(k8s.get("configmaps", "default", "held").expect("there")["data"], json!({"theirs": "1"}));
 }
 
@@ -42,7 +42,7 @@ fn objects_that_are_being_deleted_are_awaited() {
     let theirs = k8s.create("configmaps", &held);
     k8s.begin_deletion("configmaps", "default", "held");
     let child = workspace.start(&["up", "--yes"]);
-    eventually("it waits", || k8s.requests().into_iter().find(|asked| asked.name == "held"));
+    eventually("it waits", || k8s.requests().into_iter().find(|request| request.name == "held"));
     hold(&k8s, "configmaps", "default", "held", &json!([]));
     let _ = workspace.finish(child, &["up", "--yes"]).expect(0);
     let made = k8s.get("configmaps", "default", "held").expect("made");
@@ -67,18 +67,18 @@ fn a_namespace_is_deleted_after_its_contents() {
     k8s.create("configmaps", &held);
     give(&workspace, &with("1s"));
     up(&workspace);
-    undestroyed(&workspace).says("Namespace shop is not gone");
-    eventually("the namespace tells why", || {
+    undestroyed(&workspace).prints("Namespace shop is not gone");
+    eventually("the namespace reports why", || {
         let shop = k8s.get("namespaces", "", "shop").expect("there");
         shop["status"]["conditions"].to_string().contains("shop.example/hold").then_some(())
     });
     undestroyed(&workspace)
-        .says("it waits for its finalizers `kubernetes`")
-        .says("shop.example/hold in 1 resource instances");
+        .prints("it waits for its finalizers `kubernetes`")
+        .prints("shop.example/hold in 1 resource instances");
     assert_eq!(k8s.names("configmaps", "shop"), ["theirs"]);
     // Nothing new can be created in it.
     let late = self::workspace(&k8s, &one(&k8s.url(), &within("shop", map("late", &json!({})))));
-    late.run(&["up", "--yes"]).expect(1).says("because it is being terminated");
+    late.run(&["up", "--yes"]).expect(1).prints("because it is being terminated");
     give(&workspace, &with("140s"));
     hold(&k8s, "configmaps", "shop", "theirs", &json!([]));
     destroy(&workspace);
@@ -102,7 +102,7 @@ fn owned_objects_are_deleted_before_or_after_or_kept() {
     // First: the Deployment stays while somebody keeps its ReplicaSet.
     let (workspace, set) = deployed(&k8s, &json!({"timeout": "1s"}));
     hold(&k8s, "replicasets.apps", "default", &set, &json!(["shop.example/hold"]));
-    undestroyed(&workspace).says("it waits for its finalizers `foregroundDeletion`");
+    undestroyed(&workspace).prints("it waits for its finalizers `foregroundDeletion`");
     assert!(k8s.get("deployments.apps", "default", "web").is_some());
     k8s.edit("somebody", "replicasets.apps", "default", &set, |object| {
         let finalizers = object["metadata"]["finalizers"].as_array_mut().expect("finalizers");
@@ -145,7 +145,7 @@ fn owned_objects_are_deleted_with_their_owner() {
     unchanged(&workspace);
     k8s.delete("configmaps", "default", "owner");
     eventually("it goes", || k8s.get("configmaps", "default", "owned").is_none().then_some(()));
-    workspace.purlin(&["refresh"]).says("it no longer exists");
+    workspace.purlin(&["refresh"]).prints("it no longer exists");
     // Without an owner it stays.
     give(&workspace, &one(&k8s.url(), &map("owned", &json!({"a": "1"}))));
     up(&workspace);

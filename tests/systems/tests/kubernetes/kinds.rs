@@ -41,13 +41,13 @@ fn a_kind_and_its_objects_come_and_go_together() {
     // From then on, its controller's status is decisive.
     let ready = |status: &str| json!({"conditions": [{"type": "Ready", "status": status, "reason": "Worn"}]});
     k8s.set_status(GADGETS, "default", "g", &ready("False"));
-    workspace.purlin(&["refresh"]).says("values.wait.for");
+    workspace.purlin(&["refresh"]).prints("values.wait.for");
     k8s.set_status(GADGETS, "default", "g", &ready("True"));
     up(&workspace);
     unchanged(&workspace);
 
     give(&workspace, &several(&k8s.url(), &[gadget(&json!("three")), definition()]));
-    refused(&workspace).says("values.manifests.0").says(".spec.size: expected numeric");
+    refused(&workspace).prints("values.manifests.0").prints(".spec.size: expected numeric");
     assert_eq!(k8s.get(GADGETS, "default", "g").expect("there")["spec"]["size"], 3);
     destroy(&workspace);
     assert_eq!(k8s.get("customresourcedefinitions.apiextensions.k8s.io", "", GADGETS), None);
@@ -58,15 +58,15 @@ fn a_kind_and_its_objects_come_and_go_together() {
 fn unknown_kinds_are_reported() {
     let Some(k8s) = Kubernetes::start() else { return };
     let workspace = workspace(&k8s, &one(&k8s.url(), &gadget(&json!(3))));
-    refused(&workspace).says("the cluster has no API `shop.example/v1`");
+    refused(&workspace).prints("the cluster has no API `shop.example/v1`");
     let mut wrong = deployment("web", "shop:1", 1);
     wrong["kind"] = "deployment".into();
     give(&workspace, &one(&k8s.url(), &wrong));
-    refused(&workspace).says("did you mean `Deployment`?");
+    refused(&workspace).prints("did you mean `Deployment`?");
     wrong = deployment("web", "shop:1", 1);
     wrong["spec"]["replica"] = 3.into();
     give(&workspace, &one(&k8s.url(), &wrong));
-    refused(&workspace).says(".spec.replica: field not declared in schema");
+    refused(&workspace).prints(".spec.replica: field not declared in schema");
     assert!(k8s.names("deployments.apps", "default").is_empty());
 }
 
@@ -98,7 +98,7 @@ fn another_version_of_a_kind_is_the_same_object() {
         }}]})
     };
     give(&workspace, &one(&k8s.url(), &autoscaler("autoscaling/v2beta2", &metrics(60))));
-    up(&workspace).says("updated");
+    up(&workspace).prints("updated");
     unchanged(&workspace);
     assert_eq!(uid(), before, "in place");
     let now = k8s.get("horizontalpodautoscalers.autoscaling", "default", "web").expect("there");

@@ -38,39 +38,39 @@ fn kubectl_and_purlin_see_the_same_cluster() {
         || k8s.get("deployments.apps", "default", "web").expect("there")["spec"]["replicas"].clone();
     let seen = run(&["get", "deployment", "web", "-o", "json"]).expect(0);
     assert_eq!(seen.json()["spec"]["replicas"], 2);
-    run(&["rollout", "status", "deployment", "web"]).expect(0).says("successfully rolled out");
+    run(&["rollout", "status", "deployment", "web"]).expect(0).prints("successfully rolled out");
 
     // It applies by the same rules: the field is ours, and a conflict until it is forced. The file
     // for kubectl is in a hidden folder: any other manifest would be a resource of ours.
     workspace.write(".kubectl/other.json", &deployment("web", "shop:1", 4).to_string());
     let apply = ["apply", "--server-side", "-f", ".kubectl/other.json"];
-    run(&apply).expect(1).says("with \"purlin\"").says(".spec.replicas");
+    run(&apply).expect(1).prints("with \"purlin\"").prints(".spec.replicas");
     run(&["apply", "--server-side", "--force-conflicts", "-f", ".kubectl/other.json"])
         .expect(0)
-        .says("serverside-applied");
+        .prints("serverside-applied");
     assert_eq!(replicas(), 4);
     // If it was not read, it is a conflict for us; if it was, it is drift, and repaired.
     give(&workspace, &one(&k8s.url(), &deployment("web", "shop:1", 3)));
-    refused(&workspace).says("`.spec.replicas` (\"kubectl\"");
+    refused(&workspace).prints("`.spec.replicas` (\"kubectl\"");
     workspace.purlin(&["up", "--yes", "--refresh"]);
     assert_eq!(replicas(), 3);
 
     // A merge patch, a scale, and a deletion.
     run(&["patch", "deployment", "web", "--type=merge", "-p", r#"{"spec": {"replicas": 1}}"#])
         .expect(0)
-        .says("patched");
-    workspace.purlin(&["plan", "--refresh"]).says("values.manifest.spec.replicas: 1 → 3");
+        .prints("patched");
+    workspace.purlin(&["plan", "--refresh"]).prints("values.manifest.spec.replicas: 1 → 3");
     workspace.purlin(&["up", "--yes", "--refresh"]);
     unchanged(&workspace);
-    run(&["scale", "deployment", "web", "--replicas=5"]).expect(0).says("scaled");
-    workspace.purlin(&["plan", "--refresh"]).says("values.manifest.spec.replicas: 5 → 3");
+    run(&["scale", "deployment", "web", "--replicas=5"]).expect(0).prints("scaled");
+    workspace.purlin(&["plan", "--refresh"]).prints("values.manifest.spec.replicas: 5 → 3");
     workspace.purlin(&["up", "--yes", "--refresh"]);
     unchanged(&workspace);
-    run(&["delete", "deployment", "web"]).expect(0).says("deleted");
-    workspace.purlin(&["refresh"]).says("it no longer exists");
-    run(&["get", "deployment", "web"]).expect(1).says("NotFound");
+    run(&["delete", "deployment", "web"]).expect(0).prints("deleted");
+    workspace.purlin(&["refresh"]).prints("it no longer exists");
+    run(&["get", "deployment", "web"]).expect(1).prints("NotFound");
     workspace.write(".kubectl/theirs.json", &map("theirs", &json!({"a": "b"})).to_string());
-    run(&["create", "-f", ".kubectl/theirs.json"]).expect(0).says("created");
+    run(&["create", "-f", ".kubectl/theirs.json"]).expect(0).prints("created");
     assert_eq!(k8s.get("configmaps", "default", "theirs").expect("there")["data"]["a"], "b");
 }
 
@@ -82,7 +82,7 @@ fn objects_applied_by_kubectl_are_taken_over() {
     let run = |arguments: &[&str]| kubectl(&k8s, &workspace, arguments).expect(0);
     let apply = ["apply", "-f", ".kubectl/settings.json"];
     workspace.write(".kubectl/settings.json", &map("settings", &json!({"level": "debug"})).to_string());
-    run(&apply).says("created");
+    run(&apply).prints("created");
     workspace.purlin(&["import", "--yes", "k8s#shared.it", "v1/ConfigMap/default/settings"]);
     up(&workspace);
     let level = || k8s.get("configmaps", "default", "settings").expect("there")["data"]["level"].clone();
@@ -90,8 +90,8 @@ fn objects_applied_by_kubectl_are_taken_over() {
     unchanged(&workspace);
     // It continues to apply: its change is detected, and repaired.
     workspace.write(".kubectl/settings.json", &map("settings", &json!({"level": "trace"})).to_string());
-    run(&apply).says("configured");
-    workspace.purlin(&["refresh"]).says("values.manifest.data.level");
+    run(&apply).prints("configured");
+    workspace.purlin(&["refresh"]).prints("values.manifest.data.level");
     up(&workspace);
     assert_eq!(level(), "info");
     unchanged(&workspace);

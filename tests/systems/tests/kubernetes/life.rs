@@ -29,13 +29,13 @@ fn a_deployment_lives_its_life() {
     let made = k8s.get(DEPLOYMENTS, "default", "web").expect("made");
     assert_eq!(made["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"], "500m");
     assert!(managers(&made).contains(&("purlin", "Apply")), "{made}");
-    let told = outputs(&workspace);
+    let outputs = outputs(&workspace);
     assert_eq!(
-        (&told["kind"], &told["name"], &told["namespace"]),
+        (&outputs["kind"], &outputs["name"], &outputs["namespace"]),
         (&json!("Deployment"), &json!("web"), &json!("default"))
     );
     assert_eq!(
-        (&told["uid"], &told["available"]),
+        (&outputs["uid"], &outputs["available"]),
         (&made["metadata"]["uid"], &json!(2)),
         "it was waited for"
     );
@@ -65,7 +65,7 @@ fn a_deployment_lives_its_life() {
     other["spec"]["selector"]["matchLabels"]["tier"] = "front".into();
     other["spec"]["template"]["metadata"]["labels"]["tier"] = "front".into();
     give(&workspace, &one(&k8s.url(), &other));
-    workspace.purlin(&["plan"]).says("/spec/selector` cannot be changed in place");
+    workspace.purlin(&["plan"]).prints("/spec/selector` cannot be changed in place");
     up(&workspace);
     let replaced = k8s.get(DEPLOYMENTS, "default", "web").expect("there");
     assert_ne!(replaced["metadata"]["uid"], made["metadata"]["uid"]);
@@ -88,9 +88,9 @@ fn changes_by_others_are_found_and_repaired() {
         object["spec"]["template"]["spec"]["containers"][0]["env"] =
             json!([{"name": "X", "value": "theirs"}]);
     });
-    workspace.purlin(&["refresh"]).says("values.manifest.spec.replicas");
-    workspace.purlin(&["plan"]).says("shop:evil");
-    up(&workspace).says("updated");
+    workspace.purlin(&["refresh"]).prints("values.manifest.spec.replicas");
+    workspace.purlin(&["plan"]).prints("shop:evil");
+    up(&workspace).prints("updated");
     let repaired = k8s.get(DEPLOYMENTS, "default", "web").expect("there");
     assert_eq!(repaired["spec"]["replicas"], 2);
     let container = &repaired["spec"]["template"]["spec"]["containers"][0];
@@ -99,7 +99,7 @@ fn changes_by_others_are_found_and_repaired() {
 
     // If it is deleted manually, it is created again.
     k8s.delete(DEPLOYMENTS, "default", "web");
-    workspace.purlin(&["refresh"]).says("it no longer exists");
+    workspace.purlin(&["refresh"]).prints("it no longer exists");
     up(&workspace);
     assert!(k8s.get(DEPLOYMENTS, "default", "web").is_some());
     assert_eq!(k8s.made(DEPLOYMENTS, "default", "web"), 2);
@@ -136,14 +136,14 @@ fn a_forced_replacement_deletes_the_old_one_first() {
     // Two objects cannot share a name, so the driver requires that the old one is deleted first.
     workspace
         .purlin(&["up", "--yes", "--replace", "k8s#shared.it"])
-        .says("its replacement was requested; the old one is deleted first");
+        .prints("its replacement was requested; the old one is deleted first");
     let after = k8s.get("configmaps", "default", "a").expect("there");
     assert_ne!(after["metadata"]["uid"], before["metadata"]["uid"]);
     unchanged(&workspace);
 
     // After it is forgotten, it is not treated as new; after the import, it is the same as before.
     workspace.purlin(&["state", "forget", "k8s#shared.it", "--yes"]);
-    refused(&workspace).says("created by this resource earlier");
+    refused(&workspace).prints("created by this resource earlier");
     workspace.purlin(&["import", "--yes", "k8s#shared.it", "v1/ConfigMap/default/a"]);
     up(&workspace);
     let imported = k8s.get("configmaps", "default", "a").expect("there");

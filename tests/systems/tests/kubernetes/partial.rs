@@ -13,11 +13,11 @@ fn partly_created_objects_are_finished_or_deleted() {
     // The second object needs a namespace that does not exist.
     let lost = within("nowhere", map("b", &json!({})));
     let workspace = workspace(&k8s, &several(&k8s.url(), &[map("a", &json!({})), lost]));
-    refused(&workspace).says("namespaces \"nowhere\" not found").says("not made: ConfigMap nowhere/b");
+    refused(&workspace).prints("namespaces \"nowhere\" not found").prints("not made: ConfigMap nowhere/b");
     assert!(k8s.get("configmaps", "default", "a").is_some(), "it is there and recorded");
-    refused(&workspace).says("not found");
+    refused(&workspace).prints("not found");
     k8s.create("namespaces", &namespace("nowhere"));
-    up(&workspace).says("updated");
+    up(&workspace).prints("updated");
     unchanged(&workspace);
     assert_eq!(k8s.made("configmaps", "default", "a"), 1);
     destroy(&workspace);
@@ -28,7 +28,7 @@ fn partly_created_objects_are_finished_or_deleted() {
     wrong["spec"]["template"]["metadata"]["labels"]["app"] = "other".into();
     give(&workspace, &several(&k8s.url(), &[map("a", &json!({})), wrong]));
     refused(&workspace)
-        .says("invalid input `manifests.1.spec.template.metadata.labels`")
-        .says("does not match");
+        .prints("invalid input `manifests.1.spec.template.metadata.labels`")
+        .prints("does not match");
     assert_eq!(k8s.get("configmaps", "default", "a"), None);
 }

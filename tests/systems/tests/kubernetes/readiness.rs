@@ -29,16 +29,16 @@ fn unready_objects_are_reported_and_recorded() {
         inputs
     };
     let workspace = workspace(&k8s, &with("shop:broken", "700ms"));
-    refused(&workspace).says("Deployment default/web is not ready after ");
+    refused(&workspace).prints("Deployment default/web is not ready after ");
     assert!(is_recorded(&workspace));
     // A refresh shows that it is still not ready; the next run still waits.
     workspace.purlin(&["refresh"]);
     pod_fails(&k8s, "shop:broken");
     refused(&workspace)
-        .says("0 of 2 replicas are available")
-        .says("container `main`: ImagePullBackOff: Back-off pulling image \"shop:broken\"");
+        .prints("0 of 2 replicas are available")
+        .prints("container `main`: ImagePullBackOff: Back-off pulling image \"shop:broken\"");
     give(&workspace, &with("shop:slow", "140s"));
-    up(&workspace).says("updated");
+    up(&workspace).prints("updated");
     unchanged(&workspace);
     assert_eq!(k8s.made(DEPLOYMENTS, "default", "web"), 1);
     // It breaks by itself: that is detected, and the next run waits again.
@@ -46,7 +46,7 @@ fn unready_objects_are_reported_and_recorded() {
         object["spec"]["template"]["spec"]["containers"][0]["image"] = "shop:broken".into();
     });
     pod_fails(&k8s, "shop:broken");
-    workspace.purlin(&["refresh"]).says("values.wait.for");
+    workspace.purlin(&["refresh"]).prints("values.wait.for");
     up(&workspace);
     unchanged(&workspace);
 }
@@ -64,13 +64,13 @@ fn a_quota_that_blocks_pods_is_reported() {
     let mut inputs = one(&k8s.url(), &deployment("web", "shop:1", 2));
     inputs["values"]["wait"] = json!({"timeout": "700ms"});
     let workspace = workspace(&k8s, &inputs);
-    refused(&workspace).says("is not ready");
+    refused(&workspace).prints("is not ready");
     eventually("the controller fails", || {
         let web = k8s.get(DEPLOYMENTS, "default", "web").expect("made");
         let mut conditions = web["status"]["conditions"].as_array().into_iter().flatten();
         conditions.find(|condition| condition["type"] == "ReplicaFailure").cloned()
     });
-    refused(&workspace).says("exceeded quota: small");
+    refused(&workspace).prints("exceeded quota: small");
     k8s.edit("kubectl-edit", "resourcequotas", "default", "small", |quota| {
         quota["spec"]["hard"]["pods"] = "9".into();
     });
@@ -93,9 +93,9 @@ fn job(image: &str) -> Value {
 fn a_job_is_ready_when_its_work_is_done() {
     let Some(k8s) = Kubernetes::start() else { return };
     let workspace = workspace(&k8s, &one(&k8s.url(), &job("failing")));
-    refused(&workspace).says("Job default/migrate will not become ready: it failed: BackoffLimitExceeded");
+    refused(&workspace).prints("Job default/migrate will not become ready: it failed: BackoffLimitExceeded");
     give(&workspace, &one(&k8s.url(), &job("good")));
-    up(&workspace).says("replaced");
+    up(&workspace).prints("replaced");
     unchanged(&workspace);
     destroy(&workspace);
     assert_eq!(k8s.get("jobs.batch", "default", "migrate"), None);
@@ -125,7 +125,7 @@ fn a_call_ends_in_time() {
     };
     let in_time = [10, 20, 40, 80, 160].into_iter().find_map(tried);
     let (name, time, workspace, done) = in_time.expect("the driver ends the call");
-    done.expect(1).says(&format!("Deployment default/{name} is not ready"));
+    done.expect(1).prints(&format!("Deployment default/{name} is not ready"));
     // If a person interrupts it, it reports what it waited for, and nothing is forgotten.
     let config = std::fs::read_to_string(workspace.path("purlin.yaml")).expect("written");
     workspace.write("purlin.yaml", &config.replace(&format!("\"{time}\""), "\"160s\""));
@@ -144,12 +144,12 @@ fn interrupted(k8s: &Kubernetes, workspace: &Workspace, name: &str) {
     let mut looks = 0;
     eventually("it waits", || {
         let requests = k8s.requests();
-        looks += requests.iter().filter(|asked| asked.verb == "get" && asked.name == name).count();
+        looks += requests.iter().filter(|request| request.verb == "get" && request.name == name).count();
         (looks > 4).then_some(())
     });
     let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.expect("kill runs").success());
     let done = workspace.finish(child, &["up", "--yes"]);
     assert_ne!(done.status, Some(0), "{done}");
-    done.says(&format!("cancelled while waiting for Deployment default/{name}"));
+    done.prints(&format!("cancelled while waiting for Deployment default/{name}"));
 }

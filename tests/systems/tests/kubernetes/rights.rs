@@ -43,34 +43,35 @@ fn missing_rights_are_reported() {
     denied
         .run(&["up", "--yes"])
         .expect(2)
-        .says("`purlin/kubernetes` is not granted requests to")
-        .says(&k8s.url());
+        .prints("`purlin/kubernetes` is not granted requests to")
+        .prints(&k8s.url());
     let workspace = workspace(&k8s, &inputs);
     let mut wrong = inputs.clone();
     wrong["connection"]["token"] = "wrong-token-of-nobody".into();
     give(&workspace, &wrong);
-    let done = refused(&workspace).says("does not accept the credentials (401").says("`connection.token`");
+    let done =
+        refused(&workspace).prints("does not accept the credentials (401").prints("`connection.token`");
     assert!(!done.to_string().contains("wrong-token-of-nobody"), "{done}");
     give(&workspace, &as_reader(&inputs));
     refused(&workspace)
-        .says("User \"reader\" cannot get resource \"configmaps\"")
-        .says("the user of the token lacks this right");
+        .prints("User \"reader\" cannot get resource \"configmaps\"")
+        .prints("the user of the token lacks this right");
     allow(&k8s, &json!(["get"]));
-    eventually_says(&workspace, "User \"reader\" cannot patch resource \"configmaps\"");
+    eventually_prints(&workspace, "User \"reader\" cannot patch resource \"configmaps\"");
     give(&workspace, &inputs);
     up(&workspace);
     // A user who may only read sees drift, and cannot repair it.
     k8s.edit("kubectl-edit", "configmaps", "default", "a", |object| object["data"]["k"] = "2".into());
     give(&workspace, &as_reader(&inputs));
-    workspace.purlin(&["refresh"]).says("values.manifest.data.k");
-    workspace.run(&["up", "--yes", "--refresh"]).expect(1).says("cannot patch");
+    workspace.purlin(&["refresh"]).prints("values.manifest.data.k");
+    workspace.run(&["up", "--yes", "--refresh"]).expect(1).prints("cannot patch");
     give(&workspace, &inputs);
     up(&workspace);
     assert_eq!(k8s.get("configmaps", "default", "a").expect("there")["data"]["k"], "1");
 }
 
 /// Deploys until this is printed: a new right takes a moment to take effect.
-fn eventually_says(workspace: &Workspace, text: &str) {
+fn eventually_prints(workspace: &Workspace, text: &str) {
     eventually(text, || {
         let done = workspace.run(&["up", "--yes"]).to_string();
         done.contains(text).then_some(())
@@ -85,7 +86,7 @@ fn few_rights_are_enough() {
     let workspace = workspace(&k8s, &inputs);
     up(&workspace);
     unchanged(&workspace);
-    undestroyed(&workspace).says("User \"reader\" cannot delete resource \"configmaps\"");
+    undestroyed(&workspace).prints("User \"reader\" cannot delete resource \"configmaps\"");
     assert!(k8s.get("configmaps", "default", "a").is_some());
     allow(&k8s, &json!(["get", "create", "patch", "delete"]));
     eventually("the right arrives", || {
@@ -99,6 +100,6 @@ fn few_rights_are_enough() {
         "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
     });
     give(&workspace, &as_reader(&one(&k8s.url(), &role)));
-    refused(&workspace).says("attempting to grant RBAC permissions not currently held");
+    refused(&workspace).prints("attempting to grant RBAC permissions not currently held");
     assert_eq!(k8s.get("roles.rbac.authorization.k8s.io", "default", "all"), None);
 }

@@ -56,9 +56,9 @@ fn several_objects_are_one_resource() {
     let workspace = workspace(&k8s, &inputs);
     let done = up_with_address(&k8s, &workspace);
     assert!(!done.to_string().contains("hush"), "{done}");
-    let told = outputs(&workspace);
-    assert_eq!((&told["ip"], &told["password"]), (&json!("192.0.2.7"), &json!("[secret]")));
-    assert_eq!(told["objects"].as_array().map(Vec::len), Some(6));
+    let outputs = outputs(&workspace);
+    assert_eq!((&outputs["ip"], &outputs["password"]), (&json!("192.0.2.7"), &json!("[secret]")));
+    assert_eq!(outputs["objects"].as_array().map(Vec::len), Some(6));
     let secret = k8s.get("secrets", "shop", "db").expect("made");
     assert_eq!(secret["data"]["password"], "aHVzaC1odXNo");
     let requests = k8s.requests();
@@ -74,7 +74,7 @@ fn several_objects_are_one_resource() {
     k8s.edit("kubectl-edit", "secrets", "shop", "db", |object| {
         object["data"]["password"] = "c3RvbGVu".into();
     });
-    let seen = workspace.purlin(&["refresh"]).says("digest");
+    let seen = workspace.purlin(&["refresh"]).prints("digest");
     assert!(!seen.to_string().contains("stolen") && !seen.to_string().contains("c3RvbGVu"), "{seen}");
     up(&workspace);
     assert_eq!(k8s.get("secrets", "shop", "db").expect("there")["data"]["password"], "aHVzaC1odXNo");
@@ -96,7 +96,7 @@ fn several_objects_are_one_resource() {
     let mut kept = shop_inputs(&k8s, &next);
     kept["values"]["prune"] = false.into();
     give(&workspace, &kept);
-    up(&workspace).says("ConfigMap shop/more remain in the cluster");
+    up(&workspace).prints("ConfigMap shop/more remain in the cluster");
     assert_eq!(k8s.names("configmaps", "shop"), ["more"]);
 
     destroy(&workspace);
@@ -113,7 +113,7 @@ fn objects_with_data_are_not_pruned_by_default() {
     let mut fewer = several(&k8s.url(), &all[..1]);
     give(&workspace, &fewer);
     refused(&workspace)
-        .says("Namespace shop is no longer in `manifests`, and would be deleted with all data");
+        .prints("Namespace shop is no longer in `manifests`, and would be deleted with all data");
     assert!(k8s.get("namespaces", "", "shop").is_some());
     fewer["values"]["force_destroy"] = true.into();
     give(&workspace, &fewer);

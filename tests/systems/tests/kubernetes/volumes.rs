@@ -50,12 +50,14 @@ fn a_claim_that_waits_for_a_pod_is_not_waited_for() {
     assert_eq!(get("later")["status"]["phase"], "Pending");
     // A bound claim grows, and another one does not.
     give(&workspace, &claims("1Gi", "3Gi"));
-    up(&workspace).says("updated");
+    up(&workspace).prints("updated");
     assert_eq!(get("now")["spec"]["resources"]["requests"]["storage"], "3Gi");
     give(&workspace, &claims("2Gi", "3Gi"));
-    refused(&workspace).says("resources.requests for bound claims");
+    refused(&workspace).prints("resources.requests for bound claims");
     let mut other = claim("later", "1Gi");
     other["spec"]["storageClassName"] = "now".into();
     give(&workspace, &several(&k8s.url(), &[other, claim("now", "3Gi")]));
-    workspace.purlin(&["plan"]).says("/values/manifests/0/spec/storageClassName` cannot be changed in place");
+    workspace
+        .purlin(&["plan"])
+        .prints("/values/manifests/0/spec/storageClassName` cannot be changed in place");
 }

@@ -161,7 +161,7 @@ fn days(system: &dyn System, kept: Kept) {
                 Step::Change => {
                     change = &after;
                     wants(id, change, has_second);
-                    scene.up().says("1 updated");
+                    scene.up().prints("1 updated");
                 }
                 Step::Rename => {
                     let _ =
@@ -225,7 +225,7 @@ fn left_behind(system: &dyn System) {
     });
     scene.workspace.write("definition.json", &other.to_string());
     scene.wants(&[]);
-    let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(1).says(system.denial());
+    let _ = scene.run(&["up", "--yes", "--allow-data-loss"]).expect(1).prints(system.denial());
     assert_eq!(system.objects(), ["thing-one", "thing-two"]);
     scene.learn();
     scene.wants(&both[..1]);
@@ -264,9 +264,9 @@ fn neighbours(system: &dyn System) {
     assert_eq!(system.objects(), ["of-prod"]);
     // This one does not know of the rotation.
     prod.wants(&[("it", "of-prod", &other)]);
-    let _ = prod.run(&["up", "--yes"]).expect(1).says(system.denial());
+    let _ = prod.run(&["up", "--yes"]).expect(1).prints(system.denial());
     prod.learn();
-    prod.up().says("1 updated");
+    prod.up().prints("1 updated");
     prod.rotate();
     prod.destroy();
 }
@@ -297,7 +297,7 @@ fn down_in_the_middle(system: &dyn System) {
         door.closes_after(connections);
         let done = scene.run(arguments);
         if done.status != Some(0) {
-            let _ = done.expect(1).says(&format!("127.0.0.1:{}", door.port()));
+            let _ = done.expect(1).prints(&format!("127.0.0.1:{}", door.port()));
         }
         door.opens();
     };

@@ -113,7 +113,7 @@ fn a_watch_keeps_no_connections_of_earlier_passes() {
         postgres.ask(connections).parse::<usize>().is_ok_and(|count| count < PASSES / 2)
     });
     let process = rustix::process::Pid::from_raw(watch.id().cast_signed()).expect("its id");
-    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("told");
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signalled");
     assert_eq!(team.finish(watch, &arguments).status, Some(0));
 }
 
@@ -145,8 +145,8 @@ fn machines_share_the_environments_of_a_state() {
     for machine in [&ada, &bob] {
         machine.write("thing.yaml", &definition.replace("${params.value}", "${params.value}-new"));
     }
-    let told = ada.purlin(&["impact", "thing.yaml", "--format", "json"]);
-    assert_eq!(summary(&told)["update"], FLEET, "{told}");
+    let impact = ada.purlin(&["impact", "thing.yaml", "--format", "json"]);
+    assert_eq!(summary(&impact)["update"], FLEET, "{impact}");
     let arguments = ["reconcile", "--all", "--yes", "thing.yaml", "--format", "json"];
     let (one, two) = std::thread::scope(|scope| {
         let other = scope.spawn(|| bob.run(&arguments));
@@ -161,8 +161,8 @@ fn machines_share_the_environments_of_a_state() {
         assert_eq!(summary(done)["unsettled"], 0, "{done}");
         assert_eq!(done.status, Some(i32::from(busy(done) > 0)), "{done}");
     }
-    let told = ada.purlin(&["impact", "thing.yaml", "--format", "json"]);
-    assert_eq!(summary(&told)["unchanged"], FLEET, "{told}\n{one}\n{two}");
+    let impact = ada.purlin(&["impact", "thing.yaml", "--format", "json"]);
+    assert_eq!(summary(&impact)["unchanged"], FLEET, "{impact}\n{one}\n{two}");
     assert_eq!(kept(things.path()), resources, "nothing is made twice");
     // What others take away comes back, and what was destroyed does not.
     ada.purlin(&["destroy", "--yes", "--env", "e0"]);
@@ -181,10 +181,10 @@ fn machines_share_the_environments_of_a_state() {
     wait_until("the service has passed over all of them", || postgres.ask(waits) == FLEET.to_string());
     std::fs::remove_dir_all(things.path()).expect("removed");
     std::fs::create_dir(things.path()).expect("made");
-    bob.purlin(&["reconcile", "--request", "--env", "e3"]).says("will be reconciled next");
+    bob.purlin(&["reconcile", "--request", "--env", "e3"]).prints("will be reconciled next");
     wait_until("the service repairs it", || kept(things.path()) == 3);
     let process = rustix::process::Pid::from_raw(service.id().cast_signed()).expect("its id");
-    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("told");
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signalled");
     assert_eq!(ada.finish(service, &arguments).status, Some(0));
 }
 
@@ -371,8 +371,10 @@ fn state_commands_maintain_a_database() {
     let damaged = team.run(&["plan"]).expect(1);
     assert!(damaged.stderr.contains("purlin state repair"), "{damaged}");
     let _ = team.run(&["state", "repair", "--check"]).expect(1);
-    let repaired =
-        team.run(&["state", "repair"]).expect(1).says("entries of dev of acme/shop, which no key refers to");
+    let repaired = team
+        .run(&["state", "repair"])
+        .expect(1)
+        .prints("entries of dev of acme/shop, which no key refers to");
     assert!(repaired.stdout.contains("contains what could be saved: 3 resources"), "{repaired}");
     assert!(team.purlin(&["state", "repair", "--check"]).stdout.contains("is intact: 3 resources"));
     team.purlin(&["state", "import", "dev.purlin", "--replace"]);

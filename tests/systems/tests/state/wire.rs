@@ -75,7 +75,7 @@ fn commands_survive_faults_on_the_wire() {
         }
     }
     assert!(failed > faults().len(), "only {failed} faults happened");
-    direct.purlin(&["state", "repair", "--check"]).says("is intact");
+    direct.purlin(&["state", "repair", "--check"]).prints("is intact");
 }
 
 /// A host that takes turns learns of each one, although the response of the database was lost: no environment is left

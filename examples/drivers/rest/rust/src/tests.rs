@@ -16,8 +16,8 @@ type Answer = Option<(u16, Json)>;
 
 /// An API that returns these responses, and the requests that it received.
 fn api(answers: Vec<Answer>) -> (Api, Rc<RefCell<Vec<Request>>>) {
-    let asked = Rc::new(RefCell::new(Vec::new()));
-    let (seen, left) = (Rc::clone(&asked), RefCell::new(answers.into_iter()));
+    let requests = Rc::new(RefCell::new(Vec::new()));
+    let (seen, left) = (Rc::clone(&requests), RefCell::new(answers.into_iter()));
     let transport = move |request: &Request, _: &Limits| {
         seen.borrow_mut().push(request.clone());
         match left.borrow_mut().next().expect("an answer") {
@@ -38,7 +38,7 @@ fn api(answers: Vec<Answer>) -> (Api, Rc<RefCell<Vec<Request>>>) {
     let call = Call { idempotency_key: "key-1".to_owned(), deadline };
     let connection = Connection { server: "https://api.example/v1/".to_owned(), token: "secret".to_owned() };
     let client = Client::new(&call).with_transport(transport);
-    (Api::with_client(client, &connection, &call), asked)
+    (Api::with_client(client, &connection, &call), requests)
 }
 
 fn wanted() -> Values {
@@ -53,12 +53,12 @@ fn project(id: &str, owner: &str) -> Json {
 fn a_lost_answer_is_requested_again_with_the_same_key() {
     let mut created = project("p-1", "me");
     created["token"] = json!("shown-once");
-    let (api, asked) = api(vec![None, Some((429, json!({}))), Some((201, created))]);
+    let (api, requests) = api(vec![None, Some((429, json!({}))), Some((201, created))]);
     let made = api.create(&wanted(), "me").expect("created");
     assert_eq!((made.project.id.as_str(), made.token.as_deref()), ("p-1", Some("shown-once")));
-    let asked = asked.borrow();
-    assert_eq!(asked.len(), 3);
-    for request in asked.iter() {
+    let requests = requests.borrow();
+    assert_eq!(requests.len(), 3);
+    for request in requests.iter() {
         assert_eq!(request.target(), "POST https://api.example/v1/projects");
         assert_eq!(request.get_header("idempotency-key"), Some("key-1"));
         assert_eq!(request.get_header("authorization"), Some("Bearer secret"));
@@ -80,21 +80,21 @@ fn an_unknown_outcome_is_undecided() {
 fn a_project_is_found_on_any_page() {
     let others = json!({"items": [project("p-1", "other"), project("p-2", "me")], "after": "2"});
     let own = json!({"items": [project("p-3", "me")]});
-    let (api, asked) = api(vec![Some((200, others)), Some((200, own))]);
+    let (api, requests) = api(vec![Some((200, others)), Some((200, own))]);
     let found = api.find("hello", "me", &["p-2".to_owned()]).expect("a list").expect("found");
     assert_eq!(found.id, "p-3");
-    let urls: Vec<_> = asked.borrow().iter().map(|request| request.url.clone()).collect();
+    let urls: Vec<_> = requests.borrow().iter().map(|request| request.url.clone()).collect();
     let list = "https://api.example/v1/projects?name=hello";
     assert_eq!(urls, [list.to_owned(), format!("{list}&after=2")]);
 }
 
 #[test]
 fn gone_is_deleted_and_nothing_to_read() {
-    let (api, asked) = api(vec![Some((204, Json::Null)), Some((404, json!({}))), Some((404, json!({})))]);
+    let (api, requests) = api(vec![Some((204, Json::Null)), Some((404, json!({}))), Some((404, json!({})))]);
     api.delete("a/b").expect("deleted");
     api.delete("a/b").expect("gone already");
     assert!(api.get("a/b").expect("an answer").is_none());
-    assert_eq!(asked.borrow()[0].url, "https://api.example/v1/projects/a%2Fb");
+    assert_eq!(requests.borrow()[0].url, "https://api.example/v1/projects/a%2Fb");
 }
 
 #[test]

@@ -97,8 +97,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let name = args.name.as_deref().unwrap_or_else(|| last_part(&bundle.repository));
     choices::check_name(name)?;
     let root = Root { name: name.into(), namespace: args.namespace.as_deref().unwrap_or("").into(), bundle };
-    let said = RequirementContext { now, ..RequirementContext::default() };
-    let resolution = resolve(root, &catalog, &said).await.map_err(|error| Failure::run(error.0))?;
+    let context = RequirementContext { now, ..RequirementContext::default() };
+    let resolution = resolve(root, &catalog, &context).await.map_err(|error| Failure::run(error.0))?;
     diagnostics.extend(resolution.diagnostics.iter().cloned());
     if resolution.has_errors() {
         return Err(Failure::Documents { faults: diagnostics, sources });
@@ -133,13 +133,13 @@ fn alone(path: &Path) -> Result<Bundle, Failure> {
 
 /// The bundle that a reference names; its highest release if the reference names no version.
 async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, Failure> {
-    let asked: BundleReference = reference.parse().map_err(|_| {
+    let requested: BundleReference = reference.parse().map_err(|_| {
         Failure::input(format!("`{reference}` is neither a file nor the name of a bundle"))
             .hint("name a folder with a bundle in it, or REPOSITORY:TAG, such as `getporter/mysql:v1.0.0`")
     })?;
     let failed = |error: purlin_host::internal::requirements::CatalogError| Failure::run(error.0);
-    let tags = catalog.tags(&asked.repository).await.map_err(failed)?;
-    let found = match choose(&asked, &tags) {
+    let tags = catalog.tags(&requested.repository).await.map_err(failed)?;
+    let found = match choose(&requested, &tags) {
         Some((chosen, Why::Reference | Why::HighestRelease | Why::Latest)) => {
             catalog.bundle(&chosen).await.map_err(failed)?
         }
@@ -150,7 +150,7 @@ async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, F
         let help = match &*known {
             [] => {
                 let all = catalog.repositories();
-                purlin_host::internal::graph::nearest(&asked.repository, all.iter().map(|name| &**name))
+                purlin_host::internal::graph::nearest(&requested.repository, all.iter().map(|name| &**name))
                     .map_or_else(
                         || "name its folder with `--catalog DIR`".to_owned(),
                         |near| format!("did you mean `{near}`?"),
@@ -158,7 +158,7 @@ async fn in_catalog(reference: &str, catalog: &Folders) -> Result<Arc<Bundle>, F
             }
             known => format!("there is {}", known.join(", ")),
         };
-        Failure::input(format!("the catalog has no bundle `{asked}`")).hint(help)
+        Failure::input(format!("the catalog has no bundle `{requested}`")).hint(help)
     })
 }
 

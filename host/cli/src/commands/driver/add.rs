@@ -71,13 +71,16 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     };
     let workspace = found.unwrap_or_else(|| Workspace { folder: app.folder.clone(), ..Workspace::default() });
     let inspections = look(&args.source, &workspace, app).await?;
-    let said = inspections.iter().filter_map(|one| one.said.as_ref().and_then(|said| said.as_ref().ok()));
-    let Some(name) = args.name.clone().or_else(|| said.clone().next().map(|manifest| manifest.name.clone()))
+    let manifests = inspections
+        .iter()
+        .filter_map(|one| one.manifest.as_ref().and_then(|manifest| manifest.as_ref().ok()));
+    let Some(name) =
+        args.name.clone().or_else(|| manifests.clone().next().map(|manifest| manifest.name.clone()))
     else {
         return Err(Failure::input(format!("`{}` does not declare its name", args.source.display()))
             .hint("`--name ORG/NAME` sets it"));
     };
-    if let Some(other) = said.clone().find(|manifest| args.name.is_none() && manifest.name != name) {
+    if let Some(other) = manifests.clone().find(|manifest| args.name.is_none() && manifest.name != name) {
         return Err(Failure::input(format!(
             "`{}` contains different drivers: `{name}` and `{}`",
             args.source.display(),
@@ -104,7 +107,7 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
             text::path(&path)
         )));
     }
-    let versions: Vec<String> = said.map(|manifest| manifest.version.to_string()).collect();
+    let versions: Vec<String> = manifests.map(|manifest| manifest.version.to_string()).collect();
     let source = relative(&args.source, &workspace.folder);
     let edited = edited(&path, &name, &source)?;
     files::write(&path, &edited)
@@ -148,7 +151,7 @@ async fn look(source: &Path, workspace: &Workspace, app: &App) -> Result<Vec<Ins
     for file in components(source)? {
         let looked = app.timings.wait("look at the driver", purlin.inspect_file(&file, true)).await;
         let inspection = looked.map_err(|error: Error| Failure::host(error, &Default::default()))?;
-        let silent = inspection.said.as_ref().and_then(|said| said.as_ref().err());
+        let silent = inspection.manifest.as_ref().and_then(|manifest| manifest.as_ref().err());
         if let Some(trouble) = inspection.unfit.as_ref().or(silent) {
             return Err(Failure::input(format!("`{}` is not a driver: {trouble}", file.display())));
         }

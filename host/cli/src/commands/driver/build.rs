@@ -116,13 +116,13 @@ async fn inspect(file: &Path, app: &App) -> Result<Inspection, Failure> {
 
 /// Why a component is not a driver.
 fn problem(inspection: &Inspection) -> Option<String> {
-    let said = inspection.said.as_ref().and_then(|said| said.as_ref().err());
-    inspection.unfit.as_ref().or(said).cloned()
+    let manifest_error = inspection.manifest.as_ref().and_then(|manifest| manifest.as_ref().err());
+    inspection.unfit.as_ref().or(manifest_error).cloned()
 }
 
 fn summary(file: &Path, inspection: &Inspection) -> String {
     let size = text::size(inspection.interfaces.size);
-    let Some(Ok(manifest)) = &inspection.said else { return format!("{}: {size}", file.display()) };
+    let Some(Ok(manifest)) = &inspection.manifest else { return format!("{}: {size}", file.display()) };
     let types: Vec<&str> = manifest.types.iter().map(|one| one.type_name.as_str()).collect();
     let types = match types.as_slice() {
         ["*"] => "any type".to_owned(),

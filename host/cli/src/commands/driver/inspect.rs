@@ -55,8 +55,8 @@ pub(super) async fn run(args: &Args, app: &App) -> Result<Status, Failure> {
     let looked = app.timings.wait("look at the driver", look(args, &purlin)).await;
     let inspections = looked.map_err(|error| Failure::host(error, &sources))?;
     let trouble = inspections.iter().find_map(|inspection| {
-        let said = inspection.said.as_ref().and_then(|said| said.as_ref().err());
-        inspection.unfit.as_ref().or(said).cloned()
+        let manifest_error = inspection.manifest.as_ref().and_then(|manifest| manifest.as_ref().err());
+        inspection.unfit.as_ref().or(manifest_error).cloned()
     });
     match args.format.format {
         Format::Json => app.ui.json(&InspectionReport {

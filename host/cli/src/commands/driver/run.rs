@@ -226,7 +226,7 @@ fn request(args: &Args, driver: &Driver) -> Result<Request, Failure> {
 
 /// Calls the driver and shows its progress as it arrives.
 async fn watched(args: &Args, driver: &Driver, request: &Request, app: &App) -> Result<Value, CallError> {
-    let (sender, mut heard) = mpsc::unbounded_channel::<Progress>();
+    let (sender, mut receiver) = mpsc::unbounded_channel::<Progress>();
     let progress: ProgressSink = Arc::new(move |progress| {
         // The receiver is gone once the call is over.
         let _ = sender.send(progress);
@@ -238,11 +238,11 @@ async fn watched(args: &Args, driver: &Driver, request: &Request, app: &App) -> 
     let mut call = std::pin::pin!(call(args, driver, request, progress));
     let answer = loop {
         tokio::select! {
-            Some(progress) = heard.recv() => say(progress),
+            Some(progress) = receiver.recv() => say(progress),
             answer = &mut call => break answer,
         }
     };
-    while let Ok(progress) = heard.try_recv() {
+    while let Ok(progress) = receiver.try_recv() {
         say(progress);
     }
     answer

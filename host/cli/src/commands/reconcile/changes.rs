@@ -37,14 +37,14 @@ impl Changes {
     /// the second value then says why, for people.
     pub(super) fn of(roots: Vec<PathBuf>) -> (Self, Option<String>) {
         let (sender, events) = mpsc::channel(1);
-        let told = move |event: notify::Result<notify::Event>| {
+        let on_event = move |event: notify::Result<notify::Event>| {
             let counts = event.as_ref().map_or(true, |event| !event.kind.is_access());
             if counts {
                 // One waiting message is enough.
                 let _ = sender.try_send(());
             }
         };
-        let (watcher, mut why) = match notify::recommended_watcher(told) {
+        let (watcher, mut why) = match notify::recommended_watcher(on_event) {
             Ok(watcher) => (Some(watcher), None),
             Err(error) => (None, Some(error.to_string())),
         };

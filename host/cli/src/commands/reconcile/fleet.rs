@@ -49,7 +49,7 @@ pub(super) async fn run(args: &Args, consent: &Consent, app: &App) -> Result<Sta
     if let Some(proposal) = &proposal {
         crate::commands::impact::check_read(&purlin, proposal).await?;
     }
-    if consent.asks() {
+    if consent.needs_confirmation() {
         let known = purlin.environments().await.map_err(fail)?.len();
         let question = format!("Repair drift in {}?", text::count(known, "environment"));
         if !consent.agrees(&question, app) {
@@ -313,8 +313,8 @@ impl TurnEvent {
                 event.failed = failed
                     .map(|(key, cause)| Failed { key: key.to_string(), message: cause.to_string() })
                     .collect();
-                let asked = pass.needs_consent.iter();
-                event.needs_consent = asked
+                let actions = pass.needs_consent.iter();
+                event.needs_consent = actions
                     .map(|(key, action)| ActionToConfirm { key: key.to_string(), action: action.as_str() })
                     .collect();
                 event.drifted = pass.drifted.iter().map(ToString::to_string).collect();

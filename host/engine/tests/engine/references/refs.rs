@@ -340,8 +340,8 @@ async fn a_removed_resource_stays_while_a_resource_left_alone_needs_it() {
         assert_eq!(alive(&platform).len(), 3);
         let text = all(&[&s, &vpc("other", "")]);
         let plan = platform.plan_with(&text, options(&text)).await.expect("a plan");
-        let told = "it is kept for now, because `ec2/subnet.default#s`, which is left alone, depends on it according to the state";
-        assert!(plan.warnings.iter().any(|warning| warning.message == told), "{:#?}", plan.warnings);
+        let expected = "it is kept for now, because `ec2/subnet.default#s`, which is left alone, depends on it according to the state";
+        assert!(plan.warnings.iter().any(|warning| warning.message == expected), "{:#?}", plan.warnings);
         // Once nothing needs it, it is deleted.
         assert_eq!(deploys(&platform, &[&subnet(""), &vpc("other", "")]).await, ["update s", "delete v"]);
     }

@@ -83,9 +83,9 @@ impl Writer for Watched {
             }
             return Err(error);
         }
-        let told = changes.clone();
+        let submitted = changes.clone();
         let durable = self.lock.writer().submit(changes)?;
-        self.is_whole(&told);
+        self.is_whole(&submitted);
         // Like a disk, this takes time.
         Ok(Box::pin(async move {
             tokio::task::yield_now().await;

@@ -454,7 +454,7 @@ impl Driver for Scripted {
 pub(crate) struct Shelf {
     pub(crate) drivers: Vec<Arc<Scripted>>,
     /// The names of the drivers that were looked up.
-    pub(crate) asked: Mutex<Vec<String>>,
+    pub(crate) lookups: Mutex<Vec<String>>,
 }
 
 #[async_trait]
@@ -464,7 +464,7 @@ impl Drivers for Shelf {
             Needed::For(requirement) => &*requirement.name,
             Needed::Recorded(name, _) => name,
         };
-        locked(&self.asked).push(name.to_owned());
+        locked(&self.lookups).push(name.to_owned());
         let known = |driver: &&Arc<Scripted>| name == driver.known_as();
         match self.drivers.iter().find(known) {
             Some(driver) => Ok(Arc::clone(driver) as _),

@@ -19,12 +19,13 @@ pub(super) fn with_driver(text: &str, name: &str, source: &str) -> Option<String
             let end = self::block(&lines, at, child);
             let indent = child_indent(&lines, at, end).unwrap_or(child + 2);
             // Insert after the last line of the block that has content.
-            let last = (at..end).rev().find(|line| lines.get(*line).is_some_and(|line| says(line)))?;
+            let last = (at..end).rev().find(|line| lines.get(*line).is_some_and(|line| has_content(line)))?;
             out.splice(last + 1..last + 1, entry(indent));
         }
         None => {
             let drivers = [format!("{}drivers:", " ".repeat(child))];
-            let last = (spec..block).rev().find(|line| lines.get(*line).is_some_and(|line| says(line)))?;
+            let last =
+                (spec..block).rev().find(|line| lines.get(*line).is_some_and(|line| has_content(line)))?;
             out.splice(last + 1..last + 1, drivers.into_iter().chain(entry(child + 2)));
         }
     }
@@ -47,7 +48,7 @@ fn key(line: &str) -> Option<(usize, &str)> {
 }
 
 /// Whether a line has content: neither blank nor only a comment.
-fn says(line: &str) -> bool {
+fn has_content(line: &str) -> bool {
     let bare = line.trim();
     !bare.is_empty() && !bare.starts_with('#')
 }
@@ -59,12 +60,12 @@ fn indent(line: &str) -> usize {
 /// The index of the line after the block that starts at a line.
 fn block(lines: &[&str], begin: usize, outer: usize) -> usize {
     let rest = lines.iter().enumerate().skip(begin + 1);
-    let mut after = rest.filter(|(_, line)| says(line) && indent(line) <= outer);
+    let mut after = rest.filter(|(_, line)| has_content(line) && indent(line) <= outer);
     after.next().map_or(lines.len(), |(line, _)| line)
 }
 
 fn child_indent(lines: &[&str], begin: usize, end: usize) -> Option<usize> {
-    lines.get(begin + 1..end)?.iter().find(|line| says(line)).map(|line| indent(line))
+    lines.get(begin + 1..end)?.iter().find(|line| has_content(line)).map(|line| indent(line))
 }
 
 /// A path as a YAML scalar, quoted if necessary.

@@ -235,11 +235,11 @@ fn plain(path: PathBuf) -> PathBuf {
 
 /// Whether the Rust toolchain of a folder has a target; true if this cannot be determined.
 fn has_target(target: &str, folder: &Path) -> bool {
-    let asked = Command::new("rustc")
+    let output = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", target])
         .current_dir(folder)
         .output();
-    match asked {
+    match output {
         Ok(done) if done.status.success() => Path::new(String::from_utf8_lossy(&done.stdout).trim()).is_dir(),
         _ => true,
     }

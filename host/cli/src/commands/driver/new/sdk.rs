@@ -152,8 +152,8 @@ fn alone(manifest: &str, workspace: &str) -> String {
     for line in manifest.lines().filter(|line| *line != "workspace = true" && *line != "[lints]") {
         match line.strip_suffix(".workspace = true") {
             Some(key) => {
-                let said = workspace.lines().find(|line| line.split(" = ").next() == Some(key));
-                text.push_str(said.unwrap_or(line));
+                let inherited = workspace.lines().find(|line| line.split(" = ").next() == Some(key));
+                text.push_str(inherited.unwrap_or(line));
             }
             None => text.push_str(line),
         }

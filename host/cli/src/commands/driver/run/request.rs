@@ -116,8 +116,8 @@ impl Request {
     pub(super) fn again(&self, show_secrets: bool) -> Map<String, Json> {
         let mut again = Map::new();
         for name in ["key", "context", "inputs"] {
-            if let Some(said) = self.document.get(name) {
-                again.insert(name.to_owned(), said.clone());
+            if let Some(value) = self.document.get(name) {
+                again.insert(name.to_owned(), value.clone());
             }
         }
         let secrets = again.get_mut("inputs").and_then(|inputs| inputs.get_mut("secrets"));
@@ -145,19 +145,19 @@ fn nothing() -> Inputs {
     }
 }
 
-fn context(said: Option<&Json>) -> Result<Context, Failure> {
+fn context(json: Option<&Json>) -> Result<Context, Failure> {
     const NAMES: [&str; 6] = ["org", "app", "env", "env_type", "namespace", "deployment"];
     let nothing = Map::new();
-    let said = match said {
+    let fields = match json {
         None => &nothing,
-        Some(Json::Object(said)) => said,
+        Some(Json::Object(fields)) => fields,
         Some(_) => return Err(no_object("`context` of the request")),
     };
-    if let Some(unknown) = said.keys().find(|name| !NAMES.contains(&name.as_str())) {
+    if let Some(unknown) = fields.keys().find(|name| !NAMES.contains(&name.as_str())) {
         return Err(Failure::input(format!("`context.{unknown}` of the request is not known"))
             .hint(format!("there are {}", NAMES.join(", "))));
     }
-    let text = |name: &str, default: &str| said.get(name).and_then(Json::as_str).unwrap_or(default).into();
+    let text = |name: &str, default: &str| fields.get(name).and_then(Json::as_str).unwrap_or(default).into();
     Ok(Context {
         org: text("org", "default"),
         app: text("app", "driver-run"),
@@ -167,14 +167,14 @@ fn context(said: Option<&Json>) -> Result<Context, Failure> {
     })
 }
 
-fn inputs(what: &str, said: &Json) -> Result<Inputs, Failure> {
+fn inputs(what: &str, json: &Json) -> Result<Inputs, Failure> {
     const NAMES: [&str; 6] = ["values", "secrets", "params", "connection", "account", "unknown"];
-    let Some(said) = said.as_object() else { return Err(no_object(&format!("`{what}` of the request"))) };
-    if let Some(unknown) = said.keys().find(|name| !NAMES.contains(&name.as_str())) {
+    let Some(fields) = json.as_object() else { return Err(no_object(&format!("`{what}` of the request"))) };
+    if let Some(unknown) = fields.keys().find(|name| !NAMES.contains(&name.as_str())) {
         return Err(Failure::input(format!("`{what}.{unknown}` of the request is not known"))
             .hint(format!("there are {}", NAMES.join(", "))));
     }
-    let part = |name: &str| match said.get(name) {
+    let part = |name: &str| match fields.get(name) {
         None | Some(Json::Null) => Ok(Value::map()),
         Some(part @ Json::Object(_)) => Ok(Value::from(part.clone())),
         Some(_) => Err(no_object(&format!("`{what}.{name}` of the request"))),
@@ -190,9 +190,9 @@ fn inputs(what: &str, said: &Json) -> Result<Inputs, Failure> {
         secrets,
         params: part("params")?,
         connection: part("connection")?,
-        account: said.get("account").and_then(Json::as_str).map(Into::into),
+        account: fields.get("account").and_then(Json::as_str).map(Into::into),
     };
-    for pointer in said.get("unknown").and_then(Json::as_array).into_iter().flatten() {
+    for pointer in fields.get("unknown").and_then(Json::as_array).into_iter().flatten() {
         let pointer = pointer.as_str().unwrap_or_default();
         if !mark_unknown(&mut inputs, pointer) {
             return Err(Failure::input(format!("`{pointer}` in `{what}.unknown` does not exist")).hint(
@@ -228,17 +228,17 @@ fn mark_unknown(inputs: &mut Inputs, pointer: &str) -> bool {
     deep
 }
 
-fn state(said: &Json) -> Result<ResourceState, Failure> {
-    let id = said.get("id").and_then(Json::as_str).unwrap_or_default();
+fn state(json: &Json) -> Result<ResourceState, Failure> {
+    let id = json.get("id").and_then(Json::as_str).unwrap_or_default();
     if id.is_empty() {
         return Err(Failure::input("`state.id` of the request is missing")
             .hint("a state is the response of `create`, with `id`, `outputs`, `secrets` and `cookie`"));
     }
-    let part = |name: &str| said.get(name).and_then(Json::as_object).cloned().unwrap_or_default();
+    let part = |name: &str| json.get(name).and_then(Json::as_object).cloned().unwrap_or_default();
     let outputs = part("outputs").into_iter().map(|(name, value)| (name.into(), Value::from(value)));
     let secrets =
         part("secrets").into_iter().map(|(name, value)| (name.into(), Value::from(value).into_secret()));
-    let cookie = said.get("cookie").and_then(Json::as_str).unwrap_or_default();
+    let cookie = json.get("cookie").and_then(Json::as_str).unwrap_or_default();
     let cookie = data_encoding::BASE64
         .decode(cookie.as_bytes())
         .map_err(|error| Failure::input(format!("`state.cookie` of the request is not base64: {error}")))?;
