@@ -171,7 +171,7 @@ fn from_pypi(modules: &[&str]) -> anyhow::Result<()> {
         if !environment.join("bin/pip").is_file() {
             run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
         }
-        run(Command::new(environment.join("bin/pip")).args(["install", "-q"]).args(modules))?;
+        run(Command::new(environment.join("bin/pip")).args(["install", "-q", "--no-compile"]).args(modules))?;
     }
     let go = output(Command::new(environment.join("bin/go")).arg("version"))?;
     eprintln!("    {go}");
