@@ -270,6 +270,7 @@ pub(crate) struct Basic {
 
 /// The outputs, in addition to those in `outputs` and `secret_outputs`.
 #[derive(Outputs)]
+#[output(open)]
 pub(crate) struct HttpOutputs {
     /// The API's id.
     pub(crate) id: String,

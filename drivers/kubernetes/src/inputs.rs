@@ -213,6 +213,7 @@ pub(crate) struct Secrets {
 
 /// The outputs, in addition to those in `outputs` and `secret_outputs`.
 #[derive(Default, Outputs)]
+#[output(open)]
 pub(crate) struct KubernetesOutputs {
     /// The API version of the first object. The kind, name, namespace and uid are also those of the
     /// first object.

@@ -103,7 +103,7 @@ const char INPUT_SCHEMA[] =
     "    \"signature\": {\"type\": \"string\", \"description\": \"Its digest is put below the text.\"}}}}}";
 
 const char OUTPUT_SCHEMA[] =
-    "{\"type\": \"object\", \"required\": [\"title\", \"path\", \"bytes\"], \"properties\": {"
+    "{\"type\": \"object\", \"required\": [\"title\", \"path\", \"bytes\"], \"additionalProperties\": false, \"properties\": {"
     "  \"title\": {\"type\": \"string\"},"
     "  \"path\": {\"type\": \"string\", \"description\": \"The path in the driver's folder.\"},"
     "  \"bytes\": {\"type\": \"integer\", \"description\": \"The size of the file.\"},"

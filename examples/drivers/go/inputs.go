@@ -130,6 +130,7 @@ const inputSchema = `{
 const outputSchema = `{
 	"type": "object",
 	"required": ["title", "path", "bytes"],
+	"additionalProperties": false,
 	"properties": {
 		"title": {"type": "string"},
 		"path": {"type": "string", "description": "The path in the driver's folder."},

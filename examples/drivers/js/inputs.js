@@ -38,6 +38,7 @@ export const inputSchema = {
 export const outputSchema = {
   type: "object",
   required: ["title", "path", "bytes"],
+  additionalProperties: false,
   properties: {
     title: { type: "string" },
     path: { type: "string", description: "The path in the driver's folder." },

@@ -43,6 +43,7 @@ INPUTS = {
 OUTPUTS = {
     "type": "object",
     "required": ["title", "path", "bytes"],
+    "additionalProperties": False,
     "properties": {
         "title": {"type": "string"},
         "path": {"type": "string", "description": "The path in the driver's folder."},

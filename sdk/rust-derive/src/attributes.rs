@@ -17,7 +17,7 @@ pub(crate) struct InputAttributes {
     pub(crate) default: Option<Option<Expr>>,
     /// Whether it is secret.
     pub(crate) secret: Option<Span>,
-    /// Whether a struct accepts unknown names.
+    /// Whether there may be names that the struct does not have.
     pub(crate) open: bool,
 }
 
@@ -86,7 +86,7 @@ fn known(role: Role, place: AttributePlace) -> &'static [&'static str] {
             "port",
             "holds_data",
         ],
-        (Role::Outputs, AttributePlace::Type) => &[],
+        (Role::Outputs, AttributePlace::Type) => &["open"],
         (Role::Outputs, AttributePlace::Field) => &["secret", "write_once", "format", "one_of", "example"],
     }
 }

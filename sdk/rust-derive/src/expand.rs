@@ -75,7 +75,7 @@ struct Copy<'a> {
     defaults: Vec<TokenStream>,
     /// Names of secret outputs.
     secrets: Vec<String>,
-    /// Whether unknown names are accepted.
+    /// Whether there may be names that the type does not have.
     open: bool,
     /// Whether it is a struct.
     has_names: bool,
@@ -84,7 +84,7 @@ struct Copy<'a> {
 impl<'a> Copy<'a> {
     fn new(role: Role, item: &'a DeriveInput, whole: &InputAttributes) -> Self {
         // The host passes every group, even those that a driver does not read.
-        let open = role != Role::Input || whole.open || whole.has_serde_word("deny_unknown_fields");
+        let open = role == Role::Inputs || whole.open || whole.has_serde_word("deny_unknown_fields");
         Self {
             role,
             name: &item.ident,
@@ -109,7 +109,11 @@ impl<'a> Copy<'a> {
         }
         self.body = quote!(struct __Copy { #(#all),* });
         if !self.open {
-            self.attributes.push(parse_quote!(#[serde(deny_unknown_fields)]));
+            self.attributes.push(match self.role {
+                Role::Inputs | Role::Input => parse_quote!(#[serde(deny_unknown_fields)]),
+                // The host then rejects references to other outputs before it calls the driver.
+                Role::Outputs => parse_quote!(#[schemars(extend("additionalProperties" = false))]),
+            });
         }
         Ok(())
     }

@@ -45,6 +45,9 @@ pub fn input(item: TokenStream) -> TokenStream {
 ///
 /// Attributes of fields: `#[output(secret)]` for secret outputs, `#[output(write_once)]` for
 /// outputs that only `create` can return, `one_of`, `example` and `format`.
+///
+/// The struct has all outputs, so the host rejects references to any other one before it calls the driver.
+/// With `#[output(open)]` on the struct, or a field with `#[serde(flatten)]`, there may be others.
 #[proc_macro_derive(Outputs, attributes(output, serde, schemars))]
 pub fn outputs(item: TokenStream) -> TokenStream {
     derive(Role::Outputs, &parse_macro_input!(item as DeriveInput))

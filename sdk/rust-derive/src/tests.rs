@@ -48,3 +48,11 @@ fn names_that_a_struct_does_not_have_are_rejected_unless_it_is_open() {
     let once = written(Role::Input, "#[serde(deny_unknown_fields)] struct A { a: u8 }");
     assert_eq!(once.matches("deny_unknown_fields").count(), 1, "{once}");
 }
+
+#[test]
+fn outputs_are_complete_unless_they_are_open() {
+    let closed = |item| written(Role::Outputs, item).contains("\"additionalProperties\" = false");
+    assert!(closed("struct A { a: u8 }"));
+    assert!(!closed("#[output(open)] struct A { a: u8 }"));
+    assert!(!closed("struct A { #[serde(flatten)] rest: Object }"));
+}

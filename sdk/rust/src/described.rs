@@ -304,6 +304,7 @@ mod tests {
         let expected = json!({
             "type": "object",
             "required": ["host", "password"],
+            "additionalProperties": false,
             "properties": {
                 "host": {"type": "string", "description": "Where it is."},
                 "token": {"type": "string", "writeOnly": true, "x-purlin-write-once": true},

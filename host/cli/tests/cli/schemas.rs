@@ -254,3 +254,26 @@ fn the_place_of_a_reference_to_a_secret() {
         "    secret_refs:\n      password: {store: vault, ref: db}\n"
     )));
 }
+
+/// A driver whose outputs are closed rejects a reference to any other one before anything is created.
+#[test]
+fn mistyped_outputs_of_our_drivers_are_found_before_they_are_called() {
+    const OPEN: [&str; 3] = ["http", "kubernetes", "template"];
+    let built_in = ["dns", "dns-wildcard", "echo", "file", "iam", "postgres", "random", "redis", "s3"];
+    for driver in built_in.iter().chain(&OPEN) {
+        let project = Project::with(&[
+            (
+                "platform.yaml",
+                &format!(
+                    "apiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: dns}}\nspec:\n  type: dns\n  driver: purlin/{driver}\n  criteria: [{{}}]\n---\napiVersion: purlin.dev/v1\nkind: Definition\nmetadata: {{id: route}}\nspec:\n  type: route\n  driver: purlin/echo\n  inputs: {{values: {{to: \"${{resources['dns#shared.one'].outputs.hots}}\"}}}}\n  criteria: [{{}}]\n"
+                ),
+            ),
+            (
+                "deploy.yaml",
+                "apiVersion: purlin.dev/v1\nkind: Deployment\nmetadata: {name: shop}\nspec:\n  app: shop\n  env: dev\n  shared:\n    one: {type: dns}\n    two: {type: route}\n",
+            ),
+        ]);
+        let stderr = project.run(&["validate"]).err;
+        assert_eq!(stderr.contains("error[unknown-output]"), !OPEN.contains(driver), "{driver}: {stderr}");
+    }
+}
