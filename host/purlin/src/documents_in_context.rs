@@ -199,11 +199,21 @@ fn rules(loaded: &Loaded) -> Rules {
 
 impl Purlin {
     /// Puts documents into a context, as [`Documents::new`] does, for a deployment with a new id.
-    /// Without a workspace among the documents, that of the builder counts.
+    /// Without a workspace among the documents, that of the builder counts. Another workspace is an error:
+    /// whoever sends documents must not choose the grants, the state or the key.
     ///
     /// # Errors
-    /// As for [`Documents::new`], and [`Error::Random`] if the system provides no random numbers.
+    /// As for [`Documents::new`], [`Error::Documents`] if the documents contain another workspace than that of
+    /// the builder, and [`Error::Random`] if the system provides no random numbers.
     pub fn documents(&self, loaded: Loaded, flags: &ContextDefaults) -> Result<Documents, Error> {
+        if let Some(other) = loaded.workspace.as_ref().filter(|workspace| *workspace != self.workspace()) {
+            let message = "the documents contain a Workspace that this orchestrator does not use";
+            let fault = Diagnostic::error("other-workspace", message)
+                .at(&other.location)
+                .fact("its drivers, grants, state and key would have no effect")
+                .help("remove it, or pass it to the builder: `Purlin::builder().workspace(…)`");
+            return Err(Error::Documents(vec![fault]));
+        }
         let workspace = loaded.workspace.is_none().then(|| self.workspace().clone());
         Documents::new(loaded, flags, workspace.as_ref(), &self.deployment_id()?)
     }

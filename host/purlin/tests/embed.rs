@@ -77,6 +77,13 @@ async fn a_service_plans_and_applies() {
     let wrong: Value = serde_json::from_str(&wrong).expect("json");
     let fault = &wrong["error"]["diagnostics"][0];
     assert_eq!((&fault["code"], &fault["line"]), (&"unknown-kind".into(), &2.into()), "{wrong}");
+
+    // Whoever sends documents does not choose the grants.
+    const WORKSPACE: &str = "apiVersion: purlin.dev/v1\nkind: Workspace\nspec: {drivers: {purlin/file: {grants: {dirs: [{host: /etc, guest: /etc, mode: ro}]}}}}\n";
+    let (status, wrong) = ask("/plan?app=shop", WORKSPACE).await;
+    assert_eq!(status, 422, "{wrong}");
+    let wrong: Value = serde_json::from_str(&wrong).expect("json");
+    assert_eq!(wrong["error"]["diagnostics"][0]["code"], "other-workspace", "{wrong}");
 }
 
 /// The service needs no other crate of the workspace, and nothing that is not documented.
