@@ -72,6 +72,26 @@ fn every_graph_is_drawn_for_a_page() {
     assert_eq!(drawn, graphs);
 }
 
+/// A picture that no command draws must not look different from the others, on light or on dark pages.
+#[test]
+fn every_picture_has_the_colours_of_graphs() {
+    let colour = Regex::new(r"--[\w-]+: #\w+").expect("a pattern");
+    let within = |part: &str| -> BTreeSet<String> {
+        colour.find_iter(part).map(|found| found.as_str().to_owned()).collect()
+    };
+    let colours = |path: &Path| {
+        let text = fs::read_to_string(path).expect("a picture or a style");
+        let (light, dark) = text.split_once("@media").expect("colours for dark pages");
+        [within(light), within(dark)]
+    };
+    let style = colours(&crate::root().join("host/cli/src/render/svg/style.css"));
+    for path in all("svg") {
+        for (used, known) in colours(&path).iter().zip(&style) {
+            assert!(used.len() > 5 && used.is_subset(known), "{}: {used:?}", path.display());
+        }
+    }
+}
+
 /// Every block of YAML must be a file that a command reads, and every block of Rust must be
 /// included from a compiled file.
 #[test]
