@@ -20,7 +20,13 @@ use std::process::Command;
 use anyhow::{Context, bail, ensure};
 
 use crate::step::{output, root, step};
+use crate::tools;
 use components::Components;
+
+/// The C compiler for a static program, and Debian's package with it.
+const COMPILER: (&str, &str) = ("musl-gcc", "musl-tools");
+/// The programs that make packages, and Debian's packages with these programs.
+const PACKERS: [(&str, &str); 3] = [("dpkg-deb", "dpkg"), ("python3", "python3"), ("npm", "npm")];
 
 /// The version of the workspace.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -83,6 +89,10 @@ pub(crate) fn run_all(arguments: &Arguments) -> anyhow::Result<()> {
         "packages are built on Linux; .github/workflows/release.yml builds the program for other systems"
     );
     let processor = Processor::find(std::env::consts::ARCH)?;
+    // Before the build, because it takes minutes.
+    let compiler = (!arguments.no_build).then_some(COMPILER);
+    let programs: Vec<_> = PACKERS.into_iter().chain(compiler).collect();
+    tools::need(&programs)?;
     let program = program::build(&processor.target(), arguments.no_build)?;
     let folder = root().join("target/dist");
     if folder.exists() {

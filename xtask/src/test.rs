@@ -32,7 +32,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         step("tests", || step::run(&mut nextest))?;
     } else {
         eprintln!("    cargo-nextest is not installed; `cargo test` takes longer");
-        step("tests", || step::run(compile(["test", "--workspace", "--all-targets"]).args(&arguments.rest)))?;
+        let mut test = compile(["test", "--workspace", "--all-targets", "--no-fail-fast"]);
+        test.args(&arguments.rest);
+        step("tests", || step::run(&mut test))?;
     }
     if arguments.rest.is_empty() {
         step("examples in the documentation", || step::run(&mut compile(["test", "--workspace", "--doc"])))?;

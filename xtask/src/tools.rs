@@ -89,12 +89,11 @@ fn missing_packages() -> Vec<&'static str> {
     missing
 }
 
-/// Installs the package that contains a program, if the program is missing.
-pub(crate) fn need(program: &str, package: &str) -> anyhow::Result<()> {
-    match find(program) {
-        Some(_) => Ok(()),
-        None => install(&[package]),
-    }
+/// Installs the packages that contain missing programs. Each item is a program and its package.
+pub(crate) fn need(programs: &[(&str, &str)]) -> anyhow::Result<()> {
+    let missing = programs.iter().filter(|(program, _)| find(program).is_none());
+    let packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
+    install(&packages)
 }
 
 /// Whether Debian's package manager lists the package as installed.

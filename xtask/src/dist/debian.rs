@@ -8,7 +8,9 @@ use anyhow::ensure;
 use super::staging::{NOTICES, Staging};
 use super::{DESCRIPTION, HOME, Release, SUMMARY, VERSION};
 use crate::step::run;
-use crate::tools;
+
+/// A name and an e-mail address, as Debian requires.
+const MAINTAINER: &str = "The Purlin authors <noreply@purlin.dev>";
 
 /// Where Debian's shells look for completions.
 const COMPLETIONS: [&str; 3] = [
@@ -19,7 +21,6 @@ const COMPLETIONS: [&str; 3] = [
 
 impl Release {
     pub(super) fn debian(&self) -> anyhow::Result<()> {
-        tools::need("dpkg-deb", "dpkg")?;
         let staging = Staging::new()?;
         staging.program(self, "usr/bin/purlin")?;
         staging.completions(self, COMPLETIONS)?;
@@ -48,7 +49,7 @@ fn control(architecture: &str, size: u64) -> String {
     let description = wrap(DESCRIPTION, 78);
     format!(
         "Package: purlin\nVersion: {version}\nArchitecture: {architecture}\n\
-         Maintainer: The Purlin authors <{HOME}>\nInstalled-Size: {size}\nSection: admin\nPriority: optional\n\
+         Maintainer: {MAINTAINER}\nInstalled-Size: {size}\nSection: admin\nPriority: optional\n\
          Homepage: {HOME}\nDescription: {SUMMARY}\n{description}"
     )
 }

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::staging::Staging;
 use super::{DESCRIPTION, HOME, LICENCE, Processor, Release, SUMMARY, VERSION};
 use crate::step::run;
-use crate::tools;
 
 /// Finds the program and runs it.
 const LAUNCHER: &str = include_str!("launcher.js");
@@ -17,7 +16,6 @@ const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
 
 impl Release {
     pub(super) fn npm(&self) -> anyhow::Result<()> {
-        tools::need("npm", "npm")?;
         let program = Staging::new()?;
         program.program(self, "bin/purlin")?;
         let mut manifest = manifest(&name(&self.processor));

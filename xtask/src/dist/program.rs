@@ -7,14 +7,13 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 
 use crate::step::{self, cargo, output, run, step};
-use crate::{drivers, targets, tools};
+use crate::{drivers, targets};
 
 /// Builds the program, and with the same libraries the compiler of the drivers inside.
 pub(super) fn build(target: &str, no_build: bool) -> anyhow::Result<PathBuf> {
     let folder = step::released_for(target);
     let program = folder.join("purlin");
     if !no_build {
-        tools::need("musl-gcc", "musl-tools")?;
         targets::ensure(&[target])?;
         drivers::run_with(&drivers::Arguments::default(), || {
             run(compile(target).args(["--quiet", "--example", "precompile"]))?;

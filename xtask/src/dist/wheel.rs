@@ -6,14 +6,12 @@ use anyhow::{Context, ensure};
 
 use super::staging::{NOTICES, Staging};
 use super::{DESCRIPTION, HOME, LICENCE, Release, SUMMARY, VERSION};
-use crate::tools;
 
 /// Writes a wheel: a ZIP archive whose list of files has a digest of each.
 const SCRIPT: &str = include_str!("wheel.py");
 
 impl Release {
     pub(super) fn wheel(&self) -> anyhow::Result<()> {
-        tools::need("python3", "python3")?;
         let version = version(VERSION)?;
         let staging = Staging::new()?;
         let data = format!("purlin-{version}.data/scripts/purlin");

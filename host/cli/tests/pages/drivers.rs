@@ -6,6 +6,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::page::Page;
+use crate::run::Folder;
+
 /// The sections that every page has.
 const SECTIONS: [&str; 6] = ["Example", "Inputs", "Outputs", "Connection and grants", "Drift", "Import"];
 
@@ -59,6 +62,28 @@ fn each_page_has_every_section() {
             let body = rest.split("\n## ").next().unwrap_or_default();
             assert!(body.trim().len() > 10, "drivers/{name}/README.md says nothing under `{section}`");
         }
+    }
+}
+
+/// The files on a page form a project that uses the driver. Validating it needs neither servers nor secrets.
+#[test]
+fn each_example_is_valid() {
+    for name in drivers() {
+        let page = Page::read(&crate::root().join("drivers").join(&name).join("README.md"));
+        let folder = Folder::new(None);
+        for block in page.blocks() {
+            let is_file = folder.write(&page, &block);
+            let place = page.place(block.lines.start);
+            assert!(is_file || block.language != "yaml", "{place}: the block does not name its file");
+        }
+        let (output, status) = folder.purlin(&["validate"]);
+        assert_eq!(status, 0, "{}: `purlin validate` prints\n{output}", page.path().display());
+        let (output, _) = folder.purlin(&["graph", "--format", "json"]);
+        let graph: Value = serde_json::from_str(&output).expect("JSON");
+        let driver = format!("purlin/{name}");
+        let mut nodes = graph["nodes"].as_array().expect("nodes").iter();
+        let is_used = nodes.any(|node| node["driver"] == driver.as_str() && node["implicit"] == false);
+        assert!(is_used, "{}: no resource uses the driver", page.path().display());
     }
 }
 

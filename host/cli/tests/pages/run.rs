@@ -62,6 +62,15 @@ impl Folder {
         &self.current
     }
 
+    /// Writes a block to the file that it names; false if it names none.
+    pub(crate) fn write(&self, page: &Page, block: &Block) -> bool {
+        let Some(name) = block.word("file") else { return false };
+        let file = self.current.join(name);
+        fs::create_dir_all(file.parent().expect("a folder above")).expect("a folder can be made");
+        fs::write(file, self.with_port(&page.text(block.lines.clone()))).expect("a file can be written");
+        true
+    }
+
     /// Runs a command as typed. Returns the output of both streams, and the exit status.
     pub(crate) fn run(&mut self, text: &str) -> (String, i32) {
         if text.starts_with("psql ") && self.postgres.is_some() {
@@ -206,12 +215,7 @@ fn run(path: &Path) -> Result<(), String> {
                 }
             }
             _ => {
-                if let Some(name) = block.word("file") {
-                    let file = folder.current().join(name);
-                    fs::create_dir_all(file.parent().expect("a folder above")).expect("a folder can be made");
-                    fs::write(file, folder.with_port(&page.text(block.lines.clone())))
-                        .expect("a file can be written");
-                }
+                folder.write(&page, &block);
             }
         }
     }
