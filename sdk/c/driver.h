@@ -295,8 +295,8 @@ typedef struct exports_purlin_driver_lifecycle_type_schema_t {
   //   address is a different system, while a different password is not.
   // - `"x-purlin-immutable": true`: a change is rejected in the plan. To change it, people
   //   delete the resource or request a replacement.
-  // - `"x-purlin-holds-data": true`, or a text that names the data, at the top: deleting the
-  //   resource loses data.
+  // - `"x-purlin-holds-data": true`, or a text that names the data: deleting a resource whose
+  //   inputs have the property, or any resource if it is at the root, loses data.
   exports_purlin_driver_lifecycle_json_t   inputs;
   // JSON Schema of the outputs, secret ones with `"writeOnly": true`. The keyword
   // `"x-purlin-outputs": "inputs"` means that values and secrets are returned unchanged.

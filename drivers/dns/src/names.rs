@@ -30,7 +30,7 @@ pub(crate) fn absolute(name: &str) -> Result<String, String> {
         let fits = |c: char| c.is_ascii_alphanumeric() || "-_*/".contains(c);
         if let Some(wrong) = label.chars().find(|c| !fits(*c)) {
             let hint = if wrong.is_ascii() { "" } else { "; write it in its ASCII form (`xn--…`)" };
-            return Err(format!("has {wrong:?} in it{hint}"));
+            return Err(format!("contains {wrong:?}{hint}"));
         }
     }
     Ok(format!("{}.", bare.to_ascii_lowercase()))
@@ -64,7 +64,7 @@ pub(crate) fn content(kind: &str, text: &str) -> Result<String, String> {
         return Err("is empty".to_owned());
     }
     if text.chars().any(|c| c.is_ascii_control()) {
-        return Err("has a control character in it".to_owned());
+        return Err("contains a control character".to_owned());
     }
     match kind {
         "A" => {

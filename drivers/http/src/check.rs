@@ -76,7 +76,7 @@ impl HttpInputs {
             faults.add("/values/read/path", "cannot contain `{outputs.X}`: it identifies the resource");
         }
         if path.matches("{id}").count() > 1 {
-            faults.add("/values/read/path", "has `{id}` in it more than once");
+            faults.add("/values/read/path", "contains `{id}` more than once");
         }
     }
 

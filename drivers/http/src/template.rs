@@ -41,7 +41,8 @@ impl Scope {
     }
 }
 
-const PLACES: &str = "there are `{id}`, `{name}`, `{guresid}`, `{outputs.X}`, `{params.X}` and `{vars.X}`";
+const PLACES: &str =
+    "the placeholders are `{id}`, `{name}`, `{guresid}`, `{outputs.X}`, `{params.X}` and `{vars.X}`";
 
 /// Fills a template.
 ///
@@ -84,7 +85,7 @@ pub(crate) fn validate(template: &str) -> Result<(), String> {
                         .iter()
                         .any(|root| place.strip_prefix(root).is_some_and(|name| !name.is_empty()));
                 if !known {
-                    return Err(format!("has `{{{place}}}` in it; {PLACES}"));
+                    return Err(format!("contains `{{{place}}}`; {PLACES}"));
                 }
                 texts.push('x');
             }
@@ -95,7 +96,7 @@ pub(crate) fn validate(template: &str) -> Result<(), String> {
         return Err("must not contain `.` or `..` between slashes".to_owned());
     }
     if let Some(wrong) = texts.chars().find(|c| !c.is_ascii_graphic() || "#\\\"<>^`|".contains(*c)) {
-        return Err(format!("has {wrong:?} in it; percent-encode it"));
+        return Err(format!("contains {wrong:?}; percent-encode it"));
     }
     Ok(())
 }

@@ -154,7 +154,7 @@ pub(crate) fn make(
 }
 
 /// Rejects an object of another owner. A mark identifies it; without one, it is ours only if its
-/// name is one that nobody else would choose, or if it is recorded or was named.
+/// name is unique to this resource, or if it is recorded or was named.
 pub(crate) fn whose(
     kind: Named,
     name: &str,

@@ -61,7 +61,7 @@ fn credentials(inputs: &Raw<KubernetesInputs>, faults: &mut Faults) {
         if text.trim() != text || text.contains(['\n', '\r', '\0']) {
             faults.add(
                 place,
-                "has spaces around it or a line break in it, perhaps from the file that it was read from",
+                "has leading or trailing spaces or a line break, perhaps from the file that it was read from",
             );
         }
     }

@@ -199,9 +199,8 @@ impl Operation<'_, Database> {
     ) -> Result<Option<(State, Json)>, Failure> {
         let mut seen = self.look(kept.as_ref().and_then(|kept| kept.oid), "reading")?;
         if let Located::Unfinished(_) = seen.located {
-            // Nobody works on it, because the lock is held here, and nobody ever used it: a killed
-            // attempt left it. Dropping it makes certain that there is none, and leaves nothing
-            // behind if none is wanted any more.
+            // It is unused: the lock is held here, and a killed attempt left it. Dropping it makes certain
+            // that it does not exist, and leaves nothing behind if it is no longer wanted.
             let drop = format!("DROP DATABASE IF EXISTS {}", name(&self.identity.unfinished()));
             seen.session.client.run(&drop).map_err(|fault| fault.failure(&self.what("clearing up")))?;
             return Ok(None);

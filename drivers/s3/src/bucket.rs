@@ -66,7 +66,7 @@ fn message_of(fault: &Fault) -> String {
 }
 
 /// Rejects a bucket of another owner. Its mark identifies it; without one, it is ours only if its
-/// name is one that nobody else would choose.
+/// name is unique to this resource.
 fn ours(name: &str, found: &Found, guresid: &str) -> Result<(), Failure> {
     not_another_s(&found.tags, &[guresid], &format!("the bucket `{name}`"))?;
     if is_marked(&found.tags, guresid) || name.contains(guresid) {

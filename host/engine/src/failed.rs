@@ -28,7 +28,8 @@ pub struct CallFailed {
     pub took: Duration,
     /// The last problem with a server that the host observed.
     pub trouble: Option<Trouble>,
-    /// The input that names this server: a JSON Pointer into `{values, secrets, params}`.
+    /// The input that names this server: a JSON Pointer into
+    /// `{values, secrets, params, connection}`.
     pub input: Option<String>,
     /// The grants that the driver lacks, and those it has.
     pub lacking: Option<Box<Lacking>>,

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 pub use purlin_model::ResourceStatus;
-use purlin_model::{Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle, Unfinished, Urn};
+use purlin_model::{
+    Condition, ConditionReason, ConditionStatus, ConditionType, Obstacle, Reason, Unfinished, Urn,
+};
 use purlin_state::{Intent, ObstacleRecord, Operation, Record, Snapshot, Status};
 
 /// The code of a failure to resolve inputs.
@@ -111,12 +113,12 @@ impl RecordedStatus<'_> {
         }
         if let Some(intent) = self.pending {
             let what = match intent.operation {
-                Operation::Create(_) => "its creation was interrupted",
-                Operation::Update(_) => "its update was interrupted",
-                Operation::Delete(_) => "its deletion was interrupted",
+                Operation::Create(_) => Reason::Unfinished(Unfinished::InterruptedCreate),
+                Operation::Update(_) => Reason::Unfinished(Unfinished::InterruptedUpdate),
+                Operation::Delete(_) => Reason::InterruptedDelete,
             };
             let since = Some(intent.since);
-            return of(ConditionStatus::Unknown, ConditionReason::Interrupted, what.into(), since);
+            return of(ConditionStatus::Unknown, ConditionReason::Interrupted, what.to_string(), since);
         }
         match self.obstacle() {
             Some(Obstacle::Waits { .. }) => {

@@ -1,5 +1,7 @@
-//! The words for reasons, findings and departures: the only place that has them, for every program
-//! that shows them to people. All are main clauses about a resource ("it …"), without a full stop.
+//! The words for reasons, obstacles, findings and departures, for every program that shows them to
+//! people. No other place repeats them. They are main clauses about a resource, usually "it …",
+//! without a full stop. There are two exceptions: [`Awaited`] is a noun, which completes "it waits
+//! for …", and a failed [`Obstacle`] is the message of the failure.
 
 use std::fmt;
 

@@ -13,7 +13,7 @@ pub enum Error {
     #[error("{}", .0.iter().find(|d| d.is_error()).map_or("the documents are invalid", |d| &d.message))]
     Documents(Vec<Diagnostic>),
     /// The inputs require access that the drivers are not granted. Nothing was done.
-    #[error("{}", .faults.iter().find(|d| d.is_error()).map_or("grants are lacking", |d| &d.message))]
+    #[error("{}", .faults.iter().find(|d| d.is_error()).map_or("grants are missing", |d| &d.message))]
     NotGranted {
         /// Every fault that was found, including the missing grants.
         faults: Vec<Diagnostic>,

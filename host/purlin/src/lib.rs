@@ -23,9 +23,10 @@
 //!
 //! Plans and events serialise to the published JSON, without secrets.
 //!
-//! This crate never prints, reads no environment variable and no home folder, starts no runtime of
-//! its own and installs no global: the [`Builder`] gets everything that it needs. Its futures need
-//! a tokio runtime with time enabled; with several threads, drivers run on all of them.
+//! This crate never prints, reads no environment variable (except `SSL_CERT_FILE` and `SSL_CERT_DIR`,
+//! which name the system's certificates) and no home folder, starts no runtime of its own and installs
+//! no global: the [`Builder`] gets everything that it needs. Its futures need a tokio runtime with time
+//! enabled; with several threads, drivers run on all of them.
 
 mod archive;
 mod beginning;

@@ -152,8 +152,9 @@ impl Settling<'_> {
         if let (Some(written), Some(flag)) = (written, flag)
             && written != flag
         {
-            let message =
-                format!("the Deployment says {name} `{written}`, the command line says `{option} {flag}`");
+            let message = format!(
+                "the Deployment sets the {name} to `{written}`, but the command line sets `{option} {flag}`"
+            );
             let fault = Diagnostic::error("context-conflict", message)
                 .help(format!("leave out `{option}`, or remove the {name} from the Deployment"));
             self.faults.push(at(fault, place, written));
@@ -162,8 +163,9 @@ impl Settling<'_> {
         if let Some(written) = written
             && written != declared
         {
-            let message =
-                format!("the Deployment says {name} `{written}`, the Workspace declares `{declared}`");
+            let message = format!(
+                "the Deployment sets the {name} to `{written}`, but the Workspace declares `{declared}`"
+            );
             let fault = Diagnostic::error("context-conflict", message)
                 .related(declared_at, "declared here")
                 .help(format!("remove the {name} from the Deployment, or change one of the two"));
@@ -172,7 +174,7 @@ impl Settling<'_> {
             && flag != declared
         {
             let message =
-                format!("the command line says `{option} {flag}`, the Workspace declares `{declared}`");
+                format!("the command line sets `{option} {flag}`, but the Workspace declares `{declared}`");
             let fault = Diagnostic::error("context-conflict", message)
                 .help(format!("leave out `{option}`, or change the {name} here"));
             self.faults.push(at(fault, Some(declared_at), declared));

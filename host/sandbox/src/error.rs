@@ -155,7 +155,7 @@ pub enum CallError {
     },
     /// The driver's answer exceeds the space that the answers to a plan may take together.
     #[error(
-        "the answers of drivers came to more than {} while this plan was made, the last one from the driver `{driver}`; `--target` plans one resource at a time", size(*limit)
+        "drivers returned more than {} for this plan, most recently the driver `{driver}`; use `--target` to plan fewer resources", size(*limit)
     )]
     PlanLimit {
         /// Name of the driver.

@@ -127,7 +127,7 @@ pub enum Error {
         source: io::Error,
     },
     /// There was no space for a change. Nothing of it is recorded; a later change may succeed.
-    #[error("the state in `{}` could not be written: {detail}", folder.display())]
+    #[error("the state in `{}` could not be written, and nothing was recorded: {detail}", folder.display())]
     Refused {
         /// The environment's folder.
         folder: PathBuf,
@@ -135,7 +135,7 @@ pub enum Error {
         detail: String,
     },
     /// The disk failed during a write. It is unknown whether the change is recorded.
-    #[error("the state in `{}` could not be written: {detail}", folder.display())]
+    #[error("writing the state in `{}` failed, and it is unknown whether the change was recorded: {detail}", folder.display())]
     Write {
         /// The store's folder.
         folder: PathBuf,

@@ -1,4 +1,4 @@
-//! What the store in PostgreSQL promises, on a real server (SPEC §10): commits, leases and turns.
+//! The promises of the store in PostgreSQL, on a real server (SPEC §10): commits, leases and turns.
 #![allow(missing_docs, clippy::expect_used, clippy::panic)]
 
 #[macro_use]
@@ -26,16 +26,16 @@ fn a_database_keeps() {
     let store = scene.open();
     let snapshot = scene.run(store.load(&environment())).expect("loads");
     assert_eq!(snapshot.records.len(), 39);
-    // The summary that the last holder left says the same as the records.
+    // The summary that the last holder left agrees with the records.
     let known = scene.run(store.environments(None, 10)).expect("lists");
     assert_eq!(known.iter().map(|known| known.records).collect::<Vec<_>>(), [39]);
-    // The database sees nothing of what is secret, nor of the key.
+    // The database never sees secrets or the key.
     let all = scene.sql("SELECT string_agg(encode(value, 'escape'), '') FROM purlin.entries");
     assert!(all.len() > 10_000, "{}", all.len());
     assert!(!all.contains("hidden") && !all.contains("value-2") && !all.contains("AGE-SECRET"), "{all}");
 }
 
-/// Nothing hangs on a session, so that a pooler may give each transaction another one.
+/// Nothing depends on a session, so a pooler may give each transaction a different one.
 #[test]
 fn a_pooler_may_stand_in_between() {
     let scene = scene!();
@@ -84,7 +84,7 @@ fn deployments_get_numbers_and_their_documents_come_back() {
     scene.run(lock.release()).expect("releases");
     let known = scene.run(other.environments(None, 10)).expect("lists");
     assert_eq!(known[0].last.as_ref().map(|last| last.number), Some(3));
-    // What one host seals, another one opens.
+    // Another host can open data that one host sealed.
     let sealed = scene.run(store.seal(b"a plan")).expect("seals");
     assert_eq!(&**scene.run(other.unseal(&sealed)).expect("opens"), b"a plan");
 }
@@ -123,7 +123,7 @@ fn mismatched_databases_and_keys_are_rejected() {
     assert!(matches!(error, Error::Newer { found: 7, .. }), "{error}");
     let error = scene.run(PostgresStore::prepare(&scene.options())).expect_err("newer");
     assert!(matches!(error, Error::Newer { found: 7, .. }), "{error}");
-    // The error names what a user without rights may not do.
+    // The error names the action that the user has no right to.
     scene.sql("CREATE USER guest PASSWORD 'guest'");
     let guest = |schema: &str| {
         with(&|address| {
@@ -134,7 +134,7 @@ fn mismatched_databases_and_keys_are_rejected() {
     };
     let error = scene.run(PostgresStore::prepare(&guest("theirs"))).expect_err("no rights").to_string();
     assert!(error.contains("cannot create the tables") && error.contains("permission denied"), "{error}");
-    // A schema of one's own is enough.
+    // Owning a schema is enough.
     scene.sql("CREATE SCHEMA theirs AUTHORIZATION guest");
     assert!(scene.run(PostgresStore::prepare(&guest("theirs"))).expect("prepared"));
     let store = scene.run(PostgresStore::open(guest("theirs"))).expect("opens");
@@ -142,7 +142,7 @@ fn mismatched_databases_and_keys_are_rejected() {
     scene.run(lock.writer().commit(vec![put(record(1))])).expect("commits");
 }
 
-/// Tables of the first version, which knew no turns.
+/// Tables of the first version, which had no turns.
 #[test]
 fn tables_of_an_earlier_version_are_brought_to_this_one() {
     let scene = scene!();
@@ -164,11 +164,11 @@ fn tables_of_an_earlier_version_are_brought_to_this_one() {
     let due = scene.run(store.take_turns(None, 10, LONG)).expect("taken");
     let expected = Due { environment: environment(), is_requested: false };
     assert_eq!(due, Some(vec![expected]), "what was there is due");
-    // A holder was cut off before the upgrade, nobody knows when.
+    // A holder was cut off before the upgrade, at an unknown time.
     assert!(scene.lock(&store).lapsed().is_some_and(|lapsed| lapsed < Duration::from_mins(10)));
 }
 
-/// Somebody else changed the tables, and they are not those of this version any more.
+/// Somebody changed the tables, so they are no longer those of this version.
 #[test]
 fn tables_of_another_form_are_an_error() {
     let scene = scene!();
@@ -219,21 +219,21 @@ fn each_turn_belongs_to_one_host() {
     let mut sorted = all.clone();
     sorted.sort_by(|one, two| one.env.cmp(&two.env));
     assert_eq!(taken, sorted);
-    // The store knows which turns it gave to a round, also where its response was lost.
+    // The store knows which turns it gave to a round, even if its response was lost.
     let mut of_round = scene.run(store.turns_of(&round)).expect("lists");
     of_round.sort_by(|one, two| one.env.cmp(&two.env));
     assert_eq!(of_round, sorted);
-    // A turn that is taken is nobody else's, and a new round is about all of them.
+    // Nobody else can take a turn that is taken, and a new round includes all environments.
     assert_eq!(take(&other, None, 100, long), []);
     let again = scene.run(other.begin_round()).expect("begun").expect("a database keeps turns");
     assert_eq!(take(&store, Some(&again), 100, long).len(), 20);
     assert_eq!(scene.run(store.turns_of(&round)).expect("lists"), []);
-    // Whoever takes one and is gone loses it. The next turn of another one is now.
+    // One environment is due now. A host that takes its turn and disappears loses it.
     scene.run(store.next_turn(&all[3], Duration::ZERO)).expect("set");
     assert_eq!(take(&other, None, 100, Duration::ZERO), [all[3].clone()]);
     assert_eq!(take(&store, None, 100, long), [all[3].clone()]);
     assert_eq!(take(&store, None, 100, long), []);
-    // One that somebody requests comes at once, before those that are due, and once.
+    // A requested turn comes at once, before those that are due, and only once.
     scene.run(store.next_turn(&all[5], Duration::ZERO)).expect("set");
     for _ in 0..2 {
         assert!(scene.run(other.request_turn(&all[7])).expect("requested"));
@@ -241,7 +241,7 @@ fn each_turn_belongs_to_one_host() {
     let first = scene.run(store.take_turns(None, 1, long)).expect("taken").expect("turns");
     assert_eq!(first, [Due { environment: all[7].clone(), is_requested: true }]);
     assert_eq!(take(&store, None, 100, long), [all[5].clone()]);
-    // One that is requested while a host has its turn is due again after it.
+    // An environment that is requested during its turn is due again afterwards.
     assert!(scene.run(other.request_turn(&all[9])).expect("requested"));
     scene.run(store.next_turn(&all[9], long)).expect("set");
     let again = scene.run(store.take_turns(None, 100, long)).expect("taken").expect("turns");
@@ -277,8 +277,8 @@ fn a_host_without_its_lease_writes_nothing() {
     assert!(error.to_string().contains("ada on build-7"), "{error}");
     assert!(!lock.is_lost());
     scene.run(writer.commit(vec![put(record(2))])).expect("still held");
-    // Whoever takes over after the end of the lease shuts the first one out. Here the lease ends by the clock of
-    // the database, as it does for a host that was stopped.
+    // A host that takes over after the end of the lease excludes the first holder. Here the lease ends by the
+    // clock of the database, as it does for a host that was stopped.
     scene.end_leases();
     let next = scene.lock(&other);
     assert!(next.fence() > lock.fence());
@@ -290,15 +290,15 @@ fn a_host_without_its_lease_writes_nothing() {
     scene.run(next.release()).expect("releases");
     let records = scene.run(store.load(&environment())).expect("loads").records;
     assert_eq!(plain(&records), [record(1), record(2), record(4)]);
-    // One that ended without anybody else coming is lost, too.
+    // A lease that ended is lost even if no other host takes over.
     let lock = scene.lock(&store);
     scene.end_leases();
     let error = scene.run(lock.writer().commit(vec![put(record(5))])).expect_err("lost");
     assert!(matches!(error, Error::Lost { .. }), "{error}");
 }
 
-/// Calls whose requests may still be under way are left by a holder whose lease expired, and by one that ended them
-/// itself. Nobody else changes that, and the database's clock says for how long.
+/// A holder whose lease expired, and one that cut off its calls, leave calls whose requests may still be in
+/// transit. Nobody else changes that, and the duration follows the database's clock.
 #[test]
 fn calls_that_were_left_are_known_to_the_next_holders() {
     let scene = scene!();
@@ -326,7 +326,7 @@ fn calls_that_were_left_are_known_to_the_next_holders() {
     drop(lock);
 }
 
-/// A host that is gone with all its connections is replaced when its lease ends.
+/// Another host can replace a host that lost all connections once the lease ends.
 #[test]
 fn a_host_that_is_gone_is_replaced() {
     let scene = scene!();
@@ -350,7 +350,7 @@ fn a_host_that_is_gone_is_replaced() {
         }
         assert!(begun.elapsed() < Duration::from_secs(300), "the lease never ends");
     };
-    // By its own clock the first one knows, too, without asking anybody.
+    // The first holder notices it as well, by its own clock, without any request.
     while !lock.is_lost() {
         assert!(begun.elapsed() < Duration::from_secs(300), "the first holder never notices");
         std::thread::sleep(Duration::from_millis(50));

@@ -1,4 +1,5 @@
-//! What people do with the store in PostgreSQL, on a real server (SPEC §10): move environments, rotate keys, repair.
+//! Manual operations on the store in PostgreSQL, on a real server (SPEC §10): move environments, rotate keys,
+//! repair.
 #![allow(missing_docs, clippy::expect_used, clippy::panic)]
 
 #[macro_use]
@@ -80,7 +81,7 @@ fn an_environment_moves_between_stores_and_files() {
     assert!(matches!(error, Error::WrongKey { .. }), "{error}");
     scene.run(embedded.import(export(), holder(), options)).expect("imports");
     assert_eq!(all(&scene, &*embedded), expected);
-    // And back, in place of what is there.
+    // And back, replacing the existing records.
     let lock = scene.lock(&database);
     scene.run(lock.writer().commit(vec![remove(3), put(record(50)), deployed(3)])).expect("commits");
     let export = || {
@@ -111,7 +112,7 @@ fn a_new_key_opens_everything_and_the_old_one_nothing() {
     let expected = all(&scene, &store);
     let old = std::fs::read_to_string(scene.key.path().join("key")).expect("a key");
     let blob = scene.run(store.seal(b"a plan")).expect("seals");
-    // Somebody deploys meanwhile, with the old data key, and the rotation waits for the end.
+    // Somebody deploys meanwhile, with the old data key, and the rotation waits until the deployment ends.
     let other = scene.open();
     let held = scene.lock(&other);
     let name = std::thread::scope(|scope| {
@@ -120,7 +121,7 @@ fn a_new_key_opens_everything_and_the_old_one_nothing() {
             std::thread::sleep(Duration::from_millis(10));
         }
         scene.run(held.writer().commit(vec![put(secret_record(40))])).expect("commits");
-        // A new one reads the new key.
+        // A new lock reads the new key.
         let lock = scene.run(other.lock(&prod, holder())).expect("free");
         scene.run(lock.release()).expect("released");
         scene.run(held.release()).expect("released");
@@ -134,22 +135,22 @@ fn a_new_key_opens_everything_and_the_old_one_nothing() {
     for store in [&store, &other, &scene.open()] {
         assert_eq!(all(&scene, store), expected);
         assert_eq!(scene.run(store.environments(None, 10)).expect("lists").len(), 1);
-        // Whoever opened it with the old data key may know that still.
+        // A store that was opened with the old data key may still have that key.
         assert!(std::ptr::eq(store, &other) || scene.run(store.unseal(&blob)).is_err());
         assert!(scene.run(store.verify()).expect("looks").is_whole());
     }
-    // Nobody opens anything with the old key.
+    // The old key opens nothing.
     let old = PostgresOptions { key: KeyProvider::Value(old.into()), ..scene.options() };
     let error = scene.run(PostgresStore::open(old)).err().expect("the old key");
     assert!(matches!(&error, Error::WrongKey { expected, .. } if *expected == name), "{error}");
-    // One that was cut off behind the first step goes on.
+    // A rotation that was cut off after the first step continues.
     let before = scene.sql("SELECT encode(sealed, 'hex') FROM purlin.keys");
     scene.run(store.rotate_key(None, holder())).expect("rotates");
     assert_ne!(scene.sql("SELECT encode(sealed, 'hex') FROM purlin.keys"), before);
     assert_eq!(all(&scene, &scene.open()), expected);
 }
 
-/// A key that does not come from a file cannot follow: the state is encrypted with the new one all the same.
+/// A key that is not in a file cannot be replaced there, but the state is encrypted with the new key.
 #[test]
 fn keys_that_are_given_are_rotated_to_keys_that_are_given() {
     let scene = scene!();
@@ -177,7 +178,7 @@ fn changed_rows_are_damage() {
     let store = scene.open();
     fill(&scene, &store);
     scene.sql("CREATE TABLE purlin.backup AS TABLE purlin.entries");
-    // One deployment in the place of another.
+    // One deployment is stored in the place of another.
     let of = "get_byte(key, 0) = ascii('h')";
     scene.sql(&format!(
         "UPDATE purlin.entries SET value = (SELECT value FROM purlin.entries WHERE {of} ORDER BY key DESC LIMIT 1) WHERE {of}"
@@ -185,14 +186,14 @@ fn changed_rows_are_damage() {
     let error = scene.run(store.history(&environment())).expect_err("another one");
     assert!(matches!(error, Error::Damaged { .. }), "{error}");
     scene.sql("DELETE FROM purlin.entries; INSERT INTO purlin.entries TABLE purlin.backup");
-    // Without its data key nothing opens, and a new one would make that final.
+    // Without its data key nothing can be opened, and creating a new key would make that permanent.
     scene.sql("CREATE TABLE purlin.kept AS TABLE purlin.keys; DELETE FROM purlin.keys");
     let error = scene.run(PostgresStore::open(scene.options())).err().expect("no key").to_string();
     assert!(error.contains("its data key is missing"), "{error}");
     assert_eq!(scene.sql("SELECT count(*) FROM purlin.keys"), "0");
     scene.sql("INSERT INTO purlin.keys TABLE purlin.kept");
     assert_eq!(scene.run(scene.open().load(&environment())).expect("loads").records.len(), 20);
-    // A table that somebody dropped does not come back empty.
+    // A dropped table is not created again, empty.
     scene.sql("DROP TABLE purlin.stale");
     for error in [
         scene.run(PostgresStore::open(scene.options())).err().expect("no table"),
@@ -202,7 +203,7 @@ fn changed_rows_are_damage() {
     }
 }
 
-/// Whoever cannot read an environment does not keep it.
+/// A holder that cannot read an environment does not keep its lease.
 #[test]
 fn a_lease_ends_also_where_nothing_can_be_read() {
     let scene = scene!();
@@ -214,7 +215,8 @@ fn a_lease_ends_also_where_nothing_can_be_read() {
     assert_eq!(scene.sql("SELECT count(holder) FROM purlin.environments"), "0");
 }
 
-/// A rotation that is killed at each of its statements leaves a state that one key opens, and the next one ends it.
+/// A rotation that is killed at any of its statements leaves a state that one key opens, and the next
+/// rotation completes it.
 #[test]
 fn a_rotation_that_is_cut_off_goes_on() {
     let scene = scene!();
@@ -230,12 +232,12 @@ fn a_rotation_that_is_cut_off_goes_on() {
         });
         cut += usize::from(rotated.is_err());
         doomed.shutdown_background();
-        // Each of its statements is over when its connection has ended.
+        // All of its statements have ended once its connection has.
         scene.sql(
             "SELECT count(pg_terminate_backend(pid, 120000)) FROM pg_stat_activity
              WHERE application_name = 'purlin'",
         );
-        // The host is gone, and its lease with it.
+        // The host is gone, and so is its lease.
         scene.sql("UPDATE purlin.environments SET lease_until = NULL, token = NULL");
         assert_eq!(all(&scene, &scene.open()), expected);
     }
@@ -275,18 +277,18 @@ fn a_repair_saves_what_can_be_read() {
     assert_eq!(scene.sql("SELECT count(*) FROM purlin.stale"), "1");
     assert_eq!(scene.run(store.history(&environment())).expect("reads").len(), 2);
     assert!(scene.run(store.verify()).expect("looks").is_whole());
-    // A summary is no more than that.
+    // Damage to a summary does not matter.
     scene.sql("UPDATE purlin.environments SET summary = 'nonsense', listing = 'nonsense'");
     assert_eq!(scene.run(store.environments(None, 10)).expect("lists")[0].records, 18);
     assert!(scene.run(store.listings()).expect("lists").is_empty());
-    // The row of the environment is gone, and its entries say which it was.
+    // The row of the environment is gone, but its entries identify it.
     scene.sql("DELETE FROM purlin.environments WHERE env = 'dev'");
     let report = scene.run(store.verify()).expect("looks");
     assert!(report.findings[0].contains("dev of acme/shop is missing"), "{report:?}");
     scene.run(store.repair(holder())).expect("repairs");
     assert_eq!(scene.run(store.load(&environment())).expect("loads").records.len(), 18);
     assert!(scene.run(store.verify()).expect("looks").is_whole());
-    // Nothing is repaired that somebody holds.
+    // An environment with a holder is not repaired.
     let lock = scene.lock(&store);
     scene.sql("DELETE FROM purlin.entries");
     let other = scene.open();
@@ -310,7 +312,7 @@ fn missing_documents_are_noticed() {
     assert!(finding.ends_with(" of dev of acme/shop are missing"), "{finding}");
     let report = scene.run(store.repair(holder())).expect("repairs");
     assert_eq!((report.findings.len(), report.lost.len(), report.records), (1, 1, 20), "{report:?}");
-    // The deployment stays in the history, and refers to nothing that is missing.
+    // The deployment stays in the history, without references to missing data.
     let history = scene.run(store.history(&environment())).expect("reads");
     let digests: Vec<_> = history.iter().filter_map(|deployment| deployment.documents).collect();
     assert_eq!((history.len(), digests.len()), (2, 1));
@@ -335,7 +337,7 @@ fn inspecting_a_database_reports_rights_and_clocks() {
     options.address.password = Some("guest".into());
     let found = scene.run(async { PostgresStore::open(options).await.expect("opens").inspect().await });
     assert_eq!(found.expect("looks").missing_rights, ["DELETE on entries", "UPDATE on entries"]);
-    // Who holds an environment, and for how long.
+    // The holder of an environment, and the remaining time of its lease.
     let lock = scene.lock(&store);
     let held = scene.run(scene.open().holder(&environment())).expect("reads").expect("somebody");
     assert_eq!(held.holder, holder());

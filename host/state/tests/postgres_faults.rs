@@ -1,5 +1,5 @@
-//! What the store in PostgreSQL survives, on a real server (SPEC §10): lost connections, crashes and
-//! failovers.
+//! Faults that the store in PostgreSQL survives, on a real server (SPEC §10): lost connections, crashes
+//! and failovers.
 #![allow(missing_docs, clippy::expect_used, clippy::panic)]
 
 #[macro_use]
@@ -44,8 +44,8 @@ fn lost_connections_lose_no_commit() {
     assert_eq!(plain(&scene.run(store.load(&environment())).expect("loads").records), expected);
 }
 
-/// A database that was restored, or failed over to a copy that may lack commits, counts as out of date until
-/// everything was read.
+/// A database that was restored, or failed over to a copy that may lack commits, is out of date until all
+/// resources have been read.
 #[test]
 fn records_from_another_server_may_be_out_of_date() {
     let scene = scene!();
@@ -84,10 +84,10 @@ fn a_database_that_forgot_commits_stops_its_holder() {
     assert!(lock.is_lost());
 }
 
-/// The wire to the database fails once, at each message of a deployment: it is cut before the server gets the
-/// message or before its answer comes back; the message is late, so that the server gets it after the
-/// statement was repeated, or after the deployment; it is doubled or delayed. The deployment goes on, what is
-/// recorded is what would be without the fault, and nobody has a lease.
+/// The connection to the database fails once, at each message of a deployment: it is cut before the server
+/// gets the message or before the answer arrives; the message is late, so that the server gets it after the
+/// statement was repeated, or after the deployment; it is duplicated or delayed. The deployment continues,
+/// the records are the same as without the fault, and no lease remains.
 #[test]
 fn a_deployment_survives_a_fault_at_each_message() {
     let scene = scene!();
@@ -136,7 +136,7 @@ fn a_deployment_survives_a_fault_at_each_message() {
     }
 }
 
-/// The processes of the server are killed with -9 in the middle, so that it recovers from its log.
+/// The server's processes are killed with -9 in the middle of the work, so that it recovers from its log.
 #[test]
 fn a_deployment_survives_crashes_of_the_server() {
     let scene = scene!(&["fsync=on"]);
@@ -168,8 +168,8 @@ fn a_deployment_survives_crashes_of_the_server() {
     });
 }
 
-/// The primary is gone, and its standby, which lacks the last commits, takes its place: whoever held an
-/// environment stops, and nobody else works from what is left before everything was read.
+/// The primary is gone, and its standby, which lacks the last commits, replaces it: the holder of an
+/// environment stops, and no other host uses the remaining records before all resources have been read.
 #[test]
 fn a_failover_that_lost_commits_is_noticed() {
     let scene = scene!(&["fsync=on"]);
@@ -187,7 +187,7 @@ fn a_failover_that_lost_commits_is_noticed() {
         assert!(begun.elapsed() < Duration::from_secs(300), "the standby does not follow: {}", standby.log());
         std::thread::sleep(Duration::from_millis(20));
     }
-    // The standby is cut off, and the primary goes on without it.
+    // The standby is cut off, and the primary continues without it.
     standby.ask("ALTER SYSTEM SET primary_conninfo = ''");
     standby.ask("SELECT pg_reload_conf()");
     while standby.ask("SELECT count(*) FROM pg_stat_wal_receiver") != "0" {
@@ -201,7 +201,7 @@ fn a_failover_that_lost_commits_is_noticed() {
     assert!(error.to_string().contains("the database lost commits"), "{error}");
     assert!(lock.is_lost());
     drop(lock);
-    // The lease that the standby knows of ends, and the next one doubts what it finds.
+    // The lease in the standby ends, and the next holder does not trust the records.
     let next = runtime.block_on(PostgresStore::open(options)).expect("opens");
     let snapshot = runtime.block_on(next.load(&environment())).expect("loads");
     assert_eq!((plain(&snapshot.records), snapshot.staleness), (vec![record(1)], Some(Staleness::Copied)));

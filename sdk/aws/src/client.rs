@@ -116,7 +116,7 @@ impl Aws {
             }
             wait = (wait * 2).min(LONGEST);
         }
-        Err(Fault::Failed(Failure::failed("it was never asked")))
+        Err(Fault::Failed(Failure::failed("no request was sent")))
     }
 
     /// Waits for something that AWS does in its own time.

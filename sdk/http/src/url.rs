@@ -38,7 +38,7 @@ impl<'a> Parts<'a> {
     /// The fault in it, for people.
     pub fn of(url: &'a str) -> Result<Self, String> {
         if let Some(wrong) = url.chars().find(|c| !c.is_ascii_graphic() || "\"<>\\^`{|}".contains(*c)) {
-            return Err(format!("a URL cannot have {wrong:?} in it; percent-encode it"));
+            return Err(format!("a URL cannot contain {wrong:?}; percent-encode it"));
         }
         let (secure, rest) = match url.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),

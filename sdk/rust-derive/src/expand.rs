@@ -102,7 +102,8 @@ impl<'a> Copy<'a> {
         for field in fields {
             let name = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
             if self.role == Role::Inputs && !GROUPS.contains(&name.as_str()) {
-                let message = format!("`{name}` is not a group of inputs; there are {}", GROUPS.join(", "));
+                let message =
+                    format!("`{name}` is not a group of inputs; the groups are {}", GROUPS.join(", "));
                 return Err(Error::new_spanned(field, message));
             }
             all.push(self.field(field)?);

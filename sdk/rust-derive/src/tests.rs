@@ -8,7 +8,7 @@ fn written(role: Role, item: &str) -> String {
 #[test]
 fn structs_that_cannot_describe_inputs_are_rejected() {
     let cases = [
-        (Role::Inputs, "struct A { value: V }", "`value` is not a group of inputs; there are values, "),
+        (Role::Inputs, "struct A { value: V }", "`value` is not a group of inputs; the groups are values, "),
         (Role::Inputs, "struct A { #[input(default)] values: V }", "`input` has no attributes here"),
         (Role::Inputs, "enum A { B }", "has to be a struct with named fields"),
         (Role::Input, "struct A(String);", "a struct with named fields, or an enum"),

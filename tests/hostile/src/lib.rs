@@ -7,7 +7,7 @@
     clippy::print_stderr,
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "bad manners are its trade"
+    reason = "it attacks the host"
 )]
 
 mod bindings {

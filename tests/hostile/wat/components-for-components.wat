@@ -1,4 +1,4 @@
-;; A component that is handed what it instantiates, so that nobody can count beforehand.
+;; A component that imports the component that it instantiates, so its instances cannot be counted in advance.
 (component
   (component $large (core module $m) (core instance (instantiate $m)))
   (component $twice

@@ -1,4 +1,4 @@
-;; One component hands another a text, for which the engine makes code with the memories of both.
+;; One component passes a string to another, for which the engine compiles code that uses both memories.
 (component
   (component $taker
     (core module $m

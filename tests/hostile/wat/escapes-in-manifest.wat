@@ -1,4 +1,4 @@
-;; A description that clears the screen, and an organisation that turns text round.
+;; A description that clears the screen and reverses the direction of text.
 (func $describe (export "purlin:driver/lifecycle@0.2.0#describe") (result i32)
   (i32.store (i32.const 1040) (i32.const 4200)) (i32.store (i32.const 1044) (i32.const 40))
   (i32.store (i32.const 1060) (i32.const 1200)) (i32.store (i32.const 1064) (i32.const 1))
@@ -6,5 +6,5 @@
 (data (i32.const 4200) "\1b[2J\1b]52;c;Y29weQ==\07\e2\80\ae\0d\08\e2\80\8btext for an operator......")
 (data (i32.const 1024) "\00\10\00\00\0f\00\00\00\10\10\00\00\05\00\00\00\24\10\00\00\02\00\00\00\00\00\00\00\40\04\00\00\01\00\00\00\00\00\00\00\00\00\00\00")
 (data (i32.const 1088) "\20\10\00\00\01\00\00\00\24\10\00\00\02\00\00\00\24\10\00\00\02\00\00\00")
-;; A requested capability whose every word does the same.
+;; A requested capability in which every string does the same.
 (data (i32.const 1200) "\68\10\00\00\28\00\00\00\68\10\00\00\28\00\00\00\68\10\00\00\28\00\00\00")

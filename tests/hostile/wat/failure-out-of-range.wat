@@ -1,4 +1,4 @@
-;; A failure of a kind that is none.
+;; An invalid kind of failure.
 (func $create (export "purlin:driver/lifecycle@0.2.0#create") (param i32) (result i32)
   (drop (call $state))
   (i32.store8 (i32.const 2048) (i32.const 1)) (i32.store8 (i32.const 2056) (i32.const 200))

@@ -1,4 +1,4 @@
-;; More functions than there are.
+;; Flags for functions that do not exist.
 (func $describe (export "purlin:driver/lifecycle@0.2.0#describe") (result i32)
   (i32.store8 (i32.const 1048) (i32.const 255))
   (i32.const 1024))

@@ -1,4 +1,4 @@
-;; Gives one thing back twice.
+;; Drops the same handle twice.
 (import "wasi:clocks/monotonic-clock@0.2.0" "subscribe-duration" (func $subscribe (param i64) (result i32)))
 (import "wasi:io/poll@0.2.0" "[resource-drop]pollable" (func $drop (param i32)))
 (func $create (export "purlin:driver/lifecycle@0.2.0#create") (param i32) (result i32)

@@ -1,1 +1,1 @@
-;; Nothing but the contract: whoever fails here is the host.
+;; It only follows the contract: if it fails, the host is at fault.

@@ -1,4 +1,4 @@
-;; Calls every import from `describe`, where none may be called.
+;; Calls imports from `describe`, which must not call any.
 (import "purlin:driver/log@0.2.0" "write" (func $write (param i32 i32 i32)))
 (import "purlin:driver/operation@0.2.0" "checkpoint" (func $checkpoint (param i32 i32)))
 (func $describe (export "purlin:driver/lifecycle@0.2.0#describe") (result i32)

@@ -1,4 +1,4 @@
-;; A component of components: 10 of 10 of 10 of … instances, which is 10^9.
+;; Nested components, each with 10 instances of the one before: 10^9 instances.
 (component
   (component $l0 (core module $m) (core instance (instantiate $m)))
   (component $l1

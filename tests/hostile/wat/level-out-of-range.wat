@@ -1,4 +1,4 @@
-;; A log level that is none.
+;; An invalid log level.
 (import "purlin:driver/log@0.2.0" "write" (func $write (param i32 i32 i32)))
 (func $create (export "purlin:driver/lifecycle@0.2.0#create") (param i32) (result i32)
   (call $write (i32.const 77) (i32.const 4136) (i32.const 2))

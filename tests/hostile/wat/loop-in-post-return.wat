@@ -1,2 +1,2 @@
-;; Gives an answer, and then does not let go.
+;; Returns an answer and then never finishes.
 (func $post (export "cabi_post_purlin:driver/lifecycle@0.2.0#create") (param i32) (loop $again (br $again)))

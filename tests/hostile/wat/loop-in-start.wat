@@ -1,3 +1,3 @@
-;; Never comes to life.
+;; Its instantiation never finishes.
 (func $start (loop $again (br $again)))
 (start $start)

@@ -1,2 +1,2 @@
-;; More memory than any driver gets, from the beginning.
+;; More initial memory than any driver may have.
 (memory $memory (export "memory") 65536)

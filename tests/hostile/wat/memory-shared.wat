@@ -1,2 +1,2 @@
-;; A second memory, for several threads.
+;; A second memory, shared between threads.
 (memory $shared 4 16 shared)

@@ -1,2 +1,2 @@
-;; Far outside the memory.
+;; Returns an address far outside the memory.
 (func $realloc (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 0xfffffff0))

@@ -1,2 +1,2 @@
-;; A larger table than any driver gets, from the beginning.
+;; A larger initial table than any driver may have.
 (table $table 10000000 funcref)

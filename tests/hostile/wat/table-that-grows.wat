@@ -1,4 +1,4 @@
-;; A table that grows until nobody gives more.
+;; A table that grows until the host allows no more.
 (table $table 1 funcref)
 (func $create (export "purlin:driver/lifecycle@0.2.0#create") (param i32) (result i32)
   (loop $again

@@ -1,4 +1,4 @@
-;; Bytes that are no text.
+;; A string that is not UTF-8.
 (func $create (export "purlin:driver/lifecycle@0.2.0#create") (param i32) (result i32)
   (drop (call $state))
   (i32.store (i32.const 4132) (i32.const 0xfffefdfc))

@@ -1,4 +1,4 @@
-;; A `/` that takes two bytes.
+;; A `/` encoded in two bytes.
 (func $create (export "purlin:driver/lifecycle@0.2.0#create") (param i32) (result i32)
   (drop (call $state))
   (i32.store (i32.const 4132) (i32.const 0xafc0))

@@ -414,10 +414,10 @@ fn after_any_failed_request_a_user_has_one_known_key() {
             });
         assert!(places >= 6, "{places} places");
         // The only request that cannot be repeated is the one that creates a key.
-        let borne = if trouble == Trouble::Busy { Some(0) } else { (times == 1).then_some(1) };
+        let allowed = if trouble == Trouble::Busy { Some(0) } else { (times == 1).then_some(1) };
         assert!(
-            borne.is_none_or(|most| failed <= most),
-            "{times} × {trouble:?} was not borne at {failed} places"
+            allowed.is_none_or(|most| failed <= most),
+            "{times} × {trouble:?} was not tolerated at {failed} places"
         );
     }
 }

@@ -289,10 +289,10 @@ fn after_any_failed_request_there_is_one_bucket() {
             });
         assert!(places >= 4, "{places} places");
         // If the server asks for a retry, the driver retries.
-        let borne = times == 1 || trouble == Trouble::Busy;
+        let must_be_tolerated = times == 1 || trouble == Trouble::Busy;
         assert!(
-            !borne || failed == 0,
-            "{times} × {trouble:?} is borne at any place, and was not at {failed}"
+            !must_be_tolerated || failed == 0,
+            "{times} × {trouble:?} must be tolerated everywhere, but failed at {failed} places"
         );
     }
 }

@@ -223,7 +223,7 @@ fn invalid_requests_are_reported() {
     for (request, words) in [
         ("{", &["is not JSON"][..]),
         ("[]", &["has to be a JSON object"]),
-        (r#"{"values": {}}"#, &["an unknown entry `values`", "there are key, context"]),
+        (r#"{"values": {}}"#, &["an unknown entry `values`", "the entries are key, context"]),
         (r#"{"inputs": {"values": 7}}"#, &["`inputs.values` of the request has to be a JSON object"]),
         (r#"{"inputs": {"color": 7}}"#, &["`inputs.color`"]),
         (r#"{"inputs": {"unknown": ["/values/a"]}}"#, &["`/values/a` in `inputs.unknown` does not exist"]),

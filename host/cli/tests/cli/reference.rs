@@ -11,6 +11,6 @@ fn the_reference_in_the_book_is_up_to_date() {
     let written = std::fs::read_to_string(&page).unwrap_or_default();
     assert!(
         made == written,
-        "docs/src/reference/cli.md is stale; make it anew with `cargo run --bin purlin -- markdown-help > docs/src/reference/cli.md`"
+        "docs/src/reference/cli.md is stale; regenerate it with `cargo run --bin purlin -- markdown-help > docs/src/reference/cli.md`"
     );
 }

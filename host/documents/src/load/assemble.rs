@@ -191,12 +191,13 @@ impl Assembly {
             }
             Some(known) if *known == text => {}
             Some(known) => {
-                let message =
-                    format!("the Deployments disagree about `{what}`: `{text}` here, `{known}` elsewhere");
+                let message = format!(
+                    "the Deployments set different values for `{what}`: `{text}` here, `{known}` elsewhere"
+                );
                 let mut fault = Diagnostic::error("context-conflict", message)
                     .at(&place)
                     .spanning(text.chars().count())
-                    .help("deploy one environment at a time, or say it in one Deployment only");
+                    .help("deploy one environment at a time, or set it in one Deployment");
                 if let Some(first) = written {
                     fault = fault.related(first, "the other one");
                 }

@@ -137,8 +137,7 @@ fn poll_interval(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Duration>
     let interval = entry.value.as_str().and_then(quantity::duration);
     if interval.is_none() {
         let message = format!("`{}` is not a duration", entry.key);
-        let help =
-            "write a number and a unit, such as \"1m\"; without it the interval of the workspace counts";
+        let help = "write a number and a unit, such as \"1m\"; without it, the workspace's interval applies";
         warn(reader, &entry.value.span, message, help);
     }
     interval

@@ -1,23 +1,23 @@
-//! Who may write in an environment that several hosts share, by the clock of the store.
+//! The lease by which one of several hosts may write in an environment, by the clock of the store.
 
 use std::time::Duration;
 
-/// How long an environment stays with a host that the store does not hear of.
+/// How long a host keeps an environment without a message to the store.
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
 
 /// The lease of an environment, as the store keeps it. All times are times of the store.
 #[derive(Default)]
 pub(crate) struct Lease {
     fence: u64,
-    /// Which host has it, and until when.
+    /// The host that has it, and when that ends.
     held: Option<(u8, Duration)>,
-    /// When a holder last left calls that may still be under way.
+    /// When a holder last left calls that may still be in transit.
     lapsed_at: Option<Duration>,
 }
 
 impl Lease {
-    /// Takes it, unless another host has it: then that one is named. Returns the fence, and the time since
-    /// a holder left calls that may still be under way.
+    /// Takes it. Returns the fence, and the time since a holder left calls that may still be in transit. If
+    /// another host has it, returns that host.
     pub(crate) fn take(&mut self, host: u8, now: Duration) -> Result<(u64, Option<Duration>), u8> {
         match self.held {
             Some((other, until)) if until > now => return Err(other),
@@ -29,12 +29,12 @@ impl Lease {
         Ok((self.fence, self.lapsed_at.map(|at| now.saturating_sub(at))))
     }
 
-    /// Whether whoever has a fence may write.
+    /// Whether the holder of a fence may write.
     pub(crate) fn holds(&self, fence: u64, now: Duration) -> bool {
         fence == self.fence && self.until().is_some_and(|until| until > now)
     }
 
-    /// Keeps it for another while. Says whether that was still possible.
+    /// Extends it. Returns whether that was still possible.
     pub(crate) fn renew(&mut self, fence: u64, now: Duration) -> bool {
         let holds = self.holds(fence, now);
         if let (true, Some((_, until))) = (holds, &mut self.held) {

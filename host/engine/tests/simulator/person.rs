@@ -1,4 +1,4 @@
-//! What persons do where no command goes on without them.
+//! The manual steps that people take when no command can continue without them.
 
 use purlin_engine::Error;
 use purlin_state::{Change, Operation, Status};
@@ -6,8 +6,8 @@ use purlin_state::{Change, Operation, Status};
 use crate::place::{Fault, Place};
 
 impl Place {
-    /// What a person does when it is not known whether something was made: looks for it, and
-    /// reports what it is, or deletes it by hand and reports that there is nothing.
+    /// The manual step when it is unknown whether an object was created: the person looks for it and either
+    /// reports its id, or deletes it and reports that it does not exist.
     pub(crate) fn resolve(&self) -> Result<(), Fault> {
         for intent in self.snapshot()?.pending {
             if !self.sim.may_call() {
@@ -28,7 +28,7 @@ impl Place {
             };
             let urn = intent.id().urn;
             let changes = match purlin_engine::settle(self.snapshot()?, &urn, made.as_deref()) {
-                // A damaged journal may have lost that it was given another name since.
+                // A damaged journal may have lost the record that it was renamed since.
                 Err(Error::Held { .. }) => purlin_engine::settle(self.snapshot()?, &urn, None),
                 changes => changes,
             };
@@ -39,8 +39,8 @@ impl Place {
         Ok(())
     }
 
-    /// What a person does when only protection is in the way, or when something that others manage would
-    /// be replaced: allows it.
+    /// The manual step when only protection blocks a plan, or when a plan would replace an object that others
+    /// manage: the person allows it.
     pub(crate) fn unprotect(&self) -> Result<(), Fault> {
         let records = self.snapshot()?.records.into_iter();
         let records = records.filter(|record| record.protect || record.external);
@@ -48,7 +48,7 @@ impl Place {
             let mut record = purlin_state::Record::clone(&record);
             if record.external {
                 record.digest = [0; 32];
-                // What is gone is nobody's; it is made.
+                // A missing object is created again.
                 if !self.world().things.contains_key(record.state.id.expose()) {
                     (record.status, record.state) = (Status::Absent, Default::default());
                 }

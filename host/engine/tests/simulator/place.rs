@@ -33,7 +33,7 @@ pub(crate) struct Place {
     shelf: Shelf,
     graph: Option<(Documents, Arc<Graph>)>,
     runs: u64,
-    /// Which host works here, where several do.
+    /// The host that works here, if there are several.
     pub(crate) host: Option<u8>,
 }
 
@@ -46,16 +46,16 @@ pub(crate) struct Ended {
     pub(crate) summaries: Vec<Summary>,
     /// Keys that warnings of the plan name.
     pub(crate) warned: BTreeSet<String>,
-    /// The codes of the faults for which the plan was refused; a failed call of a driver is `driver`.
+    /// The codes of the faults for which the plan was rejected; a failed call of a driver is `driver`.
     pub(crate) refused: Vec<String>,
     pub(crate) crashed: bool,
     /// Its host lost the lease.
     pub(crate) is_lost: bool,
     /// A person cancelled it.
     pub(crate) is_cancelled: bool,
-    /// What is recorded was in doubt.
+    /// The records were in doubt when the command began.
     pub(crate) doubted: bool,
-    /// It was, and is not any more.
+    /// The records were in doubt, and the command trusted them again.
     pub(crate) trusted: bool,
 }
 
@@ -64,7 +64,7 @@ impl Ended {
         self.summaries.iter().map(|summary| summary.calls).sum()
     }
 
-    /// Whether all is done but what waits for others.
+    /// Whether only resources that wait for others are unfinished.
     pub(crate) fn only_waits(&self) -> bool {
         let waits = |summary: &Summary| summary.is_success() || summary.only_waits();
         !self.crashed && self.refused.is_empty() && self.summaries.iter().all(waits)
@@ -108,7 +108,7 @@ impl Place {
         self.store.pass(time);
     }
 
-    /// The same environment, as another host works in it.
+    /// The same environment on another host.
     pub(crate) fn beside(&self) -> Self {
         let sim = Arc::new(self.sim.beside("other host"));
         let store = self.store.beside(Arc::clone(&sim));
@@ -117,7 +117,7 @@ impl Place {
         Self { graph, runs, ..Self::new(self.number, (sim, store), drivers, documents) }
     }
 
-    /// What the other host did counts.
+    /// Continues with the documents and the graph of another host.
     pub(crate) fn goes_on_as(&mut self, other: Self) {
         (self.documents, self.graph) = (other.documents, other.graph);
         self.runs = self.runs.max(other.runs);
@@ -150,7 +150,7 @@ impl Place {
         resources.filter_map(|(slot, _)| self.urn(*slot)).collect()
     }
 
-    /// Takes what the same documents of another place were read as.
+    /// Takes the graph that another place built from the same documents.
     pub(crate) fn reads_as(&mut self, other: &Self) {
         self.graph.clone_from(&other.graph);
     }
@@ -181,16 +181,16 @@ impl Place {
         Ok(graph)
     }
 
-    /// What is durable, which has to be whole whatever happened.
+    /// The durable state, which must always be intact.
     pub(crate) fn snapshot(&self) -> Result<Snapshot, Fault> {
         self.store.durable().map_err(|error| format!("the state cannot be read: {error}"))
     }
 
     pub(crate) fn base(&self) -> Result<Base, Fault> {
-        Base::new(self.snapshot()?).map_err(|error| format!("the state is not whole: {error}"))
+        Base::new(self.snapshot()?).map_err(|error| format!("the state is damaged: {error}"))
     }
 
-    /// Runs one step in a process of its own.
+    /// Runs one step in a separate process.
     pub(crate) async fn process(&mut self, step: &Step) -> Result<Ended, Fault> {
         self.runs += 1;
         for edit in &step.edits {
@@ -226,9 +226,9 @@ impl Place {
             () = sim.gone.notified() => Ok(Ended { crashed: true, ..Ended::default() }),
             ended = self.command(step, &token) => ended,
         };
-        // With the command everything goes that was under way.
+        // Everything in flight ends with the command.
         let mut ended = match ended {
-            // What writes at once ends with the error itself.
+            // A command that writes at once returns the error of the store itself.
             Err(why) if self.store.is_lost() && why == self.store.lost().to_string() => Ended::default(),
             ended => ended?,
         };
@@ -236,13 +236,13 @@ impl Place {
             self.store.crash(step.crash.map_or(0, |(_, kept)| kept));
             self.store.forget();
         } else if self.store.is_lost() {
-            // Nothing of it is promised, and nothing more is written.
+            // The store promises nothing about unfinished writes, and nothing more is written.
             self.store.crash(0);
             self.store.forget();
             (ended.crashed, ended.is_lost) = (true, true);
             ended.is_cancelled = self.sim.is_cancelled();
         } else if self.store.has_waiting() && !self.store.has_failed() {
-            return Err("the run ended before all was durable".to_owned());
+            return Err("the run ended before all changes were durable".to_owned());
         } else {
             self.store.release();
         }
@@ -250,7 +250,7 @@ impl Place {
         Ok(ended)
     }
 
-    /// Takes the environment, and waits until the calls of a holder that did not give it up have ended.
+    /// Takes the lease, and waits until the calls of a previous holder that did not release it have ended.
     async fn take_lease(&self, host: u8) -> Result<(), Fault> {
         let lapsed = self.store.take(host).map_err(|error| error.to_string())?;
         self.sim.point().await;
@@ -263,7 +263,8 @@ impl Place {
         Ok(())
     }
 
-    /// Others can only do what the driver could see: nothing else could ever be found out.
+    /// Changes resources behind Purlin's back, but only those that their drivers can read: nothing could
+    /// detect other changes.
     fn change_behind(&self, step: &Step, before: &Snapshot) {
         if !self.sim.may_call() {
             return;
@@ -359,7 +360,7 @@ impl Place {
         Ok(ended)
     }
 
-    /// The key that a resource has now, where it is recorded under one that it had before.
+    /// The current key of a resource that is recorded under a previous one.
     pub(crate) fn renamed(&self, key: String) -> String {
         let old = |(slot, resource): (&u8, &Resource)| {
             let old = documents::key(&resource.alias.map(|number| documents::name(*slot, number))?);
@@ -406,7 +407,7 @@ impl Place {
                 }
                 Ok(Err(codes))
             }
-            // A name of a resource that is not there any more.
+            // A name of a resource that no longer exists.
             Err(Error::Names(names)) => {
                 for (_, name) in &names {
                     self.sim.say(format!("  refused: {name}"));
@@ -440,7 +441,7 @@ impl Place {
         let pending = pending.iter().map(|intent| intent.id().urn.as_str().to_owned()).collect();
         self.announce(&plan, &pending, finds_out);
         let mut seed = [0; 32];
-        // In truth it is random, and another one in each process.
+        // A real process uses a random seed.
         seed[..8].copy_from_slice(&self.runs.to_le_bytes());
         seed[8] = self.documents.place;
         seed[9] = self.host.unwrap_or_default();
@@ -473,7 +474,7 @@ impl Place {
     fn announce(&self, plan: &Plan, pending: &BTreeSet<String>, finds_out: bool) {
         let protected = self.with_setting(|resource| resource.protect);
         let mut planned: BTreeMap<String, Planned> = BTreeMap::new();
-        // A pending call was made for an earlier plan.
+        // A pending call belongs to an earlier plan.
         let prefix = self.environment.urn_prefix();
         let stays = |urn: &String| finds_out || pending.contains(urn) || !urn.starts_with(&prefix);
         let earlier = self.world().planned.clone().into_iter().filter(|(urn, _)| stays(urn));
@@ -488,7 +489,7 @@ impl Place {
             }
             let entry = planned.entry(urn.to_owned()).or_default();
             entry.replaced |= step.action == Action::Replace;
-            // Whatever an earlier plan wanted of it, it is deleted for its own sake now.
+            // It is now deleted for its own sake, whatever an earlier plan intended.
             let of_copy = step.reasons.iter().any(|reason| matches!(reason, Reason::Replaced));
             if step.action == Action::Delete && !of_copy {
                 entry.replaced = false;

@@ -1,5 +1,5 @@
-//! A store whose disk takes its time: what was submitted counts only once it is synced, in order,
-//! perhaps several at once. A crash keeps some of the rest, again in order.
+//! A store with a slow disk: submitted changes are durable only once they are synced, in order, perhaps
+//! several at once. A crash keeps some of the others, again in order.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,50 +25,50 @@ pub(crate) struct SimStore(Arc<Inner>);
 struct Inner {
     sim: Shared,
     common: Arc<Common>,
-    /// What the host knows of its lease, if it has one.
+    /// The host's view of its lease, if it has one.
     own: Mutex<Option<Own>>,
     /// The lease is lost.
     lost: Notify,
     queue: Mutex<Queue>,
 }
 
-/// What all hosts see.
+/// The state that all hosts share.
 struct Common {
-    /// What is durable, of all environments.
+    /// The durable state of all environments.
     disk: Arc<Disk>,
     environment: Environment,
     lock: Mutex<Option<Lock>>,
     lease: Arc<Mutex<Lease>>,
-    /// All that was ever committed, in order, where a copy may be put back.
+    /// All commits, in order, if the scenario may restore a copy.
     log: Option<Mutex<Vec<Vec<Change>>>>,
     doubt: Mutex<Option<Staleness>>,
-    /// What is durable, where it was read since it was last written and only this writes it: to decode the same
-    /// records again and again took a quarter of the time.
+    /// The durable state, if it was read since the last write and there is no other writer: decoding the same
+    /// records over and over took a quarter of the time.
     read: Mutex<Option<Snapshot>>,
-    /// The time: a number that grows with each look.
+    /// The time: a number that grows each time it is read.
     time: AtomicU64,
-    /// Whether the store has a clock that shows it. Else only those of hosts do, which may be wrong.
+    /// Whether the store has a clock for it. Otherwise only the hosts have clocks, which may be wrong.
     has_clock: bool,
 }
 
-/// What a host knows of its lease.
+/// A host's view of its lease.
 struct Own {
     fence: u64,
-    /// Until when it relies on it, by its own clock.
+    /// When it stops relying on the lease, by its own clock.
     until: Instant,
     is_lost: bool,
-    /// Whether it ended calls whose requests may still be under way.
+    /// Whether it cut off calls whose requests may still be in transit.
     is_cut_off: bool,
     renewal: AbortHandle,
 }
 
-/// Where time begins, so that clocks can be hours behind.
+/// The time at the start of a simulation, so that clocks can be hours behind.
 const BEGINNING: u64 = 1_000_000_000_000;
 
-/// What was submitted, and who waits for it.
+/// Submitted changes, and the caller that waits for them.
 struct Submission {
     changes: Vec<Change>,
-    /// It was carried out, and the host does not know that yet.
+    /// It was written, but the host does not know that yet.
     is_written: bool,
     reply: oneshot::Sender<Result<(), Error>>,
 }
@@ -77,7 +77,7 @@ struct Submission {
 struct Queue {
     waiting: VecDeque<Submission>,
     is_syncing: bool,
-    /// What makes it durable.
+    /// The task that makes it durable.
     sync: Option<AbortHandle>,
     writes: u32,
     fails_at: Option<(u32, bool)>,
@@ -89,7 +89,7 @@ fn disk_full() -> Error {
     Error::Write { folder: "simulated".into(), detail: "no space left on device".into() }
 }
 
-/// A host, as others see who has the environment.
+/// A host, as the holder that other hosts see.
 pub(crate) fn named(host: u8) -> Holder {
     let name = format!("host {host}");
     Holder { user: "s".into(), host: name, pid: 1, command: "life".into(), since: 0 }
@@ -114,7 +114,7 @@ impl SimStore {
             log: copies.then(Mutex::default),
             doubt: Mutex::default(),
             read: Mutex::default(),
-            // The first is not much later than 1970 only where it would change the size of files.
+            // In a folder, a late time would change the size of the files.
             time: AtomicU64::new(if disk.is_in_folder() { 1 } else { BEGINNING }),
             has_clock,
         };
@@ -128,7 +128,7 @@ impl SimStore {
         Self(Arc::new(Inner { sim, common, own, lost, queue }))
     }
 
-    /// The same store, as another host uses it.
+    /// The same store on another host.
     pub(crate) fn beside(&self, sim: Shared) -> Self {
         Self::of(sim, Arc::clone(&self.0.common))
     }
@@ -139,7 +139,7 @@ impl SimStore {
         Ok(())
     }
 
-    /// Gives it up.
+    /// Releases it.
     pub(crate) fn unlock(&self) {
         *self.held() = None;
     }
@@ -157,12 +157,13 @@ impl SimStore {
         locked(&self.0.queue)
     }
 
-    /// A new process opens it. Where it loses its lease, `kept` of what waits then reaches the database all the same.
+    /// A new process opens it. If it loses its lease, `kept` of the waiting submissions still reach the
+    /// database.
     pub(crate) fn open(&self, fails_at: Option<(u32, bool)>, kept: u8) {
         *self.queue() = Queue { fails_at, kept, ..Queue::default() };
     }
 
-    /// What time it is.
+    /// The current time.
     pub(crate) fn time(&self) -> u64 {
         self.0.common.time.fetch_add(1, Ordering::Relaxed)
     }
@@ -173,7 +174,8 @@ impl SimStore {
         self.0.common.time.fetch_add(ms, Ordering::Relaxed);
     }
 
-    /// Takes the lease of the environment. Returns the time since a holder left calls that may still be under way.
+    /// Takes the lease of the environment. Returns the time since a holder left calls that may still be in
+    /// transit.
     pub(crate) fn take(&self, host: u8) -> Result<Option<Duration>, Error> {
         let begun = Instant::now();
         let Common { environment, lease, .. } = &*self.0.common;
@@ -189,7 +191,7 @@ impl SimStore {
         Ok(lapsed)
     }
 
-    /// Gives it up.
+    /// Releases it.
     pub(crate) fn release(&self) {
         if let Some(own) = locked(&self.0.own).take() {
             own.renewal.abort();
@@ -198,7 +200,7 @@ impl SimStore {
         self.0.sim.has_lease(None);
     }
 
-    /// The host is gone, and with it whatever renews its lease.
+    /// The host is gone, and no longer renews its lease.
     pub(crate) fn forget(&self) {
         if let Some(own) = locked(&self.0.own).take() {
             own.renewal.abort();
@@ -240,7 +242,7 @@ impl SimStore {
         Error::Lost { environment: self.0.common.environment.clone() }
     }
 
-    /// Another host has the lease: some of what waits was carried out, whose answer was lost.
+    /// Another host has the lease: some waiting submissions were written, but the answers were lost.
     fn lose(&self) {
         let (waiting, kept) = {
             let mut queue = self.queue();
@@ -255,7 +257,8 @@ impl SimStore {
         }
     }
 
-    /// So many of what waits reach the database, whose answers the host does not read as long as it is stopped.
+    /// `kept` of the waiting submissions reach the database. The host does not read the answers while it is
+    /// stopped.
     pub(crate) fn reach(&self, kept: u8) {
         let mut queue = self.queue();
         let kept = usize::from(kept) % (queue.waiting.len() + 1);
@@ -264,12 +267,12 @@ impl SimStore {
         }
     }
 
-    /// Carries out what was submitted, unless it was.
+    /// Writes a submission, unless it was written before.
     fn carry_out(&self, submission: &Submission) -> Result<(), Error> {
         if submission.is_written { Ok(()) } else { self.write(submission.changes.clone()) }
     }
 
-    /// The process is gone. `kept` of what waits had reached the disk.
+    /// The process is gone. `kept` of the waiting submissions had reached the disk.
     pub(crate) fn crash(&self, kept: u8) {
         let waiting = {
             let mut queue = self.queue();
@@ -284,7 +287,7 @@ impl SimStore {
         }
     }
 
-    /// Whether something was never made durable though the process ended well.
+    /// Whether a submission never became durable although the process succeeded.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.queue().waiting.is_empty()
     }
@@ -293,7 +296,7 @@ impl SimStore {
         self.queue().has_failed
     }
 
-    /// What is durable.
+    /// The durable state.
     pub(crate) fn durable(&self) -> Result<Snapshot, Error> {
         let mut read = locked(&self.0.common.read);
         let mut snapshot = match &*read {
@@ -307,7 +310,7 @@ impl SimStore {
         Ok(snapshot)
     }
 
-    /// Writes at once, as a person does with a command.
+    /// Writes at once, as a person's command does.
     pub(crate) fn write(&self, changes: Vec<Change>) -> Result<(), Error> {
         if !self.0.sim.may_call() {
             return Err(self.lost());
@@ -329,12 +332,12 @@ impl SimStore {
         }
     }
 
-    /// Puts back a copy of what was recorded so many commits ago, as a person does with a backup. Says
-    /// whether it is an older one.
+    /// Restores a copy from `back` commits ago, as a person restores a backup. Returns whether it is an older
+    /// one.
     pub(crate) fn restore(&self, back: u8) -> Result<bool, Error> {
         let Some(log) = &self.0.common.log else { return Ok(false) };
         let mut log = locked(log);
-        // Of what never was anything there is no copy.
+        // There is no copy from before the first commit.
         let kept = log.len().saturating_sub(usize::from(back)).max(1);
         if kept >= log.len() {
             return Ok(false);
@@ -420,7 +423,7 @@ impl Writer for SimStore {
         if queue.has_failed {
             return Err(Error::Closed);
         }
-        // Nothing comes of what a host submits that does not know yet that it lost the lease.
+        // Submissions of a host that lost the lease without knowing it have no effect.
         if self.0.sim.may_call() {
             self.0.sim.world().submitted(&changes);
         }

@@ -423,7 +423,7 @@ impl<'a> Builder<'a> {
             for step in way {
                 fault.related.push((step.location.clone(), format!("by {}", step.source())));
             }
-            self.faults.push(fault.help("write one of them out"));
+            self.faults.push(fault.help("replace one of them with its value"));
         }
     }
 }

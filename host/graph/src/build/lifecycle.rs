@@ -123,10 +123,10 @@ impl Builder<'_> {
                         faults.push(
                             Diagnostic::error(
                                 "alias-twice",
-                                format!("`{other}` and `{own}` both claim to have been `{}`", alias.name),
+                                format!("`{other}` and `{own}` both have the alias `{}`", alias.name),
                             )
                             .at(&alias.location)
-                            .related(place, format!("`{other}` claims it here"))
+                            .related(place, format!("`{other}` has it here"))
                             .help("keep only the alias of the renamed resource"),
                         );
                     }
@@ -162,13 +162,13 @@ impl Builder<'_> {
         let holder = self.nodes.id(key?.as_str())?;
         if holder == node {
             let fault = Diagnostic::error("alias-of-itself", format!("`{own}` has this name now"));
-            let help = "write its previous name, or leave the alias out";
+            let help = "write its previous name, or remove the alias";
             return Some(fault.at(&alias.location).help(help));
         }
         let name = self.nodes.key(holder)?;
         let mut fault = Diagnostic::error(
             "alias-in-use",
-            format!("`{own}` claims to have been `{}`, which is a resource of this graph", alias.name),
+            format!("`{own}` has the alias `{}`, but `{name}` is still in the graph", alias.name),
         )
         .at(&alias.location);
         if !with_source {
@@ -179,6 +179,6 @@ impl Builder<'_> {
             Some(location) => fault.related(location, format!("`{name}` is used here")),
             None => fault.fact(format!("`{name}` is in the graph, although no document names it")),
         };
-        Some(fault.help("leave the alias out, or take the other resource away"))
+        Some(fault.help("remove the alias, or remove the other resource"))
     }
 }

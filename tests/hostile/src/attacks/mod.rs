@@ -84,6 +84,6 @@ impl Attack {
                 return result;
             }
         }
-        Err(failed(format!("nobody knows the attack `{name}`: {}", json!(self.values))))
+        Err(failed(format!("unknown attack `{name}`: {}", json!(self.values))))
     }
 }

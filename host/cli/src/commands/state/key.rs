@@ -142,7 +142,8 @@ fn new(args: &NewArgs, app: &App) -> Result<Status, Failure> {
     tell(args.format.format, Some(args.file.display().to_string()), Some(recipient), app);
     if args.format.format == Format::Text {
         app.ui.hint(&format!(
-            "`purlin state key rotate --to {path}` encrypts the state with it; keep a copy of it in a safe place"
+            "`purlin state key rotate --to {path}` encrypts the state with it; back it up: without it, \
+             the secrets in the state cannot be recovered"
         ));
     }
     Ok(Status::Done)

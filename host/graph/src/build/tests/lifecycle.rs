@@ -139,21 +139,21 @@ fn a_former_name_is_that_of_one_resource() {
     ];
     insta::assert_snapshot!(tell(&try_build(all(), deployment(&shared, &settings)).expect_err("faults")), @r"
     a.default#shared.x:8:1+0 alias-of-itself: `a.default#shared.x` has this name now
-      help: write its previous name, or leave the alias out
-    a.default#shared.x:9:1+0 alias-in-use: `a.default#shared.x` claims to have been `b.default#shared.y`, which is a resource of this graph
+      help: write its previous name, or remove the alias
+    a.default#shared.x:9:1+0 alias-in-use: `a.default#shared.x` has the alias `b.default#shared.y`, but `b.default#shared.y` is still in the graph
       a:2:1: `b.default#shared.y` is used here
-      help: leave the alias out, or take the other resource away
-    a.default#shared.y:7:1+0 alias-in-use: `a.default#shared.y` claims to have been `urn:purlin:dev/acme::shop::shared::a.default::shared.x`, which is a resource of this graph
+      help: remove the alias, or remove the other resource
+    a.default#shared.y:7:1+0 alias-in-use: `a.default#shared.y` has the alias `urn:purlin:dev/acme::shop::shared::a.default::shared.x`, but `a.default#shared.x` is still in the graph
       deploy:5:1: `a.default#shared.x` is used here
-      help: leave the alias out, or take the other resource away
-    a.default#shared.y:8:1+0 alias-twice: `a.default#shared.x` and `a.default#shared.y` both claim to have been `urn:purlin:dev/acme::shop::shared::a.default::old`
-      a.default#shared.x:7:1: `a.default#shared.x` claims it here
+      help: remove the alias, or remove the other resource
+    a.default#shared.y:8:1+0 alias-twice: `a.default#shared.x` and `a.default#shared.y` both have the alias `urn:purlin:dev/acme::shop::shared::a.default::old`
+      a.default#shared.x:7:1: `a.default#shared.x` has it here
       help: keep only the alias of the renamed resource
-    b.default#shared.x:7:1+0 alias-twice: `a.default#shared.y` and `b.default#shared.x` both claim to have been `a.default#other`
-      a.default#shared.y:9:1: `a.default#shared.y` claims it here
+    b.default#shared.x:7:1+0 alias-twice: `a.default#shared.y` and `b.default#shared.x` both have the alias `a.default#other`
+      a.default#shared.y:9:1: `a.default#shared.y` has it here
       help: keep only the alias of the renamed resource
-    b.default#shared.x:8:1+0 alias-in-use: `b.default#shared.x` claims to have been `base-env.default#base-env`, which is a resource of this graph
+    b.default#shared.x:8:1+0 alias-in-use: `b.default#shared.x` has the alias `base-env.default#base-env`, but `base-env.default#base-env` is still in the graph
       note: `base-env.default#base-env` is in the graph, although no document names it
-      help: leave the alias out, or take the other resource away
+      help: remove the alias, or remove the other resource
     ");
 }

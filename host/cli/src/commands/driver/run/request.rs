@@ -69,7 +69,7 @@ impl Request {
         let Some(entries) = document.as_object() else { return Err(no_object("the request")) };
         if let Some(unknown) = entries.keys().find(|name| !ENTRIES.contains(&name.as_str())) {
             return Err(Failure::input(format!("the request has an unknown entry `{unknown}`"))
-                .hint(format!("there are {}", ENTRIES[..9].join(", "))));
+                .hint(format!("the entries are {}", ENTRIES[..9].join(", "))));
         }
         let text = |name: &str| match entries.get(name) {
             None | Some(Json::Null) => Ok(None),
@@ -155,7 +155,7 @@ fn context(json: Option<&Json>) -> Result<Context, Failure> {
     };
     if let Some(unknown) = fields.keys().find(|name| !NAMES.contains(&name.as_str())) {
         return Err(Failure::input(format!("`context.{unknown}` of the request is not known"))
-            .hint(format!("there are {}", NAMES.join(", "))));
+            .hint(format!("the entries are {}", NAMES.join(", "))));
     }
     let text = |name: &str, default: &str| fields.get(name).and_then(Json::as_str).unwrap_or(default).into();
     Ok(Context {
@@ -172,7 +172,7 @@ fn inputs(what: &str, json: &Json) -> Result<Inputs, Failure> {
     let Some(fields) = json.as_object() else { return Err(no_object(&format!("`{what}` of the request"))) };
     if let Some(unknown) = fields.keys().find(|name| !NAMES.contains(&name.as_str())) {
         return Err(Failure::input(format!("`{what}.{unknown}` of the request is not known"))
-            .hint(format!("there are {}", NAMES.join(", "))));
+            .hint(format!("the entries are {}", NAMES.join(", "))));
     }
     let part = |name: &str| match fields.get(name) {
         None | Some(Json::Null) => Ok(Value::map()),
